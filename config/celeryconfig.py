@@ -1,0 +1,20 @@
+"""Celery's settings: late acknowledgement, one job at a time, nothing lost with a worker."""
+
+from django.conf import settings
+
+broker_url = settings.REDIS_URL or "memory://"
+broker_transport_options = {
+    "visibility_timeout": 2 * 3600 + 600,  # above the hard limit: a running job is never handed out twice
+    "unacked_restore_interval": 5,
+    "unacked_restore_throttle": 1,
+}
+broker_connection_retry_on_startup = True
+task_ignore_result = True
+task_acks_late = True
+task_reject_on_worker_lost = True
+task_soft_time_limit = 2 * 3600 - 60
+task_time_limit = 2 * 3600
+worker_prefetch_multiplier = 1
+worker_hijack_root_logger = False
+beat_schedule = {"sweep": {"task": "jobs.sweep", "schedule": 30.0}}
+beat_schedule_filename = str(settings.HOME / "celery-beat")

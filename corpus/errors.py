@@ -1,0 +1,18 @@
+"""What the corpus app raises."""
+
+from collections.abc import Sequence
+
+
+class CorpusError(Exception):
+    """What was wrong, where (file, line, field), and what would be right."""
+
+
+class BadLines(CorpusError):
+    """Lines of a file that cannot be imported, each with its number and field."""
+
+    SHOWN = 20
+
+    def __init__(self, file: str, problems: Sequence[str], more: bool = False) -> None:
+        self.problems = list(problems)
+        tail = ["… and there may be more"] if more else []
+        super().__init__("\n".join([f"{file}: nothing was imported.", *self.problems, *tail]))

@@ -1,0 +1,89 @@
+"""Lines of a corpus file, checked field by field."""
+
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from corpus.errors import CorpusError
+
+LONGEST_LINE = 1_000_000  # bytes
+LONGEST_TEXT = 10_000  # characters
+
+
+@dataclass(frozen=True)
+class Row:
+    """One described moment; `duration` is None when the file does not tell it. Times in seconds."""
+
+    line: int
+    video: str
+    start: float
+    end: float
+    duration: float | None
+    description: str
+    caption: str
+
+
+class BadField(CorpusError):
+    """A field of one line: its name, what was found, what would be right."""
+
+    def __init__(self, field: str, found: object, right: str) -> None:
+        shown = json.dumps(found, ensure_ascii=False, default=str)
+        super().__init__(f"field {field}: {shown[:80]}; expected {right}")
+
+
+def lines(file: Path) -> Iterator[tuple[int, bytes]]:
+    """The file's lines with their numbers from 1, blank ones left out, none longer than LONGEST_LINE."""
+    try:
+        with file.open("rb") as source:
+            yield from _numbered(source)
+    except OSError as fault:
+        raise CorpusError(f"{file}: cannot be read ({fault.strerror}); expected a file") from fault
+
+
+def _numbered(source: BinaryIO) -> Iterator[tuple[int, bytes]]:
+    number = 0
+    while line := source.readline(LONGEST_LINE + 1):
+        number += 1
+        if len(line) > LONGEST_LINE:
+            raise CorpusError(f"line {number}: longer than {LONGEST_LINE:,} bytes; is this the right file?")
+        if line.strip():
+            yield number, line
+
+
+def json_object(line: bytes) -> dict[str, Any]:
+    try:
+        value = json.loads(line)
+    except UnicodeDecodeError as fault:
+        raise CorpusError(f"not UTF-8 at byte {fault.start + 1}; expected a JSON object in UTF-8") from fault
+    except (ValueError, RecursionError) as fault:
+        raise CorpusError(f"not JSON ({fault}); expected one JSON object a line") from fault
+    if not isinstance(value, dict):
+        raise CorpusError(f"a JSON {type(value).__name__}; expected a JSON object")
+    return value
+
+
+def text(record: dict[str, Any], field: str) -> str:
+    value = record.get(field)
+    if not isinstance(value, str) or not value.strip():
+        raise BadField(field, value, "a text that is not empty")
+    if len(value) > LONGEST_TEXT:
+        raise BadField(field, value, f"at most {LONGEST_TEXT:,} characters")
+    if "\0" in value:
+        raise BadField(field, value, "a text without NUL characters")
+    return value.strip()
+
+
+def seconds(value: object, field: str) -> float:
+    """A finite number of seconds; text, true, NaN and infinities are refused."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise BadField(field, value, "a number of seconds")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise BadField(field, str(value)[:20], "a finite number of seconds")
+    return number

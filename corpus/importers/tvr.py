@@ -1,0 +1,45 @@
+"""TVR annotations: one JSON object a line with vid_name, duration, ts, desc and type."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from corpus.errors import CorpusError
+from corpus.importers.rows import BadField, Row, json_object, lines, seconds, text
+
+TYPES = ("v", "t", "vt")
+
+
+def read(file: Path, kind: str) -> Iterator[Row | CorpusError]:
+    """The described moments of type `kind` (all types when empty), or in its place what is wrong with a line."""
+    for number, line in lines(file):
+        try:
+            record = json_object(line)
+            if not kind or _kind(record) == kind:
+                yield _row(number, record)
+        except CorpusError as fault:
+            yield CorpusError(f"line {number}: {fault}")
+
+
+def _kind(record: dict[str, Any]) -> str:
+    value = record.get("type")
+    if value not in TYPES:
+        raise BadField("type", value, "v, t or vt")
+    return str(value)
+
+
+def _row(number: int, record: dict[str, Any]) -> Row:
+    times = record.get("ts")
+    if not isinstance(times, list) or len(times) != 2:
+        raise BadField("ts", times, "[start, end] in seconds")
+    duration = record.get("duration")
+    description = text(record, "desc")
+    return Row(
+        line=number,
+        video=text(record, "vid_name"),
+        start=seconds(times[0], "ts[0]"),
+        end=seconds(times[1], "ts[1]"),
+        duration=None if duration is None else seconds(duration, "duration"),
+        description=description,
+        caption=text(record, "caption") if "caption" in record else description,
+    )

@@ -1,0 +1,52 @@
+"""manage.py worker: the embedded worker, which claims jobs from the table."""
+
+import signal
+import sys
+import time
+from argparse import ArgumentParser
+from types import FrameType
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.db import OperationalError, close_old_connections
+
+from jobs.models import Job
+from jobs.run import run, worker_name
+from jobs.terminal import work_off
+
+SECONDS_BETWEEN_LOOKS = 0.5
+
+
+class Command(BaseCommand):
+    help = "Run jobs: ranking, clips. With --until-idle, work off what is there, with progress, and end."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--until-idle", action="store_true", help="end when no job is due")
+
+    def handle(self, **options: Any) -> None:
+        signal.signal(signal.SIGTERM, _stop)
+        try:
+            if options["until_idle"]:
+                if failed := work_off(self.stdout._out):  # type: ignore[attr-defined]
+                    raise CommandError(f"{len(failed)} job(s) failed; the last: {failed[-1]}: {failed[-1].error}")
+            else:
+                _work_for_ever()
+        except KeyboardInterrupt:
+            sys.exit(0)
+
+
+def _work_for_ever() -> None:
+    while True:
+        close_old_connections()
+        try:
+            job = Job.objects.take(worker_name())
+        except OperationalError:  # the database is busy or restarting: look again
+            job = None
+        if job:
+            run(job)
+        else:
+            time.sleep(SECONDS_BETWEEN_LOOKS)
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt

@@ -1,0 +1,136 @@
+"""Long work that a person waits for: one row a job. The row is the truth; a queue only wakes workers up."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import models, transaction
+from django.db.models import F, Q
+from django.db.models.functions import Now
+
+from jobs.errors import JobLost
+from jobs.travel import send
+
+
+class JobQuerySet(models.QuerySet["Job"]):
+    def due(self) -> JobQuerySet:
+        """What a worker may take: waiting and due, or in the hands of a worker that gave no sign of life."""
+        waiting = Q(state=Job.State.WAITING, due__lte=Now())
+        abandoned = Q(state=Job.State.RUNNING, lease__lt=Now())
+        return self.filter(waiting | abandoned)
+
+    def unfinished(self) -> JobQuerySet:
+        return self.filter(state__in=[Job.State.WAITING, Job.State.RUNNING])
+
+    def ask(self, kind: str, key: str, **arguments: Any) -> Job:
+        """The job of this kind and key, made if there is none and revived if it has ended.
+
+        Call it in the transaction that makes the work necessary: the job exists exactly if that commits.
+        """
+        fresh = {"arguments": arguments, "due": Now()}
+        with transaction.atomic():
+            job, made = self.select_for_update().get_or_create(kind=kind, key=key, defaults=fresh)
+            if not made and job.state in (Job.State.DONE, Job.State.FAILED):
+                job.revive(arguments)
+        transaction.on_commit(lambda: send(job.pk))
+        return job
+
+    def take(self, worker: str, pk: int | None = None) -> Job | None:
+        """Lease the longest-due job (or that one, if due) to a worker."""
+        with transaction.atomic():
+            due = self.due() if pk is None else self.due().filter(pk=pk)
+            job = due.select_for_update(skip_locked=True).order_by("due", "pk").first()
+            if job:
+                job.start(worker)
+        return job
+
+
+class Job(models.Model):
+    class State(models.TextChoices):
+        WAITING = "waiting"
+        RUNNING = "running"
+        DONE = "done"
+        FAILED = "failed"
+
+    kind = models.CharField(max_length=40)
+    key = models.CharField(max_length=200)
+    arguments = models.JSONField(default=dict)
+    state = models.CharField(max_length=10, choices=State.choices, default=State.WAITING)
+    due = models.DateTimeField()
+    done = models.PositiveIntegerField(default=0)
+    total = models.PositiveIntegerField(default=0)
+    message = models.CharField(max_length=200, blank=True)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    worker = models.CharField(max_length=100, blank=True)
+    lease = models.DateTimeField(null=True)
+    error = models.TextField(blank=True)
+    created = models.DateTimeField(db_default=Now())
+    started = models.DateTimeField(null=True)
+    ended = models.DateTimeField(null=True)
+
+    objects = JobQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["kind", "key"], name="one_job_per_kind_and_key"),
+            models.CheckConstraint(
+                condition=~Q(state="running") | Q(lease__isnull=False), name="running_job_has_a_lease"
+            ),
+        ]
+        indexes = [models.Index(fields=["state", "due"])]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.key}"
+
+    @property
+    def percent(self) -> int:
+        return round(100 * self.done / self.total) if self.total else 0
+
+    def revive(self, arguments: dict[str, Any]) -> None:
+        """Queue an ended job again, with its attempts counted anew."""
+        self.arguments, self.state, self.due = arguments, Job.State.WAITING, Now()
+        self.attempts = self.done = self.total = 0
+        self.message = self.error = ""
+        self.save()
+
+    def start(self, worker: str) -> None:
+        self.state, self.worker, self.started = Job.State.RUNNING, worker, Now()
+        self.lease = Now() + timedelta(seconds=settings.JOB_LEASE)
+        self.attempts = F("attempts") + 1
+        self.save()
+        self.refresh_from_db()
+
+    def report(self, done: int, total: int, message: str = "") -> None:
+        """Store how far the work is, and keep the lease; raises JobLost when it has passed to another."""
+        self._mine(
+            done=done,
+            total=total,
+            message=message[:200],
+            lease=Now() + timedelta(seconds=settings.JOB_LEASE),
+        )
+        self.done, self.total = done, total
+
+    def finish(self) -> None:
+        self._mine(state=Job.State.DONE, done=F("total"), lease=None, ended=Now(), error="")
+
+    def fail(self, error: str) -> None:
+        self._mine(state=Job.State.FAILED, lease=None, ended=Now(), error=error)
+
+    def retry(self, error: str) -> None:
+        """Queue the job again after a fault, later each time; out of attempts, it fails."""
+        if self.attempts >= settings.JOB_ATTEMPTS:
+            return self.fail(error)
+        wait = timedelta(seconds=5 * 4 ** (self.attempts - 1))
+        return self._mine(state=Job.State.WAITING, due=Now() + wait, lease=None, error=error)
+
+    def release(self) -> None:
+        """Give the job back untouched: the worker was told to stop."""
+        self._mine(state=Job.State.WAITING, due=Now(), lease=None, attempts=F("attempts") - 1)
+
+    def _mine(self, **changes: Any) -> None:
+        # The number of attempts is the fence: whoever took the job over has raised it.
+        mine = Job.objects.filter(pk=self.pk, state=Job.State.RUNNING, attempts=self.attempts)
+        if not mine.update(**changes):
+            raise JobLost(f"{self} is in the hands of another worker")

@@ -1,0 +1,21 @@
+"""The Celery tasks: run one job, and send again what was lost on the way."""
+
+from celery import shared_task
+
+from jobs.models import Job
+from jobs.run import run, worker_name
+from jobs.travel import send
+
+
+@shared_task(name="jobs.run")
+def run_job(pk: int) -> None:
+    if job := Job.objects.take(worker_name(), pk):
+        run(job)
+
+
+@shared_task(name="jobs.sweep")
+def sweep() -> int:
+    due = list(Job.objects.due().values_list("pk", flat=True)[:1000])
+    for pk in due:
+        send(pk)
+    return len(due)

@@ -1,0 +1,32 @@
+"""Working off jobs in a terminal, with a line of progress that is rewritten in place."""
+
+import sys
+from typing import TextIO
+
+from jobs.models import Job
+from jobs.run import run, worker_name
+
+
+def work_off(out: TextIO = sys.stdout) -> list[Job]:
+    """Run due jobs until none is left; returns those that failed."""
+    failed = []
+    while job := Job.objects.take(worker_name()):
+        run(job, lambda job: _progress(job, out))
+        job.refresh_from_db()
+        _ended(job, out)
+        if job.state == Job.State.FAILED:
+            failed.append(job)
+    return failed
+
+
+def _progress(job: Job, out: TextIO) -> None:
+    if out.isatty():
+        filled = "━" * (job.percent // 4)
+        out.write(f"\r  {job}  {filled:<25} {job.percent:3d} %")
+        out.flush()
+
+
+def _ended(job: Job, out: TextIO) -> None:
+    start = "\r\033[K" if out.isatty() else ""
+    tail = f"failed: {job.error}" if job.state == Job.State.FAILED else job.state
+    out.write(f"{start}  {job}: {tail}\n")

@@ -1,0 +1,8 @@
+from django.apps import AppConfig
+
+
+class JudgingConfig(AppConfig):
+    name = "judging"
+
+    def ready(self) -> None:
+        from judging import work  # noqa: F401 - registers the kinds of job

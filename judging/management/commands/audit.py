@@ -1,0 +1,39 @@
+"""manage.py audit: the invariants of a campaign, or of all, checked on the rows."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from judging.audit import audit
+from judging.find import campaign_named
+from judging.models import Campaign
+
+SHOWN = 10
+
+
+class Command(BaseCommand):
+    help = "Check the invariants of a campaign (of all campaigns, if none is named); exit code 1 if one is broken."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("campaign", nargs="?")
+
+    def handle(self, **options: Any) -> None:
+        name = options["campaign"]
+        campaigns = [campaign_named(name)] if name else list(Campaign.objects.order_by("name"))
+        broken = sum([self.one(campaign) for campaign in campaigns])
+        if broken:
+            raise CommandError(f"{broken} invariant(s) broken", returncode=1)
+
+    def one(self, campaign: Campaign) -> int:
+        """Print the campaign's audit; returns how many invariants are broken."""
+        self.stdout.write(campaign.name)
+        broken = 0
+        for invariant, findings in audit(campaign).items():
+            broken += bool(findings)
+            self.stdout.write(f"  {'ok    ' if not findings else 'BROKEN'} {invariant.number}. {invariant.says}")
+            for finding in findings[:SHOWN]:
+                self.stdout.write(f"           {finding}")
+            if len(findings) > SHOWN:
+                self.stdout.write(f"           … and {len(findings) - SHOWN:,} more")
+        return broken

@@ -1,0 +1,58 @@
+"""manage.py create_campaign: a campaign over a corpus, its queries, and the job that ranks their candidates."""
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError
+from django.core.validators import validate_slug
+from django.db import transaction
+
+from corpus.models import Corpus
+from judging.errors import JudgingError
+from judging.models import Campaign
+from judging.queries import load_queries
+from judging.ranking import ask_for_ranking
+
+
+class Command(BaseCommand):
+    help = "Create a campaign, or add queries to one, and ask for the ranking of their candidates."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("name", help="letters, digits, - and _; part of the addresses of its pages")
+        parser.add_argument("--corpus", required=True)
+        parser.add_argument("--queries", required=True, type=Path, help="JSON list or one JSON object a line")
+        parser.add_argument("--split", default="", help="noted with the queries, for example val")
+        parser.add_argument("--title", default="")
+        parser.add_argument("--seed", type=int, default=0, help="of the orders in which annotators see candidates")
+
+    def handle(self, **options: Any) -> None:
+        try:
+            with transaction.atomic():
+                campaign = _campaign(options)
+                added, merged = load_queries(campaign, options["queries"], options["split"])
+                ask_for_ranking(campaign)
+        except JudgingError as fault:
+            raise CommandError(str(fault), returncode=2) from fault
+        self.stdout.write(
+            f"{campaign.name}: {added:,} queries added, {merged:,} merged with a query of the same text.\n"
+            "Ranking waits for a worker: `make run` has one; `manage.py worker --until-idle` is one."
+        )
+
+
+def _campaign(options: dict[str, Any]) -> Campaign:
+    name = options["name"]
+    try:
+        validate_slug(name)
+    except ValidationError as fault:
+        raise JudgingError(f"name: {name!r}; expected letters, digits, - and _") from fault
+    corpus = Corpus.objects.filter(name=options["corpus"]).first()
+    if corpus is None:
+        there = ", ".join(Corpus.objects.values_list("name", flat=True)) or "none yet"
+        raise JudgingError(f"--corpus {options['corpus']}: not there; imported corpora: {there}")
+    defaults = {"corpus": corpus, "title": options["title"], "order_seed": options["seed"]}
+    campaign, _ = Campaign.objects.get_or_create(name=name, defaults=defaults)
+    if campaign.corpus != corpus:
+        raise JudgingError(f"campaign {name} is over corpus {campaign.corpus}; expected --corpus {campaign.corpus}")
+    return campaign

@@ -1,0 +1,60 @@
+"""manage.py settle_ratings: final grades from a file of raw ratings, and what the process let through."""
+
+import csv
+import time
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from judging.consensus import RULE
+from judging.errors import JudgingError
+from judging.ratings import Settled, read, settle
+
+
+class Command(BaseCommand):
+    help = "Settle raw ratings (pair_id,worker,relevance) by the consensus; needs no database."
+    requires_system_checks: list[str] = []
+    requires_migrations_checks = False
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("file", type=Path)
+        parser.add_argument("--out", required=True, type=Path, help="CSV of pair_id,n_ratings,final_score")
+
+    def handle(self, **options: Any) -> None:
+        began = time.monotonic()
+        try:
+            result = settle(read(options["file"]))
+            _write(result, options["out"])
+        except JudgingError as fault:
+            raise CommandError(str(fault), returncode=2) from fault
+        except OSError as fault:
+            raise CommandError(f"--out {options['out']}: cannot be written ({fault.strerror})", returncode=2) from fault
+        self.stdout.write(_summary(result, time.monotonic() - began))
+
+
+def _write(result: Settled, file: Path) -> None:
+    with file.open("w", encoding="utf-8", newline="") as out:
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(["pair_id", "n_ratings", "final_score"])
+        for pair, (number, outcome) in result.pairs.items():
+            writer.writerow([pair, number, "" if outcome.grade is None else outcome.grade])
+
+
+def _summary(result: Settled, took: float) -> str:
+    figures = {
+        "pairs": len(result.pairs),
+        "settled": result.settled,
+        "discarded": len(result.pairs) - result.settled,
+    }
+    defects = {
+        "pairs with one worker twice": result.one_worker_twice,
+        "  of them with different grades": result.one_worker_twice_and_differing,
+        "escalated although all within one": result.escalated_without_need,
+        "stopped while still contested": result.stopped_while_contested,
+        "neither two nor four ratings": result.odd_number,
+    }
+    lines = [f"{name} {number}" for name, number in figures.items()]
+    lines += ["process defects:"] + [f"  {name} {len(pairs)}" for name, pairs in defects.items()]
+    return "\n".join([*lines, f"consensus {RULE}, {took:.1f} s"])

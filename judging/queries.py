@@ -1,0 +1,123 @@
+"""Reading a campaign's queries from a file and storing them, identical texts merged into one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from corpus.errors import CorpusError
+from corpus.importers.rows import LONGEST_TEXT, json_object, lines
+from judging.errors import JudgingError
+from judging.models import Campaign, Query
+
+MOST_PROBLEMS = 20
+LARGEST_LIST = 64 * 2**20  # bytes of one JSON list; lines have no such limit
+
+
+@dataclass(frozen=True)
+class Line:
+    where: str
+    record: dict[str, Any]
+
+
+def load_queries(campaign: Campaign, file: Path, split: str = "") -> tuple[int, int]:
+    """Add the file's queries to a campaign; returns how many were added and how many merged into another.
+
+    The file holds a JSON list, or one JSON object a line, of `{"query_id" | "desc_id", "query" | "desc"}`.
+
+    Raises
+    ------
+    JudgingError
+        Naming up to 20 places; nothing is then to be stored.
+    """
+    loader = _Loader(campaign, split)
+    problems = list(islice(loader.problems(_records(file)), MOST_PROBLEMS))
+    if problems:
+        raise JudgingError("\n".join([f"{file}: no query was stored.", *problems]))
+    if not loader.queries:
+        raise JudgingError(f"{file}: holds no queries; expected a JSON list or one JSON object a line")
+    return loader.store()
+
+
+class _Loader:
+    def __init__(self, campaign: Campaign, split: str) -> None:
+        self.campaign, self.split = campaign, split
+        self.queries = {query.text: query for query in campaign.queries.all()}
+        self.texts = {str(name): query.text for query in self.queries.values() for name in _names(query)}
+        self.merged = 0
+
+    def problems(self, lines: Iterable[Line]) -> Iterator[str]:
+        """Take the lines in; yields what is wrong with those that cannot be."""
+        for line in lines:
+            try:
+                self._take(*_fields(line.record))
+            except JudgingError as fault:
+                yield f"{line.where}: {fault}"
+
+    def _take(self, query_id: str, text: str) -> None:
+        if self.texts.setdefault(query_id, text) != text:
+            raise JudgingError(f"query_id {query_id}: has another text already, “{self.texts[query_id][:60]}”")
+        query = self.queries.get(text)
+        if query is None:
+            self.queries[text] = Query(campaign=self.campaign, query_id=query_id, text=text, split=self.split)
+        elif query_id not in _names(query):
+            query.aliases.append(query_id)
+            self.merged += 1
+
+    def store(self) -> tuple[int, int]:
+        fresh = [query for query in self.queries.values() if not query.pk]
+        Query.objects.bulk_update([query for query in self.queries.values() if query.pk], ["aliases"], 500)
+        Query.objects.bulk_create(fresh)
+        return len(fresh), self.merged
+
+
+def _names(query: Query) -> list[str]:
+    return [query.query_id, *query.aliases]
+
+
+def _records(file: Path) -> Iterator[Line]:
+    try:
+        if _first_byte(file) == b"[":
+            yield from _listed(file)
+        else:
+            for number, line in lines(file):
+                yield Line(f"line {number}", json_object(line))
+    except OSError as fault:
+        raise JudgingError(f"{file}: cannot be read ({fault.strerror}); expected a file") from fault
+    except CorpusError as fault:
+        raise JudgingError(f"{file}: {fault}") from fault
+
+
+def _first_byte(file: Path) -> bytes:
+    with file.open("rb") as source:
+        return source.read(1024).lstrip()[:1]
+
+
+def _listed(file: Path) -> Iterator[Line]:
+    if file.stat().st_size > LARGEST_LIST:
+        raise JudgingError(f"{file}: over {LARGEST_LIST:,} bytes; write one JSON object a line instead of a list")
+    try:
+        records = json.loads(file.read_bytes())
+    except (ValueError, RecursionError) as fault:
+        raise JudgingError(f"{file}: not JSON ({fault})") from fault
+    for number, record in enumerate(records, 1):
+        if not isinstance(record, dict):
+            raise JudgingError(f"{file}: entry {number}: a JSON {type(record).__name__}; expected an object")
+        yield Line(f"entry {number}", record)
+
+
+def _fields(record: dict[str, Any]) -> tuple[str, str]:
+    query_id = record.get("query_id", record.get("desc_id"))
+    text = record.get("query", record.get("desc"))
+    if isinstance(query_id, bool) or not isinstance(query_id, int | str) or not str(query_id).strip():
+        raise JudgingError(f"field query_id: {json.dumps(query_id)[:60]}; expected a number or a text")
+    query_id = str(query_id)
+    if len(query_id) > 100 or any(character.isspace() or character == "\0" for character in query_id):
+        raise JudgingError(f"field query_id: {query_id[:60]!r}; expected at most 100 characters, no white space")
+    if not isinstance(text, str) or not text.strip() or len(text) > LONGEST_TEXT or "\0" in text:
+        raise JudgingError(f"field query: {json.dumps(text)[:60]}; expected a text of 1-{LONGEST_TEXT:,} characters")
+    return query_id, " ".join(text.split())

@@ -1,0 +1,64 @@
+"""Ranking: for each query of a campaign the moments whose captions are most similar to it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import islice
+
+import numpy as np
+from django.db import transaction
+
+from corpus.embedding import embed, model_name
+from corpus.models import Moment, moment_id
+from corpus.nearest import Nearest, nearest
+from jobs.models import Job
+from jobs.registry import Report
+from judging.errors import JudgingError
+from judging.models import Campaign, Candidate, Query
+
+RANK = "rank candidates"
+QUERIES_AT_A_TIME = 50
+
+
+def ask_for_ranking(campaign: Campaign) -> Job:
+    return Job.objects.ask(RANK, f"campaign {campaign.name}", campaign=campaign.pk)
+
+
+def rank(campaign: Campaign, report: Report) -> None:
+    """Store the candidates of every query that has none, and open its first batch. Doing it again adds nothing."""
+    queries = list(campaign.queries.filter(candidates__isnull=True).order_by("pk"))
+    moments = list(Moment.objects.filter(video__corpus=campaign.corpus).select_related("video"))
+    if not moments:
+        raise JudgingError(f"corpus {campaign.corpus} holds no moments; import it first")
+    # The captions in the order of their moments' ids: that order breaks ties.
+    moments.sort(key=lambda moment: (moment_id(moment.video.name, moment.start, moment.end), moment.description))
+    stretches = [(moment.video_id, moment.start, moment.end) for moment in moments]
+    depth = campaign.depth * max(Counter(stretches).values())
+    found = _nearest(queries, moments, depth, report)
+    Campaign.objects.filter(pk=campaign.pk).update(encoder=model_name())
+    for start in range(0, len(queries), QUERIES_AT_A_TIME):
+        report(start, len(queries), "storing candidates")
+        with transaction.atomic():
+            for number, query in enumerate(queries[start : start + QUERIES_AT_A_TIME], start):
+                _store(query, moments, found, number)
+    report(len(queries), len(queries))
+
+
+def _nearest(queries: list[Query], moments: list[Moment], depth: int, report: Report) -> Nearest:
+    captions = embed([moment.caption for moment in moments], lambda *done: report(*done, "encoding captions"))
+    texts = embed([query.text for query in queries], lambda *done: report(*done, "encoding queries"))
+    return nearest(texts.reshape(len(queries), -1), captions, depth, report=lambda *done: report(*done, "comparing"))
+
+
+def _store(query: Query, moments: list[Moment], found: Nearest, number: int) -> None:
+    """The query's candidates, no stretch of film twice: two descriptions of one stretch show the same clip."""
+    seen: dict[tuple[int, float, float], tuple[Moment, float]] = {}
+    for index, similarity in zip(found.indices[number], found.similarities[number], strict=True):
+        moment = moments[index]
+        seen.setdefault((moment.video_id, moment.start, moment.end), (moment, float(similarity)))
+    ranked = islice(seen.values(), query.campaign.depth)
+    Candidate.objects.bulk_create(
+        Candidate(query=query, moment=moment, rank=rank, similarity=similarity)
+        for rank, (moment, similarity) in enumerate(ranked, 1)
+    )
+    query.open_batch(1)

@@ -1,0 +1,98 @@
+"""Finished ratings, `pair_id,worker,relevance`: settled by the consensus, with the process's defects counted."""
+
+from __future__ import annotations
+
+import csv
+from collections import defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from judging.consensus import GRADES, TOLERANCE, Outcome, consensus
+from judging.errors import JudgingError
+
+COLUMNS = ["pair_id", "worker", "relevance"]
+GRADE = {str(grade): grade for grade in GRADES}
+Ratings = dict[str, list[tuple[str, int]]]
+
+
+@dataclass
+class Settled:
+    """Each pair's number of ratings and outcome, and the defects of the process that made them."""
+
+    pairs: dict[str, tuple[int, Outcome]] = field(default_factory=dict)
+    one_worker_twice: list[str] = field(default_factory=list)
+    one_worker_twice_and_differing: list[str] = field(default_factory=list)
+    escalated_without_need: list[str] = field(default_factory=list)
+    stopped_while_contested: list[str] = field(default_factory=list)
+    odd_number: list[str] = field(default_factory=list)
+
+    @property
+    def settled(self) -> int:
+        return sum(outcome.status == "settled" for _, outcome in self.pairs.values())
+
+
+def settle(ratings: Ratings) -> Settled:
+    """Settle every pair; one that stopped while contested, or with a number of ratings that no round ends with,
+    is not settled, and listed."""
+    result = Settled()
+    for pair, given in ratings.items():
+        grades = [grade for _, grade in given]
+        outcome = consensus(grades)
+        result.pairs[pair] = (len(given), outcome)
+        if outcome.status == "contested":
+            result.stopped_while_contested.append(pair)
+        if outcome.status == "open":
+            result.odd_number.append(pair)
+        if len(given) == 4 and max(grades) - min(grades) <= TOLERANCE:
+            result.escalated_without_need.append(pair)
+        _one_worker_twice(pair, given, result)
+    return result
+
+
+def _one_worker_twice(pair: str, given: list[tuple[str, int]], result: Settled) -> None:
+    if len({worker for worker, _ in given}) == len(given):
+        return
+    result.one_worker_twice.append(pair)
+    if len(set(given)) > len({worker for worker, _ in given}):
+        result.one_worker_twice_and_differing.append(pair)
+
+
+def read(file: Path) -> Ratings:
+    """The ratings by pair, in the order of the file.
+
+    Raises
+    ------
+    JudgingError
+        Naming the line and the field that is wrong.
+    """
+    ratings: Ratings = defaultdict(list)
+    try:
+        with file.open(encoding="utf-8-sig", newline="") as source:
+            rows = csv.reader(source)
+            if (header := next(rows, [])) != COLUMNS:
+                raise JudgingError(f"{file}: line 1: {','.join(header)[:80]!r}; expected {','.join(COLUMNS)}")
+            for row in rows:
+                if row:
+                    _take(row, ratings, f"{file}: line {rows.line_num}")
+    except OSError as fault:
+        raise JudgingError(f"{file}: cannot be read ({fault.strerror}); expected a CSV file") from fault
+    except (UnicodeDecodeError, csv.Error) as fault:
+        raise JudgingError(f"{file}: not CSV in UTF-8 ({fault})") from fault
+    if not ratings:
+        raise JudgingError(f"{file}: holds no ratings; expected lines of {','.join(COLUMNS)}")
+    return ratings
+
+
+def _take(row: list[str], ratings: Ratings, where: str) -> None:
+    if len(row) != len(COLUMNS):
+        raise JudgingError(f"{where}: {len(row)} fields; expected {','.join(COLUMNS)}")
+    pair, worker, relevance = row
+    if not pair.strip() or not worker.strip():
+        raise JudgingError(f"{where}: field {'worker' if pair.strip() else 'pair_id'}: empty; expected an id")
+    grade = GRADE.get(relevance)
+    if grade is None:
+        raise JudgingError(f"{where}: field relevance: {relevance[:40]!r}; expected an integer from 0 to 4")
+    given = ratings[pair]
+    if len(given) == 4:
+        raise JudgingError(f"{where}: a fifth rating of pair {pair}; expected at most four")
+    given.append((worker, grade))

@@ -1,0 +1,5 @@
+"""Words of the templates."""
+
+from django import template
+
+register = template.Library()
