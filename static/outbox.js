@@ -1,0 +1,131 @@
+// What the annotator said and the server has not acknowledged yet. Kept in the browser's storage, one entry a
+// press, so that a closed tab or a lost network loses nothing; sent in order, again until it is answered.
+"use strict";
+
+class Outbox {
+  constructor({ token, fence, address, claimAddress, csrf, changed }) {
+    Object.assign(this, { token, fence, address, claimAddress, csrf, changed });
+    this.prefix = `reeljudge/${token}/`;
+    this.memory = new Map(); // where storage is full or forbidden
+    this.state = "saved"; // saved, sending, offline, signed out, stale, refused
+    this.words = "";
+    this.wait = 0;
+    this.busy = false;
+    window.addEventListener("online", () => this.send());
+    document.addEventListener("visibilitychange", () => document.hidden || this.send());
+  }
+
+  entries() {
+    const found = new Map(this.memory);
+    for (let i = 0; i < localStorage.length; i++) {
+      const name = localStorage.key(i);
+      if (name.startsWith(this.prefix)) found.set(name, JSON.parse(localStorage.getItem(name)));
+    }
+    return [...found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, entry]) => ({ name, ...entry }));
+  }
+
+  add(entry) {
+    const key = Outbox.uuid();
+    const name = `${this.prefix}${String(Date.now()).padStart(15, "0")}-${key}`;
+    const kept = { ...entry, body: { ...entry.body, key } };
+    try {
+      localStorage.setItem(name, JSON.stringify(kept));
+    } catch {
+      this.memory.set(name, kept);
+    }
+    this.wait = 0;
+    this.send();
+  }
+
+  remove(name) {
+    localStorage.removeItem(name);
+    this.memory.delete(name);
+  }
+
+  get empty() {
+    return this.entries().length === 0;
+  }
+
+  async send() {
+    if (this.busy || this.state === "stale") return;
+    this.busy = true;
+    clearTimeout(this.timer);
+    try {
+      for (let entry; (entry = this.entries()[0]); ) {
+        this.tell("sending");
+        if (!(await this.one(entry))) return;
+        this.wait = 0;
+      }
+      if (this.state !== "refused") this.tell("saved");
+    } finally {
+      this.busy = false;
+    }
+  }
+
+  // Send one entry; true when the next may follow.
+  async one(entry) {
+    const answer = await this.request("PUT", `${this.address}${entry.what}/${entry.position}`, {
+      ...entry.body,
+      fence: this.fence,
+    });
+    if (!answer) return this.later("offline");
+    if (answer.ok) return this.remove(entry.name), true;
+    if (answer.status === 401 || answer.status === 403) return this.later("signed out");
+    if (answer.status === 409) return this.claimAgain();
+    if (answer.status >= 500 || answer.status === 429) return this.later("offline");
+    const problem = await answer.json().catch(() => ({}));
+    this.remove(entry.name);
+    this.tell("refused", problem.detail || `The server refused it (${answer.status}).`);
+    return true;
+  }
+
+  // The lease ran out: if the batch is still ours we go on with a new fence, else what is unsent is stale.
+  async claimAgain() {
+    const answer = await this.request("POST", this.claimAddress);
+    if (!answer || !answer.ok) return this.later("offline");
+    const { assignment } = await answer.json();
+    if (assignment && assignment.token === this.token && assignment.fence !== this.fence) {
+      this.fence = assignment.fence;
+      return true;
+    }
+    this.tell("stale");
+    return false;
+  }
+
+  later(state) {
+    this.tell(state);
+    this.wait = Math.min(15, this.wait ? this.wait * 2 : 1);
+    this.timer = setTimeout(() => this.send(), this.wait * 1000);
+    return false;
+  }
+
+  tell(state, words = "") {
+    this.state = state;
+    this.words = words;
+    this.changed(this);
+  }
+
+  async request(method, address, body) {
+    const options = {
+      method,
+      redirect: "error",
+      headers: { Accept: "application/json", "Content-Type": "application/json", "X-CSRFToken": this.csrf },
+      body: body && JSON.stringify(body),
+      signal: AbortSignal.timeout(20000),
+    };
+    try {
+      return await fetch(address, options);
+    } catch {
+      return null;
+    }
+  }
+
+  static uuid() {
+    if (crypto.randomUUID) return crypto.randomUUID();
+    const bytes = crypto.getRandomValues(new Uint8Array(16)); // plain http on a local network has no randomUUID
+    bytes[6] = (bytes[6] & 0x0f) | 0x40;
+    bytes[8] = (bytes[8] & 0x3f) | 0x80;
+    const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+    return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+  }
+}
