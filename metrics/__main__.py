@@ -1,0 +1,7 @@
+"""``python -m metrics``: score, compare and convert runs from the command line."""
+
+import sys
+
+from metrics.commands.main import main
+
+sys.exit(main())

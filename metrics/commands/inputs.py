@@ -1,0 +1,68 @@
+"""The arguments that commands share, and the qrels and runs they stand for."""
+
+import argparse
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from metrics.measures import Convention, Measure, Qrels, Run
+
+QRELS_FORMATS = ("jsonl", "nested", "trec")
+RUN_FORMATS = ("ranking", "predictions", "tvretrieval", "trec")
+TASKS = ("VCMR", "SVMR", "VR")
+
+
+def add_qrels(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--qrels",
+        required=True,
+        metavar="FILE",
+        help="judged moments: TVR-Ranking JSONL, nested JSON or TREC",
+    )
+    parser.add_argument(
+        "--format-qrels", choices=QRELS_FORMATS, help="format of the qrels (default: told from the file)"
+    )
+    parser.add_argument("--moments", metavar="FILE", help="side file of TREC ids: moment_id,video,start,end")
+
+
+def add_run_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--format-run", choices=RUN_FORMATS, help="format of the runs (default: told from the file)"
+    )
+    parser.add_argument(
+        "--videos", metavar="FILE", help="video index file, for runs that name videos by number"
+    )
+    parser.add_argument(
+        "--task", choices=TASKS, help="which list of a TVRetrieval submission (default: VCMR)"
+    )
+
+
+def add_measures(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--measures",
+        nargs="+",
+        metavar="MEASURE",
+        help="such as 'nDCG_IoU(iou=0.5)@20' (default: NDCG@10,20,40 at IoU 0.3,0.5,0.7)",
+    )
+    parser.add_argument(
+        "--convention", default="paper", metavar="NAME", help="paper (default), released, spr"
+    )
+
+
+def load_qrels(args: argparse.Namespace) -> "Qrels":
+    from metrics.measures import read_qrels
+
+    return read_qrels(args.qrels, args.format_qrels, args.moments)
+
+
+def load_run(args: argparse.Namespace, path: str) -> "Run":
+    from metrics.measures import read_run
+
+    return read_run(path, args.format_run, args.videos, args.moments, args.task)
+
+
+def measures_of(args: argparse.Namespace) -> "tuple[list[Measure], Convention]":
+    """The measures and the convention asked for: checked before any file is read."""
+    from metrics.measures import convention_named, default_measures, parse_measures
+
+    measures = parse_measures(args.measures) if args.measures else default_measures()
+    return measures, convention_named(args.convention)

@@ -1,0 +1,49 @@
+"""The command line: one parser, one place where an error becomes one line and exit code 2.
+
+NumPy is imported by the commands when they run, not here: `--help` is instant.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from metrics.commands import evaluate
+
+COMMANDS = (evaluate,)
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose errors are one line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"error: {message} (see {self.prog} --help)\n")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; returns the exit code: 0, or 2 for bad input."""
+    args = parser().parse_args(arguments)
+    from metrics.measures.errors import MeasureError
+
+    try:
+        args.run(args)
+        sys.stdout.flush()
+    except MeasureError as problem:
+        print(f"error: {' '.join(str(problem).split())}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:  # `| head` has read enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except MemoryError:
+        print("error: this input is too large for the memory of this machine", file=sys.stderr)
+        return 2
+    return 0
+
+
+def parser() -> Parser:
+    """The parser of all commands."""
+    top = Parser(prog="python -m metrics", description="Scores for video moment retrieval.")
+    commands = top.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
+    for command in COMMANDS:
+        command.add(commands)
+    return top

@@ -1,0 +1,180 @@
+"""Measures as values: ``nDCG_IoU(iou=0.5)@20`` parses, compares, hashes, and prints the same.
+
+    measure  = name [ "(" key "=" value { "," key "=" value } ")" ] [ "@" cutoff ]
+    value    = number | low ":" step ":" high | number "+" number … | word
+
+Several thresholds (a range, or a sum) mean the average over them. The papers' own spellings (``NDCG@20,
+IoU≥0.5``) are read as well; a measure always prints in the grammar above.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from metrics.measures.definitions import DEFINITIONS, Definition
+from metrics.measures.errors import MeasureError
+
+SHAPE = re.compile(r"(?P<name>[A-Za-z]\w*)(?:\((?P<params>[^()]*)\))?(?:@(?P<cutoff>\d+))?")
+NUMBER = r"[0-9]*\.?[0-9]+(?:e-?[0-9]+)?"
+DEFAULT_CUTOFFS = (10, 20, 40)
+DEFAULT_THRESHOLDS = (0.3, 0.5, 0.7)
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure with its parameters: a value. Make one with `parse_measure`.
+
+    Examples
+    --------
+    >>> measure = parse_measure("nDCG_IoU(iou=0.50) @ 20")
+    >>> str(measure), measure.thresholds, measure.cutoff
+    ('nDCG_IoU(iou=0.5)@20', (0.5,), 20)
+    >>> str(parse_measure("NDCG@20, IoU≥0.5")) == str(measure)
+    True
+    """
+
+    name: str
+    params: tuple[tuple[str, str], ...] = ()
+    cutoff: int | None = None
+
+    def __str__(self) -> str:
+        params = ",".join(f"{key}={value}" for key, value in self.params)
+        return self.name + (f"({params})" if params else "") + (f"@{self.cutoff}" if self.cutoff else "")
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    @property
+    def definition(self) -> Definition:
+        return DEFINITIONS[self.name]
+
+    def param(self, key: str) -> str | None:
+        return dict(self.params).get(key)
+
+    @property
+    def thresholds(self) -> tuple[float, ...]:
+        """The IoU thresholds that the measure averages over; none for a measure without them."""
+        value = self.param("iou")
+        return _thresholds(value) if value else ()
+
+
+def parse_measure(text: str | Measure) -> Measure:
+    """Read a measure, in the grammar above or in a paper's spelling.
+
+    Raises
+    ------
+    MeasureError
+        Naming the measure, what is wrong in it, and the nearest that exists.
+    """
+    if isinstance(text, Measure):
+        return text
+    plain = re.sub(r"\s+", "", text).replace("≥", ">=")
+    for pattern, grammar in ALIASES:
+        found = pattern.fullmatch(plain)
+        if found:
+            plain = grammar(found)
+            break
+    shape = SHAPE.fullmatch(plain)
+    if not shape:
+        raise MeasureError(f"measure {text!r} cannot be read; it should look like nDCG_IoU(iou=0.5)@20")
+    return _checked(text, shape["name"], shape["params"], shape["cutoff"])
+
+
+def default_measures() -> list[Measure]:
+    """NDCG@{10, 20, 40}, IoU≥{0.3, 0.5, 0.7}: the nine numbers of TVR-Ranking's tables."""
+    return [
+        parse_measure(f"nDCG_IoU(iou={iou})@{cutoff}")
+        for cutoff in DEFAULT_CUTOFFS
+        for iou in DEFAULT_THRESHOLDS
+    ]
+
+
+def parse_measures(texts: Iterable[str | Measure]) -> list[Measure]:
+    """Read several measures, each once, in the order given."""
+    return list(dict.fromkeys(parse_measure(text) for text in texts))
+
+
+def _checked(text: str, name: str, params: str | None, cutoff: str | None) -> Measure:
+    definition = DEFINITIONS.get(name) or _spelt_otherwise(text, name)
+    given = dict(_param(text, definition, part) for part in (params or "").split(",") if part)
+    lacking = [key for key in definition.required if key not in given]
+    if lacking:
+        raise MeasureError(f"measure {text!r} needs {lacking[0]}, as in {_example(definition)}")
+    if definition.cutoff == "required" and not cutoff:
+        raise MeasureError(f"measure {text!r} needs a cutoff, as in {_example(definition)}")
+    if cutoff and (definition.cutoff == "none" or int(cutoff) == 0 or len(cutoff) > 6):
+        right = "takes no cutoff" if definition.cutoff == "none" else "needs a cutoff from 1 to 999999"
+        raise MeasureError(f"measure {text!r} {right}, as in {_example(definition)}")
+    ordered = tuple((key, given[key]) for key in definition.params if key in given)
+    return Measure(definition.name, ordered, int(cutoff) if cutoff else None)
+
+
+def _spelt_otherwise(text: str, name: str) -> Definition:
+    by_lower = {known.lower(): known for known in DEFINITIONS}
+    if name.lower() in by_lower:
+        return DEFINITIONS[by_lower[name.lower()]]
+    near = get_close_matches(name.lower(), by_lower, 2, 0.5)
+    hint = f"did you mean {' or '.join(_example(DEFINITIONS[by_lower[n]]) for n in near)}? " if near else ""
+    raise MeasureError(f"unknown measure {text!r}: {hint}there are {', '.join(DEFINITIONS)}")
+
+
+def _param(text: str, definition: Definition, part: str) -> tuple[str, str]:
+    key, equals, value = part.partition("=")
+    if not equals or key not in definition.params:
+        there = ", ".join(definition.params) or "none"
+        raise MeasureError(
+            f"measure {text!r}: {definition.name} has no parameter {key!r}; its parameters: {there}"
+        )
+    try:
+        return key, PARAMS[key](value)
+    except ValueError as problem:
+        raise MeasureError(f"measure {text!r}: {key}={value}: {problem}") from None
+
+
+def _thresholds(value: str) -> tuple[float, ...]:
+    """Thresholds from ``0.5``, ``0.5+0.7`` or ``0.5:0.05:0.95``."""
+    if ":" not in value:
+        return tuple(float(part) for part in value.split("+"))
+    low, step, high = (float(part) for part in value.split(":"))
+    return tuple(round(low + i * step, 10) for i in range(round((high - low) / step) + 1))
+
+
+def _read_iou(value: str) -> str:
+    if not re.fullmatch(rf"{NUMBER}(\+{NUMBER})*|{NUMBER}:{NUMBER}:{NUMBER}", value):
+        raise ValueError(
+            "it must be a number from 0 to 1, a sum such as 0.5+0.7, or a range such as 0.5:0.05:0.95"
+        )
+    if ":" in value and not float(value.split(":")[1]) >= 0.001:
+        raise ValueError("the step of a range must be at least 0.001")
+    thresholds = _thresholds(value)
+    if not thresholds or min(thresholds) < 0 or max(thresholds) > 1:
+        raise ValueError("a threshold must lie between 0 and 1")
+    between = ":" if ":" in value else "+"
+    return between.join(repr(float(part)) for part in value.split(between))
+
+
+def _one_of(*words: str) -> Callable[[str], str]:
+    def read(value: str) -> str:
+        if value not in words:
+            raise ValueError(f"it must be one of {', '.join(words)}")
+        return value
+
+    return read
+
+
+def _example(definition: Definition) -> str:
+    inside = ",".join(f"{key}={EXAMPLES[key]}" for key in definition.required)
+    return (
+        definition.name + (f"({inside})" if inside else "") + ("" if definition.cutoff == "none" else "@10")
+    )
+
+
+PARAMS: dict[str, Callable[[str], str]] = {"iou": _read_iou, "gain": _one_of("linear", "exp")}
+EXAMPLES = {"iou": "0.5"}
+ALIASES: list[tuple[re.Pattern[str], Callable[[re.Match[str]], str]]] = [
+    (
+        re.compile(rf"NDCG@(\d+),?IoU(?:>=|=|>)?({NUMBER})", re.IGNORECASE),
+        lambda found: f"nDCG_IoU(iou={found[2]})@{found[1]}",
+    ),
+]

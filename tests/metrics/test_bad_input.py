@@ -1,0 +1,144 @@
+"""Bad input, through the real command line: one line, exit code 2, and the place of the mistake."""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.metrics.shared import run_cli, write
+
+PAIR = {"pair_id": 0, "query_id": 1, "query": "q", "video_name": "a", "timestamp": [0, 10], "relevance": 4}
+GOOD_QRELS = json.dumps(PAIR) + "\n" + json.dumps({**PAIR, "query_id": 2}) + "\n"
+GOOD_RUN = {"1": [{"video_name": "a", "timestamp": [0, 10], "model_scores": 1.0}]}
+LISTED = {"query_id": 1, "predictions": []}
+
+
+def pair(**changes: Any) -> str:
+    return json.dumps(PAIR) + "\n" + json.dumps({**PAIR, "query_id": 2, **changes}) + "\n"
+
+
+def without(field: str) -> str:
+    return json.dumps(PAIR) + "\n" + json.dumps({k: v for k, v in PAIR.items() if k != field}) + "\n"
+
+
+def prediction(**changes: Any) -> dict[str, Any]:
+    one = {"video_name": "a", "timestamp": [0, 10], "model_scores": 1.0}
+    return {"1": [one, {**one, **changes}]}
+
+
+BAD_QRELS = {
+    "grade text": (pair(relevance="3"), "line 2: grade"),
+    "grade fraction": (pair(relevance=2.5), "line 2: grade"),
+    "grade negative": (pair(relevance=-1), "line 2: grade"),
+    "grade null": (pair(relevance=None), "line 2: grade"),
+    "grade true": (pair(relevance=True), "line 2: grade"),
+    "grade nan": (pair(relevance=float("nan")), "line 2: grade"),
+    "grade huge": (GOOD_QRELS.replace('"relevance": 4', '"relevance": 1e400', 1), "line 1: grade"),
+    "time nan": (pair(timestamp=[float("nan"), 1]), "line 2: timestamp (start)"),
+    "time infinite": (pair(timestamp=[0, float("inf")]), "line 2: timestamp (end)"),
+    "time text": (pair(timestamp=["0", 1]), "line 2: timestamp (start)"),
+    "time alone": (pair(timestamp=[1]), "line 2: timestamp"),
+    "end before start": (pair(timestamp=[5, 1]), "line 2: timestamp [5, 1] ends before it starts"),
+    "no relevance": (without("relevance"), "line 2: field relevance is missing"),
+    "no video": (without("video_name"), "line 2: field video_name is missing"),
+    "no query": (without("query_id"), "line 2: field query_id is missing"),
+    "query null": (pair(query_id=None), "line 2: query_id"),
+    "query list": (pair(query_id=[1]), "line 2: query_id"),
+    "video number": (pair(video_name=7), "line 2: video name"),
+    "broken line": (GOOD_QRELS + '{"pair_id": \n', "line 3, column"),
+    "not an object": (GOOD_QRELS + "[]\n", "line 3: is []"),
+    "empty file": ("", "is empty"),
+    "blank file": ("\n  \n", "is empty"),
+    "empty list": ("[]", "qrels are empty"),
+    "empty object": ("{}", "qrels are empty"),
+    "a number": ("[7]", "record 1"),
+    "query twice": ('[{"query_id":1,"relevant_moment":[]},{"query_id":1,"relevant_moment":[]}]', "twice"),
+    "key twice": ('{"1": [], "1": []}', "twice"),
+    "trec fields": ("1 0 a@0-10\n", "line 1: has 3 fields"),
+    "trec grade": ("1 0 a@0-10 x\n", "line 1: grade"),
+    "trec negative": ("1 0 a@0-10 -1\n", "line 1: grade"),
+    "trec id": ("1 0 clip7 1\n", "line 1: moment id 'clip7'"),
+    "trec twice": ("1 0 a@0-10 1\n1 0 a@0-10 2\n", "line 2: moment 'a@0-10' stands twice"),
+    "deep": ("[" * 100000, "nested too deeply"),
+    "nul": ("1 0 a\0 1", "binary"),
+}
+BAD_RUNS = {
+    "score nan": (prediction(model_scores=float("nan")), "query '1', prediction 2: score"),
+    "score text": (prediction(model_scores="high"), "query '1', prediction 2: score"),
+    "score null": (prediction(model_scores=None), "query '1', prediction 2: score"),
+    "time nan": (prediction(timestamp=[0, float("nan")]), "query '1', prediction 2: timestamp (end)"),
+    "time infinite": (prediction(timestamp=[float("-inf"), 1]), "prediction 2: timestamp (start)"),
+    "time text": (prediction(timestamp=[0, "x"]), "prediction 2: timestamp (end)"),
+    "time missing": ({"1": [{"video_name": "a", "model_scores": 1}]}, "prediction 1: field timestamp"),
+    "time huge": (json.dumps(prediction()).replace("10]", "1" + "0" * 400 + "]", 1), "timestamp (end)"),
+    "number too long": (json.dumps(prediction()).replace("10]", "1" * 5000 + "]", 1), "broken JSON"),
+    "no score": ({"1": [{"video_name": "a", "timestamp": [0, 1]}]}, "model_scores"),
+    "empty run": ({}, "run is empty"),
+    "empty list": ([], "run is empty"),
+    "unknown query": ({"7": []}, "query '7' is not in the qrels"),
+    "not a list": ({"1": 5}, "must be a list"),
+    "broken": ('{"1": [\n{"video_name": }]}', "line 2, column"),
+    "a text": ("hello", "line 1: has 1 fields"),
+    "a list of texts": (["hello"], "record 1"),
+    "a later line": (json.dumps(LISTED) + "\n" + '{"query_id": \n', "line 2, column"),
+    "index without file": ([{"query_id": 1, "predictions": [[5, 0, 1, 0.5]]}], "--videos"),
+    "short prediction": ([{"query_id": 1, "predictions": [[5, 0]]}], "prediction 1"),
+    "query twice": ([{"query_id": 1, "predictions": []}, {"query_id": 1, "predictions": []}], "twice"),
+    "no predictions": ([{"query_id": 1}], "field predictions is missing"),
+    "trec twice": ("1 Q0 a@0-10 1 2.0 t\n1 Q0 a@0-10 2 1.0 t\n", "line 2: moment"),
+    "trec score": ("1 Q0 a@0-10 1 nan t\n", "line 1: score"),
+    "trec fields": ("1 Q0 a@0-10 1 2.0\n", "line 1: has 5 fields"),
+}
+
+
+def one_line(*arguments: object) -> str:
+    done = run_cli("evaluate", *arguments)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith("error: ")
+    assert done.stderr.count("\n") == 1
+    return done.stderr
+
+
+@pytest.mark.parametrize("name", BAD_QRELS)
+def test_qrels(name: str, tmp_path: Path) -> None:
+    text, says = BAD_QRELS[name]
+    qrels, run = write(tmp_path / "qrels", text), write(tmp_path / "run.json", GOOD_RUN)
+    assert says in one_line("--qrels", qrels, "--run", run)
+
+
+@pytest.mark.parametrize("name", BAD_RUNS)
+def test_runs(name: str, tmp_path: Path) -> None:
+    data, says = BAD_RUNS[name]
+    qrels, run = write(tmp_path / "qrels.jsonl", GOOD_QRELS), write(tmp_path / "run", data)
+    assert says in one_line("--qrels", qrels, "--run", run)
+
+
+def test_files_that_are_not_there_or_not_text(tmp_path: Path) -> None:
+    qrels, run = write(tmp_path / "qrels.jsonl", GOOD_QRELS), write(tmp_path / "run.json", GOOD_RUN)
+    binary = tmp_path / "model.bin"
+    binary.write_bytes(bytes(range(256)) * 4)
+    torn = tmp_path / "torn.gz"
+    torn.write_bytes(gzip.compress(GOOD_QRELS.encode())[:30])
+    assert "no such file" in one_line("--qrels", qrels, "--run", tmp_path / "none.json")
+    assert "is a directory" in one_line("--qrels", tmp_path, "--run", run)
+    assert "binary" in one_line("--qrels", binary, "--run", run)
+    assert "cannot be read" in one_line("--qrels", torn, "--run", run)
+
+
+def test_unknown_words(tmp_path: Path) -> None:
+    files = ("--qrels", write(tmp_path / "q", GOOD_QRELS), "--run", write(tmp_path / "r", GOOD_RUN))
+    assert "did you mean nDCG_IoU" in one_line(*files, "--measures", "nDGC_IoU(iou=0.5)@10")
+    assert "did you mean released" in one_line(*files, "--convention", "relesed")
+    assert "--format" in one_line(*files, "--format", "xml")
+    assert "--run" in one_line("--qrels", "x")
+    assert "unrecognized" in one_line(*files, "--colour")
+
+
+def test_gzip_is_read(tmp_path: Path) -> None:
+    packed = tmp_path / "qrels.jsonl.gz"
+    packed.write_bytes(gzip.compress(GOOD_QRELS.encode()))
+    done = run_cli("evaluate", "--qrels", packed, "--run", write(tmp_path / "r", GOOD_RUN))
+    assert done.returncode == 0
