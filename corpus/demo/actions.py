@@ -34,11 +34,6 @@ def _still(t: float, world: World, beat: Beat) -> World:
     return world
 
 
-def _reset(t: float, world: World, beat: Beat) -> World:
-    """Wipe the board while nobody looks (between moments)."""
-    return world
-
-
 ACTIONS: dict[str, Action] = {
     "waits": Action(_still, 1.0),
     "walks": Action(m.walks, 0.0),

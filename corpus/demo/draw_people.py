@@ -33,6 +33,8 @@ def draw_person(brush: Brush, person: Person, pose: Pose, holds: Callable[[Joint
 
 def draw_shadow(brush: Brush, joints: Joints, pose: Pose) -> None:
     """A soft shadow on the floor under the body."""
+    if abs(pose.lean) > 60 or pose.z > 1:
+        return
     y = floor_y(pose.z)
     width = joints.scale * (0.15 if pose.hip[1] < 1.2 else 0.11)
     under = brush.image.getpixel((max(0, min(959, int(joints.hip[0] * 2))), min(539, int(y * 2 + 8))))

@@ -203,7 +203,7 @@ def _hills(brush: Brush, p: Furniture, _: Colour) -> None:
     brush.hull([(310, 84, 7), (330, 79, 10), (348, 85, 6)], (246, 251, 253))
     for x, y, r, tone in ((60, 330, 170, (160, 200, 148)), (260, 380, 214, (148, 190, 136)), (460, 350, 190, (166, 204, 150))):
         brush.disc(x, y, r, tone)
-    brush.box(0, WALL_FOOT - 6, WIDTH, HEIGHT, (156, 192, 122))
+    brush.box(0, WALL_FOOT - 16, WIDTH, HEIGHT, (156, 192, 122))
 
 
 def _path(brush: Brush, p: Furniture, _: Colour) -> None:

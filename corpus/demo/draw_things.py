@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import cos, radians, sin
+from dataclasses import replace
+from math import atan2, cos, degrees, radians, sin
 
 from .body import Joints, floor_y
 from .brush import Brush, Colour, along, colour, shade
@@ -32,6 +33,9 @@ def draw_held(brush: Brush, thing: Thing, joints: Joints) -> None:
     at = along(left, right, 0.5) if thing.both else (right[0], right[1])
     if thing.ear:
         at = at[0] + looks * 2, at[1] - 4
+    if thing.kind == "guitar":
+        at = right[0], right[1] - 2
+        thing = replace(thing, tip=degrees(atan2(left[0] - right[0], right[1] - left[1])))
     lift = _GRIPS.get(thing.kind, 0.0)
     _DRAWN[thing.kind](brush, thing, at[0], at[1] + lift, looks)
 
@@ -150,13 +154,13 @@ def _can(brush: Brush, thing: Thing, x: float, y: float, looks: int) -> None:
 
 
 def _guitar(brush: Brush, thing: Thing, x: float, y: float, looks: int) -> None:
+    """Upright when it stands about; in hands, ``tip`` is the angle of its neck."""
     tone = colour(thing.tone)
-    turn = -looks * 62 if thing.holder else 0
-    body, neck = _turned(x, y, turn, [(0, 16), (0, 3), (0, -4), (0, -40)]), 0
-    brush.ribbon(body[2:], 4, (92, 62, 46))
-    brush.disc(*body[neck], 12.5, tone)
-    brush.disc(*body[1], 9.5, tone)
-    brush.disc(*along(body[0], body[1], 0.6), 4, shade(tone, 0.45))
+    belly, waist, low, top = _turned(x, y, thing.tip, [(0, 14), (0, -1), (0, -4), (0, -44)])
+    brush.ribbon([low, top], 4, (92, 62, 46))
+    brush.disc(*belly, 13.5, tone)
+    brush.disc(*waist, 10.5, tone)
+    brush.disc(*along(belly, waist, 0.55), 4.5, shade(tone, 0.45))
 
 
 def _teddy(brush: Brush, thing: Thing, x: float, y: float, _: int) -> None:

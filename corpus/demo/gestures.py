@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from math import pi, sin
 
-from .body import STAND, Pose, Vec, blend, bump, floor_y, mix, reach, wave
-from .moves import LEFT, RIGHT, Beat, build, facing
+from .body import STAND, Pose, Vec, blend, bump, mix, reach, wave
+from .moves import Beat, build, facing
 from .stage import World
 
 Shape = Callable[[float, Pose, World, Beat], Pose]
@@ -160,7 +160,7 @@ def watering(t: float, me: Pose, world: World, beat: Beat) -> Pose:
 
 def strumming(t: float, me: Pose, world: World, beat: Beat) -> Pose:
     """Play the guitar."""
-    return replace(me, yaw=_open(me), hands=((0.45, -0.02, -0.75), (0.42, -0.62 + 0.09 * wave(t, 6), 0.28)),
+    return replace(me, yaw=_open(me), hands=((0.55, -0.1, -0.72), (0.42, -0.55 + 0.08 * wave(t, 7), 0.2)),
                    nod=10 + 5 * wave(t, 3))  # fmt: skip
 
 
@@ -185,11 +185,6 @@ def mouth(who: str, side: float) -> Vec:
     return frame.head * 1.55 / frame.arm, frame.head * 0.62 / frame.arm, side + 0.04
 
 
-def floor_under(pose: Pose) -> float:
-    """The y of the floor a person stands on."""
-    return floor_y(pose.z)
-
-
 def _open(me: Pose) -> float:
     """Half-way between looking aside and looking at the viewer."""
     return 52.0 if me.yaw < 90 else 128.0
@@ -199,5 +194,3 @@ def _shuffle(t: float) -> tuple[Vec, Vec]:
     lift = 0.06 * abs(wave(t, 6))
     return (STAND[0][0], lift, STAND[0][2]), (STAND[1][0], 0.06 - lift, STAND[1][2])
 
-
-SIDES = {True: RIGHT, False: LEFT}

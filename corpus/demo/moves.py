@@ -64,7 +64,8 @@ def _beside(world: World, who: str, target: str) -> tuple[float, float, float]:
         piece = min((p for p in world.place.furniture if p.kind in HALF_WIDTHS), key=lambda p: abs(p.x - thing.x))
         side = -1 if thing.x < piece.x else 1
         return piece.x + side * (HALF_WIDTHS[piece.kind] + 18), LANE + 0.12, RIGHT if side < 0 else LEFT
-    gap = 50.0 if person else 36.0
+    near = 48.0 if target in CAST and "child" in (CAST[who].age, CAST[target].age) else 64.0
+    gap = near if person else 36.0
     side = -1 if me.x < x else 1
     return x + side * gap, LANE, RIGHT if side < 0 else LEFT
 

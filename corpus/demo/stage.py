@@ -116,8 +116,8 @@ PLACES: dict[str, Place] = {
         ("door", 428, 1, -1, "#5c7480"), ("board", 138, 1, 1, "#fbfbf6"), ("chair", 330, 0.45, -1, "#37474f"),
         ("desk", 256, 0.45, 1, "#8c6a4f"), ("plant", 30, 0.6))),
     "living": Place("#f1e1cf", "#b98a68", _furnish(
-        ("door", 60, 1, 1, "#8a5f41"), ("window", 332, 1), ("picture", 196, 1, 1, "#4d8c8a"), ("rug", 300, 0.3, 1, "#d9b18e"),
-        ("sofa", 322, 0.55, 1, "#3f7d83"), ("table", 172, 0.5, 1, "#9b6a43"), ("lamp", 432, 0.7))),
+        ("door", 58, 1, 1, "#8a5f41"), ("window", 176, 1), ("picture", 340, 1, 1, "#4d8c8a"), ("rug", 300, 0.3, 1, "#d9b18e"),
+        ("lamp", 250, 0.7), ("sofa", 338, 0.55, 1, "#3f7d83"), ("shelf", 444, 0.6, 1, "#9b6a43"))),
     "kitchen": Place("#e3ecd9", "#cdbf9f", _furnish(
         ("door", 424, 1, -1, "#8c6b4d"), ("fridge", 40, 0.8), ("counter", 150, 0.8, 1, "#6f8f72"), ("window", 150, 1),
         ("table", 262, 0.45, 1, "#b47a4b"), ("chair", 338, 0.45, -1, "#c95f4a"))),
@@ -125,8 +125,8 @@ PLACES: dict[str, Place] = {
         ("door", 300, 1, 1, "#3f6a63"), ("coats", 398, 1), ("plant", 452, 0.6), ("chair", 60, 0.5, 1, "#8a6a9c"),
         ("picture", 130, 1, 1, "#c98a4b"), ("shelf", 186, 0.6, 1, "#7d5a3c"))),
     "bedroom": Place("#d9dff0", "#a58a78", _furnish(
-        ("door", 56, 1, 1, "#6c6f96"), ("window", 190, 1), ("bed", 330, 0.6, 1, "#b8617a"), ("lamp", 448, 0.8),
-        ("table", 150, 0.5, 1, "#8f6c54"), ("picture", 320, 1, 1, "#e0a64a"))),
+        ("door", 56, 1, 1, "#6c6f96"), ("window", 178, 1), ("bed", 318, 0.6, 1, "#b8617a"),
+        ("shelf", 446, 0.6, 1, "#8f6c54"), ("picture", 318, 1, 1, "#e0a64a"))),
     "park": Place("#cfe6f1", "#9cc07a", _furnish(
         ("hills", 240, 1), ("tree", 84, 0.8), ("bench", 350, 0.55, 1, "#96683f"), ("path", 240, 0.2)), outdoors=True),
     "garden": Place("#d8ecef", "#a9c98a", _furnish(
