@@ -1,0 +1,203 @@
+"""Read the screenplay and time it: what happens in each film, in which frames, and who does what to what.
+
+A line of the script is ``caption | beats``; without a caption it is a transition. Beats are ``who verb what whom``,
+one after another where a ``;`` stands and at once where an ``&`` stands; ``almost`` before a verb means that the
+action is begun and not finished.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from .actions import FPS, perform, seconds
+from .body import Pose
+from .cast import CAST
+from .draw_things import TONES
+from .handling import BOTH_HANDS, carrying
+from .moves import LEFT, RIGHT, Beat, seated
+from .stage import PLACES, TOPS, Thing, World
+
+SCREENPLAY = Path(__file__).with_name("screenplay.toml")
+PAUSE = 0.75  # seconds without a deed after each line
+ASIDE = ("waits", "turns")  # beats that are nothing to tell
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """Who does what to what in a moment, as the truth is told.
+
+    Attributes
+    ----------
+    who, verb, what, tone : str
+        The actor's name in the cast, the verb, the kind of the object ("" for none) and its colour.
+    whom : str
+        The other person, the piece of furniture something is put on, or "".
+    broken : bool
+        Begun and not finished.
+    seconds : float
+        How long it takes.
+    """
+
+    who: str
+    verb: str
+    what: str
+    tone: str
+    whom: str
+    broken: bool
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A told part of a film: [start, end] in seconds from the film's beginning, the caption, and the deeds."""
+
+    video: str
+    start: float
+    end: float
+    caption: str
+    deeds: tuple[Deed, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Shot:
+    """Frames ``first`` up to (not including) ``last`` in which these beats are done at once, from ``world`` on."""
+
+    first: int
+    last: int
+    world: World
+    beats: tuple[Beat, ...]
+
+    def at(self, frame: int) -> World:
+        """The world in one frame."""
+        return _together((frame - self.first + 1) / (self.last - self.first), self.world, self.beats)
+
+
+@dataclass(frozen=True, slots=True)
+class Film:
+    """A timed film: its name, its number of frames, the shots that fill them, and its moments."""
+
+    name: str
+    frames: int
+    shots: tuple[Shot, ...]
+    moments: tuple[Moment, ...]
+
+    @property
+    def duration(self) -> float:
+        """The film's length in seconds."""
+        return self.frames / FPS
+
+
+@cache
+def films() -> tuple[Film, ...]:
+    """Return every film of the screenplay, timed."""
+    raw = tomllib.loads(SCREENPLAY.read_text(encoding="utf-8"))["film"]
+    return tuple(_timed(f"film_{number:02d}", entry) for number, entry in enumerate(raw, 1))
+
+
+def moments() -> tuple[Moment, ...]:
+    """Return every moment of every film, in order."""
+    return tuple(moment for film in films() for moment in film.moments)
+
+
+def _timed(name: str, entry: dict[str, str | list[str]]) -> Film:
+    world, shots, told, now = _opening(entry), list[Shot](), list[Moment](), 0
+    world, now = _rest(world, shots, now)
+    for line in str(entry["script"]).strip().splitlines():
+        caption, _, directions = line.partition("|")
+        first, deeds = now, list[Deed]()
+        for group in directions.split(";"):
+            beats = tuple(_beat(text) for text in group.split("&"))
+            length = max(seconds(world, beat) for beat in beats)
+            deeds += [_deed(world, beat, length) for beat in beats if beat.verb not in ASIDE]
+            shot = Shot(now, now + round(length * FPS), world, beats)
+            shots.append(shot)
+            world, now = shot.at(shot.last - 1), shot.last
+        if caption.strip():
+            told.append(Moment(name, first / FPS, now / FPS, caption.strip(), tuple(deeds)))
+            world, now = _rest(world, shots, now)
+    return Film(name, now, tuple(shots), tuple(told))
+
+
+def _rest(world: World, shots: list[Shot], now: int) -> tuple[World, int]:
+    shots.append(Shot(now, now + round(PAUSE * FPS), world, ()))
+    return world, shots[-1].last
+
+
+def _together(t: float, world: World, beats: tuple[Beat, ...]) -> World:
+    for beat in beats:
+        world = perform(t, world, beat)
+    return world
+
+
+def _beat(text: str) -> Beat:
+    who, *rest = text.split()
+    broken = rest[0] == "almost"
+    verb, *objects = rest[1:] if broken else rest
+    if verb in DUETS:
+        objects.insert(0, "")
+    return Beat(who, verb, *objects, broken=broken)
+
+
+def _deed(world: World, beat: Beat, length: float) -> Deed:
+    """Tell a beat; gestures with a thing in hand are told with that thing."""
+    what = beat.what or (world.held_by(beat.who) if beat.verb in WITH_THING else "")
+    if beat.verb in ("enters", "leaves", "opens", "closes"):
+        return Deed(beat.who, beat.verb, "door", "", beat.whom, beat.broken, length)
+    if beat.verb == "stands":
+        return Deed(beat.who, beat.verb, world.seats[beat.who], "", "", beat.broken, length)
+    thing = world.things.get(what)
+    if thing:
+        tone = next(name for name, code in TONES.items() if code == thing.tone)
+        return Deed(beat.who, beat.verb, thing.kind, tone, beat.whom, beat.broken, length)
+    if what in world.poses:
+        return Deed(beat.who, beat.verb, "", "", what, beat.broken, length)
+    return Deed(beat.who, beat.verb, _FIXED.get(beat.verb, what), "", beat.whom, beat.broken, length)
+
+
+DUETS = ("hugs", "shakes", "offers", "highfives")
+WITH_THING = ("drinks", "eats", "phones", "reads", "sweeps", "waters", "plays", "cuddles", "shades", "shows")
+_FIXED = {"writes": "board", "looks": "window"}
+
+
+def _opening(entry: dict[str, str | list[str]]) -> World:
+    """The world in which a film begins."""
+    name = str(entry["place"])
+    place = PLACES[name.lstrip("-")]
+    world = World(place.mirrored() if name.startswith("-") else place, {})
+    for line in entry["cast"]:
+        world = _cast(world, *line.split())
+    for line in entry.get("things", ()):
+        world = _laid(world, *line.split())
+    return world
+
+
+def _cast(world: World, who: str, where: str, way: str = "") -> World:
+    assert who in CAST, who
+    if where == "out":
+        return world.posed(**{who: Pose(240.0, hidden=True)})
+    if not where.isdigit():
+        piece = world.place.find(where)
+        blank = world.posed(**{who: Pose(piece.x)})
+        x = piece.x + float(way or 0)
+        return World(world.place, {**world.poses, who: seated(blank, who, where, x)}, world.things,
+                     {**world.seats, who: where})  # fmt: skip
+    yaw = {"left": LEFT, "right": RIGHT, "": 75.0}[way]
+    return world.posed(**{who: Pose(float(where), yaw=yaw)})
+
+
+def _laid(world: World, name: str, tone: str, where: str, at: str = "0") -> World:
+    name, _, kind = name.partition("=")
+    kind = kind or name
+    if where == "hands":
+        pose = world.poses[at]
+        held = Thing(kind, TONES[tone], holder=at, both=kind in BOTH_HANDS)
+        world = world.posed(**{at: Pose(pose.x, pose.z, pose.yaw, pose.hip, hands=carrying(kind), feet=pose.feet,
+                                        hidden=pose.hidden)})  # fmt: skip
+        return world.moved(name, held)
+    if where == "floor":
+        return world.moved(name, Thing(kind, TONES[tone], float(at)))
+    piece = world.place.find(where)
+    return world.moved(name, Thing(kind, TONES[tone], piece.x + float(at), TOPS[where] + 1, piece.z))
