@@ -65,7 +65,11 @@ class Person:
         campaign.add_member(user, role)
         self.http = httpx.Client(base_url=address, timeout=60)
         self.http.get(reverse("sign-in"))
-        form = {"username": username, "password": password, "csrfmiddlewaretoken": self.http.cookies["csrftoken"]}
+        form = {
+            "username": username,
+            "password": password,
+            "csrfmiddlewaretoken": self.http.cookies["csrftoken"],
+        }
         self.http.post(reverse("sign-in"), data=form)
 
     def send(self, method: str, address: str, body: object = None) -> httpx.Response:
@@ -113,7 +117,9 @@ def _handed(token: str) -> list[Candidate]:
     return [wanted[each.pk] for each in handed]
 
 
-def play(address: str, campaign: Campaign, annotators: int, seed: int, truth: Truth, reviews: bool) -> Iterator[Tally]:
+def play(
+    address: str, campaign: Campaign, annotators: int, seed: int, truth: Truth, reviews: bool
+) -> Iterator[Tally]:
     """Let the annotators take batches in turn until nobody finds work; yields the tally after each batch."""
     role = Membership.Role.ANNOTATOR
     people = [Person(address, campaign, f"played-{number:02}", role) for number in range(1, annotators + 1)]
@@ -126,7 +132,9 @@ def play(address: str, campaign: Campaign, annotators: int, seed: int, truth: Tr
             tally.batches += bool(judged)
             tally.judgements += judged
             yield tally
-        for batch in Batch.objects.in_campaign(campaign).to_review().select_related("query__campaign") if lead else []:
+        for batch in (
+            Batch.objects.in_campaign(campaign).to_review().select_related("query__campaign") if lead else []
+        ):
             lead.review(batch)
             tally.reviews += 1
 

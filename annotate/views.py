@@ -10,10 +10,10 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotate.handing import handed_out, progress
 from judging import doors
+from judging.errors import BadValue
 from judging.guideline import GRADES
 from judging.models import Assignment, Flag, Membership
 from judging.problems import fence_in, grade_in, json_body, key_in, seconds_in, shown, speaks_json, text_in
-from judging.errors import BadValue
 
 
 @require_safe

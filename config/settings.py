@@ -102,7 +102,9 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # Long work ------------------------------------------------------------------------------------------------
 REDIS_URL = env.str("REDIS_URL", default="")
-JOB_LEASE = env.int("JOB_LEASE", default=120)  # seconds without a sign of life after which a job is taken over
+JOB_LEASE = env.int(
+    "JOB_LEASE", default=120
+)  # seconds without a sign of life after which a job is taken over
 JOB_ATTEMPTS = env.int("JOB_ATTEMPTS", default=3)
 
 # Captions and clips ---------------------------------------------------------------------------------------

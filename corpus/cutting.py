@@ -48,7 +48,9 @@ def cut(source: Path, start: float, end: float, to: Path, frame_rate: float | No
 def _frames(file: Path, start: float, end: float) -> Iterator[VideoFrame]:
     demuxer = DEMUXERS.get(file.suffix.lower())
     if not demuxer:
-        raise CorpusError(f"{file.name}: not a video file that is known; expected {', '.join(sorted(DEMUXERS))}")
+        raise CorpusError(
+            f"{file.name}: not a video file that is known; expected {', '.join(sorted(DEMUXERS))}"
+        )
     with av.open(str(file), format=demuxer, options={"protocol_whitelist": "file"}) as container:
         if not container.streams.video:
             raise CorpusError(f"{file.name}: has no picture")

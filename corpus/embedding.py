@@ -61,7 +61,9 @@ def _stored(hashes: list[str]) -> dict[str, Vectors]:
     mine = Vector.objects.filter(model=model_name())
     for start in range(0, len(hashes), ROWS_AT_A_TIME):
         rows = mine.filter(hash__in=hashes[start : start + ROWS_AT_A_TIME])
-        found.update((hash, np.frombuffer(values, "<f4")) for hash, values in rows.values_list("hash", "values"))
+        found.update(
+            (hash, np.frombuffer(values, "<f4")) for hash, values in rows.values_list("hash", "values")
+        )
     return found
 
 
@@ -83,7 +85,9 @@ def _encoded_and_stored(hashes: list[str], texts: list[str]) -> dict[str, Vector
 def encoder(name: str) -> SentenceTransformer:
     """The model: SimCSE checkpoints as transformer and [CLS] pooling, as the paper uses them; others as they say."""
     from sentence_transformers import SentenceTransformer
+    from transformers.utils import logging
 
+    logging.disable_progress_bar()
     if name == BUNDLED:
         return SentenceTransformer(str(_bundled()), device="cpu")
     try:

@@ -9,7 +9,14 @@ from corpus.errors import CorpusError
 from corpus.models import Video
 
 # The demuxer is forced by the file's ending, so that a hostile file cannot choose a riskier one.
-DEMUXERS = {".mp4": "mp4", ".m4v": "mp4", ".mov": "mov", ".mkv": "matroska", ".webm": "matroska", ".avi": "avi"}
+DEMUXERS = {
+    ".mp4": "mp4",
+    ".m4v": "mp4",
+    ".mov": "mov",
+    ".mkv": "matroska",
+    ".webm": "matroska",
+    ".avi": "avi",
+}
 PICTURES = {".jpg", ".jpeg", ".png", ".webp"}
 
 

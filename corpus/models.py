@@ -12,6 +12,7 @@ from django.db.models import F, Q
 
 WHITE_SPACE = r"\s"
 
+
 def moment_id(video: str, start: float, end: float) -> str:
     """The name of a moment in TREC files: `video@startms-endms`, times in whole milliseconds, no white space.
 
@@ -47,7 +48,9 @@ class Video(models.Model):
     corpus = models.ForeignKey(Corpus, models.CASCADE, related_name="videos")
     name = models.CharField(max_length=300)
     duration = models.FloatField(help_text="seconds")
-    media = models.CharField(max_length=500, blank=True, help_text="file or folder of frames, below the media folder")
+    media = models.CharField(
+        max_length=500, blank=True, help_text="file or folder of frames, below the media folder"
+    )
 
     class Meta:
         constraints = [
@@ -120,7 +123,9 @@ class Vector(models.Model):
     values = models.BinaryField(help_text="float32, little-endian, of length 1")
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["model", "hash"], name="one_vector_per_model_and_text")]
+        constraints = [
+            models.UniqueConstraint(fields=["model", "hash"], name="one_vector_per_model_and_text")
+        ]
 
     def __str__(self) -> str:
         return f"{self.model} {self.hash[:8]}"

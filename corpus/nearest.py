@@ -79,7 +79,11 @@ def nearest(
 def _padded(captions: Floats) -> Floats:
     """The captions with zero vectors behind them, up to a whole number of groups."""
     missing = -len(captions) % GROUP
-    return np.concatenate([captions, np.zeros((missing, captions.shape[1]), np.float32)]) if missing else captions
+    return (
+        np.concatenate([captions, np.zeros((missing, captions.shape[1]), np.float32)])
+        if missing
+        else captions
+    )
 
 
 def _hopeful(product: Floats, k: int) -> list[Indices]:

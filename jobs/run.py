@@ -33,7 +33,7 @@ def run(job: Job, watch: Watch | None = None) -> None:
         log.warning("%s", lost)
     except JobError as fault:
         job.fail(str(fault))
-    except Exception as fault:  # noqa: BLE001 - the one place where any fault becomes a row that a person reads
+    except Exception as fault:
         log.exception("%s failed at attempt %s", job, job.attempts)
         job.retry(f"{type(fault).__name__}: {fault}")
     except BaseException:

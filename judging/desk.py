@@ -30,7 +30,9 @@ FILTERS = {
     "": Filter("All queries", lambda campaign: campaign.queries.order_by("pk")),
     "review": Filter("To review", lambda campaign: _with_batch(campaign, state=Batch.State.SETTLED)),
     "work": Filter("In work", lambda campaign: _with_batch(campaign, state=Batch.State.OPEN, taken__gt=0)),
-    "contested": Filter("In round two", lambda campaign: _with_batch(campaign, state=Batch.State.OPEN, round=2)),
+    "contested": Filter(
+        "In round two", lambda campaign: _with_batch(campaign, state=Batch.State.OPEN, round=2)
+    ),
     "closed": Filter("Closed", lambda campaign: campaign.queries.filter(closed=True).order_by("pk")),
 }
 
@@ -43,10 +45,10 @@ def counts(campaign: Campaign) -> list[tuple[str, str, int]]:
 def overview(campaign: Campaign) -> dict[str, Any]:
     """The numbers at the top of a campaign's page."""
     candidates = Candidate.objects.in_campaign(campaign).filter(batch__isnull=False)
-    outcomes = {
-        outcome: Count("pk", filter=Q(outcome=outcome)) for outcome in (*Candidate.Outcome.values,)
-    }
-    numbers = candidates.aggregate(all=Count("pk"), **{f"n_{name}": count for name, count in outcomes.items()})
+    outcomes = {outcome: Count("pk", filter=Q(outcome=outcome)) for outcome in (*Candidate.Outcome.values,)}
+    numbers = candidates.aggregate(
+        all=Count("pk"), **{f"n_{name}": count for name, count in outcomes.items()}
+    )
     people = campaign.memberships.filter(role=Membership.Role.ANNOTATOR, state=Membership.State.ACTIVE)
     return numbers | {
         "queries": campaign.queries.count(),

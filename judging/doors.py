@@ -49,8 +49,10 @@ def clip(request: HttpRequest, token: str) -> Clip:
     candidates = {f"batch__candidates__{name}": value for name, value in moments.items()}
     if Assignment.objects.live().filter(**active, **candidates).exists():
         return found
-    if Campaign.objects.led_by(request.user).filter(
-        **{f"queries__candidates__{name}": value for name, value in moments.items()}
-    ).exists():
+    if (
+        Campaign.objects.led_by(request.user)
+        .filter(**{f"queries__candidates__{name}": value for name, value in moments.items()})
+        .exists()
+    ):
         return found
     raise Http404

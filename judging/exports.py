@@ -74,7 +74,9 @@ def moments(campaign: Campaign) -> Lines:
     for candidate in _settled(campaign):
         moment = candidate.moment
         seen[_moment_id(candidate)] = (moment.video.name, moment.start, moment.end)
-    return _csv(["moment_id", "video", "start", "end"], ((name, *rest) for name, rest in sorted(seen.items())))
+    return _csv(
+        ["moment_id", "video", "start", "end"], ((name, *rest) for name, rest in sorted(seen.items()))
+    )
 
 
 def queries(campaign: Campaign) -> Lines:
@@ -95,7 +97,9 @@ def manifest(campaign: Campaign) -> Lines:
         "encoder": campaign.encoder,
         "queries": campaign.queries.count(),
         "candidates": {outcome: counts.get(outcome, 0) for outcome in Candidate.Outcome.values},
-        "sha256": {export.file: _sha256(export.lines(campaign)) for export in FILES if export.lines is not manifest},
+        "sha256": {
+            export.file: _sha256(export.lines(campaign)) for export in FILES if export.lines is not manifest
+        },
     }
     yield json.dumps(record, ensure_ascii=False, indent=2) + "\n"
 
@@ -103,7 +107,12 @@ def manifest(campaign: Campaign) -> Lines:
 FILES = [
     Export("qrels.txt", "TREC qrels: query, 0, moment, grade", "text/plain", trec_qrels),
     Export("moments.csv", "the moments of the TREC qrels, with video and seconds", "text/csv", moments),
-    Export("qrels.jsonl", "qrels as TVR-Ranking has them, one JSON object a pair", "application/jsonl", tvr_ranking),
+    Export(
+        "qrels.jsonl",
+        "qrels as TVR-Ranking has them, one JSON object a pair",
+        "application/jsonl",
+        tvr_ranking,
+    ),
     Export("ratings.csv", "every counted grade, by worker number", "text/csv", ratings),
     Export("queries.csv", "queries, and the ids merged into each", "text/csv", queries),
     Export("manifest.json", "rule version, model, counts, checksums", "application/json", manifest),

@@ -49,7 +49,9 @@ class ProblemMiddleware:
 
 
 def speaks_json(request: HttpRequest) -> bool:
-    return request.content_type == "application/json" or "application/json" in request.headers.get("accept", "")
+    return request.content_type == "application/json" or "application/json" in request.headers.get(
+        "accept", ""
+    )
 
 
 def problem(request: HttpRequest, fault: JudgingError) -> HttpResponse:

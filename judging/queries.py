@@ -60,7 +60,9 @@ class _Loader:
 
     def _take(self, query_id: str, text: str) -> None:
         if self.texts.setdefault(query_id, text) != text:
-            raise JudgingError(f"query_id {query_id}: has another text already, “{self.texts[query_id][:60]}”")
+            raise JudgingError(
+                f"query_id {query_id}: has another text already, “{self.texts[query_id][:60]}”"
+            )
         query = self.queries.get(text)
         if query is None:
             self.queries[text] = Query(campaign=self.campaign, query_id=query_id, text=text, split=self.split)
@@ -99,7 +101,9 @@ def _first_byte(file: Path) -> bytes:
 
 def _listed(file: Path) -> Iterator[Line]:
     if file.stat().st_size > LARGEST_LIST:
-        raise JudgingError(f"{file}: over {LARGEST_LIST:,} bytes; write one JSON object a line instead of a list")
+        raise JudgingError(
+            f"{file}: over {LARGEST_LIST:,} bytes; write one JSON object a line instead of a list"
+        )
     try:
         records = json.loads(file.read_bytes())
     except (ValueError, RecursionError) as fault:
@@ -117,7 +121,11 @@ def _fields(record: dict[str, Any]) -> tuple[str, str]:
         raise JudgingError(f"field query_id: {json.dumps(query_id)[:60]}; expected a number or a text")
     query_id = str(query_id)
     if len(query_id) > 100 or any(character.isspace() or character == "\0" for character in query_id):
-        raise JudgingError(f"field query_id: {query_id[:60]!r}; expected at most 100 characters, no white space")
+        raise JudgingError(
+            f"field query_id: {query_id[:60]!r}; expected at most 100 characters, no white space"
+        )
     if not isinstance(text, str) or not text.strip() or len(text) > LONGEST_TEXT or "\0" in text:
-        raise JudgingError(f"field query: {json.dumps(text)[:60]}; expected a text of 1-{LONGEST_TEXT:,} characters")
+        raise JudgingError(
+            f"field query: {json.dumps(text)[:60]}; expected a text of 1-{LONGEST_TEXT:,} characters"
+        )
     return query_id, " ".join(text.split())

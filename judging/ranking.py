@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from itertools import islice
 
-import numpy as np
 from django.db import transaction
 
 from corpus.embedding import embed, model_name
@@ -31,7 +30,9 @@ def rank(campaign: Campaign, report: Report) -> None:
     if not moments:
         raise JudgingError(f"corpus {campaign.corpus} holds no moments; import it first")
     # The captions in the order of their moments' ids: that order breaks ties.
-    moments.sort(key=lambda moment: (moment_id(moment.video.name, moment.start, moment.end), moment.description))
+    moments.sort(
+        key=lambda moment: (moment_id(moment.video.name, moment.start, moment.end), moment.description)
+    )
     stretches = [(moment.video_id, moment.start, moment.end) for moment in moments]
     depth = campaign.depth * max(Counter(stretches).values())
     found = _nearest(queries, moments, depth, report)
@@ -47,7 +48,9 @@ def rank(campaign: Campaign, report: Report) -> None:
 def _nearest(queries: list[Query], moments: list[Moment], depth: int, report: Report) -> Nearest:
     captions = embed([moment.caption for moment in moments], lambda *done: report(*done, "encoding captions"))
     texts = embed([query.text for query in queries], lambda *done: report(*done, "encoding queries"))
-    return nearest(texts.reshape(len(queries), -1), captions, depth, report=lambda *done: report(*done, "comparing"))
+    return nearest(
+        texts.reshape(len(queries), -1), captions, depth, report=lambda *done: report(*done, "comparing")
+    )
 
 
 def _store(query: Query, moments: list[Moment], found: Nearest, number: int) -> None:

@@ -83,7 +83,9 @@ def skeleton(pose: Pose, build: Build) -> Joints:
         out = (-1.0, 1.0)[side]
         target = _add(neck, pose.hands[side], arm)
         elbow, hand = _bend(shoulders[side], target, arm / 2, (-0.55, -0.7, 0.55 * out))
-        knee, foot = _bend(hips[side], _add((0.0, 0.0, 0.0), pose.feet[side], leg), leg / 2, (1, 0.3, 0.2 * out))
+        knee, foot = _bend(
+            hips[side], _add((0.0, 0.0, 0.0), pose.feet[side], leg), leg / 2, (1, 0.3, 0.2 * out)
+        )
         elbows.append(elbow)
         hands.append(hand)
         knees.append(knee)

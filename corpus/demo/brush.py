@@ -68,7 +68,9 @@ class Brush:
         """Fill the smallest convex shape around the circles."""
         self.shape(_convex([(x + r * c, y + r * s) for x, y, r in circles for c, s in _RING]), fill)
 
-    def arc(self, x: float, y: float, r: float, start: float, end: float, fill: Colour, width: float = 1.0) -> None:
+    def arc(
+        self, x: float, y: float, r: float, start: float, end: float, fill: Colour, width: float = 1.0
+    ) -> None:
         """Draw a part of a circle, angles in degrees clockwise from the right."""
         self._draw.arc(_fine((x - r, y - r, x + r, y + r)), start, end, fill=fill, width=round(width * FINE))
 

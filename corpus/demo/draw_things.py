@@ -22,7 +22,9 @@ def draw_lying(brush: Brush, thing: Thing) -> None:
     """Draw a thing that nobody holds."""
     y = floor_y(thing.z) - thing.up - HALF_HEIGHTS[thing.kind]
     if thing.up < 1:
-        brush.disc(thing.x, floor_y(thing.z), 20 if thing.kind in ("box", "suitcase") else 11, (120, 100, 84), 2)
+        brush.disc(
+            thing.x, floor_y(thing.z), 20 if thing.kind in ("box", "suitcase") else 11, (120, 100, 84), 2
+        )
     _DRAWN[thing.kind](brush, thing, thing.x, y, 1)
 
 
@@ -44,7 +46,9 @@ def draw_ink(brush: Brush, board: Furniture, ink: float) -> None:
     """Draw what is written on the board so far: three wavy lines, no letters."""
     for row in range(3):
         part = min(1.0, max(0.0, ink * 3 - row))
-        points = [(board.x - 50 + u * 2.5, 92 + row * 18 + 4.5 * sin(u * 1.25 + row)) for u in range(int(part * 34))]
+        points = [
+            (board.x - 50 + u * 2.5, 92 + row * 18 + 4.5 * sin(u * 1.25 + row)) for u in range(int(part * 34))
+        ]
         if len(points) > 1:
             brush.ribbon(points, 1.5, colour(("#c4463c", "#2f6fbf", "#2f7d55")[row]))
 
@@ -61,7 +65,9 @@ def _cup(brush: Brush, thing: Thing, x: float, y: float, looks: int) -> None:
     tone = colour(thing.tone)
     brush.arc(x - looks * 6, y, 5, 0, 360, shade(tone, 0.8), 2)
     brush.shape(_turned(x, y, -looks * thing.tip, [(-6, -7), (6, -7), (5, 7), (-5, 7)]), tone)
-    brush.shape(_turned(x, y, -looks * thing.tip, [(-6, -7), (6, -7), (5.5, -4.5), (-5.5, -4.5)]), shade(tone, 0.7))
+    brush.shape(
+        _turned(x, y, -looks * thing.tip, [(-6, -7), (6, -7), (5.5, -4.5), (-5.5, -4.5)]), shade(tone, 0.7)
+    )
 
 
 def _book(brush: Brush, thing: Thing, x: float, y: float, looks: int) -> None:
@@ -78,7 +84,9 @@ def _book(brush: Brush, thing: Thing, x: float, y: float, looks: int) -> None:
     if thing.kind == "newspaper":
         for side in (-1, 1):
             for row in range(5):
-                brush.ribbon([(x + side * 4, y - 9 + row * 5), (x + side * 20, y - 11 + row * 5)], 1.2, (150, 150, 154))
+                brush.ribbon(
+                    [(x + side * 4, y - 9 + row * 5), (x + side * 20, y - 11 + row * 5)], 1.2, (150, 150, 154)
+                )
     else:
         brush.box(x - 1, y - tall + 4, x + 1, y + tall, shade(tone, 0.6))
 
@@ -127,7 +135,9 @@ def _umbrella(brush: Brush, thing: Thing, x: float, y: float, looks: int) -> Non
     tone = colour(thing.tone)
     if not thing.open:
         low = (x + 24, y + 2) if not thing.holder else (x + looks * 3, y + 30)
-        brush.hull([(x - 14 if not thing.holder else x, y, 2), (*low, 1.0), (*along((x, y), low, 0.4), 4.5)], tone)
+        brush.hull(
+            [(x - 14 if not thing.holder else x, y, 2), (*low, 1.0), (*along((x, y), low, 0.4), 4.5)], tone
+        )
         return
     brush.ribbon([(x, y + 6), (x, y - 62)], 2, DARK)
     brush.shape([(x + 44 * cos(radians(a)), y - 40 - 32 * sin(radians(a))) for a in range(0, 181, 12)], tone)
@@ -165,7 +175,16 @@ def _guitar(brush: Brush, thing: Thing, x: float, y: float, looks: int) -> None:
 
 def _teddy(brush: Brush, thing: Thing, x: float, y: float, _: int) -> None:
     tone = colour(thing.tone)
-    for dx, dy, r in ((-5, -14, 3.2), (5, -14, 3.2), (0, -8, 7.5), (-8, 3, 3.6), (8, 3, 3.6), (-5, 11, 4), (5, 11, 4), (0, 4, 8)):
+    for dx, dy, r in (
+        (-5, -14, 3.2),
+        (5, -14, 3.2),
+        (0, -8, 7.5),
+        (-8, 3, 3.6),
+        (8, 3, 3.6),
+        (-5, 11, 4),
+        (5, 11, 4),
+        (0, 4, 8),
+    ):
         brush.disc(x + dx, y + dy, r, tone)
     brush.disc(x, y + 4, 4.5, shade(tone, 1.4))
     for dx in (-2.6, 2.6):
@@ -180,7 +199,9 @@ def _gift(brush: Brush, thing: Thing, x: float, y: float, _: int) -> None:
         brush.disc(x + side * 5, y - 13, 4.5, (255, 244, 214), 3)
 
 
-def _turned(x: float, y: float, degrees: float, points: list[tuple[float, float]]) -> list[tuple[float, float]]:
+def _turned(
+    x: float, y: float, degrees: float, points: list[tuple[float, float]]
+) -> list[tuple[float, float]]:
     """Points around (x, y), turned clockwise."""
     c, s = cos(radians(degrees)), sin(radians(degrees))
     return [(x + px * c - py * s, y + px * s + py * c) for px, py in points]

@@ -76,7 +76,13 @@ def write_film(film: Film, path: Path) -> None:
         container.mux(stream.encode(None))
 
 
-X264 = {"preset": "veryfast", "tune": "animation", "crf": "23", "g": "48", "x264-params": "threads=1:lookahead-threads=1"}
+X264 = {
+    "preset": "veryfast",
+    "tune": "animation",
+    "crf": "23",
+    "g": "48",
+    "x264-params": "threads=1:lookahead-threads=1",
+}
 
 
 def _pictures(film: Film) -> Iterator[av.VideoFrame]:

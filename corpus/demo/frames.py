@@ -25,7 +25,9 @@ class Painter:
         """Paint the world in frame number ``frame`` (it tells who blinks): RGB, 480 by 270."""
         image = self._room.copy()
         brush = Brush(image)
-        seen = sorted((who for who, pose in world.poses.items() if not pose.hidden), key=lambda w: -world.poses[w].z)
+        seen = sorted(
+            (who for who, pose in world.poses.items() if not pose.hidden), key=lambda w: -world.poses[w].z
+        )
         behind = [who for who in seen if world.poses[who].z > BEHIND]
         if world.place.has("board") and world.ink:
             draw_ink(brush, world.place.find("board"), world.ink)

@@ -48,7 +48,9 @@ def eating(t: float, me: Pose, world: World, beat: Beat) -> Pose:
     """Three bites."""
     bite = max(0.0, wave(t, 3.5))
     x, y, z = mouth(beat.who, 0.0)
-    return replace(me, hands=(me.hands[0], (x + 0.16 * (1 - bite), y - 0.42 * (1 - bite), z)), nod=6.0 + 3 * wave(t, 7))
+    return replace(
+        me, hands=(me.hands[0], (x + 0.16 * (1 - bite), y - 0.42 * (1 - bite), z)), nod=6.0 + 3 * wave(t, 7)
+    )
 
 
 def phoning(t: float, me: Pose, world: World, beat: Beat) -> Pose:
@@ -101,7 +103,9 @@ def jumping(t: float, me: Pose, world: World, beat: Beat) -> Pose:
                        hands=((-0.3 * down, -0.85, -0.4), (-0.3 * down, -0.85, 0.4)))  # fmt: skip
     air = sin(pi * (beatp - 0.3) / 0.55)
     feet: tuple[Vec, Vec] = ((-0.1 * air, 0.48 * air, -0.2), (0.14 * air, 0.52 * air, 0.2))
-    return replace(me, hip=(0.0, 1 + 0.48 * air), feet=feet, hands=((0.2, 0.85 * air, -0.55), (0.2, 0.85 * air, 0.55)))
+    return replace(
+        me, hip=(0.0, 1 + 0.48 * air), feet=feet, hands=((0.2, 0.85 * air, -0.55), (0.2, 0.85 * air, 0.55))
+    )
 
 
 def dancing(t: float, me: Pose, world: World, beat: Beat) -> Pose:
@@ -122,7 +126,9 @@ def clapping(t: float, me: Pose, world: World, beat: Beat) -> Pose:
 def stretching(t: float, me: Pose, world: World, beat: Beat) -> Pose:
     """Both arms up, on the toes."""
     side = 10 * wave(t, 1.5)
-    return replace(me, yaw=_open(me), hands=((0.05, 0.95, -0.3), (0.05, 0.95, 0.3)), nod=-14.0, x=me.x + side * 0.2)
+    return replace(
+        me, yaw=_open(me), hands=((0.05, 0.95, -0.3), (0.05, 0.95, 0.3)), nod=-14.0, x=me.x + side * 0.2
+    )
 
 
 def bowing(t: float, me: Pose, world: World, beat: Beat) -> Pose:
@@ -133,7 +139,9 @@ def bowing(t: float, me: Pose, world: World, beat: Beat) -> Pose:
 def kneeling(t: float, me: Pose, world: World, beat: Beat) -> Pose:
     """Down on one knee."""
     hands = me.hands if not world.held_by(beat.who) else ((0.5, -0.3, -0.2), (0.9, 0.05, 0.15))
-    return replace(me, hip=(-0.05, 0.56), feet=((-0.62, 0.06, -0.13), (0.34, 0.0, 0.14)), hands=hands, lean=6.0)
+    return replace(
+        me, hip=(-0.05, 0.56), feet=((-0.62, 0.06, -0.13), (0.34, 0.0, 0.14)), hands=hands, lean=6.0
+    )
 
 
 def checking(t: float, me: Pose, world: World, beat: Beat) -> Pose:
@@ -166,7 +174,9 @@ def strumming(t: float, me: Pose, world: World, beat: Beat) -> Pose:
 
 def cuddling(t: float, me: Pose, world: World, beat: Beat) -> Pose:
     """Press what one holds to the chest and rock."""
-    return replace(me, yaw=_open(me) + 14 * wave(t, 2), hands=((0.36, -0.3, 0.06), (0.4, -0.24, -0.06)), nod=22.0)
+    return replace(
+        me, yaw=_open(me) + 14 * wave(t, 2), hands=((0.36, -0.3, 0.06), (0.4, -0.24, -0.06)), nod=22.0
+    )
 
 
 def shading(t: float, me: Pose, world: World, beat: Beat) -> Pose:
@@ -193,4 +203,3 @@ def _open(me: Pose) -> float:
 def _shuffle(t: float) -> tuple[Vec, Vec]:
     lift = 0.06 * abs(wave(t, 6))
     return (STAND[0][0], lift, STAND[0][2]), (STAND[1][0], 0.06 - lift, STAND[1][2])
-

@@ -5,7 +5,23 @@ from __future__ import annotations
 from dataclasses import replace
 from math import pi, sin
 
-from .body import HANG, LANE, STAND, Pose, Vec, blend, bump, depth_scale, ease, floor_y, keyed, mix, reach, skeleton, wave
+from .body import (
+    HANG,
+    LANE,
+    STAND,
+    Pose,
+    Vec,
+    blend,
+    bump,
+    depth_scale,
+    ease,
+    floor_y,
+    keyed,
+    mix,
+    reach,
+    skeleton,
+    wave,
+)
 from .draw_things import HALF_HEIGHTS
 from .moves import LEFT, RIGHT, Beat, build
 from .stage import HALF_WIDTHS, TOPS, Thing, World
@@ -64,7 +80,11 @@ def _touching(me: Pose, who: str, thing: Thing, at: tuple[float, float], up: flo
     frame, low = build(who), (thing.up if up is None else up) < 30
     depth = 0.62 if frame.leg > 0.45 else 0.72
     feet: tuple[Vec, Vec] = ((-0.22, 0.0, -0.15), (0.2, 0.0, 0.15))
-    body = replace(me, hip=(-0.2, depth), lean=58.0, nod=-20.0, feet=feet) if low and me.hip[1] > 0.8 else replace(me, lean=10.0)
+    body = (
+        replace(me, hip=(-0.2, depth), lean=58.0, nod=-20.0, feet=feet)
+        if low and me.hip[1] > 0.8
+        else replace(me, lean=10.0)
+    )
     at = at[0], at[1] - GRIP_LOW.get(thing.kind, 0.0)
     if thing.kind in BOTH_HANDS:
         wide = 16.0 if thing.kind == "box" else 7.0
@@ -78,7 +98,9 @@ def strains(t: float, world: World, beat: Beat) -> World:
     touch = _touching(me, beat.who, thing, (thing.x, floor_y(thing.z) - HALF_HEIGHTS[thing.kind]))
     effort = replace(touch, lean=48 + 5 * wave(t, 5), x=me.x - 3 - 2 * wave(t, 5))
     wipe = replace(me, hands=(me.hands[0], (0.3, 0.35, 0.1)), nod=12.0)
-    pose = keyed(t, (0.0, me), (0.2, touch), (0.3, effort), (0.65, effort), (0.82, wipe), (0.9, wipe), (1.0, me))
+    pose = keyed(
+        t, (0.0, me), (0.2, touch), (0.3, effort), (0.65, effort), (0.82, wipe), (0.9, wipe), (1.0, me)
+    )
     return world.posed(**{beat.who: pose})
 
 
@@ -110,11 +132,28 @@ def throws(t: float, world: World, beat: Beat) -> World:
     me, you, thing = world.poses[beat.who], world.poses[beat.whom], world.things[beat.what]
     side = 1 if you.x > me.x else -1
     mine, yours = replace(me, yaw=RIGHT if side > 0 else LEFT), replace(you, yaw=LEFT if side > 0 else RIGHT)
-    back = replace(mine, hands=((-0.1, 0.45, -0.2), (-0.1, 0.45, 0.2)), lean=-12.0, feet=((-0.3, 0, -0.13), (0.2, 0, 0.13)))
-    away = replace(mine, hands=((0.85, 0.2, -0.15), (0.85, 0.2, 0.15)), lean=14.0, feet=((-0.25, 0, -0.13), (0.3, 0, 0.13)))
+    back = replace(
+        mine,
+        hands=((-0.1, 0.45, -0.2), (-0.1, 0.45, 0.2)),
+        lean=-12.0,
+        feet=((-0.3, 0, -0.13), (0.2, 0, 0.13)),
+    )
+    away = replace(
+        mine,
+        hands=((0.85, 0.2, -0.15), (0.85, 0.2, 0.15)),
+        lean=14.0,
+        feet=((-0.25, 0, -0.13), (0.3, 0, 0.13)),
+    )
     ready = replace(yours, hands=((0.7, 0.05, -0.22), (0.7, 0.05, 0.22)), lean=6.0)
     giver = keyed(t, (0.0, me), (0.22, back), (0.36, away), (0.55, away), (0.8, replace(mine, hands=HANG)))
-    taker = keyed(t, (0.0, you), (0.15, yours), (0.35, ready), (0.7, ready), (1.0, replace(yours, hands=carrying("ball"))))
+    taker = keyed(
+        t,
+        (0.0, you),
+        (0.15, yours),
+        (0.35, ready),
+        (0.7, ready),
+        (1.0, replace(yours, hands=carrying("ball"))),
+    )
     world = world.posed(**{beat.who: giver, beat.whom: taker})
     if t < 0.34:
         return world
@@ -141,8 +180,12 @@ def kicks(t: float, world: World, beat: Beat) -> World:
     me, you, thing = world.poses[beat.who], world.poses[beat.whom], world.things[beat.what]
     side = 1 if you.x > me.x else -1
     mine, yours = replace(me, yaw=RIGHT if side > 0 else LEFT), replace(you, yaw=LEFT if side > 0 else RIGHT)
-    back = replace(mine, feet=(STAND[0], (-0.5, 0.3, 0.13)), lean=8.0, hands=((0.4, -0.75, -0.4), (-0.3, -0.8, 0.4)))
-    hit = replace(mine, feet=(STAND[0], (0.62, 0.26, 0.1)), lean=-10.0, hands=((-0.4, -0.75, -0.4), (0.4, -0.75, 0.4)))
+    back = replace(
+        mine, feet=(STAND[0], (-0.5, 0.3, 0.13)), lean=8.0, hands=((0.4, -0.75, -0.4), (-0.3, -0.8, 0.4))
+    )
+    hit = replace(
+        mine, feet=(STAND[0], (0.62, 0.26, 0.1)), lean=-10.0, hands=((-0.4, -0.75, -0.4), (0.4, -0.75, 0.4))
+    )
     stop = replace(yours, feet=(STAND[0], (0.4, 0.12, 0.12)), lean=-4.0)
     kicker = keyed(t, (0.0, me), (0.2, back), (0.34, hit), (0.42, hit), (0.62, mine))
     other = keyed(t, (0.0, you), (0.3, yours), (0.62, stop), (0.8, stop), (1.0, yours))
@@ -165,7 +208,9 @@ def hugs(t: float, world: World, beat: Beat) -> World:
         close = replace(pose, x=middle - way * 13, yaw=(RIGHT if way > 0 else LEFT) + 3 * wave(t, 2), lean=5.0 + 8 * (tall < 0.85),
                         hands=((0.8, high, 0.1), (0.8, high - 0.12, -0.1)), nod=8.0 * (tall < 1.02))  # fmt: skip
         stepping = 0.08 * abs(sin(3 * pi * min(1.0, t / 0.3))) if t < 0.3 or t > 0.78 else 0.0
-        poses[who] = replace(blend(pose, close, strength), feet=(STAND[0], (STAND[1][0], stepping, STAND[1][2])))
+        poses[who] = replace(
+            blend(pose, close, strength), feet=(STAND[0], (STAND[1][0], stepping, STAND[1][2]))
+        )
     return world.posed(**poses)
 
 
@@ -175,10 +220,15 @@ def shakes(t: float, world: World, beat: Beat) -> World:
     strength = bump(t, 0.28, 0.25)
     me, you = world.poses[beat.who], world.poses[beat.whom]
     poses = {}
-    for who, pose, way in ((beat.who, me, 1 if you.x > me.x else -1), (beat.whom, you, 1 if me.x > you.x else -1)):
+    for who, pose, way in (
+        (beat.who, me, 1 if you.x > me.x else -1),
+        (beat.whom, you, 1 if me.x > you.x else -1),
+    ):
         turned = replace(pose, yaw=RIGHT if way > 0 else LEFT, lean=7.0)
         at = middle[0], middle[1] + (7 * wave((t - 0.28) / 0.47, 3) if 0.28 < t < 0.75 else 0.0)
-        poses[who] = blend(pose, replace(turned, hands=(pose.hands[0], reach(turned, build(who), at, 3))), strength)
+        poses[who] = blend(
+            pose, replace(turned, hands=(pose.hands[0], reach(turned, build(who), at, 3))), strength
+        )
     return world.posed(**poses)
 
 
@@ -188,7 +238,9 @@ def offers(t: float, world: World, beat: Beat) -> World:
     middle = _middle(world, beat.who, beat.whom)
     turned = replace(me, yaw=RIGHT if you.x > me.x else LEFT, lean=7.0)
     out = replace(turned, hands=(me.hands[0], reach(turned, build(beat.who), middle, 3)))
-    folded = replace(you, yaw=80.0 if you.yaw > 90 else 100.0, nod=-6.0, hands=((0.36, -0.32, 0.3), (0.4, -0.38, -0.3)))
+    folded = replace(
+        you, yaw=80.0 if you.yaw > 90 else 100.0, nod=-6.0, hands=((0.36, -0.32, 0.3), (0.4, -0.38, -0.3))
+    )
     aside = replace(folded, yaw=RIGHT if you.x > me.x else LEFT)
     poses = {beat.who: keyed(t, (0.0, me), (0.25, out), (0.75, out), (1.0, me)),
              beat.whom: keyed(t, (0.0, you), (0.3, you), (0.6, aside), (0.85, aside), (1.0, you))}  # fmt: skip
@@ -201,8 +253,13 @@ def claps_hands(t: float, world: World, beat: Beat) -> World:
     poses = {}
     strength = bump(t, 0.4, 0.35)
     top = min(_top(me, beat.who), _top(you, beat.whom), key=lambda y: -y) - 4
-    for who, pose, way in ((beat.who, me, 1 if you.x > me.x else -1), (beat.whom, you, 1 if me.x > you.x else -1)):
-        turned = replace(pose, yaw=RIGHT if way > 0 else LEFT, lean=6.0, x=mix(pose.x, (me.x + you.x) / 2 - way * 20, 0.8))
+    for who, pose, way in (
+        (beat.who, me, 1 if you.x > me.x else -1),
+        (beat.whom, you, 1 if me.x > you.x else -1),
+    ):
+        turned = replace(
+            pose, yaw=RIGHT if way > 0 else LEFT, lean=6.0, x=mix(pose.x, (me.x + you.x) / 2 - way * 20, 0.8)
+        )
         hand = reach(turned, build(who), ((me.x + you.x) / 2, top), 3)
         poses[who] = blend(pose, replace(turned, hands=(pose.hands[0], hand)), strength)
     return world.posed(**poses)
@@ -225,7 +282,9 @@ def _between_hands(pose: Pose, who: str) -> tuple[float, float]:
     return (left[0] + right[0]) / 2, (left[1] + right[1]) / 2
 
 
-def _flown(thing: Thing, start: tuple[float, float], end: tuple[float, float], t: float, bow: float, to: str) -> Thing:
+def _flown(
+    thing: Thing, start: tuple[float, float], end: tuple[float, float], t: float, bow: float, to: str
+) -> Thing:
     """A thing in the air on its way between two points of the picture; caught when t reaches 1."""
     if t >= 1:
         return replace(thing, holder=to, both=True, tip=0.0)

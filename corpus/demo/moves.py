@@ -48,7 +48,11 @@ def spot(world: World, who: str, target: str) -> tuple[float, float, float]:
         return piece.x - 26, 0.84, 300.0
     if target in SEATS:
         front = 24.0 if target == "chair" else 0.0
-        x = piece.x + piece.looks * front if front else piece.x + (-30 if me.x < piece.x else 30) * (target != "bed")
+        x = (
+            piece.x + piece.looks * front
+            if front
+            else piece.x + (-30 if me.x < piece.x else 30) * (target != "bed")
+        )
         return x, LANE, RIGHT if me.x <= x else LEFT
     side = -1 if me.x < piece.x else 1
     gap, z = (24.0, 0.75) if target == "board" else (18.0, LANE + 0.12)
@@ -61,7 +65,9 @@ def _beside(world: World, who: str, target: str) -> tuple[float, float, float]:
     thing = world.things.get(target)
     x = person.x if person else thing.x if thing else 0.0
     if thing and thing.up > 1:  # on a piece of furniture: go round to the end it lies on
-        piece = min((p for p in world.place.furniture if p.kind in HALF_WIDTHS), key=lambda p: abs(p.x - thing.x))
+        piece = min(
+            (p for p in world.place.furniture if p.kind in HALF_WIDTHS), key=lambda p: abs(p.x - thing.x)
+        )
         side = -1 if thing.x < piece.x else 1
         return piece.x + side * (HALF_WIDTHS[piece.kind] + 18), LANE + 0.12, RIGHT if side < 0 else LEFT
     near = 48.0 if target in CAST and "child" in (CAST[who].age, CAST[target].age) else 64.0
@@ -86,7 +92,9 @@ def walks(t: float, world: World, beat: Beat) -> World:
         there = stroll(min(1.0, t * 2), world, beat.who, far)
         if t <= 0.5:
             return there
-        return stroll(t * 2 - 1, there, beat.who, (mix(me.x, goal[0], 0.12), me.z, LEFT if far[2] < 90 else RIGHT))
+        return stroll(
+            t * 2 - 1, there, beat.who, (mix(me.x, goal[0], 0.12), me.z, LEFT if far[2] < 90 else RIGHT)
+        )
     return stroll(t, world, beat.who, goal, beat.verb == "runs")
 
 
@@ -112,7 +120,9 @@ def stroll(t: float, world: World, who: str, goal: tuple[float, float, float], h
     hands = base.hands if world.held_by(who) else _swing(phase, strength, haste)
     hip = (0.0, 1.0 - strength * (0.035 + 0.02 * sin(4 * pi * phase)))
     lean = strength * (12.0 if haste else 3.0)
-    pose = replace(base, x=mix(me.x, x, gone), z=mix(me.z, z, gone), feet=feet, hands=hands, hip=hip, lean=lean)
+    pose = replace(
+        base, x=mix(me.x, x, gone), z=mix(me.z, z, gone), feet=feet, hands=hands, hip=hip, lean=lean
+    )
     return world.posed(**{who: pose})
 
 
@@ -140,7 +150,11 @@ def _step(phase: float, stride: float, strength: float, rest: Vec) -> Vec:
 def _swing(phase: float, strength: float, haste: bool) -> tuple[Vec, Vec]:
     out = 0.42 * strength * wave(phase + 0.25, 1)
     up = 0.45 * strength if haste else 0.04
-    return (HANG[0][0] - out + up * 0.6, HANG[0][1] + up, -0.34), (HANG[1][0] + out + up * 0.6, HANG[1][1] + up, 0.34)
+    return (HANG[0][0] - out + up * 0.6, HANG[0][1] + up, -0.34), (
+        HANG[1][0] + out + up * 0.6,
+        HANG[1][1] + up,
+        0.34,
+    )
 
 
 def turns(t: float, world: World, beat: Beat) -> World:
@@ -255,7 +269,9 @@ def enters(t: float, world: World, beat: Beat) -> World:
     if t < 0.15:
         return world.posed(**{who: replace(outside, hidden=True)})
     if t < 0.4:
-        return stroll((t - 0.15) / 0.25, world.posed(**{who: outside}), who, (piece.x + piece.looks * 4, 1.2, 90.0))
+        return stroll(
+            (t - 0.15) / 0.25, world.posed(**{who: outside}), who, (piece.x + piece.looks * 4, 1.2, 90.0)
+        )
     inside = stroll(1.0, world.posed(**{who: outside}), who, (piece.x + piece.looks * 4, 1.2, 90.0))
     out = piece.x + piece.looks * 46
     return stroll((t - 0.4) / 0.6, inside, who, (out, LANE, RIGHT if piece.looks > 0 else LEFT))

@@ -65,7 +65,9 @@ def load(name: str, source: Source) -> Report:
 def _corpus(name: str, source: Source) -> Corpus:
     corpus, _ = Corpus.objects.get_or_create(name=name, defaults={"format": source.format})
     if corpus.format != source.format:
-        raise CorpusError(f"corpus {name} was imported as {corpus.format}; choose another name for {source.format}")
+        raise CorpusError(
+            f"corpus {name} was imported as {corpus.format}; choose another name for {source.format}"
+        )
     if source.media:
         corpus.media_folder, corpus.frame_rate = str(source.media.folder), source.media.frame_rate
         corpus.save()
@@ -103,21 +105,29 @@ class _Loader:
         duration = (self.source.durations or {}).get(row.video, row.duration)
         where = f"line {row.line}: field"
         if duration is None:
-            raise CorpusError(f"{where} duration: missing; expected seconds here, or the video in --durations")
+            raise CorpusError(
+                f"{where} duration: missing; expected seconds here, or the video in --durations"
+            )
         if duration <= 0:
             raise CorpusError(f"{where} duration: {duration:g}; expected more than 0 seconds")
         known = self.lengths.setdefault(row.video, duration)
         if abs(known - duration) > OVERHANG:
-            raise CorpusError(f"{where} duration: {duration:g}; so far video {row.video} had {known:g} seconds")
+            raise CorpusError(
+                f"{where} duration: {duration:g}; so far video {row.video} had {known:g} seconds"
+            )
         if row.start < 0:
             raise CorpusError(f"{where} ts[0]: {row.start:g}; expected a start of at least 0 seconds")
         if row.end > duration + OVERHANG:
-            raise CorpusError(f"{where} ts[1]: {row.end:g}; expected at most the video's {duration:g} seconds")
+            raise CorpusError(
+                f"{where} ts[1]: {row.end:g}; expected at most the video's {duration:g} seconds"
+            )
         if row.end > duration:
             self.report.clipped += 1
         end = min(row.end, duration)
         if row.start >= end:
-            raise CorpusError(f"{where} ts: start {row.start:g} is not before end {end:g}; expected start < end")
+            raise CorpusError(
+                f"{where} ts: start {row.start:g} is not before end {end:g}; expected start < end"
+            )
         return replace(row, end=end, duration=duration)
 
     def store(self, rows: list[Row]) -> None:

@@ -59,7 +59,10 @@ class AssignmentQuerySet(models.QuerySet["Assignment"]):
         """The annotator's assignment to that place: a new one, or the one that had lapsed, with a new fence."""
         place = {"round": batch.round, "slot": slot, "lease": lease_end(), "state": Assignment.State.LIVE}
         self.update_or_create(
-            batch=batch, annotator=annotator, defaults=place | {"fence": F("fence") + 1}, create_defaults=place
+            batch=batch,
+            annotator=annotator,
+            defaults=place | {"fence": F("fence") + 1},
+            create_defaults=place,
         )
         return self.get(batch=batch, annotator=annotator)
 
@@ -86,9 +89,13 @@ class Assignment(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["batch", "round", "slot"], condition=~Q(state="lapsed"), name="one_assignment_per_place"
+                fields=["batch", "round", "slot"],
+                condition=~Q(state="lapsed"),
+                name="one_assignment_per_place",
             ),
-            models.UniqueConstraint(fields=["batch", "annotator"], name="one_assignment_per_batch_and_annotator"),
+            models.UniqueConstraint(
+                fields=["batch", "annotator"], name="one_assignment_per_batch_and_annotator"
+            ),
             models.UniqueConstraint(
                 fields=["annotator"], condition=Q(state="live"), name="one_live_assignment_per_annotator"
             ),
@@ -136,14 +143,22 @@ class Assignment(models.Model):
             batch.take_back()
 
     @all_or_nothing
-    def judge(self, position: int, grade: int, *, fence: int, key: UUID, seconds: float | None = None) -> Revision:
+    def judge(
+        self, position: int, grade: int, *, fence: int, key: UUID, seconds: float | None = None
+    ) -> Revision:
         """Store a grade. The same key again gives the first answer again."""
         candidate = self.at(position)
         if earlier := Revision.objects.filter(key=key).select_related("judgement").first():
             judgement = earlier.judgement
-            if (judgement.assignment_id, judgement.candidate_id, earlier.grade) == (self.pk, candidate.pk, grade):
+            if (judgement.assignment_id, judgement.candidate_id, earlier.grade) == (
+                self.pk,
+                candidate.pk,
+                grade,
+            ):
                 return earlier
-            raise KeyReused(f"key: {key} came before with another grade or place; expected a new key for each press")
+            raise KeyReused(
+                f"key: {key} came before with another grade or place; expected a new key for each press"
+            )
         self._hold(fence)
         return self._judgement(candidate, grade).revise(grade, key, seconds)
 
@@ -172,7 +187,9 @@ class Assignment(models.Model):
             return
         self._hold(fence)
         if missing := self.unanswered():
-            raise WrongState(f"Not judged yet: {', '.join(map(str, missing))}. Grade or flag each, then submit.")
+            raise WrongState(
+                f"Not judged yet: {', '.join(map(str, missing))}. Grade or flag each, then submit."
+            )
         handed = batch.of_round(self.round)
         Judgement.objects.filter(assignment=self, candidate__in=handed).update(seat=self.seat)
         Assignment.objects.filter(pk=self.pk).update(state=Assignment.State.SUBMITTED, submitted=Now())
@@ -189,7 +206,9 @@ class Assignment(models.Model):
         """Lock the row, refuse a stale writer, and renew the lease."""
         held = locked(Assignment.objects.live().filter(pk=self.pk, fence=fence, lease__gt=Now())).first()
         if not held:
-            raise Stale("You were away too long, or it was submitted or opened elsewhere. Open your work again.")
+            raise Stale(
+                "You were away too long, or it was submitted or opened elsewhere. Open your work again."
+            )
         Assignment.objects.filter(pk=self.pk).update(lease=lease_end())
 
 

@@ -41,7 +41,9 @@ class Campaign(models.Model):
     batch_size = models.PositiveSmallIntegerField(default=BATCH_SIZE)
     batches = models.PositiveSmallIntegerField(default=BATCHES)
     tolerance = models.PositiveSmallIntegerField(default=TOLERANCE)
-    order_seed = models.BigIntegerField(default=0, help_text="of the order in which each annotator sees candidates")
+    order_seed = models.BigIntegerField(
+        default=0, help_text="of the order in which each annotator sees candidates"
+    )
     guideline = models.TextField(default=GUIDELINE)
     encoder = models.CharField(max_length=200, blank=True, help_text="the model that ranked its candidates")
     created = models.DateTimeField(db_default=Now())

@@ -21,11 +21,14 @@ class Judgement(models.Model):
     class Meta:
         ordering = ["candidate", "seat"]
         constraints = [
-            models.UniqueConstraint(fields=["candidate", "annotator"], name="nobody_judges_a_candidate_twice"),
+            models.UniqueConstraint(
+                fields=["candidate", "annotator"], name="nobody_judges_a_candidate_twice"
+            ),
             models.UniqueConstraint(fields=["candidate", "seat"], name="one_judgement_per_seat"),
             models.CheckConstraint(condition=Q(grade__in=[0, 1, 2, 3, 4]), name="grade_from_0_to_4"),
             models.CheckConstraint(
-                condition=Q(seat__isnull=True) | Q(seat__in=[1, 2, 3, 4]), name="at_most_four_judgements_count"
+                condition=Q(seat__isnull=True) | Q(seat__in=[1, 2, 3, 4]),
+                name="at_most_four_judgements_count",
             ),
         ]
 
@@ -81,7 +84,9 @@ class Flag(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["assignment", "candidate"], name="one_flag_per_assignment_and_candidate")
+            models.UniqueConstraint(
+                fields=["assignment", "candidate"], name="one_flag_per_assignment_and_candidate"
+            )
         ]
 
     def __str__(self) -> str:

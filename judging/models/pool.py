@@ -54,7 +54,9 @@ class Query(models.Model):
 
     @property
     def can_open_second(self) -> bool:
-        return self.campaign.batches > 1 and self.candidates.filter(rank__gt=self.campaign.batch_size).exists()
+        return (
+            self.campaign.batches > 1 and self.candidates.filter(rank__gt=self.campaign.batch_size).exists()
+        )
 
 
 class CandidateQuerySet(models.QuerySet["Candidate"]):
@@ -86,7 +88,9 @@ class Candidate(models.Model):
     outcome = models.CharField(max_length=10, choices=Outcome.choices, default=Outcome.OPEN)
     escalated = models.BooleanField(default=False, help_text="contested after round one, so in round two")
     grade = models.PositiveSmallIntegerField(null=True, help_text="the final grade, once settled")
-    rule = models.CharField(max_length=40, blank=True, help_text="the version of the consensus that settled it")
+    rule = models.CharField(
+        max_length=40, blank=True, help_text="the version of the consensus that settled it"
+    )
 
     objects = CandidateQuerySet.as_manager()
 
@@ -108,7 +112,11 @@ class Candidate(models.Model):
     def counted_grades(self, rounds: int = 2) -> list[int]:
         """The grades that count, of the first rounds."""
         last = ANNOTATORS * rounds
-        return [judgement.grade for judgement in self.judgements.all() if judgement.seat and judgement.seat <= last]
+        return [
+            judgement.grade
+            for judgement in self.judgements.all()
+            if judgement.seat and judgement.seat <= last
+        ]
 
     def settle(self, rounds: int, grades: list[int]) -> None:
         """Note the outcome of the counted grades, after so many complete rounds."""
@@ -148,7 +156,9 @@ class Batch(models.Model):
     kind = models.CharField(max_length=10, default="pool")
     state = models.CharField(max_length=10, choices=State.choices, default=State.PREPARING)
     round = models.PositiveSmallIntegerField(default=1)
-    taken = models.PositiveSmallIntegerField(default=0, help_text="places of this round that are held or done")
+    taken = models.PositiveSmallIntegerField(
+        default=0, help_text="places of this round that are held or done"
+    )
 
     objects = BatchQuerySet.as_manager()
 
@@ -238,5 +248,7 @@ class Batch(models.Model):
 
     def open_second(self) -> None:
         if self.number != 1 or self.query.campaign.batches < 2:
-            raise WrongState("A query has at most two batches; this was the last one. Close the query instead.")
+            raise WrongState(
+                "A query has at most two batches; this was the last one. Close the query instead."
+            )
         self.query.open_batch(2)

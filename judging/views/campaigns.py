@@ -22,7 +22,9 @@ def home(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def listed(request: HttpRequest) -> HttpResponse:
-    campaigns = [(campaign, overview(campaign)) for campaign in Campaign.objects.led_by(request.user).order_by("name")]
+    campaigns = [
+        (campaign, overview(campaign)) for campaign in Campaign.objects.led_by(request.user).order_by("name")
+    ]
     return render(request, "judging/campaigns.html", {"campaigns": campaigns})
 
 

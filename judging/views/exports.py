@@ -29,7 +29,9 @@ def one(request: HttpRequest, name: str, file: str) -> StreamingHttpResponse:
     export = BY_NAME.get(file)
     if export is None:
         raise Http404
-    answer = StreamingHttpResponse(export.lines(campaign), content_type=f"{export.content_type}; charset=utf-8")
+    answer = StreamingHttpResponse(
+        export.lines(campaign), content_type=f"{export.content_type}; charset=utf-8"
+    )
     answer["Content-Disposition"] = f'attachment; filename="{campaign.name}-{file}"'
     answer["X-Consensus-Rule"] = RULE
     return answer

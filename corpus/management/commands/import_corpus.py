@@ -74,7 +74,8 @@ def _durations(file: Path) -> dict[str, float]:
 def _summary(name: str, report: Report, took: float) -> str:
     lines = [
         f"{name}: {report.rows:,} moments in {report.videos:,} videos read in {took:.1f} s",
-        f"  added: {report.moments_added:,} moments, {report.videos_added:,} videos",
+        f"  added: {report.moments_added:,} moments, {report.videos_added:,} videos; "
+        f"there already, or twice in the file: {report.rows - report.moments_added:,} moments",
         f"  cut off at the video's end: {report.clipped:,}",
         f"  videos with media: {report.with_media:,}",
     ]

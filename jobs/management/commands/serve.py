@@ -15,11 +15,15 @@ THREADS = 16
 
 
 class Command(BaseCommand):
-    help = "Serve Reeljudge. On SQLite: one process of threads. Without REDIS_URL: an embedded worker beside it."
+    help = (
+        "Serve Reeljudge. On SQLite: one process of threads. Without REDIS_URL: an embedded worker beside it."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--bind", default="127.0.0.1:8000")
-        parser.add_argument("--processes", type=int, default=1, help="web processes; more than one on PostgreSQL only")
+        parser.add_argument(
+            "--processes", type=int, default=1, help="web processes; more than one on PostgreSQL only"
+        )
 
     def handle(self, **options: Any) -> None:
         on_sqlite = settings.DATABASES["default"]["ENGINE"] == "config.sqlite"

@@ -28,7 +28,9 @@ class Command(BaseCommand):
         try:
             if options["until_idle"]:
                 if failed := work_off(self.stdout._out):  # type: ignore[attr-defined]
-                    raise CommandError(f"{len(failed)} job(s) failed; the last: {failed[-1]}: {failed[-1].error}")
+                    raise CommandError(
+                        f"{len(failed)} job(s) failed; the last: {failed[-1]}: {failed[-1].error}"
+                    )
             else:
                 _work_for_ever()
         except KeyboardInterrupt:

@@ -31,7 +31,9 @@ class Command(BaseCommand):
         broken = 0
         for invariant, findings in audit(campaign).items():
             broken += bool(findings)
-            self.stdout.write(f"  {'ok    ' if not findings else 'BROKEN'} {invariant.number}. {invariant.says}")
+            self.stdout.write(
+                f"  {'ok    ' if not findings else 'BROKEN'} {invariant.number}. {invariant.says}"
+            )
             for finding in findings[:SHOWN]:
                 self.stdout.write(f"           {finding}")
             if len(findings) > SHOWN:

@@ -25,7 +25,9 @@ class Command(BaseCommand):
         parser.add_argument("--queries", required=True, type=Path, help="JSON list or one JSON object a line")
         parser.add_argument("--split", default="", help="noted with the queries, for example val")
         parser.add_argument("--title", default="")
-        parser.add_argument("--seed", type=int, default=0, help="of the orders in which annotators see candidates")
+        parser.add_argument(
+            "--seed", type=int, default=0, help="of the orders in which annotators see candidates"
+        )
 
     def handle(self, **options: Any) -> None:
         try:
@@ -54,5 +56,7 @@ def _campaign(options: dict[str, Any]) -> Campaign:
     defaults = {"corpus": corpus, "title": options["title"], "order_seed": options["seed"]}
     campaign, _ = Campaign.objects.get_or_create(name=name, defaults=defaults)
     if campaign.corpus != corpus:
-        raise JudgingError(f"campaign {name} is over corpus {campaign.corpus}; expected --corpus {campaign.corpus}")
+        raise JudgingError(
+            f"campaign {name} is over corpus {campaign.corpus}; expected --corpus {campaign.corpus}"
+        )
     return campaign

@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
-from corpus.demo import write_demo
+from corpus.demo.films import write_demo
 from corpus.importers.load import Source, load
 from corpus.media import MediaFolder
 from corpus.models import Corpus

@@ -26,4 +26,6 @@ class Command(BaseCommand):
                     out.writelines(export.lines(campaign))
                 self.stdout.write(f"{folder / export.file}: {export.what}")
         except OSError as fault:
-            raise CommandError(f"--out {folder}: cannot be written ({fault.strerror})", returncode=2) from fault
+            raise CommandError(
+                f"--out {folder}: cannot be written ({fault.strerror})", returncode=2
+            ) from fault

@@ -30,7 +30,9 @@ class Command(BaseCommand):
         except JudgingError as fault:
             raise CommandError(str(fault), returncode=2) from fault
         except OSError as fault:
-            raise CommandError(f"--out {options['out']}: cannot be written ({fault.strerror})", returncode=2) from fault
+            raise CommandError(
+                f"--out {options['out']}: cannot be written ({fault.strerror})", returncode=2
+            ) from fault
         self.stdout.write(_summary(result, time.monotonic() - began))
 
 
