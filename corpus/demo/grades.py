@@ -78,68 +78,68 @@ def true_grade(query_text: str, moment_key: Key) -> int:
 
 
 def _grade(query: Query, deeds: tuple[Deed, ...]) -> int:
-    pairs = [_best(want, deeds) for want in query.wants]
-    match = [score for score, _ in pairs]
-    done = [deed for _, deed in pairs if deed]
-    if min(match) >= NEAR:
-        exact = min(match) == EXACT and _people_fit(query, done) and _fills(query, deeds, done)
-        return 4 if exact else 3
-    if max(match) >= PART:
+    fits = [_best(want, deeds) for want in query.wants]
+    done = [fit.deed for fit in fits if fit.deed]
+    if all(fit.whole for fit in fits):
+        details = len(frozenset().union(*(fit.details for fit in fits)))
+        return max(2, 4 - details - _strangers(query, done) - _crowded(query, deeds, done))
+    if done:
         return 2
     return 1 if any(_touches(query, deed) for deed in deeds) else 0
 
 
-NOTHING, PART, NEAR, EXACT = 0, 1, 2, 3
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """How a deed is what is wanted: whole or in part, and in which details it differs; no deed: not at all."""
+
+    deed: Deed | None = None
+    whole: bool = False
+    details: frozenset[str] = frozenset()
 
 
-def _best(want: Want, deeds: Iterable[Deed]) -> tuple[int, Deed | None]:
-    """How well the best of the deeds is what is wanted, and which deed that is."""
-    scored = [(_match(want, deed), deed) for deed in deeds]
-    score, deed = max(scored, key=lambda pair: pair[0])
-    return score, deed if score else None
+def _best(want: Want, deeds: Iterable[Deed]) -> Fit:
+    return max((_fit(want, deed) for deed in deeds), key=lambda f: (f.deed is not None, f.whole, -len(f.details)))
 
 
-def _match(want: Want, deed: Deed) -> int:
-    same = deed.verb in want.verbs
-    if not same and not any(deed.verb in kin and want.verbs & kin for kin in NEAR_VERBS):
-        return NOTHING
-    if want.what and deed.what != want.what and not any({want.what, deed.what} <= kin for kin in NEAR_THINGS):
-        return NOTHING
-    place_fits = not want.where or deed.whom == want.where
-    if deed.broken or deed.verb in HALVES or not place_fits:
-        return PART
-    exact = same and want.what in ("", deed.what) and want.tone in ("", deed.tone)
-    return EXACT if exact else NEAR
+def _fit(want: Want, deed: Deed) -> Fit:
+    verb, thing = deed.verb in want.verbs, want.what in ("", deed.what)
+    near_verb = verb or any(deed.verb in kin and want.verbs & kin for kin in NEAR_VERBS)
+    near_thing = thing or any({want.what, deed.what} <= kin for kin in NEAR_THINGS)
+    if not (near_verb and near_thing):
+        return Fit()
+    place = want.where in ("", deed.whom)
+    near_place = place or {want.where, deed.whom} <= TABLES
+    whole = near_place and not deed.broken and deed.verb not in HALVES
+    same = {"verb": verb, f"thing {deed.what}": thing, "place": place, "tone": want.tone in ("", deed.tone)}
+    return Fit(deed, whole, frozenset(detail for detail, fits in same.items() if not fits))
 
 
 NEAR_VERBS = (
     frozenset({"walks", "runs"}), frozenset({"lifts", "takes", "strains"}), frozenset({"throws", "tosses"}),
     frozenset({"shakes", "offers"}),
 )  # fmt: skip
-NEAR_THINGS = (
-    frozenset({"chair", "sofa", "bench", "bed"}),
-    frozenset({"book", "newspaper"}),
-    frozenset({"box", "gift"}),
-)
+NEAR_THINGS = (frozenset({"chair", "sofa", "bench", "bed"}), frozenset({"book", "newspaper"}), frozenset({"box", "gift"}))
+TABLES = frozenset({"table", "desk", "shelf", "counter"})
 HALVES = ("strains", "offers")  # only ever a part of lifting, of shaking hands
 
 
-def _people_fit(query: Query, done: list[Deed]) -> bool:
-    """Whether the people are those of the query; two who do a thing together may be named either way round."""
+def _strangers(query: Query, done: list[Deed]) -> int:
+    """In how many words the people differ from the query's; who do a thing together may be named either way."""
+    worst = 0
     for deed in done:
         other = deed.whom if deed.whom in CAST else ""
         ways = [(deed.who, other), (other, deed.who)] if deed.verb in MUTUAL else [(deed.who, other)]
-        if not any(_is(who, query.who) and (not query.whom or _is(whom, query.whom)) for who, whom in ways):
-            return False
-    return True
+        worst = max(worst, min(_missing(who, query.who) + _missing(whom, query.whom) for who, whom in ways))
+    return worst
 
 
 MUTUAL = ("shakes", "hugs", "highfives")
 
 
-def _is(name: str, wanted: str) -> bool:
-    """Whether somebody is "a red man", "an old person", "a child" ...; every word must fit."""
-    return bool(name) and all(word in _words(CAST[name]) for word in wanted.split())
+def _missing(name: str, wanted: str) -> int:
+    """How many words of "red man", "old", "child" ... somebody is not."""
+    words = _words(CAST[name]) if name else set()
+    return sum(word not in words for word in wanted.split())
 
 
 def _words(person: Person) -> set[str]:
@@ -147,22 +147,28 @@ def _words(person: Person) -> set[str]:
     return words | {"grown"} if person.age != "child" else words
 
 
-def _fills(query: Query, deeds: tuple[Deed, ...], done: list[Deed]) -> bool:
-    """Whether the query's actions, with the way to them, are most of the moment."""
+def _crowded(query: Query, deeds: tuple[Deed, ...], done: list[Deed]) -> bool:
+    """Whether more than a quarter of the moment is about something else.
+
+    What leads up to the query's actions (the way there, taking the cup one drinks from) is no something else.
+    """
     names = {want.what for want in query.wants if want.what}
-    about = [deed for deed in deeds if deed in done or deed.verb in ("walks", "runs") or deed.what in names]
-    return sum(deed.seconds for deed in about) > 0.6 * sum(deed.seconds for deed in deeds)
+    last = max(index for index, deed in enumerate(deeds) if deed in done)
+    extra = [
+        deed
+        for index, deed in enumerate(deeds)
+        if deed not in done and not (index < last and (deed.verb in ("walks", "runs") or deed.what in names))
+    ]
+    return sum(deed.seconds for deed in extra) > 0.25 * sum(deed.seconds for deed in deeds)
 
 
 def _touches(query: Query, deed: Deed) -> bool:
     """Whether a deed has a few points in common with the query: the thing, or a particular person."""
-    things = {want.what for want in query.wants if want.what} | {
-        want.where for want in query.wants if want.where
-    }
+    things = {want.what for want in query.wants if want.what} | {want.where for want in query.wants if want.where}
     if deed.what in things or deed.whom in things:
         return True
     telling = set(query.who.split()) - {"person", "man", "woman", "grown"}
-    return bool(telling) and _is(deed.who, query.who)
+    return bool(telling) and not _missing(deed.who, query.who)
 
 
 def _want(line: str) -> Want:
@@ -178,35 +184,29 @@ def _query(query_id: int, text: str, who: str, *wants: str, whom: str = "") -> Q
 
 QUERIES: tuple[Query, ...] = (
     _query(101, "A person stands up and walks to the board.", "person", "stands", "walks board"),
-    _query(102, "A woman opens the door and walks in.", "woman", "enters door"),
+    _query(102, "A woman opens the door and walks in.", "woman", "opens|enters door", "enters door"),
     _query(103, "A man lifts a box.", "man", "lifts box"),
-    _query(104, "A person drinks from a cup.", "person", "drinks cup"),
-    _query(105, "Two people shake hands.", "person", "shakes", whom="person"),
+    _query(104, "A woman drinks from a cup.", "woman", "drinks cup"),
+    _query(105, "A man and a woman shake hands.", "man", "shakes", whom="woman"),
     _query(106, "A grown-up hugs a child.", "grown", "hugs", whom="child"),
-    _query(107, "A person opens the door and leaves.", "person", "opens door", "leaves door"),
+    _query(107, "A woman opens the door and leaves.", "woman", "opens|enters door", "leaves door"),
     _query(108, "A child throws a ball to someone.", "child", "throws ball"),
-    _query(109, "A man reads a newspaper on the sofa.", "man", "reads newspaper"),
+    _query(109, "A man reads a newspaper.", "man", "reads newspaper"),
     _query(110, "A woman talks on the phone.", "woman", "phones phone"),
     _query(111, "A man points at the board.", "man", "points board"),
-    _query(112, "Someone writes on the whiteboard.", "person", "writes board"),
+    _query(112, "A man writes on the whiteboard.", "man", "writes board"),
     _query(113, "An old person sits down on a chair.", "old", "sits chair"),
     _query(114, "A person stands up and walks to the board.", "person", "stands", "walks board"),
     _query(115, "A man gives a woman flowers.", "man", "gives flowers", whom="woman"),
     _query(116, "A woman dances.", "woman", "dances"),
-    _query(117, "A person lies down and falls asleep.", "person", "lies"),
-    _query(
-        118,
-        "Someone picks up a suitcase and goes out of the door.",
-        "person",
-        "takes suitcase",
-        "leaves door",
-    ),
+    _query(117, "A man lies down and falls asleep.", "man", "lies"),
+    _query(118, "Someone picks up a suitcase and goes out of the door.", "person", "takes suitcase", "leaves door"),
     _query(119, "A person puts something down on a table.", "person", "puts * table"),
     _query(120, "A woman looks out of the window.", "woman", "looks window"),
     _query(121, "A child jumps up and down.", "child", "jumps"),
     _query(122, "A person picks up a book and reads it.", "person", "takes book", "reads book"),
     _query(123, "A man plays the guitar.", "man", "plays guitar"),
-    _query(124, "A person waves and then leaves through the door.", "person", "waves", "leaves door"),
+    _query(124, "A man waves and then leaves through the door.", "man", "waves", "leaves door"),
     _query(125, "A man in a red shirt opens the door.", "red man", "opens|enters door"),
 )
 
