@@ -132,11 +132,10 @@ def play(
             tally.batches += bool(judged)
             tally.judgements += judged
             yield tally
-        for batch in (
-            Batch.objects.in_campaign(campaign).to_review().select_related("query__campaign") if lead else []
-        ):
-            lead.review(batch)
-            tally.reviews += 1
+        if lead:
+            for batch in Batch.objects.in_campaign(campaign).to_review().select_related("query__campaign"):
+                lead.review(batch)
+                tally.reviews += 1
 
 
 class _Quiet(WSGIRequestHandler):

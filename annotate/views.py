@@ -20,7 +20,7 @@ from judging.problems import fence_in, grade_in, json_body, key_in, seconds_in, 
 @never_cache
 def work(request: HttpRequest) -> HttpResponse:
     """The annotator's home: one button for each campaign, and what was done so far."""
-    mine = Membership.objects.filter(user=request.user, role=Membership.Role.ANNOTATOR)
+    mine = Membership.objects.filter(user=request.user.pk, role=Membership.Role.ANNOTATOR)
     members = mine.select_related("campaign").order_by("campaign__name")
     return render(request, "annotate/work.html", {"campaigns": [progress(member) for member in members]})
 

@@ -17,7 +17,7 @@ HOME.mkdir(parents=True, exist_ok=True)
 def secret_key() -> str:
     """The key from the environment, or one made at first run that only the owner can read."""
     if key := env.str("SECRET_KEY", default=""):
-        return key
+        return str(key)
     file = HOME / "secret_key"
     try:
         handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

@@ -71,7 +71,7 @@ def _pictures(folder: Path, start: float, end: float, frame_rate: float) -> Iter
     first, last = floor(start * frame_rate + NEAR), ceil(end * frame_rate - NEAR)
     for number, file in enumerate(files[first : max(last, first + 1)]):
         with Image.open(file) as picture:
-            frame = VideoFrame.from_image(picture.convert("RGB"))
+            frame: VideoFrame = VideoFrame.from_image(picture.convert("RGB"))  # type: ignore[no-untyped-call]
         frame.pts, frame.time_base = number, 1 / rate
         yield frame
 
@@ -85,7 +85,7 @@ def _write(frames: Iterator[VideoFrame], to: Path) -> None:
     with av.open(str(to), "w", options=OPTIONS) as clip:
         stream = clip.add_stream("libx264", options={"preset": "veryfast", "crf": "23", "flags": "+bitexact"})
         stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
-        stream.codec_context.time_base = first.time_base
+        stream.codec_context.time_base = first.time_base  # type: ignore[assignment]
         start = first.pts or 0
         for frame in _chain(first, frames):
             pts = (frame.pts or 0) - start

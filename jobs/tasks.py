@@ -7,13 +7,13 @@ from jobs.run import run, worker_name
 from jobs.travel import send
 
 
-@shared_task(name="jobs.run")
+@shared_task(name="jobs.run")  # type: ignore[untyped-decorator]
 def run_job(pk: int) -> None:
     if job := Job.objects.take(worker_name(), pk):
         run(job)
 
 
-@shared_task(name="jobs.sweep")
+@shared_task(name="jobs.sweep")  # type: ignore[untyped-decorator]
 def sweep() -> int:
     due = list(Job.objects.due().values_list("pk", flat=True)[:1000])
     for pk in due:

@@ -36,9 +36,8 @@ def nothing_lost(campaign: Campaign) -> Findings:
     judgements = _judgements(campaign).annotate(last=Max("revisions__number"))
     for judgement in judgements.filter(last__isnull=True):
         yield f"judgement {judgement.pk} has no revision"
-    newest: dict[int, int] = {}
-    for pk, grade in _revisions(campaign).order_by("judgement", "number").values_list("judgement", "grade"):
-        newest[pk] = grade
+    revisions = _revisions(campaign).order_by("judgement", "number")
+    newest = dict(revisions.values_list("judgement", "grade"))  # the last of each judgement stays
     for judgement in judgements.filter(last__isnull=False):
         if newest[judgement.pk] != judgement.grade:
             yield f"judgement {judgement.pk} says {judgement.grade}, its last revision {newest[judgement.pk]}"
@@ -46,14 +45,17 @@ def nothing_lost(campaign: Campaign) -> Findings:
 
 def two_a_round(campaign: Campaign) -> Findings:
     holding = Assignment.objects.holding().filter(batch__query__campaign=campaign)
-    for row in holding.values("batch", "round").annotate(n=Count("pk")).filter(n__gt=ANNOTATORS):
-        yield f"batch {row['batch']} has {row['n']} assignments in round {row['round']}"
+    places = holding.values_list("batch", "round").annotate(n=Count("pk")).filter(n__gt=ANNOTATORS)
+    for pk, number, n in places:
+        yield f"batch {pk} has {n} assignments in round {number}"
     here = Count("assignments", filter=Q(assignments__round=F("round")) & ~Q(assignments__state="lapsed"))
-    for batch in Batch.objects.in_campaign(campaign).annotate(held=here).exclude(taken=F("held")):
-        yield f"batch {batch.pk} counts {batch.taken} places as taken; {batch.held} are"
+    wrong = Batch.objects.in_campaign(campaign).annotate(held=here).exclude(taken=F("held"))
+    for pk, taken, held in wrong.values_list("pk", "taken", "held"):
+        yield f"batch {pk} counts {taken} places as taken; {held} are"
     counted = _judgements(campaign).filter(seat__isnull=False)
-    for row in counted.order_by().values("candidate").annotate(n=Count("pk")).filter(n__gt=2 * ANNOTATORS):
-        yield f"candidate {row['candidate']} has {row['n']} counted judgements"
+    many = counted.order_by().values_list("candidate").annotate(n=Count("pk")).filter(n__gt=2 * ANNOTATORS)
+    for pk, n in many:
+        yield f"candidate {pk} has {n} counted judgements"
     for judgement in counted.select_related("assignment"):
         if judgement.seat != judgement.assignment.seat:
             yield f"judgement {judgement.pk} sits in seat {judgement.seat}, its assignment in another"

@@ -20,7 +20,9 @@ Answer = Callable[[HttpRequest], HttpResponse]
 class SignedInMiddleware(LoginRequiredMiddleware):
     """Every page but the sign-in asks who is there; where JSON is spoken, without a redirect."""
 
-    def handle_no_permission(self, request: HttpRequest, view_func: Any) -> HttpResponse:
+    def handle_no_permission(  # type: ignore[override]
+        self, request: HttpRequest, view_func: Any
+    ) -> HttpResponse:
         if speaks_json(request):
             return problem(request, SignedOut("You are signed out. Sign in again; nothing of yours is lost."))
         answer: HttpResponse = super().handle_no_permission(request, view_func)

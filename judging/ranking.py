@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from itertools import islice
 
 from django.db import transaction
@@ -46,11 +47,12 @@ def rank(campaign: Campaign, report: Report) -> None:
 
 
 def _nearest(queries: list[Query], moments: list[Moment], depth: int, report: Report) -> Nearest:
-    captions = embed([moment.caption for moment in moments], lambda *done: report(*done, "encoding captions"))
-    texts = embed([query.text for query in queries], lambda *done: report(*done, "encoding queries"))
-    return nearest(
-        texts.reshape(len(queries), -1), captions, depth, report=lambda *done: report(*done, "comparing")
-    )
+    def saying(message: str) -> Callable[[int, int], None]:
+        return lambda done, total: report(done, total, message)
+
+    captions = embed([moment.caption for moment in moments], saying("encoding captions"))
+    texts = embed([query.text for query in queries], saying("encoding queries"))
+    return nearest(texts.reshape(len(queries), -1), captions, depth, report=saying("comparing"))
 
 
 def _store(query: Query, moments: list[Moment], found: Nearest, number: int) -> None:

@@ -13,32 +13,32 @@ from django.db.backends.sqlite3 import base
 WRITERS = threading.Lock()  # not re-entrant: a connection may be closed by another thread than its own
 
 
-class DatabaseWrapper(base.DatabaseWrapper):  # type: ignore[misc]
+class DatabaseWrapper(base.DatabaseWrapper):
     holds_writers = False
 
     def _start_transaction_under_autocommit(self) -> None:
         if not WRITERS.acquire(timeout=self.settings_dict["OPTIONS"]["timeout"]):
             raise OperationalError("database is locked")
         try:
-            super()._start_transaction_under_autocommit()
+            super()._start_transaction_under_autocommit()  # type: ignore[misc]
         except BaseException:
             WRITERS.release()
             raise
         self.holds_writers = True
 
     def _commit(self) -> None:
-        super()._commit()  # when this fails Django rolls back, and that lets go
+        super()._commit()  # type: ignore[misc]  # when this fails Django rolls back, and that lets go
         self._let_go()
 
     def _rollback(self) -> None:
         try:
-            super()._rollback()
+            super()._rollback()  # type: ignore[misc]
         finally:
             self._let_go()
 
     def _close(self) -> None:
         try:
-            super()._close()
+            super()._close()  # type: ignore[misc]
         finally:
             self._let_go()
 

@@ -98,7 +98,9 @@ class Fit:
 
 
 def _best(want: Want, deeds: Iterable[Deed]) -> Fit:
-    return max((_fit(want, deed) for deed in deeds), key=lambda f: (f.deed is not None, f.whole, -len(f.details)))
+    return max(
+        (_fit(want, deed) for deed in deeds), key=lambda f: (f.deed is not None, f.whole, -len(f.details))
+    )
 
 
 def _fit(want: Want, deed: Deed) -> Fit:
@@ -118,7 +120,11 @@ NEAR_VERBS = (
     frozenset({"walks", "runs"}), frozenset({"lifts", "takes", "strains"}), frozenset({"throws", "tosses"}),
     frozenset({"shakes", "offers"}),
 )  # fmt: skip
-NEAR_THINGS = (frozenset({"chair", "sofa", "bench", "bed"}), frozenset({"book", "newspaper"}), frozenset({"box", "gift"}))
+NEAR_THINGS = (
+    frozenset({"chair", "sofa", "bench", "bed"}),
+    frozenset({"book", "newspaper"}),
+    frozenset({"box", "gift"}),
+)
 TABLES = frozenset({"table", "desk", "shelf", "counter"})
 HALVES = ("strains", "offers")  # only ever a part of lifting, of shaking hands
 
@@ -164,7 +170,9 @@ def _crowded(query: Query, deeds: tuple[Deed, ...], done: list[Deed]) -> bool:
 
 def _touches(query: Query, deed: Deed) -> bool:
     """Whether a deed has a few points in common with the query: the thing, or a particular person."""
-    things = {want.what for want in query.wants if want.what} | {want.where for want in query.wants if want.where}
+    things = {want.what for want in query.wants if want.what} | {
+        want.where for want in query.wants if want.where
+    }
     if deed.what in things or deed.whom in things:
         return True
     telling = set(query.who.split()) - {"person", "man", "woman", "grown"}
@@ -200,7 +208,13 @@ QUERIES: tuple[Query, ...] = (
     _query(115, "A man gives a woman flowers.", "man", "gives flowers", whom="woman"),
     _query(116, "A woman dances.", "woman", "dances"),
     _query(117, "A man lies down and falls asleep.", "man", "lies"),
-    _query(118, "Someone picks up a suitcase and goes out of the door.", "person", "takes suitcase", "leaves door"),
+    _query(
+        118,
+        "Someone picks up a suitcase and goes out of the door.",
+        "person",
+        "takes suitcase",
+        "leaves door",
+    ),
     _query(119, "A person puts something down on a table.", "person", "puts * table"),
     _query(120, "A woman looks out of the window.", "woman", "looks window"),
     _query(121, "A child jumps up and down.", "child", "jumps"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.conf import settings
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.db import models, transaction
 from django.db.models import Max, Q
 from django.db.models.functions import Now
@@ -65,7 +65,7 @@ class Campaign(models.Model):
         """Candidates kept for each query."""
         return self.batch_size * self.batches
 
-    def add_member(self, user: AbstractBaseUser, role: str) -> Membership:
+    def add_member(self, user: User, role: str) -> Membership:
         """The person's membership with that role; worker numbers follow the order of joining."""
         with transaction.atomic():
             Campaign.objects.select_for_update().get(pk=self.pk)

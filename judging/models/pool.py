@@ -219,7 +219,8 @@ class Batch(models.Model):
 
     def last_mean(self) -> float | None:
         """Mean final grade of the settled ones among the last five candidates by rank."""
-        return self.last().settled().aggregate(mean=Avg("grade"))["mean"]
+        mean: float | None = self.last().settled().aggregate(mean=Avg("grade"))["mean"]
+        return mean
 
     def last(self) -> CandidateQuerySet:
         ranks = self.candidates.order_by("-rank").values_list("rank", flat=True)[:LAST]

@@ -56,7 +56,7 @@ def _die_with_parent() -> None:
         pass  # elsewhere the worker ends with a clean stop only
 
 
-class _Server(BaseApplication):
+class _Server(BaseApplication):  # type: ignore[misc]
     def __init__(self, bind: str, processes: int) -> None:
         self.bind, self.processes = bind, processes
         super().__init__()

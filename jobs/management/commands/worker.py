@@ -27,7 +27,7 @@ class Command(BaseCommand):
         signal.signal(signal.SIGTERM, _stop)
         try:
             if options["until_idle"]:
-                if failed := work_off(self.stdout._out):  # type: ignore[attr-defined]
+                if failed := work_off():
                     raise CommandError(
                         f"{len(failed)} job(s) failed; the last: {failed[-1]}: {failed[-1].error}"
                     )

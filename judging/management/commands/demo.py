@@ -39,7 +39,8 @@ class Command(BaseCommand):
         preparing = Batch.objects.in_campaign(campaign).filter(state=Batch.State.PREPARING)
         if preparing.exists() or not Batch.objects.in_campaign(campaign).exists():
             self.stdout.write("Ranking candidates and cutting clips …")
-            if failed := work_off(self.stdout):
+            self.stdout.flush()
+            if failed := work_off():
                 raise CommandError(f"{failed[0]}: {failed[0].error}")
         self.stdout.write(_accounts(options["address"]))
 
