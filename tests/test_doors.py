@@ -117,7 +117,7 @@ def test_the_wrong_method_is_refused(name: str, held: Assignment, people: dict[s
     method = "delete"
     who = "annotator" if MATRIX[name][3] == 200 else "lead"
     client = people[who]
-    arguments = {
+    arguments: list[object] = {
         "judge": [held.token, 1],
         "flag": [held.token, 1],
         "submit": [held.token],
