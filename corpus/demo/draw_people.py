@@ -11,7 +11,9 @@ from .cast import Person
 INK: Colour = (45, 36, 40)
 
 
-def draw_person(brush: Brush, person: Person, pose: Pose, holds: Callable[[Joints], None], blink: bool) -> Joints:
+def draw_person(
+    brush: Brush, person: Person, pose: Pose, holds: Callable[[Joints], None], blink: bool
+) -> Joints:
     """Draw one person; ``holds`` draws what the hands hold, between the body and the near arm."""
     joints = skeleton(pose, person.build)
     draw_shadow(brush, joints, pose)
@@ -84,23 +86,37 @@ def _clothes(brush: Brush, person: Person, joints: Joints) -> None:
         reach = 0.95 if person.outfit == "dress" else 0.7
         hem = [along(joints.hips[k], joints.knees[k], reach) for k in (0, 1)]
         flare = size * (0.062 if person.outfit == "dress" else 0.05)
-        brush.hull([*[(h[0], h[1], size * 0.055) for h in joints.hips], *[(x, y, flare) for x, y in hem]], bottom)
+        brush.hull(
+            [*[(h[0], h[1], size * 0.055) for h in joints.hips], *[(x, y, flare) for x, y in hem]], bottom
+        )
     waist = [along(joints.neck, joints.hip, 0.98)]
     brush.hull(
-        [*[(s[0], s[1] + size * 0.01, size * 0.046) for s in joints.shoulders], *[(x, y, size * 0.06) for x, y in waist]]
+        [
+            *[(s[0], s[1] + size * 0.01, size * 0.046) for s in joints.shoulders],
+            *[(x, y, size * 0.06) for x, y in waist],
+        ]
         + [(h[0], h[1] - size * 0.005, size * 0.054) for h in joints.hips],
         top,
     )
     if person.outfit == "trousers":
         belt = [(h[0], h[1] + size * 0.008, size * 0.053) for h in joints.hips]
         brush.hull(belt, bottom)
-    brush.hull(taper(joints.neck, size * 0.036, along(joints.neck, joints.head, 0.5), size * 0.034),
-               shade(colour(person.skin), 0.9))  # fmt: skip
+    brush.hull(
+        taper(joints.neck, size * 0.036, along(joints.neck, joints.head, 0.5), size * 0.034),
+        shade(colour(person.skin), 0.9),
+    )
     if person.tie and joints.front > 0.1:
         end = along(joints.neck, joints.hip, 0.62)
         shift = joints.toes[0] * size * 0.045
-        brush.hull(taper((joints.neck[0] + shift, joints.neck[1] + size * 0.035), size * 0.012,
-                         (end[0] + shift, end[1]), size * 0.02), colour(person.tie))  # fmt: skip
+        brush.hull(
+            taper(
+                (joints.neck[0] + shift, joints.neck[1] + size * 0.035),
+                size * 0.012,
+                (end[0] + shift, end[1]),
+                size * 0.02,
+            ),
+            colour(person.tie),
+        )
 
 
 def _head(brush: Brush, person: Person, pose: Pose, joints: Joints, blink: bool) -> None:
@@ -129,8 +145,9 @@ def _head(brush: Brush, person: Person, pose: Pose, joints: Joints, blink: bool)
             brush.hull(circles, hair)
 
 
-def _face(brush: Brush, person: Person, at: Callable[[float, float, float], Vec], r: float, shut: bool,
-          front: float) -> None:  # fmt: skip
+def _face(
+    brush: Brush, person: Person, at: Callable[[float, float, float], Vec], r: float, shut: bool, front: float
+) -> None:
     skin = colour(person.skin)
     for side in (-1, 1):
         ear = at(-0.1, -0.02, side * 0.98)
@@ -138,11 +155,16 @@ def _face(brush: Brush, person: Person, at: Callable[[float, float, float], Vec]
             brush.disc(ear[0], ear[1], r * 0.2, shade(skin, 0.92))
         cheek = at(0.78, -0.32, side * 0.52)
         if cheek[2] > 0.05:
-            brush.disc(cheek[0], cheek[1], r * 0.17, shade((skin[0], int(skin[1] * 0.86), int(skin[2] * 0.84)), 1.0))
+            brush.disc(
+                cheek[0], cheek[1], r * 0.17, shade((skin[0], int(skin[1] * 0.86), int(skin[2] * 0.84)), 1.0)
+            )
     nose = at(1.06, -0.12, 0.0)
     if person.beard:
         grey = colour(person.hair)
-        brush.hull([(*at(0.62, -0.5, s * 0.5)[:2], r * 0.3) for s in (-1, 1)] + [(*at(0.6, -0.85, 0)[:2], r * 0.3)], grey)
+        brush.hull(
+            [(*at(0.62, -0.5, s * 0.5)[:2], r * 0.3) for s in (-1, 1)] + [(*at(0.6, -0.85, 0)[:2], r * 0.3)],
+            grey,
+        )
     if front > -0.45:
         brush.disc(nose[0], nose[1], r * 0.13, shade(skin, 0.87))
     for side in (-1, 1):
@@ -159,7 +181,9 @@ def _face(brush: Brush, person: Person, at: Callable[[float, float, float], Vec]
     brush.arc(mouth[0], mouth[1] - r * 0.16, r * 0.24, 35, 145, shade(skin, 0.5), 1.0)
 
 
-def _hair(person: Person, at: Callable[[float, float, float], Vec], r: float) -> list[tuple[list[Vec], float]]:
+def _hair(
+    person: Person, at: Callable[[float, float, float], Vec], r: float
+) -> list[tuple[list[Vec], float]]:
     """The hair's locks as hulls of circles, each with its nearness to the viewer."""
 
     def lock(*spots: tuple[float, float, float, float], bias: float = 0.0) -> tuple[list[Vec], float]:
@@ -167,7 +191,14 @@ def _hair(person: Person, at: Callable[[float, float, float], Vec], r: float) ->
         return [(p[0], p[1], r * s[3]) for p, s in zip(places, spots, strict=True)], places[0][2] + bias
 
     if person.style == "bald":
-        return [lock((-0.5, -0.3, 0.5, 0.42), (-0.6, -0.2, -0.5, 0.42), (-0.3, 0.0, 0.72, 0.3), (-0.3, 0.0, -0.72, 0.3))]
+        return [
+            lock(
+                (-0.5, -0.3, 0.5, 0.42),
+                (-0.6, -0.2, -0.5, 0.42),
+                (-0.3, 0.0, 0.72, 0.3),
+                (-0.3, 0.0, -0.72, 0.3),
+            )
+        ]
     cap = lock((-0.28, 0.2, 0.0, 0.97), (-0.1, 0.32, 0.0, 0.85))
     fringe = lock((0.42, 0.78, 0.45, 0.28), (0.42, 0.82, -0.45, 0.28), (-0.1, 0.95, 0.0, 0.2), bias=2.0)
     locks = [cap, fringe]

@@ -30,7 +30,9 @@ def draw_place(place: Place) -> Image.Image:
     return image
 
 
-def draw_door(brush: Brush, piece: Furniture, swing: float, people: Callable[[Image.Image], None] | None) -> None:
+def draw_door(
+    brush: Brush, piece: Furniture, swing: float, people: Callable[[Image.Image], None] | None
+) -> None:
     """Draw the frame, the opening, whoever is behind it, and the leaf ``swing`` (0 to 1) open."""
     half, foot, tone = HALF_WIDTHS["door"], WALL_FOOT, colour(piece.tone)
     left, right, top = piece.x - half, piece.x + half, foot - DOOR_TALL
@@ -44,8 +46,10 @@ def draw_door(brush: Brush, piece: Furniture, swing: float, people: Callable[[Im
     leaf = [(hinge, top), (edge, top + drop), (edge, foot - drop * 0.55), (hinge, foot)]
     brush.shape(leaf, shade(tone, 1 - 0.22 * swing))
     for low, high in ((0.1, 0.45), (0.54, 0.9)):
-        brush.shape([_on_leaf(leaf, u, v) for u, v in ((0.18, low), (0.82, low), (0.82, high), (0.18, high))],
-                    shade(tone, 0.86 - 0.2 * swing))  # fmt: skip
+        brush.shape(
+            [_on_leaf(leaf, u, v) for u, v in ((0.18, low), (0.82, low), (0.82, high), (0.18, high))],
+            shade(tone, 0.86 - 0.2 * swing),
+        )
     brush.disc(*knob_at(piece, swing), 3.2, (240, 205, 110))
     if people:
         opening = tuple(round(v * FINE) for v in (left, top, right, foot + 1))
@@ -73,7 +77,9 @@ def _window(brush: Brush, p: Furniture, _: Colour) -> None:
     brush.box(p.x - 39, 53, p.x + 39, 129, (170, 214, 236))
     brush.disc(p.x + 18, 70, 8, (255, 236, 170))
     brush.hull([(p.x - 20, 86, 7), (p.x - 8, 82, 9), (p.x + 4, 87, 6)], (240, 248, 252))
-    brush.hull([(p.x - 32, 124, 5), (p.x - 10, 116, 8), (p.x + 20, 120, 7), (p.x + 33, 124, 5)], (140, 184, 130))
+    brush.hull(
+        [(p.x - 32, 124, 5), (p.x - 10, 116, 8), (p.x + 20, 120, 7), (p.x + 33, 124, 5)], (140, 184, 130)
+    )
     brush.box(p.x - 1.5, 53, p.x + 1.5, 129, (255, 255, 250))
     brush.box(p.x - 48, 132, p.x + 48, 138, (246, 240, 228), 2)
 
@@ -84,7 +90,10 @@ def _legged(brush: Brush, p: Furniture, tone: Colour) -> None:
         x = p.x + side * (half - 7)
         brush.box(x - 3, top + 4, x + 3, foot, shade(tone, 0.8))
         brush.box(x - 2 - side * 9, top + 4, x + 2 - side * 9, foot - 5, shade(tone, 0.66))
-    brush.shape([(p.x - half + 6, top - 7), (p.x + half - 6, top - 7), (p.x + half, top), (p.x - half, top)], shade(tone, 1.15))
+    brush.shape(
+        [(p.x - half + 6, top - 7), (p.x + half - 6, top - 7), (p.x + half, top), (p.x - half, top)],
+        shade(tone, 1.15),
+    )
     brush.box(p.x - half, top, p.x + half, top + 7, tone, 1)
     if p.kind == "desk":
         brush.box(p.x + 8, top + 7, p.x + half - 9, top + 30, shade(tone, 0.9))
@@ -94,8 +103,14 @@ def _counter(brush: Brush, p: Furniture, tone: Colour) -> None:
     half, top, foot = HALF_WIDTHS["counter"], floor_y(p.z) - TOPS["counter"], floor_y(p.z)
     brush.box(p.x - half, top, p.x + half, foot, tone)
     for side in (-0.5, 0.5):
-        brush.box(p.x + side * half * 1.02 - half * 0.44, top + 14, p.x + side * half * 1.02 + half * 0.44, foot - 6,
-                  shade(tone, 0.88), 2)  # fmt: skip
+        brush.box(
+            p.x + side * half * 1.02 - half * 0.44,
+            top + 14,
+            p.x + side * half * 1.02 + half * 0.44,
+            foot - 6,
+            shade(tone, 0.88),
+            2,
+        )
         brush.box(p.x + side * half - 6, top + 19, p.x + side * half + 6, top + 22, (235, 235, 225), 1)
     brush.box(p.x - half - 3, top - 5, p.x + half + 3, top + 3, (243, 238, 226), 2)
 
@@ -107,7 +122,9 @@ def _chair(brush: Brush, p: Furniture, tone: Colour) -> None:
     brush.hull([(back - d * 2.5, seat - 22, 4), (back - d * 6, seat - 48, 4)], tone)
     for x, low in ((back + d * 2, 0.0), (p.x + d * 15, 0.0), (back + d * 8, 5.0), (p.x + d * 20, 5.0)):
         brush.ribbon([(x, seat), (x, foot - low)], 3.5, shade(tone, 0.74))
-    brush.hull([(back, seat, 4), (p.x + d * 18, seat, 4), (p.x + d * 14, seat - 5, 3), (back, seat - 4, 3)], tone)
+    brush.hull(
+        [(back, seat, 4), (p.x + d * 18, seat, 4), (p.x + d * 14, seat - 5, 3), (back, seat - 4, 3)], tone
+    )
 
 
 def _sofa(brush: Brush, p: Furniture, tone: Colour) -> None:
@@ -150,8 +167,13 @@ def _lamp(brush: Brush, p: Furniture, _: Colour) -> None:
 def _plant(brush: Brush, p: Furniture, _: Colour) -> None:
     foot = floor_y(p.z)
     for dx, dy in ((-17, -62), (-8, -80), (3, -84), (12, -72), (19, -56)):
-        brush.hull([(p.x, foot - 22, 3), (p.x + dx * 0.7, foot + dy * 0.7, 6), (p.x + dx, foot + dy, 2)], (74, 132, 88))
-    brush.shape([(p.x - 13, foot - 26), (p.x + 13, foot - 26), (p.x + 9, foot), (p.x - 9, foot)], (200, 110, 76))
+        brush.hull(
+            [(p.x, foot - 22, 3), (p.x + dx * 0.7, foot + dy * 0.7, 6), (p.x + dx, foot + dy, 2)],
+            (74, 132, 88),
+        )
+    brush.shape(
+        [(p.x - 13, foot - 26), (p.x + 13, foot - 26), (p.x + 9, foot), (p.x - 9, foot)], (200, 110, 76)
+    )
 
 
 def _picture(brush: Brush, p: Furniture, tone: Colour) -> None:
@@ -201,7 +223,11 @@ def _hills(brush: Brush, p: Furniture, _: Colour) -> None:
     brush.disc(400, 52, 20, (255, 240, 190))
     brush.hull([(150, 48, 10), (174, 42, 13), (200, 50, 9)], (246, 251, 253))
     brush.hull([(310, 84, 7), (330, 79, 10), (348, 85, 6)], (246, 251, 253))
-    for x, y, r, tone in ((60, 330, 170, (160, 200, 148)), (260, 380, 214, (148, 190, 136)), (460, 350, 190, (166, 204, 150))):
+    for x, y, r, tone in (
+        (60, 330, 170, (160, 200, 148)),
+        (260, 380, 214, (148, 190, 136)),
+        (460, 350, 190, (166, 204, 150)),
+    ):
         brush.disc(x, y, r, tone)
     brush.box(0, WALL_FOOT - 16, WIDTH, HEIGHT, (156, 192, 122))
 
@@ -216,7 +242,9 @@ def _fence(brush: Brush, p: Furniture, _: Colour) -> None:
     for y in (150, 186):
         brush.box(0, y, WIDTH, y + 6, (226, 214, 196))
     for x in range(4, WIDTH, 26):
-        brush.shape([(x, 138), (x + 7, 129), (x + 14, 138), (x + 14, WALL_FOOT), (x, WALL_FOOT)], (242, 234, 218))
+        brush.shape(
+            [(x, 138), (x + 7, 129), (x + 14, 138), (x + 14, WALL_FOOT), (x, WALL_FOOT)], (242, 234, 218)
+        )
 
 
 def _bush(brush: Brush, p: Furniture, _: Colour) -> None:
@@ -227,8 +255,26 @@ def _bush(brush: Brush, p: Furniture, _: Colour) -> None:
 
 
 _DRAWN: dict[str, Callable[[Brush, Furniture, Colour], None]] = {
-    "board": _board, "window": _window, "table": _legged, "desk": _legged, "shelf": _legged, "counter": _counter,
-    "chair": _chair, "sofa": _sofa, "bed": _bed, "bench": _bench, "lamp": _lamp, "plant": _plant, "picture": _picture,
-    "clock": _clock, "rug": _rug, "fridge": _fridge, "coats": _coats, "tree": _tree, "hills": _hills, "path": _path,
-    "fence": _fence, "bush": _bush,
-}  # fmt: skip
+    "board": _board,
+    "window": _window,
+    "table": _legged,
+    "desk": _legged,
+    "sidetable": _legged,
+    "counter": _counter,
+    "chair": _chair,
+    "sofa": _sofa,
+    "bed": _bed,
+    "bench": _bench,
+    "lamp": _lamp,
+    "plant": _plant,
+    "picture": _picture,
+    "clock": _clock,
+    "rug": _rug,
+    "fridge": _fridge,
+    "coats": _coats,
+    "tree": _tree,
+    "hills": _hills,
+    "path": _path,
+    "fence": _fence,
+    "bush": _bush,
+}

@@ -11,18 +11,44 @@ from .brush import Brush, Colour, along, colour, shade
 from .stage import Furniture, Thing
 
 DARK: Colour = (48, 44, 52)
-HALF_HEIGHTS = {"box": 17.0, "cup": 7.0, "book": 4.0, "newspaper": 3.0, "phone": 2.0, "ball": 9.0, "suitcase": 17.0,
-                "flowers": 14.0, "apple": 5.0, "umbrella": 4.0, "broom": 34.0, "can": 9.0, "guitar": 28.0, "teddy": 13.0,
-                "gift": 10.0}  # fmt: skip
-TONES = {"red": "#cf4436", "blue": "#3c74c4", "brown": "#b98a55", "green": "#3f9160", "yellow": "#efc03c",
-         "white": "#fbf8f0", "black": "#33313a", "orange": "#ea8636", "purple": "#8757a8", "pink": "#ec84a6"}  # fmt: skip
+HALF_HEIGHTS = {
+    "box": 17.0,
+    "cup": 7.0,
+    "book": 4.0,
+    "newspaper": 3.0,
+    "phone": 2.0,
+    "ball": 9.0,
+    "suitcase": 17.0,
+    "flowers": 14.0,
+    "apple": 5.0,
+    "umbrella": 4.0,
+    "broom": 66.0,
+    "can": 9.0,
+    "guitar": 28.0,
+    "teddy": 13.0,
+    "gift": 10.0,
+}
+TONES = {
+    "red": "#cf4436",
+    "blue": "#3c74c4",
+    "brown": "#b98a55",
+    "green": "#3f9160",
+    "yellow": "#efc03c",
+    "white": "#fbf8f0",
+    "black": "#33313a",
+    "orange": "#ea8636",
+    "purple": "#8757a8",
+    "pink": "#ec84a6",
+}
 
 
 def draw_lying(brush: Brush, thing: Thing) -> None:
     """Draw a thing that nobody holds."""
     y = floor_y(thing.z) - thing.up - HALF_HEIGHTS[thing.kind]
     if thing.up < 1:
-        brush.disc(thing.x, floor_y(thing.z), 20 if thing.kind in ("box", "suitcase") else 11, (120, 100, 84), 2)
+        brush.disc(
+            thing.x, floor_y(thing.z), 20 if thing.kind in ("box", "suitcase") else 11, (120, 100, 84), 2
+        )
     _DRAWN[thing.kind](brush, thing, thing.x, y, 1)
 
 
@@ -44,7 +70,9 @@ def draw_ink(brush: Brush, board: Furniture, ink: float) -> None:
     """Draw what is written on the board so far: three wavy lines, no letters."""
     for row in range(3):
         part = min(1.0, max(0.0, ink * 3 - row))
-        points = [(board.x - 50 + u * 2.5, 92 + row * 18 + 4.5 * sin(u * 1.25 + row)) for u in range(int(part * 34))]
+        points = [
+            (board.x - 50 + u * 2.5, 92 + row * 18 + 4.5 * sin(u * 1.25 + row)) for u in range(int(part * 34))
+        ]
         if len(points) > 1:
             brush.ribbon(points, 1.5, colour(("#c4463c", "#2f6fbf", "#2f7d55")[row]))
 
@@ -61,7 +89,9 @@ def _cup(brush: Brush, thing: Thing, x: float, y: float, looks: int) -> None:
     tone = colour(thing.tone)
     brush.arc(x - looks * 6, y, 5, 0, 360, shade(tone, 0.8), 2)
     brush.shape(_turned(x, y, -looks * thing.tip, [(-6, -7), (6, -7), (5, 7), (-5, 7)]), tone)
-    brush.shape(_turned(x, y, -looks * thing.tip, [(-6, -7), (6, -7), (5.5, -4.5), (-5.5, -4.5)]), shade(tone, 0.7))
+    brush.shape(
+        _turned(x, y, -looks * thing.tip, [(-6, -7), (6, -7), (5.5, -4.5), (-5.5, -4.5)]), shade(tone, 0.7)
+    )
 
 
 def _book(brush: Brush, thing: Thing, x: float, y: float, looks: int) -> None:
@@ -73,12 +103,16 @@ def _book(brush: Brush, thing: Thing, x: float, y: float, looks: int) -> None:
         brush.box(x - 14, y - deep + 2, x + 12, y + deep - 2, (252, 250, 240))
         return
     for side in (-1, 1):
-        brush.shape([(x, y - tall + 4), (x + side * wide, y - tall), (x + side * wide, y + tall - 4), (x, y + tall)],
-                    shade(tone, 1.0 if side == looks else 0.84))  # fmt: skip
+        brush.shape(
+            [(x, y - tall + 4), (x + side * wide, y - tall), (x + side * wide, y + tall - 4), (x, y + tall)],
+            shade(tone, 1.0 if side == looks else 0.84),
+        )
     if thing.kind == "newspaper":
         for side in (-1, 1):
             for row in range(5):
-                brush.ribbon([(x + side * 4, y - 9 + row * 5), (x + side * 20, y - 11 + row * 5)], 1.2, (150, 150, 154))
+                brush.ribbon(
+                    [(x + side * 4, y - 9 + row * 5), (x + side * 20, y - 11 + row * 5)], 1.2, (150, 150, 154)
+                )
     else:
         brush.box(x - 1, y - tall + 4, x + 1, y + tall, shade(tone, 0.6))
 
@@ -127,7 +161,9 @@ def _umbrella(brush: Brush, thing: Thing, x: float, y: float, looks: int) -> Non
     tone = colour(thing.tone)
     if not thing.open:
         low = (x + 24, y + 2) if not thing.holder else (x + looks * 3, y + 30)
-        brush.hull([(x - 14 if not thing.holder else x, y, 2), (*low, 1.0), (*along((x, y), low, 0.4), 4.5)], tone)
+        brush.hull(
+            [(x - 14 if not thing.holder else x, y, 2), (*low, 1.0), (*along((x, y), low, 0.4), 4.5)], tone
+        )
         return
     brush.ribbon([(x, y + 6), (x, y - 62)], 2, DARK)
     brush.shape([(x + 44 * cos(radians(a)), y - 40 - 32 * sin(radians(a))) for a in range(0, 181, 12)], tone)
@@ -165,8 +201,11 @@ def _guitar(brush: Brush, thing: Thing, x: float, y: float, looks: int) -> None:
 
 def _teddy(brush: Brush, thing: Thing, x: float, y: float, _: int) -> None:
     tone = colour(thing.tone)
-    for dx, dy, r in ((-5, -14, 3.2), (5, -14, 3.2), (0, -8, 7.5), (-8, 3, 3.6), (8, 3, 3.6), (-5, 11, 4), (5, 11, 4), (0, 4, 8)):
+    for dx, dy, r in ((5.0, -14.0, 3.2), (8.0, 3.0, 3.6), (5.0, 11.0, 4.0)):  # ears, arms, feet
+        brush.disc(x - dx, y + dy, r, tone)
         brush.disc(x + dx, y + dy, r, tone)
+    brush.disc(x, y - 8, 7.5, tone)
+    brush.disc(x, y + 4, 8, tone)
     brush.disc(x, y + 4, 4.5, shade(tone, 1.4))
     for dx in (-2.6, 2.6):
         brush.disc(x + dx, y - 9, 1.1, DARK)
@@ -180,7 +219,9 @@ def _gift(brush: Brush, thing: Thing, x: float, y: float, _: int) -> None:
         brush.disc(x + side * 5, y - 13, 4.5, (255, 244, 214), 3)
 
 
-def _turned(x: float, y: float, degrees: float, points: list[tuple[float, float]]) -> list[tuple[float, float]]:
+def _turned(
+    x: float, y: float, degrees: float, points: list[tuple[float, float]]
+) -> list[tuple[float, float]]:
     """Points around (x, y), turned clockwise."""
     c, s = cos(radians(degrees)), sin(radians(degrees))
     return [(x + px * c - py * s, y + px * s + py * c) for px, py in points]
@@ -188,7 +229,19 @@ def _turned(x: float, y: float, degrees: float, points: list[tuple[float, float]
 
 _GRIPS = {"suitcase": 16.0, "flowers": -8.0, "cup": -1.0, "teddy": 2.0, "box": -2.0, "gift": -4.0, "can": 4.0}
 _DRAWN: dict[str, Callable[[Brush, Thing, float, float, int], None]] = {
-    "box": _box, "cup": _cup, "book": _book, "newspaper": _book, "phone": _phone, "ball": _ball, "suitcase": _suitcase,
-    "flowers": _flowers, "apple": _apple, "umbrella": _umbrella, "broom": _broom, "can": _can, "guitar": _guitar,
-    "teddy": _teddy, "gift": _gift,
-}  # fmt: skip
+    "box": _box,
+    "cup": _cup,
+    "book": _book,
+    "newspaper": _book,
+    "phone": _phone,
+    "ball": _ball,
+    "suitcase": _suitcase,
+    "flowers": _flowers,
+    "apple": _apple,
+    "umbrella": _umbrella,
+    "broom": _broom,
+    "can": _can,
+    "guitar": _guitar,
+    "teddy": _teddy,
+    "gift": _gift,
+}
