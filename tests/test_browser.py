@@ -125,8 +125,7 @@ def test_from_sign_in_to_a_scored_run(
     cleo.judge("4")
     dan.judge("3")
 
-    lead.goto(f"{place.address}/campaigns/{campaign}/?show=review")
-    lead.click("a.square.settled")
+    open_settled(lead, f"{place.address}/campaigns/{campaign}/")
     expect(lead.locator("tbody tr.last")).to_have_count(5)
     expect(lead.locator("tbody tr td:last-child")).to_have_text(["4"] * 20)
     expect(lead.locator(".verdict")).to_contain_text("Open the second batch")
@@ -135,8 +134,7 @@ def test_from_sign_in_to_a_scored_run(
 
     ada.judge("1")
     bob.judge("10")
-    lead.goto(f"{place.address}/campaigns/{campaign}/?show=review")
-    lead.click("a.square.settled")
+    open_settled(lead, f"{place.address}/campaigns/{campaign}/")
     lead.keyboard.press("c")
     expect(lead.locator(".message")).to_contain_text("Close the query: done")
     lead.goto(f"{place.address}/campaigns/{campaign}/?show=closed")
@@ -148,6 +146,13 @@ def test_from_sign_in_to_a_scored_run(
     download.value.save_as(tmp_path / "qrels.jsonl")
     assert scores(place, tmp_path)["nDCG_IoU(iou=0.7)@20"] == 1.0
     assert "BROKEN" not in place.manage("audit", campaign)
+
+
+def open_settled(lead: Page, campaign: str) -> None:
+    """From the list of what is to review to its only batch."""
+    lead.goto(f"{campaign}?show=review")
+    lead.click("a.square.settled")
+    lead.wait_for_url("**/batches/**")
 
 
 def scores(place: Installation, folder: Path) -> dict[str, float]:

@@ -117,7 +117,7 @@ def test_the_wrong_method_is_refused(name: str, held: Assignment, people: dict[s
     method = "delete"
     who = "annotator" if MATRIX[name][3] == 200 else "lead"
     client = people[who]
-    arguments: list[object] = {
+    arguments: dict[str, list[object]] = {
         "judge": [held.token, 1],
         "flag": [held.token, 1],
         "submit": [held.token],
@@ -126,9 +126,10 @@ def test_the_wrong_method_is_refused(name: str, held: Assignment, people: dict[s
         "batch": ["films", held.batch.pk],
         "review": ["films", held.batch.pk],
         "export": ["films", "qrels.txt"],
-    }.get(name, ["films"] if name in ("claim", "campaign", "campaign-jobs", "exports") else [])
+    }
+    of_campaign = ["films"] if name in ("claim", "campaign", "campaign-jobs", "exports") else []
     expected = 302 if name == "sign-in" else 405
-    assert getattr(client, method)(reverse(name, args=arguments)).status_code == expected
+    assert getattr(client, method)(reverse(name, args=arguments.get(name, of_campaign))).status_code == expected
 
 
 def test_a_form_without_its_token_is_refused(ada: Membership) -> None:
