@@ -129,7 +129,9 @@ def test_the_wrong_method_is_refused(name: str, held: Assignment, people: dict[s
     }
     of_campaign = ["films"] if name in ("claim", "campaign", "campaign-jobs", "exports") else []
     expected = 302 if name == "sign-in" else 405
-    assert getattr(client, method)(reverse(name, args=arguments.get(name, of_campaign))).status_code == expected
+    assert (
+        getattr(client, method)(reverse(name, args=arguments.get(name, of_campaign))).status_code == expected
+    )
 
 
 def test_a_form_without_its_token_is_refused(ada: Membership) -> None:
