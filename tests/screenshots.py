@@ -41,7 +41,7 @@ def photograph(place: Installation, chromium: Browser, scheme: str, size: str, f
 
     picture(annotator, "work")
     annotator.click("button.primary")
-    annotator.wait_for_function("document.querySelector('video:not([hidden])')?.currentTime > 0.5")
+    annotator.wait_for_function("() => document.querySelector('video:not([hidden])')?.currentTime > 0.5")
     picture(annotator, "workplace")
     annotator.keyboard.press("?")
     picture(annotator, "guideline")
@@ -66,7 +66,7 @@ def photograph(place: Installation, chromium: Browser, scheme: str, size: str, f
 def readme_picture(place: Installation, chromium: Browser, folder: Path) -> None:
     page = signed_in(place, chromium, "asha", "light", "wide")
     page.click("button.primary")
-    page.wait_for_function("document.querySelector('video:not([hidden])')?.currentTime > 1")
+    page.wait_for_function("() => document.querySelector('video:not([hidden])')?.currentTime > 1")
     folder.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=folder / "workplace.png")
     page.context.close()
