@@ -9,7 +9,7 @@ from django.db import transaction
 
 from corpus.errors import BadLines, CorpusError
 from corpus.importers import FORMATS
-from corpus.importers.rows import Row
+from corpus.importers.rows import Row, shown, storable
 from corpus.media import MediaFolder
 from corpus.models import Corpus, Moment, Video
 
@@ -63,6 +63,8 @@ def load(name: str, source: Source) -> Report:
 
 
 def _corpus(name: str, source: Source) -> Corpus:
+    if not 0 < len(name.strip()) <= 100 or not storable(name):
+        raise CorpusError(f"name: {shown(name)}; expected 1 to 100 characters")
     corpus, _ = Corpus.objects.get_or_create(name=name, defaults={"format": source.format})
     if corpus.format != source.format:
         raise CorpusError(
