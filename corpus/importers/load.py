@@ -119,18 +119,16 @@ class _Loader:
             )
         if row.start < 0:
             raise CorpusError(f"{where} ts[0]: {row.start:g}; expected a start of at least 0 seconds")
-        if row.end > duration + OVERHANG:
-            raise CorpusError(
-                f"{where} ts[1]: {row.end:g}; expected at most the video's {duration:g} seconds"
-            )
-        if row.end > duration:
+        if row.end > known + OVERHANG:
+            raise CorpusError(f"{where} ts[1]: {row.end:g}; expected at most the video's {known:g} seconds")
+        if row.end > known:
             self.report.clipped += 1
-        end = min(row.end, duration)
+        end = min(row.end, known)
         if row.start >= end:
             raise CorpusError(
                 f"{where} ts: start {row.start:g} is not before end {end:g}; expected start < end"
             )
-        return replace(row, end=end, duration=duration)
+        return replace(row, end=end, duration=known)
 
     def store(self, rows: list[Row]) -> None:
         self._store_videos(rows)
