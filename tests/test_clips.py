@@ -19,7 +19,7 @@ from jobs.models import Job
 from jobs.terminal import work_off
 from judging.models import Batch, Campaign
 from tests.cast import make_query
-from tests.films import RATE, described, draw_film, draw_frames, draw_sound, seen
+from tests.numbered import RATE, described, draw_film, draw_frames, draw_sound, seen
 from tests.terminal import printed
 
 Fault = Callable[[Path], Path]
