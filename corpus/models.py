@@ -82,7 +82,7 @@ class Clip(models.Model):
     video = models.ForeignKey(Video, models.CASCADE, related_name="clips")
     start = models.FloatField(help_text="seconds")
     end = models.FloatField(help_text="seconds")
-    token = models.CharField(max_length=32, unique=True, default=secrets.token_urlsafe)
+    token = models.CharField(max_length=64, unique=True, default=secrets.token_urlsafe)
     state = models.CharField(max_length=10, choices=State.choices, default=State.WAITING)
     file = models.FileField(blank=True)
     error = models.TextField(blank=True)

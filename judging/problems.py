@@ -59,6 +59,7 @@ def speaks_json(request: HttpRequest) -> bool:
 def problem(request: HttpRequest, fault: JudgingError) -> HttpResponse:
     if speaks_json(request):
         document = {"type": "about:blank", "title": fault.title, "status": fault.status, "detail": str(fault)}
+        document["code"] = type(fault).__name__.lower()
         if isinstance(fault, BadValue):
             document["field"] = fault.field
         answer: HttpResponse = JsonResponse(

@@ -46,6 +46,15 @@ class Outbox {
     return this.entries().length === 0;
   }
 
+  // Wait until all is acknowledged, for as long as a patient person would; true when it is.
+  async drained() {
+    for (const end = Date.now() + 10000; !this.empty && Date.now() < end && this.state !== "stale"; ) {
+      await this.send();
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    return this.empty;
+  }
+
   async send() {
     if (this.busy || this.state === "stale") return;
     this.busy = true;
@@ -71,9 +80,9 @@ class Outbox {
     if (!answer) return this.later("offline");
     if (answer.ok) return this.remove(entry.name), true;
     if (answer.status === 401 || answer.status === 403) return this.later("signed out");
-    if (answer.status === 409) return this.claimAgain();
     if (answer.status >= 500 || answer.status === 429) return this.later("offline");
     const problem = await answer.json().catch(() => ({}));
+    if (problem.code === "stale") return this.claimAgain();
     this.remove(entry.name);
     this.tell("refused", problem.detail || `The server refused it (${answer.status}).`);
     return true;
@@ -84,12 +93,10 @@ class Outbox {
     const answer = await this.request("POST", this.claimAddress);
     if (!answer || !answer.ok) return this.later("offline");
     const { assignment } = await answer.json();
-    if (assignment && assignment.token === this.token && assignment.fence !== this.fence) {
-      this.fence = assignment.fence;
-      return true;
-    }
-    this.tell("stale");
-    return false;
+    if (!assignment || assignment.token !== this.token) return this.tell("stale"), false;
+    if (assignment.fence === this.fence) return this.later("offline");
+    this.fence = assignment.fence;
+    return true;
   }
 
   later(state) {

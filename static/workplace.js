@@ -203,11 +203,10 @@
   async function submit() {
     $("submit").disabled = true;
     $("submit").textContent = "Sending…";
-    await outbox.send();
-    const answer = outbox.empty && (await outbox.request("POST", `${page.dataset.here}submit`, { fence: outbox.fence }));
+    const answer = (await outbox.drained()) && (await outbox.request("POST", `${page.dataset.here}submit`, { fence: outbox.fence }));
     if (answer && answer.ok) return void (window.location.href = page.dataset.home);
-    if (answer && answer.status === 409 && (await outbox.claimAgain())) return submit();
     const problem = answer ? await answer.json().catch(() => ({})) : {};
+    if (problem.code === "stale" && (await outbox.claimAgain())) return submit();
     if (outbox.state !== "stale") $("summary-words").textContent = problem.detail || "No network right now. Your grades are kept here; submit again in a moment.";
     $("submit").textContent = "Submit the batch";
     showSubmit();

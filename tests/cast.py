@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 from uuid import uuid4
 
 from django.contrib.auth.models import User
@@ -28,6 +29,11 @@ def browser(who: Membership | User) -> Client:
     client = Client()
     client.force_login(who.user if isinstance(who, Membership) else who)
     return client
+
+
+def content_of(answer: Any) -> bytes:
+    """An answer's body, also of one that streams; reading it to its end closes the file behind it."""
+    return b"".join(answer.streaming_content) if answer.streaming else bytes(answer.content)
 
 
 def judge_all(assignment: Assignment, grade: Callable[[Candidate], int], submit: bool = True) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 
+from . import doors, duets
 from . import gestures as g
 from . import handling as h
 from . import moves as m
@@ -40,40 +41,40 @@ ACTIONS: dict[str, Action] = {
     "runs": Action(m.walks, 0.0),
     "turns": Action(m.turns, 0.5),
     "sits": Action(m.sits, 1.5, 0.6),
-    "stands": Action(m.stands, 1.5, 0.55),
+    "stands": Action(m.stands, 1.75, 0.66),
     "lies": Action(m.lies, 3.25, 0.5),
     "wakes": Action(m.wakes, 3.0, 0.3),
-    "opens": Action(m.opens, 2.0, 0.5),
-    "closes": Action(m.closes, 1.75, 0.5),
-    "enters": Action(m.enters, 3.75),
-    "leaves": Action(m.leaves, 2.75),
+    "opens": Action(doors.opens, 2.0, 0.62),
+    "closes": Action(doors.closes, 1.75, 0.5),
+    "enters": Action(doors.enters, 3.75),
+    "leaves": Action(doors.leaves, 2.75),
     "takes": Action(h.takes, 1.75, 0.42),
     "lifts": Action(h.takes, 2.25, 0.66),
     "strains": Action(h.strains, 3.5),
     "puts": Action(h.puts, 1.75, 0.45),
-    "gives": Action(h.gives, 2.25, 0.42),
-    "throws": Action(h.throws, 2.25, 0.3),
+    "gives": Action(duets.gives, 2.25, 0.42),
+    "throws": Action(duets.throws, 2.25, 0.3),
     "tosses": Action(h.tosses, 3.0),
-    "kicks": Action(h.kicks, 2.25, 0.22),
-    "hugs": Action(h.hugs, 3.0, 0.2),
-    "shakes": Action(h.shakes, 2.75, 0.25),
-    "offers": Action(h.offers, 3.0),
-    "highfives": Action(h.claps_hands, 1.75, 0.25),
+    "kicks": Action(duets.kicks, 2.25, 0.22),
+    "hugs": Action(duets.hugs, 3.0, 0.2),
+    "shakes": Action(duets.shakes, 2.75, 0.25),
+    "offers": Action(duets.offers, 3.0),
+    "highfives": Action(duets.claps_hands, 1.75, 0.25),
     "waves": Action(gesture(g.waving), 2.5, 0.12),
     "drinks": Action(gesture(g.drinking, 0.28, tip=62.0), 3.0, 0.2),
     "eats": Action(gesture(g.eating), 3.5, 0.12),
     "phones": Action(gesture(g.phoning, ear=True), 4.0, 0.15),
     "reads": Action(gesture(g.reading, open=True), 4.0, 0.12),
     "points": Action(gesture(g.pointing), 2.5, 0.12),
-    "writes": Action(g.writing, 4.5, 0.3),
-    "jumps": Action(gesture(g.jumping, 0.05), 2.5),
+    "writes": Action(g.writing, 5.75, 0.28),
+    "jumps": Action(gesture(g.jumping, 0.05), 2.5, 0.13),
     "dances": Action(gesture(g.dancing, 0.12), 4.0),
     "claps": Action(gesture(g.clapping), 2.5),
     "stretches": Action(gesture(g.stretching, 0.3), 2.75),
     "bows": Action(gesture(g.bowing, 0.35), 2.25),
     "kneels": Action(gesture(g.kneeling, 0.25), 3.0),
     "checks": Action(gesture(g.checking, 0.25), 2.5),
-    "looks": Action(gesture(g.gazing, 0.18), 3.25),
+    "looks": Action(gesture(g.gazing, 0.18), 3.25, 0.06),
     "sweeps": Action(gesture(g.sweeping, 0.1), 4.0),
     "waters": Action(gesture(g.watering, 0.22, tip=45.0), 3.25),
     "plays": Action(gesture(g.strumming, 0.15), 4.0),
@@ -84,13 +85,14 @@ ACTIONS: dict[str, Action] = {
 
 
 def perform(t: float, world: World, beat: Beat) -> World:
-    """The world at t (0 to 1) of a beat that began in ``world``; a broken beat ends where it began."""
+    """The world at t (0 to 1) of a beat begun in ``world``; a broken beat goes back to where it began."""
     action = ACTIONS[beat.verb]
     if not beat.broken or beat.verb in ("walks", "runs"):
         return action.act(t, world, beat)
+    ink = action.act(action.stop * min(1.0, t / 0.42), world, beat).ink  # what is written stays
     if t >= 1:
-        return world
-    return action.act(action.stop * bump(t, 0.42, 0.42), world, beat)
+        return replace(world, ink=ink)
+    return replace(action.act(action.stop * bump(t, 0.42, 0.42), world, beat), ink=ink)
 
 
 def seconds(world: World, beat: Beat) -> float:

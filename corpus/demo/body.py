@@ -8,6 +8,7 @@ floor is ``x`` (pixels) and ``z`` (0 at the front of the room, 1 at the wall, mo
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from math import cos, hypot, pi, radians, sin, sqrt
 
 Vec = tuple[float, float, float]
@@ -82,7 +83,10 @@ def skeleton(pose: Pose, build: Build) -> Joints:
     for side in (0, 1):
         out = (-1.0, 1.0)[side]
         target = _add(neck, pose.hands[side], arm)
-        elbow, hand = _bend(shoulders[side], target, arm / 2, (-0.55, -0.7, 0.55 * out))
+        raised = min(
+            1.0, max(0.0, pose.hands[side][1] / 0.5 + 0.4)
+        )  # elbows: back when low, forward when high
+        elbow, hand = _bend(shoulders[side], target, arm / 2, (1.1 * raised - 0.5, -0.85, 0.38 * out))
         knee, foot = _bend(
             hips[side], _add((0.0, 0.0, 0.0), pose.feet[side], leg), leg / 2, (1, 0.3, 0.2 * out)
         )
@@ -101,8 +105,20 @@ def skeleton(pose: Pose, build: Build) -> Joints:
     c, s = cos(radians(pose.yaw)), sin(radians(pose.yaw))
     flat = 1.0 if pose.hip[1] > 0.2 and abs(pose.lean) < 60 else 0.0  # lying, the toes point up
     toes = (c * flat, TILT * s * flat - (1 - flat))
-    return Joints(tall, show(neck), show(head), show(hip), both(shoulders), both(elbows), both(hands), both(hips),
-                  both(knees), both(feet), toes, s)  # fmt: skip
+    return Joints(
+        tall,
+        show(neck),
+        show(head),
+        show(hip),
+        both(shoulders),
+        both(elbows),
+        both(hands),
+        both(hips),
+        both(knees),
+        both(feet),
+        toes,
+        s,
+    )
 
 
 def head_axes(pose: Pose, build: Build) -> tuple[Vec, Vec, Vec]:
@@ -138,18 +154,22 @@ def blend(a: Pose, b: Pose, t: float) -> Pose:
         return a if t <= 0 else b
     turn = (b.yaw - a.yaw + 180) % 360 - 180
     return Pose(
-        x=mix(a.x, b.x, t), z=mix(a.z, b.z, t), yaw=a.yaw + turn * t,
+        x=mix(a.x, b.x, t),
+        z=mix(a.z, b.z, t),
+        yaw=a.yaw + turn * t,
         hip=(mix(a.hip[0], b.hip[0], t), mix(a.hip[1], b.hip[1], t)),
-        lean=mix(a.lean, b.lean, t), nod=mix(a.nod, b.nod, t),
+        lean=mix(a.lean, b.lean, t),
+        nod=mix(a.nod, b.nod, t),
         hands=(_between(a.hands[0], b.hands[0], t), _between(a.hands[1], b.hands[1], t)),
         feet=(_between(a.feet[0], b.feet[0], t), _between(a.feet[1], b.feet[1], t)),
-        asleep=b.asleep if t > 0.8 else a.asleep, hidden=a.hidden if t < 0.5 else b.hidden,
-    )  # fmt: skip
+        asleep=b.asleep if t > 0.8 else a.asleep,
+        hidden=a.hidden if t < 0.5 else b.hidden,
+    )
 
 
 def keyed(t: float, *keys: tuple[float, Pose]) -> Pose:
     """Go through postures at given times (0 to 1, rising), easing in and out of each."""
-    for (t0, a), (t1, b) in zip(keys, keys[1:], strict=False):
+    for (t0, a), (t1, b) in pairwise(keys):
         if t <= t1:
             return blend(a, b, ease((t - t0) / (t1 - t0)))
     return keys[-1][1]

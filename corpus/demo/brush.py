@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from math import cos, hypot, pi, sin
+from math import cos, pi, sin
 
 from PIL import Image, ImageDraw
 
 WIDTH, HEIGHT, FINE = 480, 270, 2
 Colour = tuple[int, int, int]
 Circle = tuple[float, float, float]
-_RING = tuple((cos(pi * k / 7), sin(pi * k / 7)) for k in range(14))
+_RING = tuple((cos(pi * k / 10), sin(pi * k / 10)) for k in range(20))
 
 
 @lru_cache(maxsize=256)
@@ -65,8 +65,18 @@ class Brush:
                 self.disc(p[0], p[1], width / 2 - 0.1, fill)
 
     def hull(self, circles: Iterable[Circle], fill: Colour) -> None:
-        """Fill the smallest convex shape around the circles."""
-        self.shape(_convex([(x + r * c, y + r * s) for x, y, r in circles for c, s in _RING]), fill)
+        """Fill the convex shape around the circles: in each direction, their farthest point."""
+        first, *others = circles
+        points = []
+        for c, s in _RING:
+            x, y, r = first
+            far = x * c + y * s + r
+            for circle in others:
+                reach = circle[0] * c + circle[1] * s + circle[2]
+                if reach > far:
+                    far, (x, y, r) = reach, circle
+            points.append(((x + r * c) * FINE, (y + r * s) * FINE))
+        self._draw.polygon(points, fill=fill)
 
     def arc(
         self, x: float, y: float, r: float, start: float, end: float, fill: Colour, width: float = 1.0
@@ -85,28 +95,5 @@ def along(a: Sequence[float], b: Sequence[float], t: float) -> tuple[float, floa
     return a[0] + (b[0] - a[0]) * t, a[1] + (b[1] - a[1]) * t
 
 
-def apart(a: Sequence[float], b: Sequence[float]) -> float:
-    """The distance between two points of the picture."""
-    return hypot(a[0] - b[0], a[1] - b[1])
-
-
 def _fine(edges: tuple[float, float, float, float]) -> tuple[float, float, float, float]:
     return edges[0] * FINE, edges[1] * FINE, edges[2] * FINE, edges[3] * FINE
-
-
-def _convex(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Andrew's monotone chain."""
-    points.sort()
-    hull: list[tuple[float, float]] = []
-    for course in (points, points[::-1]):
-        start = len(hull)
-        for p in course:
-            while len(hull) - start > 1 and _turn(hull[-2], hull[-1], p) <= 0:
-                hull.pop()
-            hull.append(p)
-        hull.pop()
-    return hull
-
-
-def _turn(o: tuple[float, float], a: tuple[float, float], b: tuple[float, float]) -> float:
-    return (a[0] - o[0]) * (b[1] - o[1]) - (a[1] - o[1]) * (b[0] - o[0])

@@ -101,13 +101,22 @@ def _clothes(brush: Brush, person: Person, joints: Joints) -> None:
     if person.outfit == "trousers":
         belt = [(h[0], h[1] + size * 0.008, size * 0.053) for h in joints.hips]
         brush.hull(belt, bottom)
-    brush.hull(taper(joints.neck, size * 0.036, along(joints.neck, joints.head, 0.5), size * 0.034),
-               shade(colour(person.skin), 0.9))  # fmt: skip
+    brush.hull(
+        taper(joints.neck, size * 0.036, along(joints.neck, joints.head, 0.5), size * 0.034),
+        shade(colour(person.skin), 0.9),
+    )
     if person.tie and joints.front > 0.1:
         end = along(joints.neck, joints.hip, 0.62)
         shift = joints.toes[0] * size * 0.045
-        brush.hull(taper((joints.neck[0] + shift, joints.neck[1] + size * 0.035), size * 0.012,
-                         (end[0] + shift, end[1]), size * 0.02), colour(person.tie))  # fmt: skip
+        brush.hull(
+            taper(
+                (joints.neck[0] + shift, joints.neck[1] + size * 0.035),
+                size * 0.012,
+                (end[0] + shift, end[1]),
+                size * 0.02,
+            ),
+            colour(person.tie),
+        )
 
 
 def _head(brush: Brush, person: Person, pose: Pose, joints: Joints, blink: bool) -> None:
@@ -136,8 +145,9 @@ def _head(brush: Brush, person: Person, pose: Pose, joints: Joints, blink: bool)
             brush.hull(circles, hair)
 
 
-def _face(brush: Brush, person: Person, at: Callable[[float, float, float], Vec], r: float, shut: bool,
-          front: float) -> None:  # fmt: skip
+def _face(
+    brush: Brush, person: Person, at: Callable[[float, float, float], Vec], r: float, shut: bool, front: float
+) -> None:
     skin = colour(person.skin)
     for side in (-1, 1):
         ear = at(-0.1, -0.02, side * 0.98)

@@ -46,8 +46,10 @@ def draw_door(
     leaf = [(hinge, top), (edge, top + drop), (edge, foot - drop * 0.55), (hinge, foot)]
     brush.shape(leaf, shade(tone, 1 - 0.22 * swing))
     for low, high in ((0.1, 0.45), (0.54, 0.9)):
-        brush.shape([_on_leaf(leaf, u, v) for u, v in ((0.18, low), (0.82, low), (0.82, high), (0.18, high))],
-                    shade(tone, 0.86 - 0.2 * swing))  # fmt: skip
+        brush.shape(
+            [_on_leaf(leaf, u, v) for u, v in ((0.18, low), (0.82, low), (0.82, high), (0.18, high))],
+            shade(tone, 0.86 - 0.2 * swing),
+        )
     brush.disc(*knob_at(piece, swing), 3.2, (240, 205, 110))
     if people:
         opening = tuple(round(v * FINE) for v in (left, top, right, foot + 1))
@@ -101,8 +103,14 @@ def _counter(brush: Brush, p: Furniture, tone: Colour) -> None:
     half, top, foot = HALF_WIDTHS["counter"], floor_y(p.z) - TOPS["counter"], floor_y(p.z)
     brush.box(p.x - half, top, p.x + half, foot, tone)
     for side in (-0.5, 0.5):
-        brush.box(p.x + side * half * 1.02 - half * 0.44, top + 14, p.x + side * half * 1.02 + half * 0.44, foot - 6,
-                  shade(tone, 0.88), 2)  # fmt: skip
+        brush.box(
+            p.x + side * half * 1.02 - half * 0.44,
+            top + 14,
+            p.x + side * half * 1.02 + half * 0.44,
+            foot - 6,
+            shade(tone, 0.88),
+            2,
+        )
         brush.box(p.x + side * half - 6, top + 19, p.x + side * half + 6, top + 22, (235, 235, 225), 1)
     brush.box(p.x - half - 3, top - 5, p.x + half + 3, top + 3, (243, 238, 226), 2)
 
@@ -247,8 +255,26 @@ def _bush(brush: Brush, p: Furniture, _: Colour) -> None:
 
 
 _DRAWN: dict[str, Callable[[Brush, Furniture, Colour], None]] = {
-    "board": _board, "window": _window, "table": _legged, "desk": _legged, "shelf": _legged, "counter": _counter,
-    "chair": _chair, "sofa": _sofa, "bed": _bed, "bench": _bench, "lamp": _lamp, "plant": _plant, "picture": _picture,
-    "clock": _clock, "rug": _rug, "fridge": _fridge, "coats": _coats, "tree": _tree, "hills": _hills, "path": _path,
-    "fence": _fence, "bush": _bush,
-}  # fmt: skip
+    "board": _board,
+    "window": _window,
+    "table": _legged,
+    "desk": _legged,
+    "sidetable": _legged,
+    "counter": _counter,
+    "chair": _chair,
+    "sofa": _sofa,
+    "bed": _bed,
+    "bench": _bench,
+    "lamp": _lamp,
+    "plant": _plant,
+    "picture": _picture,
+    "clock": _clock,
+    "rug": _rug,
+    "fridge": _fridge,
+    "coats": _coats,
+    "tree": _tree,
+    "hills": _hills,
+    "path": _path,
+    "fence": _fence,
+    "bush": _bush,
+}

@@ -11,11 +11,35 @@ from .brush import Brush, Colour, along, colour, shade
 from .stage import Furniture, Thing
 
 DARK: Colour = (48, 44, 52)
-HALF_HEIGHTS = {"box": 17.0, "cup": 7.0, "book": 4.0, "newspaper": 3.0, "phone": 2.0, "ball": 9.0, "suitcase": 17.0,
-                "flowers": 14.0, "apple": 5.0, "umbrella": 4.0, "broom": 34.0, "can": 9.0, "guitar": 28.0, "teddy": 13.0,
-                "gift": 10.0}  # fmt: skip
-TONES = {"red": "#cf4436", "blue": "#3c74c4", "brown": "#b98a55", "green": "#3f9160", "yellow": "#efc03c",
-         "white": "#fbf8f0", "black": "#33313a", "orange": "#ea8636", "purple": "#8757a8", "pink": "#ec84a6"}  # fmt: skip
+HALF_HEIGHTS = {
+    "box": 17.0,
+    "cup": 7.0,
+    "book": 4.0,
+    "newspaper": 3.0,
+    "phone": 2.0,
+    "ball": 9.0,
+    "suitcase": 17.0,
+    "flowers": 14.0,
+    "apple": 5.0,
+    "umbrella": 4.0,
+    "broom": 66.0,
+    "can": 9.0,
+    "guitar": 28.0,
+    "teddy": 13.0,
+    "gift": 10.0,
+}
+TONES = {
+    "red": "#cf4436",
+    "blue": "#3c74c4",
+    "brown": "#b98a55",
+    "green": "#3f9160",
+    "yellow": "#efc03c",
+    "white": "#fbf8f0",
+    "black": "#33313a",
+    "orange": "#ea8636",
+    "purple": "#8757a8",
+    "pink": "#ec84a6",
+}
 
 
 def draw_lying(brush: Brush, thing: Thing) -> None:
@@ -79,8 +103,10 @@ def _book(brush: Brush, thing: Thing, x: float, y: float, looks: int) -> None:
         brush.box(x - 14, y - deep + 2, x + 12, y + deep - 2, (252, 250, 240))
         return
     for side in (-1, 1):
-        brush.shape([(x, y - tall + 4), (x + side * wide, y - tall), (x + side * wide, y + tall - 4), (x, y + tall)],
-                    shade(tone, 1.0 if side == looks else 0.84))  # fmt: skip
+        brush.shape(
+            [(x, y - tall + 4), (x + side * wide, y - tall), (x + side * wide, y + tall - 4), (x, y + tall)],
+            shade(tone, 1.0 if side == looks else 0.84),
+        )
     if thing.kind == "newspaper":
         for side in (-1, 1):
             for row in range(5):
@@ -175,17 +201,11 @@ def _guitar(brush: Brush, thing: Thing, x: float, y: float, looks: int) -> None:
 
 def _teddy(brush: Brush, thing: Thing, x: float, y: float, _: int) -> None:
     tone = colour(thing.tone)
-    for dx, dy, r in (
-        (-5, -14, 3.2),
-        (5, -14, 3.2),
-        (0, -8, 7.5),
-        (-8, 3, 3.6),
-        (8, 3, 3.6),
-        (-5, 11, 4),
-        (5, 11, 4),
-        (0, 4, 8),
-    ):
+    for dx, dy, r in ((5.0, -14.0, 3.2), (8.0, 3.0, 3.6), (5.0, 11.0, 4.0)):  # ears, arms, feet
+        brush.disc(x - dx, y + dy, r, tone)
         brush.disc(x + dx, y + dy, r, tone)
+    brush.disc(x, y - 8, 7.5, tone)
+    brush.disc(x, y + 4, 8, tone)
     brush.disc(x, y + 4, 4.5, shade(tone, 1.4))
     for dx in (-2.6, 2.6):
         brush.disc(x + dx, y - 9, 1.1, DARK)
@@ -209,7 +229,19 @@ def _turned(
 
 _GRIPS = {"suitcase": 16.0, "flowers": -8.0, "cup": -1.0, "teddy": 2.0, "box": -2.0, "gift": -4.0, "can": 4.0}
 _DRAWN: dict[str, Callable[[Brush, Thing, float, float, int], None]] = {
-    "box": _box, "cup": _cup, "book": _book, "newspaper": _book, "phone": _phone, "ball": _ball, "suitcase": _suitcase,
-    "flowers": _flowers, "apple": _apple, "umbrella": _umbrella, "broom": _broom, "can": _can, "guitar": _guitar,
-    "teddy": _teddy, "gift": _gift,
-}  # fmt: skip
+    "box": _box,
+    "cup": _cup,
+    "book": _book,
+    "newspaper": _book,
+    "phone": _phone,
+    "ball": _ball,
+    "suitcase": _suitcase,
+    "flowers": _flowers,
+    "apple": _apple,
+    "umbrella": _umbrella,
+    "broom": _broom,
+    "can": _can,
+    "guitar": _guitar,
+    "teddy": _teddy,
+    "gift": _gift,
+}

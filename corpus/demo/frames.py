@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PIL import Image
 
-from .body import Joints, Pose
+from .body import Joints
 from .brush import FINE, Brush
 from .cast import CAST
 from .draw_people import draw_person
@@ -21,8 +21,8 @@ class Painter:
     def __init__(self, world: World) -> None:
         self._room = draw_place(world.place)
 
-    def paint(self, world: World, frame: int) -> Image.Image:
-        """Paint the world in frame number ``frame`` (it tells who blinks): RGB, 480 by 270."""
+    def paint(self, world: World, blink: frozenset[str] = frozenset()) -> Image.Image:
+        """Paint one instant, the eyes of those who ``blink`` shut: RGB, 480 by 270 pixels."""
         image = self._room.copy()
         brush = Brush(image)
         seen = sorted(
@@ -35,13 +35,13 @@ class Painter:
 
             def people(layer: Image.Image) -> None:
                 for who in behind:
-                    _person(Brush(layer), world, who, frame)
+                    _person(Brush(layer), world, who, who in blink)
 
             draw_door(brush, world.place.find("door"), world.door, people if behind else None)
-        self._front(brush, world, [who for who in seen if who not in behind], frame)
+        self._front(brush, world, [who for who in seen if who not in behind], blink)
         return image.reduce(FINE)
 
-    def _front(self, brush: Brush, world: World, people: list[str], frame: int) -> None:
+    def _front(self, brush: Brush, world: World, people: list[str], blink: frozenset[str]) -> None:
         """Everything before the wall, the farthest first; what is in the air comes last."""
         lying = [thing for thing in world.things.values() if not thing.holder]
         flying = [thing for thing in lying if thing.kind == "ball" and thing.up > 0]
@@ -49,14 +49,14 @@ class Painter:
         layers += [(thing.z, thing) for thing in lying if thing not in flying]
         for _, item in sorted(layers, key=lambda layer: -layer[0]):
             if isinstance(item, str):
-                _person(brush, world, item, frame)
+                _person(brush, world, item, item in blink)
             else:
                 draw_lying(brush, item)  # type: ignore[arg-type]
         for thing in flying:
             draw_lying(brush, thing)
 
 
-def _person(brush: Brush, world: World, who: str, frame: int) -> None:
+def _person(brush: Brush, world: World, who: str, shut: bool) -> None:
     pose = world.poses[who]
 
     def holds(joints: Joints) -> None:
@@ -64,10 +64,10 @@ def _person(brush: Brush, world: World, who: str, frame: int) -> None:
             if thing.holder == who:
                 draw_held(brush, thing, joints)
 
-    draw_person(brush, CAST[who], pose, holds, _blinks(who, pose, frame))
+    draw_person(brush, CAST[who], pose, holds, shut)
 
 
-def _blinks(who: str, pose: Pose, frame: int) -> bool:
-    """Everybody blinks every few seconds, each in their own time."""
-    pace = 31 + 5 * (sum(map(ord, who)) % 5)
-    return (frame + sum(map(ord, who))) % pace == 0
+def blinking(world: World, frame: int) -> frozenset[str]:
+    """Who blinks in this frame: everybody does every few seconds, each in their own time."""
+    names = ((who, sum(map(ord, who))) for who in world.poses)
+    return frozenset(who for who, own in names if (frame + own) % (31 + 5 * (own % 5)) == 0)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from math import pi, sin
 
-from .body import STAND, Pose, Vec, blend, bump, mix, reach, wave
+from .body import STAND, Pose, Vec, blend, bump, ease, mix, reach, wave
 from .moves import Beat, build, facing
 from .stage import World
 
@@ -34,7 +34,7 @@ def gesture(shape: Shape, rise: float = 0.2, **during: bool | float) -> Callable
 
 def waving(t: float, me: Pose, world: World, beat: Beat) -> Pose:
     """One hand high, from side to side."""
-    hand: Vec = (0.15, 0.72, 0.55 + 0.22 * wave(t, 4))
+    hand: Vec = (0.1, 0.75, 0.7 + 0.25 * wave(t, 4))
     left = me.hands[0]
     return replace(me, yaw=_open(me), hands=(left, hand), nod=-4.0)
 
@@ -82,16 +82,19 @@ def pointing(t: float, me: Pose, world: World, beat: Beat) -> Pose:
 
 
 def writing(t: float, world: World, beat: Beat) -> World:
-    """Write three lines on the board, walking along it."""
+    """Write three lines on the board, walking along it, and back to begin the next."""
     me, piece = world.poses[beat.who], world.place.find("board")
-    strength, row = bump(t, 0.12, 0.12), min(2.99, t * 3)
-    along = piece.x - 50 + (row % 1.0) * 85
-    z, stance = 0.86, along - 24
-    there = replace(me, x=stance, z=z, yaw=-38.0, feet=_shuffle(t))
-    pen = (along + 2 * wave(t, 16), 92 + int(row) * 18 + 5 * wave(t, 12))
+    lines = min(3.0, max(0.0, (t - 0.15) / 0.7 * 3))
+    row = min(2, int(lines))
+    part = (lines - row) / 0.55
+    done = min(1.0, part) if part < 1 or row == 2 else 1 - ease((part - 1) * 0.55 / 0.45)
+    along = piece.x - 50 + done * 85
+    there = replace(me, x=along - 24, z=0.86, yaw=-38.0, feet=_shuffle(t))
+    pen = (along + 2 * wave(t, 16), 92 + row * 18 + 5 * wave(t, 12))
     hand = reach(there, build(beat.who), pen, -18.0)
-    pose = blend(me, replace(there, hands=(me.hands[0], hand)), strength)
-    return replace(world.posed(**{beat.who: pose}), ink=mix(world.ink, 1.0, t))
+    pose = blend(me, replace(there, hands=(me.hands[0], hand)), bump(t, 0.18, 0.16))
+    written = (row + min(1.0, part)) / 3
+    return replace(world.posed(**{beat.who: pose}), ink=max(world.ink, written))
 
 
 def jumping(t: float, me: Pose, world: World, beat: Beat) -> Pose:
@@ -99,8 +102,12 @@ def jumping(t: float, me: Pose, world: World, beat: Beat) -> Pose:
     beatp = (t * 2.0) % 1.0
     if beatp < 0.3 or beatp > 0.85:
         down = sin(pi * (beatp / 0.3 if beatp < 0.3 else (beatp - 0.85) / 0.15))
-        return replace(me, hip=(-0.08 * down, 1 - 0.3 * down), lean=18 * down,
-                       hands=((-0.3 * down, -0.85, -0.4), (-0.3 * down, -0.85, 0.4)))  # fmt: skip
+        return replace(
+            me,
+            hip=(-0.08 * down, 1 - 0.3 * down),
+            lean=18 * down,
+            hands=((-0.3 * down, -0.85, -0.4), (-0.3 * down, -0.85, 0.4)),
+        )
     air = sin(pi * (beatp - 0.3) / 0.55)
     feet: tuple[Vec, Vec] = ((-0.1 * air, 0.48 * air, -0.2), (0.14 * air, 0.52 * air, 0.2))
     return replace(
@@ -113,8 +120,15 @@ def dancing(t: float, me: Pose, world: World, beat: Beat) -> Pose:
     s, c = wave(t, 4), wave(t, 2)
     feet: tuple[Vec, Vec] = ((0.0, max(0.0, s) * 0.26, -0.2), (0.0, max(0.0, -s) * 0.26, 0.2))
     hands: tuple[Vec, Vec] = ((0.25, 0.35 + 0.5 * s, -0.75), (0.25, 0.35 - 0.5 * s, 0.75))
-    return replace(me, x=me.x + 13 * s, yaw=90 + 40 * c, hip=(0.0, 0.95 - 0.05 * abs(s)), hands=hands, feet=feet,
-                   nod=6 * s)  # fmt: skip
+    return replace(
+        me,
+        x=me.x + 13 * s,
+        yaw=90 + 40 * c,
+        hip=(0.0, 0.95 - 0.05 * abs(s)),
+        hands=hands,
+        feet=feet,
+        nod=6 * s,
+    )
 
 
 def clapping(t: float, me: Pose, world: World, beat: Beat) -> Pose:
@@ -146,7 +160,7 @@ def kneeling(t: float, me: Pose, world: World, beat: Beat) -> Pose:
 
 def checking(t: float, me: Pose, world: World, beat: Beat) -> Pose:
     """Look at the watch."""
-    return replace(me, yaw=_open(me), hands=((0.52, -0.2, 0.22), (0.4, -0.36, 0.3)), nod=26.0)
+    return replace(me, yaw=_open(me), hands=((0.5, 0.02, 0.12), (0.34, -0.3, 0.3)), nod=24.0)
 
 
 def gazing(t: float, me: Pose, world: World, beat: Beat) -> Pose:
@@ -157,8 +171,12 @@ def gazing(t: float, me: Pose, world: World, beat: Beat) -> Pose:
 def sweeping(t: float, me: Pose, world: World, beat: Beat) -> Pose:
     """Draw the broom to and fro."""
     s = 0.22 * wave(t, 3)
-    return replace(me, hands=((0.62 + s, -0.42, -0.1), (0.42 + s, -0.12, 0.16)), lean=10 + 8 * wave(t, 3),
-                   yaw=mix(me.yaw, 90.0, 0.2))  # fmt: skip
+    return replace(
+        me,
+        hands=((0.62 + s, -0.42, -0.1), (0.42 + s, -0.12, 0.16)),
+        lean=10 + 8 * wave(t, 3),
+        yaw=mix(me.yaw, 90.0, 0.2),
+    )
 
 
 def watering(t: float, me: Pose, world: World, beat: Beat) -> Pose:
@@ -168,8 +186,12 @@ def watering(t: float, me: Pose, world: World, beat: Beat) -> Pose:
 
 def strumming(t: float, me: Pose, world: World, beat: Beat) -> Pose:
     """Play the guitar."""
-    return replace(me, yaw=_open(me), hands=((0.55, -0.1, -0.72), (0.42, -0.55 + 0.08 * wave(t, 7), 0.2)),
-                   nod=10 + 5 * wave(t, 3))  # fmt: skip
+    return replace(
+        me,
+        yaw=_open(me),
+        hands=((0.55, -0.1, -0.72), (0.42, -0.55 + 0.08 * wave(t, 7), 0.2)),
+        nod=10 + 5 * wave(t, 3),
+    )
 
 
 def cuddling(t: float, me: Pose, world: World, beat: Beat) -> Pose:

@@ -1,10 +1,10 @@
 """The demo's queries, and the hidden true grade of each query and moment.
 
-The grade follows the annotation guideline of TVR-Ranking (Appendix B.1), read off the structured deeds of a moment:
+The grade follows the annotation guideline of TVR-Ranking (Appendix B.1), read off the deeds of a moment:
 
 4. every action of the query is done, whole, by the people it names, and fills most of the moment;
-3. the same, but for a detail: another person or colour, a near thing (a bench for a sofa), or much else beside it;
-2. only a part: one of two actions, or an action begun and not finished;
+3. the same, but for one detail: another person or colour, a near thing (a bench for a sofa), much else;
+2. only a part: one of two actions, an action begun and not finished, or several details off;
 1. a few points: the same thing or the same particular person, in another action;
 0. unrelated. "A person" and plain standing or walking about count for nothing, as stop words do in search.
 """
@@ -23,7 +23,7 @@ Key = tuple[str, float, float]
 
 @dataclass(frozen=True, slots=True)
 class Want:
-    """One action of a query: the verbs that are it, the thing, its colour, and where it is put (each "" for any)."""
+    """One action of a query: its verbs, the thing, its colour, and where it is put ("" for any)."""
 
     verbs: frozenset[str]
     what: str = ""
@@ -33,7 +33,7 @@ class Want:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A query's text and what it asks for: who does it, to whom ("" for nobody in particular), and the actions."""
+    """A query's text and what it asks for: who, to whom ("" for nobody in particular), and the actions."""
 
     query_id: int
     text: str
@@ -90,7 +90,7 @@ def _grade(query: Query, deeds: tuple[Deed, ...]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """How a deed is what is wanted: whole or in part, and in which details it differs; no deed: not at all."""
+    """How a deed is what is wanted: whole or in part, and which details are off; no deed: not at all."""
 
     deed: Deed | None = None
     whole: bool = False
@@ -109,7 +109,7 @@ def _fit(want: Want, deed: Deed) -> Fit:
     near_thing = thing or any({want.what, deed.what} <= kin for kin in NEAR_THINGS)
     if not (near_verb and near_thing):
         return Fit()
-    place = want.where in ("", deed.whom)
+    place = want.where in ("", deed.whom.removeprefix("side"))
     near_place = place or {want.where, deed.whom} <= TABLES
     whole = near_place and not deed.broken and deed.verb not in HALVES
     same = {"verb": verb, f"thing {deed.what}": thing, "place": place, "tone": want.tone in ("", deed.tone)}
@@ -117,20 +117,22 @@ def _fit(want: Want, deed: Deed) -> Fit:
 
 
 NEAR_VERBS = (
-    frozenset({"walks", "runs"}), frozenset({"lifts", "takes", "strains"}), frozenset({"throws", "tosses"}),
+    frozenset({"walks", "runs"}),
+    frozenset({"lifts", "takes", "strains"}),
+    frozenset({"throws", "tosses"}),
     frozenset({"shakes", "offers"}),
-)  # fmt: skip
+)
 NEAR_THINGS = (
     frozenset({"chair", "sofa", "bench", "bed"}),
     frozenset({"book", "newspaper"}),
     frozenset({"box", "gift"}),
 )
-TABLES = frozenset({"table", "desk", "shelf", "counter"})
+TABLES = frozenset({"table", "desk", "sidetable", "counter"})
 HALVES = ("strains", "offers")  # only ever a part of lifting, of shaking hands
 
 
 def _strangers(query: Query, done: list[Deed]) -> int:
-    """In how many words the people differ from the query's; who do a thing together may be named either way."""
+    """In how many words the people differ from the query's; two who act together may be named either way."""
     worst = 0
     for deed in done:
         other = deed.whom if deed.whom in CAST else ""

@@ -1,19 +1,14 @@
-"""Actions with things and between two people: take, put, lift, give, throw, kick, hug, shake hands."""
+"""Actions with things: take, put, lift, strain, toss."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from math import pi, sin
 
 from .body import (
     HANG,
     LANE,
-    STAND,
     Pose,
     Vec,
-    blend,
-    bump,
-    depth_scale,
     ease,
     floor_y,
     keyed,
@@ -23,7 +18,7 @@ from .body import (
     wave,
 )
 from .draw_things import HALF_HEIGHTS
-from .moves import LEFT, RIGHT, Beat, build
+from .moves import Beat, build
 from .stage import HALF_WIDTHS, TOPS, Thing, World
 
 CARRIED: dict[str, tuple[Vec, Vec]] = {
@@ -39,7 +34,7 @@ CARRIED: dict[str, tuple[Vec, Vec]] = {
 }
 ONE_HAND: tuple[Vec, Vec] = (HANG[0], (0.55, -0.4, 0.2))
 BOTH_HANDS = ("box", "gift", "ball", "teddy", "guitar", "broom")
-GRIP_LOW = {"suitcase": 16.0, "box": 0.0, "broom": 20.0}
+GRIP_LOW = {"suitcase": 16.0, "broom": 12.0}
 
 
 def carrying(kind: str) -> tuple[Vec, Vec]:
@@ -75,9 +70,35 @@ def puts(t: float, world: World, beat: Beat) -> World:
     return world.posed(**{beat.who: pose}).moved(beat.what, thing)
 
 
+def strains(t: float, world: World, beat: Beat) -> World:
+    """Pull at a thing that will not rise, and give up."""
+    me, thing = world.poses[beat.who], world.things[beat.what]
+    touch = _touching(me, beat.who, thing, (thing.x, floor_y(thing.z) - HALF_HEIGHTS[thing.kind]))
+    effort = replace(touch, lean=48 + 5 * wave(t, 5), x=me.x - 3 - 2 * wave(t, 5))
+    wipe = replace(me, hands=(me.hands[0], (0.3, 0.35, 0.1)), nod=12.0)
+    pose = keyed(
+        t, (0.0, me), (0.2, touch), (0.3, effort), (0.65, effort), (0.82, wipe), (0.9, wipe), (1.0, me)
+    )
+    return world.posed(**{beat.who: pose})
+
+
+def tosses(t: float, world: World, beat: Beat) -> World:
+    """Throw a thing straight up and catch it again, twice."""
+    me, thing = world.poses[beat.who], world.things[beat.what]
+    beatp = (t * 2) % 1.0
+    low = replace(me, hands=((0.55, -0.6, -0.16), (0.55, -0.6, 0.16)), nod=-8.0)
+    high = replace(me, hands=((0.55, 0.15, -0.16), (0.55, 0.15, 0.16)), nod=-16.0)
+    pose = keyed(beatp, (0.0, me), (0.15, low), (0.28, high), (0.75, high), (0.85, low), (1.0, me))
+    world = world.posed(**{beat.who: pose})
+    if 0.28 < beatp < 0.75:
+        at = between_hands(high, beat.who)
+        return world.moved(beat.what, flown(thing, at, at, (beatp - 0.28) / 0.47, 46.0, beat.who))
+    return world
+
+
 def _touching(me: Pose, who: str, thing: Thing, at: tuple[float, float], up: float | None = None) -> Pose:
     """The posture in which the hands are on a thing: crouching when it is low."""
-    frame, low = build(who), (thing.up if up is None else up) < 30
+    frame, low = build(who), (thing.up if up is None else up) < 30 and thing.kind != "broom"
     depth = 0.62 if frame.leg > 0.45 else 0.72
     feet: tuple[Vec, Vec] = ((-0.22, 0.0, -0.15), (0.2, 0.0, 0.15))
     body = (
@@ -92,197 +113,12 @@ def _touching(me: Pose, who: str, thing: Thing, at: tuple[float, float], up: flo
     return replace(body, hands=(body.hands[0], reach(body, frame, at, 6.0)))
 
 
-def strains(t: float, world: World, beat: Beat) -> World:
-    """Pull at a thing that will not rise, and give up."""
-    me, thing = world.poses[beat.who], world.things[beat.what]
-    touch = _touching(me, beat.who, thing, (thing.x, floor_y(thing.z) - HALF_HEIGHTS[thing.kind]))
-    effort = replace(touch, lean=48 + 5 * wave(t, 5), x=me.x - 3 - 2 * wave(t, 5))
-    wipe = replace(me, hands=(me.hands[0], (0.3, 0.35, 0.1)), nod=12.0)
-    pose = keyed(
-        t, (0.0, me), (0.2, touch), (0.3, effort), (0.65, effort), (0.82, wipe), (0.9, wipe), (1.0, me)
-    )
-    return world.posed(**{beat.who: pose})
-
-
-def gives(t: float, world: World, beat: Beat) -> World:
-    """Hold a thing out; the other takes it."""
-    me, you, thing = world.poses[beat.who], world.poses[beat.whom], world.things[beat.what]
-    middle = _middle(world, beat.who, beat.whom)
-    side = 1 if you.x > me.x else -1
-    mine = replace(me, yaw=RIGHT if side > 0 else LEFT, lean=me.lean + 6)
-    yours = replace(you, yaw=LEFT if side > 0 else RIGHT, lean=you.lean + 6)
-    both = thing.kind in BOTH_HANDS
-
-    def hold(pose: Pose, who: str, at: tuple[float, float]) -> Pose:
-        if both:
-            return replace(pose, hands=(reach(pose, build(who), at, -9), reach(pose, build(who), at, 9)))
-        return replace(pose, hands=(pose.hands[0], reach(pose, build(who), at, 4)))
-
-    out, get = hold(mine, beat.who, (middle[0] - side * 3, middle[1])), hold(yours, beat.whom, middle)
-    giver = keyed(t, (0.0, me), (0.4, out), (0.58, out), (1.0, replace(mine, lean=me.lean, hands=HANG)))
-    taker = keyed(t, (0.0, you), (0.1, you), (0.45, get), (0.55, get),
-                  (1.0, replace(yours, lean=you.lean, hands=carrying(thing.kind))))  # fmt: skip
-    if t > 0.5:
-        thing = replace(thing, holder=beat.whom)
-    return world.posed(**{beat.who: giver, beat.whom: taker}).moved(beat.what, thing)
-
-
-def throws(t: float, world: World, beat: Beat) -> World:
-    """Swing back, throw; the ball flies in a bow and the other catches it."""
-    me, you, thing = world.poses[beat.who], world.poses[beat.whom], world.things[beat.what]
-    side = 1 if you.x > me.x else -1
-    mine, yours = replace(me, yaw=RIGHT if side > 0 else LEFT), replace(you, yaw=LEFT if side > 0 else RIGHT)
-    back = replace(
-        mine,
-        hands=((-0.1, 0.45, -0.2), (-0.1, 0.45, 0.2)),
-        lean=-12.0,
-        feet=((-0.3, 0, -0.13), (0.2, 0, 0.13)),
-    )
-    away = replace(
-        mine,
-        hands=((0.85, 0.2, -0.15), (0.85, 0.2, 0.15)),
-        lean=14.0,
-        feet=((-0.25, 0, -0.13), (0.3, 0, 0.13)),
-    )
-    ready = replace(yours, hands=((0.7, 0.05, -0.22), (0.7, 0.05, 0.22)), lean=6.0)
-    giver = keyed(t, (0.0, me), (0.22, back), (0.36, away), (0.55, away), (0.8, replace(mine, hands=HANG)))
-    taker = keyed(
-        t,
-        (0.0, you),
-        (0.15, yours),
-        (0.35, ready),
-        (0.7, ready),
-        (1.0, replace(yours, hands=carrying("ball"))),
-    )
-    world = world.posed(**{beat.who: giver, beat.whom: taker})
-    if t < 0.34:
-        return world
-    start, end = _between_hands(away, beat.who), _between_hands(ready, beat.whom)
-    return world.moved(beat.what, _flown(thing, start, end, (t - 0.34) / 0.34, 34.0, beat.whom))
-
-
-def tosses(t: float, world: World, beat: Beat) -> World:
-    """Throw a thing straight up and catch it again, twice."""
-    me, thing = world.poses[beat.who], world.things[beat.what]
-    beatp = (t * 2) % 1.0
-    low = replace(me, hands=((0.55, -0.6, -0.16), (0.55, -0.6, 0.16)), nod=-8.0)
-    high = replace(me, hands=((0.55, 0.15, -0.16), (0.55, 0.15, 0.16)), nod=-16.0)
-    pose = keyed(beatp, (0.0, me), (0.15, low), (0.28, high), (0.75, high), (0.85, low), (1.0, me))
-    world = world.posed(**{beat.who: pose})
-    if 0.28 < beatp < 0.75:
-        at = _between_hands(high, beat.who)
-        return world.moved(beat.what, _flown(thing, at, at, (beatp - 0.28) / 0.47, 46.0, beat.who))
-    return world
-
-
-def kicks(t: float, world: World, beat: Beat) -> World:
-    """Swing a leg; the ball rolls to the other, who stops it with a foot."""
-    me, you, thing = world.poses[beat.who], world.poses[beat.whom], world.things[beat.what]
-    side = 1 if you.x > me.x else -1
-    mine, yours = replace(me, yaw=RIGHT if side > 0 else LEFT), replace(you, yaw=LEFT if side > 0 else RIGHT)
-    back = replace(
-        mine, feet=(STAND[0], (-0.5, 0.3, 0.13)), lean=8.0, hands=((0.4, -0.75, -0.4), (-0.3, -0.8, 0.4))
-    )
-    hit = replace(
-        mine, feet=(STAND[0], (0.62, 0.26, 0.1)), lean=-10.0, hands=((-0.4, -0.75, -0.4), (0.4, -0.75, 0.4))
-    )
-    stop = replace(yours, feet=(STAND[0], (0.4, 0.12, 0.12)), lean=-4.0)
-    kicker = keyed(t, (0.0, me), (0.2, back), (0.34, hit), (0.42, hit), (0.62, mine))
-    other = keyed(t, (0.0, you), (0.3, yours), (0.62, stop), (0.8, stop), (1.0, yours))
-    roll = min(1.0, max(0.0, (t - 0.3) / 0.42))
-    end = you.x - side * 34
-    x = mix(thing.x, end, 1 - (1 - roll) ** 1.6)
-    ball = replace(thing, x=x, tip=(x - thing.x) * 6.0)
-    return world.posed(**{beat.who: kicker, beat.whom: other}).moved(beat.what, ball)
-
-
-def hugs(t: float, world: World, beat: Beat) -> World:
-    """Step together, put the arms round each other, rock, and step back."""
-    me, you = world.poses[beat.who], world.poses[beat.whom]
-    side, middle = (1 if you.x > me.x else -1), (me.x + you.x) / 2
-    strength = bump(t, 0.3, 0.22)
-    poses = {}
-    for who, pose, way, level in ((beat.who, me, side, 0.12), (beat.whom, you, -side, -0.12)):
-        tall = build(beat.whom if who == beat.who else beat.who).height / build(who).height
-        high = min(0.3, -0.15 + (tall - 1) * 1.5 + level)
-        close = replace(pose, x=middle - way * 13, yaw=(RIGHT if way > 0 else LEFT) + 3 * wave(t, 2), lean=5.0 + 8 * (tall < 0.85),
-                        hands=((0.8, high, 0.1), (0.8, high - 0.12, -0.1)), nod=8.0 * (tall < 1.02))  # fmt: skip
-        stepping = 0.08 * abs(sin(3 * pi * min(1.0, t / 0.3))) if t < 0.3 or t > 0.78 else 0.0
-        poses[who] = replace(
-            blend(pose, close, strength), feet=(STAND[0], (STAND[1][0], stepping, STAND[1][2]))
-        )
-    return world.posed(**poses)
-
-
-def shakes(t: float, world: World, beat: Beat) -> World:
-    """Both right hands meet in the middle and go up and down."""
-    middle = _middle(world, beat.who, beat.whom)
-    strength = bump(t, 0.28, 0.25)
-    me, you = world.poses[beat.who], world.poses[beat.whom]
-    poses = {}
-    for who, pose, way in (
-        (beat.who, me, 1 if you.x > me.x else -1),
-        (beat.whom, you, 1 if me.x > you.x else -1),
-    ):
-        turned = replace(pose, yaw=RIGHT if way > 0 else LEFT, lean=7.0)
-        at = middle[0], middle[1] + (7 * wave((t - 0.28) / 0.47, 3) if 0.28 < t < 0.75 else 0.0)
-        poses[who] = blend(
-            pose, replace(turned, hands=(pose.hands[0], reach(turned, build(who), at, 3))), strength
-        )
-    return world.posed(**poses)
-
-
-def offers(t: float, world: World, beat: Beat) -> World:
-    """Hold out a hand to shake; the other turns away and does not take it."""
-    me, you = world.poses[beat.who], world.poses[beat.whom]
-    middle = _middle(world, beat.who, beat.whom)
-    turned = replace(me, yaw=RIGHT if you.x > me.x else LEFT, lean=7.0)
-    out = replace(turned, hands=(me.hands[0], reach(turned, build(beat.who), middle, 3)))
-    folded = replace(
-        you, yaw=80.0 if you.yaw > 90 else 100.0, nod=-6.0, hands=((0.36, -0.32, 0.3), (0.4, -0.38, -0.3))
-    )
-    aside = replace(folded, yaw=RIGHT if you.x > me.x else LEFT)
-    poses = {beat.who: keyed(t, (0.0, me), (0.25, out), (0.75, out), (1.0, me)),
-             beat.whom: keyed(t, (0.0, you), (0.3, you), (0.6, aside), (0.85, aside), (1.0, you))}  # fmt: skip
-    return world.posed(**poses)
-
-
-def claps_hands(t: float, world: World, beat: Beat) -> World:
-    """Two people strike their raised right hands together (a high five)."""
-    me, you = world.poses[beat.who], world.poses[beat.whom]
-    poses = {}
-    strength = bump(t, 0.4, 0.35)
-    top = min(_top(me, beat.who), _top(you, beat.whom), key=lambda y: -y) - 4
-    for who, pose, way in (
-        (beat.who, me, 1 if you.x > me.x else -1),
-        (beat.whom, you, 1 if me.x > you.x else -1),
-    ):
-        turned = replace(
-            pose, yaw=RIGHT if way > 0 else LEFT, lean=6.0, x=mix(pose.x, (me.x + you.x) / 2 - way * 20, 0.8)
-        )
-        hand = reach(turned, build(who), ((me.x + you.x) / 2, top), 3)
-        poses[who] = blend(pose, replace(turned, hands=(pose.hands[0], hand)), strength)
-    return world.posed(**poses)
-
-
-def _top(pose: Pose, who: str) -> float:
-    return floor_y(pose.z) - build(who).height * depth_scale(pose.z)
-
-
-def _middle(world: World, one: str, other: str) -> tuple[float, float]:
-    """Half-way between two people, as high as the belt of the smaller."""
-    a, b = world.poses[one], world.poses[other]
-    low = min(build(one).height, build(other).height)
-    seated = 16 if min(a.hip[1], b.hip[1]) < 0.8 else 0
-    return (a.x + b.x) / 2, floor_y(max(a.z, b.z)) - low * 0.6 + seated
-
-
-def _between_hands(pose: Pose, who: str) -> tuple[float, float]:
+def between_hands(pose: Pose, who: str) -> tuple[float, float]:
     left, right = skeleton(pose, build(who)).hands
     return (left[0] + right[0]) / 2, (left[1] + right[1]) / 2
 
 
-def _flown(
+def flown(
     thing: Thing, start: tuple[float, float], end: tuple[float, float], t: float, bow: float, to: str
 ) -> Thing:
     """A thing in the air on its way between two points of the picture; caught when t reaches 1."""

@@ -1,4 +1,4 @@
-"""Actions that take a person somewhere: walk, run, turn, sit, stand, lie down, and through the door.
+"""Actions that take a person somewhere: walk, run, turn, sit, stand, and lie down.
 
 Every action is a function of time (0 to 1), the world when it began, and its beat; it returns the world then.
 """
@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import atan2, degrees, hypot, pi, sin
 
-from .body import HANG, LANE, STAND, Build, Point, Pose, Vec, bump, ease, keyed, mix, reach, wave
+from .body import HANG, LANE, STAND, Build, Pose, Vec, bump, ease, keyed, mix, wave
 from .cast import CAST
-from .stage import HALF_WIDTHS, SEATS, World, knob_at
+from .stage import HALF_WIDTHS, SEATS, World
 
 RIGHT, LEFT = 20.0, 160.0
 PACE, HASTE = 84.0, 150.0  # pixels a second
@@ -99,7 +99,7 @@ def walks(t: float, world: World, beat: Beat) -> World:
 
 
 def stroll(t: float, world: World, who: str, goal: tuple[float, float, float], haste: bool = False) -> World:
-    """Walk to x, z and there turn to yaw; feet keep to the floor, the arms swing unless they hold something."""
+    """Walk to x, z and there turn to yaw; feet keep to the floor, empty arms swing."""
     me, frame = world.poses[who], build(who)
     x, z, yaw = goal
     way = hypot(x - me.x, (z - me.z) * SIDEWAYS)
@@ -111,8 +111,13 @@ def stroll(t: float, world: World, who: str, goal: tuple[float, float, float], h
     if abs(x - me.x) > 0.5 * abs(z - me.z) * SIDEWAYS:  # mostly sideways: show the side
         aside = 12.0 + 0.3 * (heading if x > me.x else 180 - heading % 360)
         heading = aside if x > me.x else 180 - aside
-    base = keyed(t, (0.0, me), (turn, replace(me, yaw=heading)), (1 - turn, replace(me, yaw=heading)),
-                 (1.0, replace(me, yaw=yaw)))  # fmt: skip
+    base = keyed(
+        t,
+        (0.0, me),
+        (turn, replace(me, yaw=heading)),
+        (1 - turn, replace(me, yaw=heading)),
+        (1.0, replace(me, yaw=yaw)),
+    )
     stride = 0.44 if haste else 0.36
     phase = way * gone / (4 * stride * frame.leg * frame.height)
     strength = bump(gone, 0.12, 0.12) if 0 < gone < 1 else 0.0
@@ -138,7 +143,7 @@ def _glide(t: float) -> float:
 
 
 def _step(phase: float, stride: float, strength: float, rest: Vec) -> Vec:
-    """One foot of the walk: it stays on its spot for half the time and swings through the air for the other."""
+    """One foot of the walk: half the time it stays on its spot, half the time it swings through the air."""
     phase %= 1.0
     if phase < 0.5:
         ahead, lift = stride * (1 - 4 * phase), 0.0
@@ -192,8 +197,14 @@ def sits(t: float, world: World, beat: Beat) -> World:
     me, seat = world.poses[beat.who], beat.what
     down = seated(world, beat.who, seat, me.x)
     before = replace(me, x=mix(me.x, down.x, 0.35), z=mix(me.z, down.z, 0.3), yaw=down.yaw)
-    midway = replace(before, x=mix(me.x, down.x, 0.75), z=mix(me.z, down.z, 0.8), hip=(-0.1, 0.8), lean=28.0,
-                     feet=((0.25, 0, -0.14), (0.25, 0, 0.14)))  # fmt: skip
+    midway = replace(
+        before,
+        x=mix(me.x, down.x, 0.75),
+        z=mix(me.z, down.z, 0.8),
+        hip=(-0.1, 0.8),
+        lean=28.0,
+        feet=((0.25, 0, -0.14), (0.25, 0, 0.14)),
+    )
     pose = keyed(t, (0.0, me), (0.35, before), (0.65, midway), (1.0, down))
     seats = {**world.seats, beat.who: seat} if t > 0.9 else world.seats
     return replace(world.posed(**{beat.who: pose}), seats=seats)
@@ -218,9 +229,17 @@ def lies(t: float, world: World, beat: Beat) -> World:
     """Sit down on the bed or sofa, lie back and close the eyes."""
     piece, frame = world.place.find(beat.what), build(beat.who)
     up = (SEATS[beat.what] + 15) / (frame.height * frame.leg)
-    flat = Pose(piece.x - piece.looks * (14 if beat.what == "bed" else 2), piece.z - 0.02,
-                yaw=10.0 if piece.looks > 0 else 170.0, hip=(0.0, up), lean=-84.0, nod=10.0, asleep=True,
-                hands=((0.72, 0.3, -0.25), (0.78, 0.3, 0.25)), feet=((0.97, up - 0.06, -0.1), (0.94, up - 0.02, 0.12)))  # fmt: skip
+    flat = Pose(
+        piece.x - piece.looks * (14 if beat.what == "bed" else 2),
+        piece.z - 0.02,
+        yaw=10.0 if piece.looks > 0 else 170.0,
+        hip=(0.0, up),
+        lean=-84.0,
+        nod=10.0,
+        asleep=True,
+        hands=((0.72, 0.3, -0.25), (0.78, 0.3, 0.25)),
+        feet=((0.97, up - 0.06, -0.1), (0.94, up - 0.02, 0.12)),
+    )
     sitting = sits(1.0, world, beat).poses[beat.who]
     back = replace(flat, lean=-50.0, nod=20.0, asleep=False)
     if t < 0.4:
@@ -237,55 +256,3 @@ def wakes(t: float, world: World, beat: Beat) -> World:
     stretch = replace(edge, hands=((0.1, 0.9, -0.4), (0.1, 0.9, 0.4)), lean=-8.0, nod=-10.0)
     pose = keyed(t, (0.0, me), (0.15, eyes), (0.5, edge), (0.65, stretch), (0.8, stretch), (1.0, edge))
     return world.posed(**{beat.who: pose})
-
-
-def opens(t: float, world: World, beat: Beat) -> World:
-    """Take the knob and push the door open."""
-    return _pushes(t, world, beat, ease((t - 0.35) / 0.45))
-
-
-def closes(t: float, world: World, beat: Beat) -> World:
-    """Take the knob and pull the door shut."""
-    return _pushes(t, world, beat, 1 - ease((t - 0.3) / 0.45))
-
-
-def _pushes(t: float, world: World, beat: Beat, swing: float) -> World:
-    me, piece = world.poses[beat.who], world.place.find("door")
-    knob: Point = knob_at(piece, min(swing, 0.45))
-    side = 1 if piece.looks > 0 else 0  # the hand on the far side of the viewer
-    grip = reach(me, build(beat.who), knob, -12)
-    hands = (me.hands[0], grip) if side else (grip, me.hands[1])
-    holding = replace(me, hands=hands, lean=7.0)
-    pose = keyed(t, (0.0, me), (0.3, holding), (0.72, holding), (1.0, me))
-    return replace(world.posed(**{beat.who: pose}), door=swing)
-
-
-def enters(t: float, world: World, beat: Beat) -> World:
-    """Open the door from behind, walk in, and let it fall shut."""
-    piece, who = world.place.find("door"), beat.who
-    outside = Pose(piece.x + piece.looks * 62, 1.45, yaw=LEFT if piece.looks > 0 else RIGHT)
-    swing = ease(t / 0.25) * (1 - ease((t - 0.72) / 0.25))
-    world = replace(world, door=swing)
-    if t < 0.15:
-        return world.posed(**{who: replace(outside, hidden=True)})
-    if t < 0.4:
-        return stroll(
-            (t - 0.15) / 0.25, world.posed(**{who: outside}), who, (piece.x + piece.looks * 4, 1.2, 90.0)
-        )
-    inside = stroll(1.0, world.posed(**{who: outside}), who, (piece.x + piece.looks * 4, 1.2, 90.0))
-    out = piece.x + piece.looks * 46
-    return stroll((t - 0.4) / 0.6, inside, who, (out, LANE, RIGHT if piece.looks > 0 else LEFT))
-
-
-def leaves(t: float, world: World, beat: Beat) -> World:
-    """Walk out through the open door, which falls shut behind."""
-    piece, who = world.place.find("door"), beat.who
-    sill = (piece.x + piece.looks * 5, 1.1, 280.0)
-    away = (piece.x + piece.looks * 64, 1.5, RIGHT if piece.looks > 0 else LEFT)
-    start = world.door
-    if t < 0.45:
-        return stroll(t / 0.45, world, who, sill)
-    through = stroll(1.0, world, who, sill)
-    world = stroll(min(1.0, (t - 0.45) / 0.35), through, who, away)
-    world = replace(world, door=start * (1 - ease((t - 0.75) / 0.22)))
-    return world.posed(**{who: replace(world.poses[who], hidden=True)}) if t > 0.8 else world

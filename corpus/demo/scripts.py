@@ -1,8 +1,8 @@
 """Read the screenplay and time it: what happens in each film, in which frames, and who does what to what.
 
-A line of the script is ``caption | beats``; without a caption it is a transition. Beats are ``who verb what whom``,
-one after another where a ``;`` stands and at once where an ``&`` stands; ``almost`` before a verb means that the
-action is begun and not finished.
+A line of the script is ``caption | beats``; without a caption it is a transition. Beats are ``who verb what
+whom``, one after another where a ``;`` stands and at once where an ``&`` stands; ``almost`` before a verb
+means that the action is begun and not finished.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Deed:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A told part of a film: [start, end] in seconds from the film's beginning, the caption, and the deeds."""
+    """A told part of a film: start and end in seconds from the film's beginning, caption, and deeds."""
 
     video: str
     start: float
@@ -63,7 +63,7 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Shot:
-    """Frames ``first`` up to (not including) ``last`` in which these beats are done at once, from ``world`` on."""
+    """Frames ``first`` up to, not including, ``last``, and what is done in them, from ``world`` on."""
 
     first: int
     last: int
@@ -138,7 +138,8 @@ def _beat(text: str) -> Beat:
     verb, *objects = rest[1:] if broken else rest
     if verb in DUETS:
         objects.insert(0, "")
-    return Beat(who, verb, *objects, broken=broken)
+    what, whom, *_ = [*objects, "", ""]
+    return Beat(who, verb, what, whom, broken)
 
 
 def _deed(world: World, beat: Beat, length: float) -> Deed:
@@ -182,8 +183,12 @@ def _cast(world: World, who: str, where: str, way: str = "") -> World:
         piece = world.place.find(where)
         blank = world.posed(**{who: Pose(piece.x)})
         x = piece.x + float(way or 0)
-        return World(world.place, {**world.poses, who: seated(blank, who, where, x)}, world.things,
-                     {**world.seats, who: where})  # fmt: skip
+        return World(
+            world.place,
+            {**world.poses, who: seated(blank, who, where, x)},
+            world.things,
+            {**world.seats, who: where},
+        )
     yaw = {"left": LEFT, "right": RIGHT, "": 75.0}[way]
     return world.posed(**{who: Pose(float(where), yaw=yaw)})
 
@@ -194,8 +199,19 @@ def _laid(world: World, name: str, tone: str, where: str, at: str = "0") -> Worl
     if where == "hands":
         pose = world.poses[at]
         held = Thing(kind, TONES[tone], holder=at, both=kind in BOTH_HANDS)
-        world = world.posed(**{at: Pose(pose.x, pose.z, pose.yaw, pose.hip, hands=carrying(kind), feet=pose.feet,
-                                        hidden=pose.hidden)})  # fmt: skip
+        world = world.posed(
+            **{
+                at: Pose(
+                    pose.x,
+                    pose.z,
+                    pose.yaw,
+                    pose.hip,
+                    hands=carrying(kind),
+                    feet=pose.feet,
+                    hidden=pose.hidden,
+                )
+            }
+        )
         return world.moved(name, held)
     if where == "floor":
         return world.moved(name, Thing(kind, TONES[tone], float(at)))

@@ -75,7 +75,7 @@ class Assignment(models.Model):
 
     batch = models.ForeignKey(Batch, models.PROTECT, related_name="assignments")
     annotator = models.ForeignKey(Membership, models.PROTECT, related_name="assignments")
-    token = models.CharField(max_length=32, unique=True, default=secrets.token_urlsafe)
+    token = models.CharField(max_length=64, unique=True, default=secrets.token_urlsafe)
     round = models.PositiveSmallIntegerField()
     slot = models.PositiveSmallIntegerField()
     lease = models.DateTimeField()

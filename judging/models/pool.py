@@ -191,7 +191,7 @@ class Batch(models.Model):
     def hand_to(self, annotator: Membership) -> Assignment:
         """Give a free place to the annotator. The caller holds this row's lock."""
         used = set(self.assignments.holding().filter(round=self.round).values_list("slot", flat=True))
-        slot = min({1, 2} - used)
+        slot = 2 if 1 in used else 1
         assignment = self.assignments.lease_out(self, annotator, slot)
         self.taken += 1
         self.save(update_fields=["taken"])

@@ -42,14 +42,23 @@ def _bounds(first: str, last: str, size: int) -> tuple[int, int]:
 
 
 def _answer(content: IO[bytes], start: int, stop: int, status: int = 200) -> StreamingHttpResponse:
-    answer = StreamingHttpResponse(_chunks(content, start, stop), status=status, content_type="video/mp4")
+    answer = StreamingHttpResponse(_Part(content, start, stop), status=status, content_type="video/mp4")
     answer["Content-Length"], answer["Accept-Ranges"] = stop - start, "bytes"
     return answer
 
 
-def _chunks(content: IO[bytes], start: int, stop: int) -> Iterator[bytes]:
-    with content:
-        content.seek(start)
-        while start < stop and (chunk := content.read(min(CHUNK, stop - start))):
-            start += len(chunk)
+class _Part:
+    """A stretch of a file in chunks; closed with the answer, also when nobody reads it."""
+
+    def __init__(self, content: IO[bytes], start: int, stop: int) -> None:
+        self.content, self.start, self.stop = content, start, stop
+
+    def __iter__(self) -> Iterator[bytes]:
+        self.content.seek(self.start)
+        left = self.stop - self.start
+        while left and (chunk := self.content.read(min(CHUNK, left))):
+            left -= len(chunk)
             yield chunk
+
+    def close(self) -> None:
+        self.content.close()

@@ -1,0 +1,48 @@
+# Everything sets itself up: `make run` and `make test` are enough on a machine with Python 3.11, git and make.
+PYTHON ?= python3
+BIN = .venv/bin
+ADDRESS ?= 127.0.0.1:8000
+
+.PHONY: run test check setup bench screenshots requirements clean
+
+run: setup
+	@$(BIN)/python manage.py demo --address http://$(ADDRESS)/
+	@exec $(BIN)/python manage.py serve --bind $(ADDRESS)
+
+test: setup .venv/dev
+	@PYTHON=$(BIN)/python sh tests/run.sh
+
+check: setup .venv/dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy .
+	$(BIN)/lint-imports
+	$(BIN)/python manage.py makemigrations --check --dry-run
+	HTTPS=on $(BIN)/python -W error manage.py check --deploy --fail-level WARNING
+
+setup: .venv/ready
+	@$(BIN)/python manage.py migrate -v0
+	@$(BIN)/python manage.py collectstatic -v0 --noinput
+
+.venv/ready: requirements.txt
+	@echo "Installing what Reeljudge needs (a few minutes, once) …"
+	@PYTHON=$(PYTHON) sh tests/venv.sh
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -r requirements.txt
+	@touch $@
+
+.venv/dev: requirements-dev.txt .venv/ready
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -r requirements.txt -r requirements-dev.txt
+	@touch $@
+
+bench: setup .venv/dev
+	@PYTHON=$(BIN)/python sh tests/services.sh $(BIN)/python -m benchmarks
+
+screenshots: setup .venv/dev
+	@PYTHON=$(BIN)/python sh tests/services.sh $(BIN)/python -m tests.screenshots docs/images
+
+requirements: .venv/dev
+	$(BIN)/uv pip compile -q --no-header --no-emit-find-links --python-version 3.11 requirements.in | sed 's/+cpu$$//' > requirements.txt
+	$(BIN)/uv pip compile -q --no-header --no-emit-find-links --python-version 3.11 requirements-dev.in | sed 's/+cpu$$//' > requirements-dev.txt
+
+clean:
+	rm -rf .venv var

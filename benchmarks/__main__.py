@@ -1,0 +1,28 @@
+"""`make bench`: every figure that Reeljudge promises, measured side by side in one run."""
+
+import importlib
+import os
+import platform
+import sys
+import time
+
+MODULES = ["ranking", "judging"]
+
+
+def main() -> None:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    import django
+
+    django.setup()
+    cores = os.cpu_count()
+    print(
+        f"Python {platform.python_version()}, {platform.machine()}, {cores} cores, {time.strftime('%Y-%m-%d')}"
+    )
+    for name in sys.argv[1:] or MODULES:
+        print(f"\n{name}")
+        for line in importlib.import_module(f"benchmarks.{name}").figures():
+            print(f"  {line}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

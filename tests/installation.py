@@ -1,0 +1,117 @@
+"""A whole Reeljudge of its own: database, web server and worker as processes, as `make run` has them."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from uuid import uuid4
+
+import psycopg
+
+ROOT = Path(__file__).parent.parent
+
+
+class Installation:
+    def __init__(self, home: Path, database: str = "", redis: str = "") -> None:
+        self.home, self.redis = home, redis
+        self.env = {
+            name: value for name, value in os.environ.items() if name not in ("DATABASE_URL", "REDIS_URL")
+        }
+        self.env |= {"REELJUDGE_HOME": str(home), "MEDIA_ROOT": str(home / "media")}
+        if database:
+            self.env["DATABASE_URL"] = database
+        if redis:
+            self.env["REDIS_URL"] = redis
+        self.processes: list[subprocess.Popen[bytes]] = []
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def manage(self, *arguments: str, check: bool = True) -> str:
+        """Run a command; returns what it printed."""
+        return self.run("manage.py", *arguments, check=check)
+
+    def run(self, *arguments: str, check: bool = True) -> str:
+        done = subprocess.run(
+            [sys.executable, *arguments], cwd=ROOT, env=self.env, capture_output=True, text=True, check=False
+        )
+        if check and done.returncode:
+            raise AssertionError(f"{' '.join(arguments)}: {done.returncode}\n{done.stdout}\n{done.stderr}")
+        return done.stdout
+
+    def start(self) -> None:
+        self.manage("migrate", "-v0")
+        self.manage("collectstatic", "-v0", "--noinput")
+        processes = ["--processes", "2"] if "DATABASE_URL" in self.env else []
+        self._spawn("manage.py", "serve", "--bind", f"127.0.0.1:{self.port}", *processes)
+        if self.redis:
+            self._spawn("-m", "celery", "-A", "config", "worker", "-B", "-c", "1", "-l", "warning")
+        self._wait()
+
+    def _spawn(self, *arguments: str) -> None:
+        log = (self.home / "log").open("ab")
+        command = [sys.executable, *arguments]
+        process = subprocess.Popen(
+            command, cwd=ROOT, env=self.env, stdout=log, stderr=log, start_new_session=True
+        )
+        log.close()
+        self.processes.append(process)
+
+    def _wait(self) -> None:
+        for _ in range(200):
+            try:
+                with urllib.request.urlopen(f"{self.address}/sign-in/", timeout=5):
+                    return
+            except OSError:
+                time.sleep(0.1)
+        raise AssertionError(f"the server did not start:\n{(self.home / 'log').read_text()}")
+
+    def stop(self) -> None:
+        for process in self.processes:
+            os.killpg(process.pid, signal.SIGTERM)
+        for process in self.processes:
+            try:
+                process.wait(20)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+        self.processes.clear()
+
+    def accounts(self, campaign: str, role: str, *names: str) -> dict[str, str]:
+        """Add people to a campaign by the command that a lead would use; returns their passwords."""
+        printed = self.manage("add_member", campaign, *names, "--role", role)
+        return dict(re.findall(r"^(\S+): .* password (\S+)$", printed, re.M))
+
+
+@contextmanager
+def installation(home: Path, kind: str) -> Iterator[Installation]:
+    """Of kind `sqlite`, or `postgres` (with Redis) on the servers that the environment names; running."""
+    database = redis = name = ""
+    server = os.environ.get("TEST_POSTGRES_URL", "")
+    if kind == "postgres":
+        name, redis = f"reeljudge_{uuid4().hex[:12]}", os.environ["TEST_REDIS_URL"]
+        with psycopg.connect(server, autocommit=True) as admin:
+            admin.execute(f'CREATE DATABASE "{name}"')
+        database = f"{server.rsplit('/', 1)[0]}/{name}"
+    made = Installation(home, database, redis)
+    try:
+        made.start()
+        yield made
+    finally:
+        made.stop()
+        if name:
+            with psycopg.connect(server, autocommit=True) as admin:
+                admin.execute(f'DROP DATABASE "{name}" WITH (FORCE)')

@@ -1,0 +1,15 @@
+# The whole suite: on SQLite, then on PostgreSQL (and Redis) where there is one.
+set -eu
+if [ -z "${WITH_SERVICES:-}" ]; then
+  WITH_SERVICES=1 exec sh tests/services.sh sh tests/run.sh
+fi
+export REELJUDGE_HOME="$(pwd)/var/test"
+if [ -z "${TEST_POSTGRES_URL:-}" ] || [ -z "${TEST_REDIS_URL:-}" ] || [ -z "${CHROMIUM:-}" ]; then
+  [ -z "${REQUIRE_SERVICES:-}" ] || { echo "REQUIRE_SERVICES is set, and a service is missing." >&2; exit 1; }
+fi
+echo "— on SQLite"
+env -u DATABASE_URL -u REDIS_URL "$PYTHON" -m pytest -q
+if [ -n "${TEST_POSTGRES_URL:-}" ]; then
+  echo "— on PostgreSQL"
+  env -u REDIS_URL DATABASE_URL="$TEST_POSTGRES_URL" "$PYTHON" -m pytest -q -m "not no_database"
+fi

@@ -1,0 +1,249 @@
+"""A campaign in a real browser, from signing in to a scored run, on both kinds of installation."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+
+from tests.films import write_film
+from tests.installation import Installation, installation
+
+pytestmark = [pytest.mark.no_database, pytest.mark.timeout(600)]
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+QUERY = "A person sits down."
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    if "CHROMIUM" not in os.environ:
+        pytest.skip("Chromium is not here (CHROMIUM)")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=os.environ["CHROMIUM"], args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+    """A running installation with a campaign of one query that is ready to judge."""
+    if request.param == "postgres" and not {"TEST_POSTGRES_URL", "TEST_REDIS_URL"} <= os.environ.keys():
+        pytest.skip("PostgreSQL and Redis are not here (TEST_POSTGRES_URL, TEST_REDIS_URL)")
+    home = tmp_path_factory.mktemp(request.param)
+    with installation(home, request.param) as made:
+        moments = write_film(home / "films")
+        media = str(home / "films" / "media")
+        made.manage(
+            "import_corpus", "films", str(moments), "--format", "tvr", "--type", "v", "--media", media
+        )
+        yield made
+
+
+@pytest.fixture
+def campaign(place: Installation, request: pytest.FixtureRequest) -> str:
+    """A campaign of its own for each test, with one query."""
+    name = request.node.originalname.replace("test_", "").replace("_", "-")[:40]
+    queries = place.home / f"{name}.json"
+    queries.write_text(json.dumps([{"query_id": 7, "query": QUERY}]))
+    place.manage("create_campaign", name, "--corpus", "films", "--queries", str(queries))
+    return str(name)
+
+
+class Person:
+    """Somebody at a browser."""
+
+    def __init__(self, place: Installation, context: BrowserContext, name: str, password: str) -> None:
+        self.place, self.context, self.page = place, context, context.new_page()
+        self.faults: list[str] = []
+        self.page.on("pageerror", lambda fault: self.faults.append(str(fault)))
+        self.page.on("console", lambda said: self.faults.append(said.text) if said.type == "error" else None)
+        self.page.goto(f"{place.address}/sign-in/")
+        self.page.fill("[name=username]", name)
+        self.page.fill("[name=password]", password)
+        self.page.click("main button")
+        self.page.wait_for_url(lambda address: "sign-in" not in address)
+
+    def claim(self) -> Page:
+        """Press the one button until there is work: ranking and clips may still be under way."""
+        page = self.page
+        page.goto(f"{self.place.address}/work/")
+        for _ in range(120):
+            page.click("button.primary")
+            page.wait_for_load_state()
+            if page.locator("#workplace").count():
+                return page
+            page.wait_for_timeout(500)
+        raise AssertionError(f"no work came: {page.content()}")
+
+    def judge(self, keys: str) -> None:
+        """Press one key for each clip, each while its picture moves; then submit."""
+        page = self.claim()
+        total = int(page.locator("#position").inner_text().split("/")[1])
+        for number in range(total):
+            expect(page.locator("#position")).to_have_text(f"{number + 1} / {total}")
+            moving(page)
+            page.keyboard.press(keys[min(number, len(keys) - 1)])
+        expect(page.locator("#summary-words")).to_contain_text(f"All {total} judged")
+        page.click("#submit")
+        page.wait_for_url("**/work/")
+        expect(page.locator(".message")).to_contain_text("Submitted")
+
+
+def moving(page: Page) -> None:
+    page.wait_for_function("() => document.querySelector('video:not([hidden])')?.currentTime > 0")
+
+
+@pytest.fixture
+def person(place: Installation, campaign: str, chromium: Browser) -> Iterator[Callable[[str, str], Person]]:
+    contexts: list[BrowserContext] = []
+    people: list[Person] = []
+
+    def make(name: str, role: str = "annotator") -> Person:
+        name = f"{name}-{campaign}"
+        passwords = place.accounts(campaign, role, name)
+        contexts.append(context := chromium.new_context(accept_downloads=True))
+        people.append(Person(place, context, name, passwords[name]))
+        return people[-1]
+
+    yield make
+    for context in contexts:
+        context.close()
+    assert [fault for someone in people for fault in someone.faults] == []
+
+
+def test_from_sign_in_to_a_scored_run(
+    place: Installation, campaign: str, person: Callable[..., Person], tmp_path: Path
+) -> None:
+    ada, bob, cleo, dan = person("ada"), person("bob"), person("cleo"), person("dan")
+    lead = person("leo", "lead").page
+    ada.judge("4")
+    bob.judge("0004")  # three candidates are contested, the other seventeen settled
+    cleo.judge("4")
+    dan.judge("3")
+
+    open_settled(lead, f"{place.address}/campaigns/{campaign}/")
+    expect(lead.locator("tbody tr.last")).to_have_count(5)
+    expect(lead.locator("tbody tr td:last-child")).to_have_text(["4"] * 20)
+    expect(lead.locator(".verdict")).to_contain_text("Open the second batch")
+    lead.keyboard.press("b")
+    expect(lead.locator(".message")).to_contain_text("Open the second batch: done")
+
+    ada.judge("1")
+    bob.judge("10")
+    open_settled(lead, f"{place.address}/campaigns/{campaign}/")
+    lead.keyboard.press("c")
+    expect(lead.locator(".message")).to_contain_text("Close the query: done")
+    lead.goto(f"{place.address}/campaigns/{campaign}/?show=closed")
+    expect(lead.locator("tbody tr")).to_have_count(1)
+
+    lead.goto(f"{place.address}/campaigns/{campaign}/exports/")
+    with lead.expect_download() as download:
+        lead.click("text=qrels.jsonl")
+    download.value.save_as(tmp_path / "qrels.jsonl")
+    assert scores(place, tmp_path)["nDCG_IoU(iou=0.7)@20"] == 1.0
+    assert "BROKEN" not in place.manage("audit", campaign)
+
+
+def open_settled(lead: Page, campaign: str) -> None:
+    """From the list of what is to review to its only batch."""
+    lead.goto(f"{campaign}?show=review")
+    lead.click("a.square.settled")
+    lead.wait_for_url("**/batches/**")
+
+
+def scores(place: Installation, folder: Path) -> dict[str, float]:
+    """Score the run that lists the graded moments from best to worst."""
+    pairs = [json.loads(line) for line in (folder / "qrels.jsonl").read_text().splitlines()]
+    assert len(pairs) == 40
+    best = sorted(pairs, key=lambda pair: -pair["relevance"])
+    run = {
+        "7": [{key: pair[key] for key in ("video_name", "timestamp")} | {"model_scores": 1} for pair in best]
+    }
+    (folder / "run.json").write_text(json.dumps(run))
+    files = ["--qrels", str(folder / "qrels.jsonl"), "--run", str(folder / "run.json")]
+    printed = json.loads(place.run("-m", "metrics", "evaluate", *files, "--format", "json"))
+    assert printed["convention"] == "paper"
+    return dict(printed["measures"])
+
+
+def test_no_network_loses_no_grade(place: Installation, campaign: str, person: Callable[..., Person]) -> None:
+    ada = person("ada")
+    page = ada.claim()
+    moving(page)
+    page.keyboard.press("3")
+    expect(page.locator("#saved")).to_have_text("saved ✓")
+    ada.context.set_offline(True)
+    for key in "210":
+        page.keyboard.press(key)
+    expect(page.locator("#saved")).to_contain_text("kept here, sending… (3)")
+    ada.context.set_offline(False)
+    expect(page.locator("#saved")).to_have_text("saved ✓", timeout=30_000)
+    page.reload()
+    expect(page.locator("#position")).to_have_text("5 / 20")
+    page.keyboard.press("a")
+    expect(page.locator("#strip strong")).to_have_text(["3", "2", "1", "0"] + ["–"] * 16)
+    ada.faults = [fault for fault in ada.faults if "ERR_INTERNET_DISCONNECTED" not in fault]
+
+
+def test_grades_said_without_network_survive_a_closed_tab(
+    place: Installation, campaign: str, person: Callable[..., Person]
+) -> None:
+    ada = person("ada")
+    page = ada.claim()
+    moving(page)
+    page.route("**/judgements/*", lambda route: route.abort())
+    for key in "43":
+        page.keyboard.press(key)
+    expect(page.locator("#saved")).to_contain_text("(2)")
+    page.close()
+    again = ada.page = ada.context.new_page()
+    ada.claim()
+    expect(again.locator("#saved")).to_have_text("saved ✓")
+    expect(again.locator("#position")).to_have_text("3 / 20")
+    ada.faults.clear()  # the aborted requests
+
+
+def test_back_changes_a_grade_and_keys_do_what_they_say(
+    place: Installation, campaign: str, person: Callable[..., Person]
+) -> None:
+    page = person("ada").claim()
+    moving(page)
+    page.keyboard.press("4")
+    expect(page.locator("#position")).to_have_text("2 / 20")
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator("[data-grade='4']")).to_have_attribute("aria-pressed", "true")
+    page.keyboard.press("2")
+    expect(page.locator("#position")).to_have_text("2 / 20")
+    page.keyboard.press("?")
+    expect(page.locator("#guideline")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator("#guideline")).to_be_hidden()
+    page.keyboard.press("f")
+    page.click("[data-reason='query']")
+    expect(page.locator("#position")).to_have_text("3 / 20")
+    page.keyboard.press("a")
+    expect(page.locator("#strip strong").first).to_have_text("2")
+    expect(page.locator("#strip strong").nth(1)).to_have_text("⚑")
+    expect(page.locator("#submit")).to_be_disabled()
+
+
+def test_two_tabs_end_with_each_grade_once(
+    place: Installation, campaign: str, person: Callable[..., Person]
+) -> None:
+    ada = person("ada")
+    first = ada.claim()
+    second = ada.page = ada.context.new_page()
+    ada.claim()
+    moving(first)
+    first.keyboard.press("1")
+    second.keyboard.press("2")
+    expect(first.locator("#saved")).to_have_text("saved ✓")
+    expect(second.locator("#saved")).to_have_text("saved ✓")
+    first.reload()
+    first.keyboard.press("a")
+    expect(first.locator("#strip strong").first).to_have_text("2")
+    assert "BROKEN" not in place.manage("audit", campaign)

@@ -1,0 +1,137 @@
+"""A hundred annotators claim at once. The lock alone suffices, the constraint alone suffices; without both it fails.
+
+The last case is the negative control: it shows that these tests can fail at all.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection, connections, models
+from django.db.models import Count
+
+from corpus.models import Corpus, Moment, Video
+from judging import transactions
+from judging.audit import audit
+from judging.errors import Busy
+from judging.models import Assignment, Batch, Campaign, Membership, assignment, pool
+from tests.cast import make_query
+
+pytestmark = pytest.mark.django_db(transaction=True)
+ANNOTATORS = 100
+QUERIES = 10
+
+
+@pytest.fixture
+def crowd() -> list[Membership]:
+    """A hundred annotators before ten open batches: twenty places."""
+    corpus = Corpus.objects.create(name="films", format="tvr")
+    video = Video.objects.create(corpus=corpus, name="film", duration=100)
+    Moment.objects.bulk_create(
+        Moment(video=video, start=n, end=n + 1, description=str(n), caption=str(n)) for n in range(20)
+    )
+    campaign = Campaign.objects.create(name="crowd", corpus=corpus)
+    for number in range(QUERIES):
+        make_query(campaign, str(number), f"query {number}")
+    users = User.objects.bulk_create(User(username=f"a{n}") for n in range(ANNOTATORS))
+    return Membership.objects.bulk_create(
+        Membership(campaign=campaign, user=user, role="annotator", worker=n) for n, user in enumerate(users)
+    )
+
+
+def all_claim(crowd: list[Membership]) -> list[Assignment | None]:
+    """Everybody claims in the same moment; who is told that it is busy asks again, as the browser does."""
+    start = threading.Barrier(ANNOTATORS, timeout=60)
+
+    def claim(annotator: Membership) -> Assignment | None:
+        try:
+            start.wait()
+            for _ in range(50):
+                with contextlib.suppress(Busy):
+                    return Assignment.objects.claim(annotator)
+            raise AssertionError("busy fifty times")
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(ANNOTATORS) as threads:
+        return list(threads.map(claim, crowd))
+
+
+def most_in_a_round() -> int:
+    counts = Assignment.objects.holding().values("batch", "round").annotate(n=Count("pk"))
+    return max(counts.values_list("n", flat=True))
+
+
+@contextlib.contextmanager
+def no_constraint() -> Iterator[None]:
+    """The table without what would refuse a third assignment."""
+    named = {each.name: each for each in Assignment._meta.constraints}
+    unique = named["one_assignment_per_place"]
+    with connection.schema_editor() as editor:
+        editor.remove_constraint(Assignment, unique)
+    try:
+        yield
+    finally:
+        Assignment.objects.all().delete()
+        with connection.schema_editor() as editor:
+            editor.add_constraint(Assignment, unique)
+
+
+@pytest.fixture
+def no_lock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Row locks off; on SQLite, where the transaction is the lock, transactions off."""
+
+    def unlocked(rows: models.QuerySet[Any], **options: Any) -> models.QuerySet[Any]:
+        return rows
+
+    for module in (assignment, pool):
+        monkeypatch.setattr(module, "locked", unlocked)
+    if connection.vendor == "sqlite":
+        none = SimpleNamespace(atomic=contextlib.nullcontext, get_connection=lambda: connection)
+        monkeypatch.setattr(transactions, "transaction", none)
+
+
+def test_a_hundred_claim_and_no_place_is_given_twice(crowd: list[Membership]) -> None:
+    claimed = [each for each in all_claim(crowd) if each]
+    assert len(claimed) == 2 * QUERIES
+    assert most_in_a_round() == 2
+    assert not any(audit(crowd[0].campaign).values())
+
+
+def test_the_lock_alone_suffices(crowd: list[Membership]) -> None:
+    with no_constraint():
+        all_claim(crowd)
+        assert most_in_a_round() == 2
+
+
+def test_the_constraint_alone_suffices(crowd: list[Membership], no_lock: None) -> None:
+    all_claim(crowd)
+    assert most_in_a_round() == 2
+
+
+def test_without_the_lock_and_the_constraint_places_are_given_twice(
+    crowd: list[Membership], no_lock: None
+) -> None:
+    with no_constraint():
+        all_claim(crowd)
+        assert most_in_a_round() > 2
+
+
+def test_the_same_person_in_ten_tabs_gets_one_batch(crowd: list[Membership]) -> None:
+    def claim(annotator: Membership) -> Assignment | None:
+        try:
+            return Assignment.objects.claim(annotator)
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(10) as tabs:
+        claimed = list(tabs.map(claim, [crowd[0]] * 10))
+    assert len({each.pk for each in claimed if each}) == 1
+    assert Batch.objects.filter(taken=1).count() == 1
