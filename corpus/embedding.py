@@ -84,19 +84,20 @@ def _encoded_and_stored(hashes: list[str], texts: list[str]) -> dict[str, Vector
 @cache
 def encoder(name: str) -> SentenceTransformer:
     """The model: SimCSE checkpoints as transformer and [CLS] pooling, as the paper uses them; others as they say."""
+    from safetensors import SafetensorError
     from sentence_transformers import SentenceTransformer
     from transformers.utils import logging
 
     logging.disable_progress_bar()
-    if name == BUNDLED:
-        return SentenceTransformer(str(_bundled()), device="cpu")
     try:
+        if name == BUNDLED:
+            return SentenceTransformer(str(_bundled()), device="cpu")
         if is_simcse(name):
             return _cls_pooled(name)
         return SentenceTransformer(name)
-    except (OSError, ValueError) as fault:
+    except (OSError, ValueError, SafetensorError) as fault:
         raise CorpusError(
-            f"ENCODER {name}: cannot be loaded ({str(fault).splitlines()[0]}); "
+            f"ENCODER {name}: cannot be loaded ({str(fault).partition(chr(10))[0]}); "
             f"expected a folder, a name at a model hub that this machine reaches, or {BUNDLED!r}"
         ) from fault
 
@@ -107,10 +108,11 @@ def is_simcse(name: str) -> bool:
 
 
 def _cls_pooled(name: str) -> SentenceTransformer:
-    from sentence_transformers import SentenceTransformer, models
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
 
-    transformer = models.Transformer(name)
-    pooling = models.Pooling(transformer.get_word_embedding_dimension(), pooling_mode="cls")
+    transformer = Transformer(name)
+    pooling = Pooling(transformer.get_embedding_dimension(), pooling_mode="cls")
     return SentenceTransformer(modules=[transformer, pooling])
 
 

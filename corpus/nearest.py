@@ -73,7 +73,7 @@ def nearest(
             best, cosines = _ranked(queries[row], captions, hopeful, order, k)
             indices[row], similarities[row] = best, cosines
         report(min(start + rows, m), m)
-    return Nearest(indices, np.clip(similarities, -1.0, 1.0))
+    return Nearest(indices, similarities)
 
 
 def _padded(captions: Floats) -> Floats:
@@ -115,5 +115,6 @@ def _ranked(
 ) -> tuple[Indices, NDArray[np.float64]]:
     # Summed row by row: equal captions must get equal cosines, which a matrix product does not promise.
     cosines = (captions[hopeful].astype(np.float64) * query.astype(np.float64)).sum(axis=1)
+    cosines = cosines.clip(-1.0, 1.0)  # before they are compared: what reads as equal is a tie
     best = np.lexsort((order[hopeful], -cosines))[:k]
     return hopeful[best], cosines[best]

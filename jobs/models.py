@@ -32,16 +32,18 @@ class JobQuerySet(models.QuerySet["Job"]):
         fresh = {"arguments": arguments, "due": Now()}
         with transaction.atomic():
             job, made = self.select_for_update().get_or_create(kind=kind, key=key, defaults=fresh)
-            if not made and job.state in (Job.State.DONE, Job.State.FAILED):
-                job.revive(arguments)
+            if not made:
+                job.ask_again(arguments)
         transaction.on_commit(lambda: send(job.pk))
         return job
 
     def take(self, worker: str, pk: int | None = None) -> Job | None:
-        """Lease the longest-due job (or that one, if due) to a worker."""
+        """Lease the longest-due job (or that one, if due) to a worker. One that ends its workers fails at last."""
+        due = self.due() if pk is None else self.due().filter(pk=pk)
         with transaction.atomic():
-            due = self.due() if pk is None else self.due().filter(pk=pk)
-            job = due.select_for_update(skip_locked=True).order_by("due", "pk").first()
+            rows = due.select_for_update(skip_locked=True).order_by("due", "pk")
+            while (job := rows.first()) and job.is_worn_out:
+                job.fail(f"its worker ended without a word, {job.attempts} times; the last was {job.worker}")
             if job:
                 job.start(worker)
         return job
@@ -63,6 +65,7 @@ class Job(models.Model):
     total = models.PositiveIntegerField(default=0)
     message = models.CharField(max_length=200, blank=True)
     attempts = models.PositiveSmallIntegerField(default=0)
+    again = models.BooleanField(default=False, help_text="asked for once more while it was running")
     worker = models.CharField(max_length=100, blank=True)
     lease = models.DateTimeField(null=True)
     error = models.TextField(blank=True)
@@ -88,6 +91,18 @@ class Job(models.Model):
     def percent(self) -> int:
         return round(100 * self.done / self.total) if self.total else 0
 
+    @property
+    def is_worn_out(self) -> bool:
+        return self.state == Job.State.RUNNING and self.attempts >= settings.JOB_ATTEMPTS
+
+    def ask_again(self, arguments: dict[str, Any]) -> None:
+        """Have what was added since its last start worked on too. The caller holds the row's lock."""
+        if self.state in (Job.State.DONE, Job.State.FAILED):
+            self.revive(arguments)
+        elif self.state == Job.State.RUNNING:
+            self.again = True
+            self.save(update_fields=["again"])
+
     def revive(self, arguments: dict[str, Any]) -> None:
         """Queue an ended job again, with its attempts counted anew."""
         self.arguments, self.state, self.due = arguments, Job.State.WAITING, Now()
@@ -96,7 +111,7 @@ class Job(models.Model):
         self.save()
 
     def start(self, worker: str) -> None:
-        self.state, self.worker, self.started = Job.State.RUNNING, worker, Now()
+        self.state, self.worker, self.started, self.again = Job.State.RUNNING, worker, Now(), False
         self.lease = Now() + timedelta(seconds=settings.JOB_LEASE)
         self.attempts = F("attempts") + 1
         self.save()
@@ -113,10 +128,10 @@ class Job(models.Model):
         self.done, self.total = done, total
 
     def finish(self) -> None:
-        self._mine(state=Job.State.DONE, done=F("total"), lease=None, ended=Now(), error="")
+        self._end(state=Job.State.DONE, done=F("total"), error="")
 
     def fail(self, error: str) -> None:
-        self._mine(state=Job.State.FAILED, lease=None, ended=Now(), error=error)
+        self._end(state=Job.State.FAILED, error=error)
 
     def retry(self, error: str) -> None:
         """Queue the job again after a fault, later each time; out of attempts, it fails."""
@@ -129,8 +144,18 @@ class Job(models.Model):
         """Give the job back untouched: the worker was told to stop."""
         self._mine(state=Job.State.WAITING, due=Now(), lease=None, attempts=F("attempts") - 1)
 
+    def _end(self, **changes: Any) -> None:
+        """Note the outcome, and queue the job once more if that was asked for while it ran."""
+        with transaction.atomic():
+            self._mine(lease=None, ended=Now(), **changes)
+            asked = Job.objects.filter(pk=self.pk, again=True)
+            if asked.update(again=False, state=Job.State.WAITING, due=Now(), attempts=0):
+                transaction.on_commit(lambda: send(self.pk))
+
     def _mine(self, **changes: Any) -> None:
-        # The number of attempts is the fence: whoever took the job over has raised it.
-        mine = Job.objects.filter(pk=self.pk, state=Job.State.RUNNING, attempts=self.attempts)
+        # Worker and number of attempts are the fence: whoever took the job over has changed them.
+        mine = Job.objects.filter(
+            pk=self.pk, state=Job.State.RUNNING, attempts=self.attempts, worker=self.worker
+        )
         if not mine.update(**changes):
             raise JobLost(f"{self} is in the hands of another worker")

@@ -5,6 +5,9 @@ import os
 import socket
 import time
 from collections.abc import Callable
+from contextlib import suppress
+
+from django.db import DatabaseError
 
 from jobs.errors import JobError, JobLost
 from jobs.models import Job
@@ -22,6 +25,13 @@ def worker_name() -> str:
 
 def run(job: Job, watch: Watch | None = None) -> None:
     """Run a taken job to its end, whatever that is; `watch` sees it after each report of progress."""
+    try:
+        _run(job, watch)
+    except JobLost as lost:
+        log.warning("%s", lost)
+
+
+def _run(job: Job, watch: Watch | None) -> None:
     work = KINDS.get(job.kind)
     if work is None:
         job.fail(f"no work is registered for jobs of kind {job.kind!r}; known: {', '.join(sorted(KINDS))}")
@@ -29,15 +39,16 @@ def run(job: Job, watch: Watch | None = None) -> None:
     try:
         work(job.arguments, _reporter(job, watch))
         job.finish()
-    except JobLost as lost:
-        log.warning("%s", lost)
+    except JobLost:
+        raise
     except JobError as fault:
         job.fail(str(fault))
     except Exception as fault:
         log.exception("%s failed at attempt %s", job, job.attempts)
         job.retry(f"{type(fault).__name__}: {fault}")
     except BaseException:
-        job.release()
+        with suppress(JobLost, DatabaseError):  # the worker stops; without this word the lease runs out
+            job.release()
         raise
 
 

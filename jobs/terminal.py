@@ -8,15 +8,14 @@ from jobs.run import run, worker_name
 
 
 def work_off(out: TextIO = sys.stdout) -> list[Job]:
-    """Run due jobs until none is left; returns those that failed."""
-    failed = []
+    """Run due jobs until none is left; returns those that are not done: failed, or to be tried again later."""
+    seen: dict[int, Job] = {}
     while job := Job.objects.take(worker_name()):
         run(job, lambda job: _progress(job, out))
         job.refresh_from_db()
         _ended(job, out)
-        if job.state == Job.State.FAILED:
-            failed.append(job)
-    return failed
+        seen[job.pk] = job
+    return [job for job in seen.values() if job.state != Job.State.DONE]
 
 
 def _progress(job: Job, out: TextIO) -> None:
@@ -28,5 +27,5 @@ def _progress(job: Job, out: TextIO) -> None:
 
 def _ended(job: Job, out: TextIO) -> None:
     start = "\r\033[K" if out.isatty() else ""
-    tail = f"failed: {job.error}" if job.state == Job.State.FAILED else job.state
+    tail = f"{job.state}: {job.error}" if job.error else job.state
     out.write(f"{start}  {job}: {tail}\n")

@@ -46,7 +46,7 @@ def tvr_ranking(campaign: Campaign) -> Lines:
         moment, query = candidate.moment, candidate.query
         record = {
             "pair_id": candidate.pk,
-            "query_id": int(query.query_id) if query.query_id.isdecimal() else query.query_id,
+            "query_id": _number_or_text(query.query_id),
             "query": query.text,
             "video_name": moment.video.name,
             "timestamp": [moment.start, moment.end],
@@ -60,10 +60,10 @@ def tvr_ranking(campaign: Campaign) -> Lines:
 
 
 def ratings(campaign: Campaign) -> Lines:
-    """Each counted grade, with the worker's number."""
+    """Each counted grade, with the worker's number; of each round by worker, whoever was first."""
     counted = Judgement.objects.filter(
         candidate__query__campaign=campaign, candidate__outcome=Candidate.Outcome.SETTLED, seat__isnull=False
-    ).order_by("candidate__query", "candidate__rank", "seat")
+    ).order_by("candidate__query", "candidate__rank", "assignment__round", "annotator__worker")
     rows = counted.values_list("candidate", "annotator__worker", "grade")
     return _csv(["pair_id", "worker", "relevance"], rows.iterator(chunk_size=2000))
 
@@ -123,6 +123,12 @@ BY_NAME = {export.file: export for export in FILES}
 def _settled(campaign: Campaign) -> Iterator[Candidate]:
     rows = Candidate.objects.in_campaign(campaign).settled().order_by("query", "rank")
     return rows.select_related("query", "moment__video").iterator(chunk_size=2000)
+
+
+def _number_or_text(query_id: str) -> int | str:
+    """A number, as TVR-Ranking has them, where that can be read back as the same id: 7, but not 007."""
+    number = int(query_id) if query_id.isdecimal() else None
+    return query_id if number is None or str(number) != query_id else number
 
 
 def _moment_id(candidate: Candidate) -> str:

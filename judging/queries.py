@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -10,18 +11,21 @@ from pathlib import Path
 from typing import Any
 
 from corpus.errors import CorpusError
-from corpus.importers.rows import LONGEST_TEXT, json_object, lines
+from corpus.importers.rows import LONGEST_TEXT, json_object, lines, shown, storable
 from judging.errors import JudgingError
 from judging.models import Campaign, Query
 
 MOST_PROBLEMS = 20
+LONGEST_SPLIT = 20  # characters
 LARGEST_LIST = 64 * 2**20  # bytes of one JSON list; lines have no such limit
 
 
 @dataclass(frozen=True)
 class Line:
+    """Where it stands, and what stands there: bytes yet to be read, or JSON."""
+
     where: str
-    record: dict[str, Any]
+    content: object
 
 
 def load_queries(campaign: Campaign, file: Path, split: str = "") -> tuple[int, int]:
@@ -34,11 +38,13 @@ def load_queries(campaign: Campaign, file: Path, split: str = "") -> tuple[int, 
     JudgingError
         Naming up to 20 places; nothing is then to be stored.
     """
+    if len(split) > LONGEST_SPLIT:
+        raise JudgingError(f"split: {shown(split)}; expected at most {LONGEST_SPLIT} characters")
     loader = _Loader(campaign, split)
     problems = list(islice(loader.problems(_records(file)), MOST_PROBLEMS))
     if problems:
         raise JudgingError("\n".join([f"{file}: no query was stored.", *problems]))
-    if not loader.queries:
+    if not loader.taken:
         raise JudgingError(f"{file}: holds no queries; expected a JSON list or one JSON object a line")
     return loader.store()
 
@@ -48,14 +54,14 @@ class _Loader:
         self.campaign, self.split = campaign, split
         self.queries = {query.text: query for query in campaign.queries.all()}
         self.texts = {str(name): query.text for query in self.queries.values() for name in _names(query)}
-        self.merged = 0
+        self.taken = self.merged = 0
 
     def problems(self, lines: Iterable[Line]) -> Iterator[str]:
         """Take the lines in; yields what is wrong with those that cannot be."""
         for line in lines:
             try:
-                self._take(*_fields(line.record))
-            except JudgingError as fault:
+                self._take(*_fields(_object(line.content)))
+            except (CorpusError, JudgingError) as fault:
                 yield f"{line.where}: {fault}"
 
     def _take(self, query_id: str, text: str) -> None:
@@ -63,6 +69,7 @@ class _Loader:
             raise JudgingError(
                 f"query_id {query_id}: has another text already, “{self.texts[query_id][:60]}”"
             )
+        self.taken += 1
         query = self.queries.get(text)
         if query is None:
             self.queries[text] = Query(campaign=self.campaign, query_id=query_id, text=text, split=self.split)
@@ -87,16 +94,16 @@ def _records(file: Path) -> Iterator[Line]:
             yield from _listed(file)
         else:
             for number, line in lines(file):
-                yield Line(f"line {number}", json_object(line))
+                yield Line(f"line {number}", line)
     except OSError as fault:
         raise JudgingError(f"{file}: cannot be read ({fault.strerror}); expected a file") from fault
     except CorpusError as fault:
-        raise JudgingError(f"{file}: {fault}") from fault
+        raise JudgingError(str(fault)) from fault
 
 
 def _first_byte(file: Path) -> bytes:
     with file.open("rb") as source:
-        return source.read(1024).lstrip()[:1]
+        return source.read(1024).removeprefix(BOM_UTF8).lstrip()[:1]
 
 
 def _listed(file: Path) -> Iterator[Line]:
@@ -109,23 +116,27 @@ def _listed(file: Path) -> Iterator[Line]:
     except (ValueError, RecursionError) as fault:
         raise JudgingError(f"{file}: not JSON ({fault})") from fault
     for number, record in enumerate(records, 1):
-        if not isinstance(record, dict):
-            raise JudgingError(f"{file}: entry {number}: a JSON {type(record).__name__}; expected an object")
         yield Line(f"entry {number}", record)
+
+
+def _object(content: object) -> dict[str, Any]:
+    if isinstance(content, bytes):
+        return json_object(content)
+    if not isinstance(content, dict):
+        raise JudgingError(f"a JSON {type(content).__name__}; expected a JSON object")
+    return content
 
 
 def _fields(record: dict[str, Any]) -> tuple[str, str]:
     query_id = record.get("query_id", record.get("desc_id"))
     text = record.get("query", record.get("desc"))
     if isinstance(query_id, bool) or not isinstance(query_id, int | str) or not str(query_id).strip():
-        raise JudgingError(f"field query_id: {json.dumps(query_id)[:60]}; expected a number or a text")
+        raise JudgingError(f"field query_id: {shown(query_id)}; expected a number or a text")
     query_id = str(query_id)
-    if len(query_id) > 100 or any(character.isspace() or character == "\0" for character in query_id):
+    if len(query_id) > 100 or not storable(query_id) or any(character.isspace() for character in query_id):
         raise JudgingError(
-            f"field query_id: {query_id[:60]!r}; expected at most 100 characters, no white space"
+            f"field query_id: {shown(query_id)}; expected at most 100 characters, no white space"
         )
-    if not isinstance(text, str) or not text.strip() or len(text) > LONGEST_TEXT or "\0" in text:
-        raise JudgingError(
-            f"field query: {json.dumps(text)[:60]}; expected a text of 1-{LONGEST_TEXT:,} characters"
-        )
+    if not isinstance(text, str) or not text.strip() or len(text) > LONGEST_TEXT or not storable(text):
+        raise JudgingError(f"field query: {shown(text)}; expected a text of 1-{LONGEST_TEXT:,} characters")
     return query_id, " ".join(text.split())

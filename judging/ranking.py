@@ -9,7 +9,7 @@ from itertools import islice
 from django.db import transaction
 
 from corpus.embedding import embed, model_name
-from corpus.models import Moment, moment_id
+from corpus.models import Moment
 from corpus.nearest import Nearest, nearest
 from jobs.models import Job
 from jobs.registry import Report
@@ -27,15 +27,15 @@ def ask_for_ranking(campaign: Campaign) -> Job:
 def rank(campaign: Campaign, report: Report) -> None:
     """Store the candidates of every query that has none, and open its first batch. Doing it again adds nothing."""
     queries = list(campaign.queries.filter(candidates__isnull=True).order_by("pk"))
+    if not queries:
+        return
+    _check_encoder(campaign)
     moments = list(Moment.objects.filter(video__corpus=campaign.corpus).select_related("video"))
     if not moments:
         raise JudgingError(f"corpus {campaign.corpus} holds no moments; import it first")
     # The captions in the order of their moments' ids: that order breaks ties.
-    moments.sort(
-        key=lambda moment: (moment_id(moment.video.name, moment.start, moment.end), moment.description)
-    )
-    stretches = [(moment.video_id, moment.start, moment.end) for moment in moments]
-    depth = campaign.depth * max(Counter(stretches).values())
+    moments.sort(key=lambda moment: (str(moment), moment.description))
+    depth = campaign.depth * max(Counter(map(str, moments)).values())
     found = _nearest(queries, moments, depth, report)
     Campaign.objects.filter(pk=campaign.pk).update(encoder=model_name())
     for start in range(0, len(queries), QUERIES_AT_A_TIME):
@@ -44,6 +44,13 @@ def rank(campaign: Campaign, report: Report) -> None:
             for number, query in enumerate(queries[start : start + QUERIES_AT_A_TIME], start):
                 _store(query, moments, found, number)
     report(len(queries), len(queries))
+
+
+def _check_encoder(campaign: Campaign) -> None:
+    if campaign.encoder != model_name() and Candidate.objects.in_campaign(campaign).exists():
+        raise JudgingError(
+            f"ENCODER: names {model_name()}; expected {campaign.encoder}, which ranked this campaign so far"
+        )
 
 
 def _nearest(queries: list[Query], moments: list[Moment], depth: int, report: Report) -> Nearest:
@@ -56,11 +63,11 @@ def _nearest(queries: list[Query], moments: list[Moment], depth: int, report: Re
 
 
 def _store(query: Query, moments: list[Moment], found: Nearest, number: int) -> None:
-    """The query's candidates, no stretch of film twice: two descriptions of one stretch show the same clip."""
-    seen: dict[tuple[int, float, float], tuple[Moment, float]] = {}
+    """The query's candidates, no moment id twice: two descriptions of one stretch of film show the same clip."""
+    seen: dict[str, tuple[Moment, float]] = {}
     for index, similarity in zip(found.indices[number], found.similarities[number], strict=True):
         moment = moments[index]
-        seen.setdefault((moment.video_id, moment.start, moment.end), (moment, float(similarity)))
+        seen.setdefault(str(moment), (moment, float(similarity)))
     ranked = islice(seen.values(), query.campaign.depth)
     Candidate.objects.bulk_create(
         Candidate(query=query, moment=moment, rank=rank, similarity=similarity)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import csv
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TextIO
 
+from corpus.importers.rows import storable
 from judging.consensus import GRADES, TOLERANCE, Outcome, consensus
 from judging.errors import JudgingError
 
@@ -67,28 +70,37 @@ def read(file: Path) -> Ratings:
     """
     ratings: Ratings = defaultdict(list)
     try:
-        with file.open(encoding="utf-8-sig", newline="") as source:
-            rows = csv.reader(source)
-            if (header := next(rows, [])) != COLUMNS:
-                raise JudgingError(f"{file}: line 1: {','.join(header)[:80]!r}; expected {','.join(COLUMNS)}")
-            for row in rows:
-                if row:
-                    _take(row, ratings, f"{file}: line {rows.line_num}")
+        # Bytes that are not UTF-8 come through as halves of surrogate pairs, so that their line can be named.
+        with file.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as source:
+            for where, row in _rows(source, file):
+                _take(row, ratings, where)
     except OSError as fault:
         raise JudgingError(f"{file}: cannot be read ({fault.strerror}); expected a CSV file") from fault
-    except (UnicodeDecodeError, csv.Error) as fault:
-        raise JudgingError(f"{file}: not CSV in UTF-8 ({fault})") from fault
     if not ratings:
         raise JudgingError(f"{file}: holds no ratings; expected lines of {','.join(COLUMNS)}")
     return ratings
+
+
+def _rows(source: TextIO, file: Path) -> Iterator[tuple[str, list[str]]]:
+    """The rows below the header, each with where it stands."""
+    rows = csv.reader(source)
+    try:
+        if (header := next(rows, [])) != COLUMNS:
+            raise JudgingError(f"{file}: line 1: {','.join(header)[:80]!r}; expected {','.join(COLUMNS)}")
+        for row in rows:
+            if row:
+                yield f"{file}: line {rows.line_num}", row
+    except csv.Error as fault:
+        raise JudgingError(f"{file}: line {rows.line_num}: not CSV ({fault})") from fault
 
 
 def _take(row: list[str], ratings: Ratings, where: str) -> None:
     if len(row) != len(COLUMNS):
         raise JudgingError(f"{where}: {len(row)} fields; expected {','.join(COLUMNS)}")
     pair, worker, relevance = row
-    if not pair.strip() or not worker.strip():
-        raise JudgingError(f"{where}: field {'worker' if pair.strip() else 'pair_id'}: empty; expected an id")
+    for name, value in (("pair_id", pair), ("worker", worker)):
+        if not value.strip() or not storable(value):
+            raise JudgingError(f"{where}: field {name}: {value[:40]!r}; expected an id in UTF-8")
     grade = GRADE.get(relevance)
     if grade is None:
         raise JudgingError(f"{where}: field relevance: {relevance[:40]!r}; expected an integer from 0 to 4")

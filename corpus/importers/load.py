@@ -9,7 +9,7 @@ from django.db import transaction
 
 from corpus.errors import BadLines, CorpusError
 from corpus.importers import FORMATS
-from corpus.importers.rows import Row
+from corpus.importers.rows import Row, shown, storable
 from corpus.media import MediaFolder
 from corpus.models import Corpus, Moment, Video
 
@@ -63,6 +63,8 @@ def load(name: str, source: Source) -> Report:
 
 
 def _corpus(name: str, source: Source) -> Corpus:
+    if not 0 < len(name.strip()) <= 100 or not storable(name):
+        raise CorpusError(f"name: {shown(name)}; expected 1 to 100 characters")
     corpus, _ = Corpus.objects.get_or_create(name=name, defaults={"format": source.format})
     if corpus.format != source.format:
         raise CorpusError(
@@ -117,18 +119,16 @@ class _Loader:
             )
         if row.start < 0:
             raise CorpusError(f"{where} ts[0]: {row.start:g}; expected a start of at least 0 seconds")
-        if row.end > duration + OVERHANG:
-            raise CorpusError(
-                f"{where} ts[1]: {row.end:g}; expected at most the video's {duration:g} seconds"
-            )
-        if row.end > duration:
+        if row.end > known + OVERHANG:
+            raise CorpusError(f"{where} ts[1]: {row.end:g}; expected at most the video's {known:g} seconds")
+        if row.end > known:
             self.report.clipped += 1
-        end = min(row.end, duration)
+        end = min(row.end, known)
         if row.start >= end:
             raise CorpusError(
                 f"{where} ts: start {row.start:g} is not before end {end:g}; expected start < end"
             )
-        return replace(row, end=end, duration=duration)
+        return replace(row, end=end, duration=known)
 
     def store(self, rows: list[Row]) -> None:
         self._store_videos(rows)

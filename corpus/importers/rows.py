@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ from corpus.errors import CorpusError
 
 LONGEST_LINE = 1_000_000  # bytes
 LONGEST_TEXT = 10_000  # characters
+LONGEST_NAME = 300  # characters
 
 
 @dataclass(frozen=True)
@@ -30,25 +32,35 @@ class BadField(CorpusError):
     """A field of one line: its name, what was found, what would be right."""
 
     def __init__(self, field: str, found: object, right: str) -> None:
-        shown = json.dumps(found, ensure_ascii=False, default=str)
-        super().__init__(f"field {field}: {shown[:80]}; expected {right}")
+        super().__init__(f"field {field}: {shown(found)}; expected {right}")
+
+
+def shown(value: object) -> str:
+    """The value as JSON writes it, cut to a length that fits a message."""
+    try:
+        written = json.dumps(value, ensure_ascii=False, default=str)[:80]
+    except RecursionError:  # what was just deep enough to be read can be too deep to be written
+        return f"a deeply nested {type(value).__name__}"
+    return written.encode(errors="backslashreplace").decode()
 
 
 def lines(file: Path) -> Iterator[tuple[int, bytes]]:
     """The file's lines with their numbers from 1, blank ones left out, none longer than LONGEST_LINE."""
     try:
         with file.open("rb") as source:
-            yield from _numbered(source)
+            yield from _numbered(source, file)
     except OSError as fault:
         raise CorpusError(f"{file}: cannot be read ({fault.strerror}); expected a file") from fault
 
 
-def _numbered(source: BinaryIO) -> Iterator[tuple[int, bytes]]:
+def _numbered(source: BinaryIO, file: Path) -> Iterator[tuple[int, bytes]]:
     number = 0
     while line := source.readline(LONGEST_LINE + 1):
         number += 1
         if len(line) > LONGEST_LINE:
-            raise CorpusError(f"line {number}: longer than {LONGEST_LINE:,} bytes; is this the right file?")
+            raise CorpusError(
+                f"{file}: line {number}: longer than {LONGEST_LINE:,} bytes; is this the right file?"
+            )
         if line.strip():
             yield number, line
 
@@ -65,15 +77,20 @@ def json_object(line: bytes) -> dict[str, Any]:
     return value
 
 
-def text(record: dict[str, Any], field: str) -> str:
+def text(record: dict[str, Any], field: str, longest: int = LONGEST_TEXT) -> str:
     value = record.get(field)
     if not isinstance(value, str) or not value.strip():
         raise BadField(field, value, "a text that is not empty")
-    if len(value) > LONGEST_TEXT:
-        raise BadField(field, value, f"at most {LONGEST_TEXT:,} characters")
-    if "\0" in value:
-        raise BadField(field, value, "a text without NUL characters")
+    if len(value) > longest:
+        raise BadField(field, value, f"at most {longest:,} characters")
+    if not storable(value):
+        raise BadField(field, value, "a text without NUL characters and halves of surrogate pairs")
     return value.strip()
+
+
+def storable(text: str) -> bool:
+    """Whether databases and files take the text: JSON can hold characters that UTF-8 cannot."""
+    return not re.search("[\0\ud800-\udfff]", text)
 
 
 def seconds(value: object, field: str) -> float:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from corpus.errors import CorpusError
-from corpus.importers.rows import BadField, Row, json_object, lines, seconds, text
+from corpus.importers.rows import LONGEST_NAME, BadField, Row, json_object, lines, seconds, text
 
 TYPES = ("v", "t", "vt")
 
@@ -36,7 +36,7 @@ def _row(number: int, record: dict[str, Any]) -> Row:
     description = text(record, "desc")
     return Row(
         line=number,
-        video=text(record, "vid_name"),
+        video=text(record, "vid_name", LONGEST_NAME),
         start=seconds(times[0], "ts[0]"),
         end=seconds(times[1], "ts[1]"),
         duration=None if duration is None else seconds(duration, "duration"),

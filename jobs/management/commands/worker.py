@@ -1,5 +1,6 @@
 """manage.py worker: the embedded worker, which claims jobs from the table."""
 
+import logging
 import signal
 import sys
 import time
@@ -8,12 +9,13 @@ from types import FrameType
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
-from django.db import OperationalError, close_old_connections
+from django.db import InterfaceError, OperationalError, close_old_connections
 
 from jobs.models import Job
 from jobs.run import run, worker_name
 from jobs.terminal import work_off
 
+log = logging.getLogger(__name__)
 SECONDS_BETWEEN_LOOKS = 0.5
 
 
@@ -29,7 +31,7 @@ class Command(BaseCommand):
             if options["until_idle"]:
                 if failed := work_off():
                     raise CommandError(
-                        f"{len(failed)} job(s) failed; the last: {failed[-1]}: {failed[-1].error}"
+                        f"{len(failed)} job(s) are not done; the last: {failed[-1]}: {failed[-1].error}"
                     )
             else:
                 _work_for_ever()
@@ -41,13 +43,12 @@ def _work_for_ever() -> None:
     while True:
         close_old_connections()
         try:
-            job = Job.objects.take(worker_name())
-        except OperationalError:  # the database is busy or restarting: look again
-            job = None
-        if job:
-            run(job)
-        else:
-            time.sleep(SECONDS_BETWEEN_LOOKS)
+            if job := Job.objects.take(worker_name()):
+                run(job)
+                continue
+        except (InterfaceError, OperationalError) as fault:
+            log.warning("the database is busy or restarting (%s); looking again", fault)
+        time.sleep(SECONDS_BETWEEN_LOOKS)
 
 
 def _stop(number: int, frame: FrameType | None) -> None:

@@ -6,7 +6,6 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
-from django.core.validators import validate_slug
 from django.db import transaction
 
 from corpus.models import Corpus
@@ -45,18 +44,23 @@ class Command(BaseCommand):
 
 def _campaign(options: dict[str, Any]) -> Campaign:
     name = options["name"]
-    try:
-        validate_slug(name)
-    except ValidationError as fault:
-        raise JudgingError(f"name: {name!r}; expected letters, digits, - and _") from fault
     corpus = Corpus.objects.filter(name=options["corpus"]).first()
     if corpus is None:
         there = ", ".join(Corpus.objects.values_list("name", flat=True)) or "none yet"
         raise JudgingError(f"--corpus {options['corpus']}: not there; imported corpora: {there}")
     defaults = {"corpus": corpus, "title": options["title"], "order_seed": options["seed"]}
+    _check_fields(Campaign(name=name, **defaults))
     campaign, _ = Campaign.objects.get_or_create(name=name, defaults=defaults)
     if campaign.corpus != corpus:
         raise JudgingError(
             f"campaign {name} is over corpus {campaign.corpus}; expected --corpus {campaign.corpus}"
         )
     return campaign
+
+
+def _check_fields(campaign: Campaign) -> None:
+    try:
+        campaign.clean_fields()
+    except ValidationError as fault:
+        problems = [f"{field}: {' '.join(what)}" for field, what in fault.message_dict.items()]
+        raise JudgingError("\n".join(problems)) from fault

@@ -1,0 +1,329 @@
+"""A clip shows exactly its moment and tells nothing else; a source that is no film never holds up a batch."""
+
+from __future__ import annotations
+
+import json
+import struct
+import zlib
+from collections.abc import Callable
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.core.files.storage import default_storage
+
+from corpus.cutting import cut
+from corpus.errors import CorpusError
+from corpus.models import Clip, Corpus
+from jobs.models import Job
+from jobs.terminal import work_off
+from judging.models import Batch, Campaign
+from tests.cast import make_query
+from tests.numbered import RATE, described, draw_film, draw_frames, draw_sound, seen
+from tests.terminal import printed
+
+Fault = Callable[[Path], Path]
+
+
+@pytest.fixture(scope="module")
+def film(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Four seconds, forty frames."""
+    return draw_film(tmp_path_factory.mktemp("films") / "film.mp4", 40)
+
+
+def shown(source: Path, start: float, end: float, to: Path, rate: float | None = None) -> list[int]:
+    """The numbers of the frames in the clip, which come evenly from 0."""
+    cut(source, start, end, to, rate)
+    frames = seen(to)
+    assert [time for time, _ in frames] == pytest.approx(
+        [place / (rate or RATE) for place in range(len(frames))], abs=0.002
+    )
+    return [number for _, number in frames]
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "first", "last"),
+    [
+        (0, 4, 0, 39),
+        (1, 2, 10, 19),
+        (1.05, 1.95, 11, 19),
+        (0.3, 0.4, 3, 3),
+        (3.9, 9, 39, 39),
+        (1.0999, 1.2, 11, 11),
+    ],
+)
+def test_a_clip_holds_exactly_the_frames_of_its_stretch(
+    film: Path, tmp_path: Path, start: float, end: float, first: int, last: int
+) -> None:
+    numbers = shown(film, start, end, tmp_path / "clip.mp4")
+    assert numbers == list(range(first, last + 1))
+    assert described(tmp_path / "clip.mp4")["seconds"] == pytest.approx(len(numbers) / RATE)
+
+
+@pytest.mark.parametrize("ending", ["mp4", "mov", "mkv", "webm", "avi"])
+def test_a_clip_may_begin_at_any_frame_of_any_container(tmp_path: Path, ending: str) -> None:
+    film = draw_film(tmp_path / f"film.{ending}", 24)
+    for start in range(22):
+        assert shown(film, start / RATE, (start + 2) / RATE, tmp_path / "clip.mp4") == [start, start + 1]
+
+
+def test_time_is_counted_from_the_films_first_frame(tmp_path: Path) -> None:
+    film = draw_film(tmp_path / "film.mkv", 40, begins=55)
+    assert shown(film, 1, 1.5, tmp_path / "clip.mp4") == [10, 11, 12, 13, 14]
+
+
+def test_a_clip_is_for_browsers_and_tells_nothing(tmp_path: Path) -> None:
+    film = draw_film(
+        tmp_path / "secret-film.mp4", 20, (1280, 720), sound=True, title="secret title", comment="secret"
+    )
+    clip = tmp_path / "clip.mp4"
+    cut(film, 0.5, 1.5, clip)
+    told = described(clip)  # of its only stream: there is no sound
+    assert (told["codec"], told["pixels"], told["size"]) == ("h264", "yuv420p", (854, 480))
+    assert told["metadata"].keys() == {
+        "major_brand",
+        "minor_version",
+        "compatible_brands",
+        "language",
+        "handler_name",
+    }
+    content = clip.read_bytes()
+    assert content.index(b"moov") < content.index(b"mdat")
+    for secret in (b"secret", b"title", b"Lavf", b"Lavc"):
+        assert secret not in content
+    header = content.index(b"mvhd") + 8
+    assert content[header : header + 8] == bytes(8)  # neither made nor changed at any time
+
+
+def test_the_same_stretch_gives_the_same_bytes(film: Path, tmp_path: Path) -> None:
+    for name in ("a.mp4", "b.mp4"):
+        cut(film, 1, 2, tmp_path / name)
+    assert (tmp_path / "a.mp4").read_bytes() == (tmp_path / "b.mp4").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("size", "small"), [((128, 64), (128, 64)), ((136, 1000), (66, 480)), ((8, 1000), (4, 480))]
+)
+def test_pictures_are_never_enlarged_and_have_at_most_480_lines(
+    tmp_path: Path, size: tuple[int, int], small: tuple[int, int]
+) -> None:
+    cut(draw_film(tmp_path / "film.mp4", 2, size), 0, 1, tmp_path / "clip.mp4")
+    assert described(tmp_path / "clip.mp4")["size"] == small
+
+
+@pytest.mark.parametrize(
+    ("size", "small"), [((24, 1), (24, 2)), ((8, 2000), (2, 480)), ((2008, 3), (2008, 2))]
+)
+def test_pictures_of_any_shape_can_be_shown(
+    tmp_path: Path, size: tuple[int, int], small: tuple[int, int]
+) -> None:
+    cut(draw_frames(tmp_path / "film", 2, size=size), 0, 1, tmp_path / "clip.mp4", 1)
+    assert described(tmp_path / "clip.mp4")["size"] == small
+
+
+@pytest.mark.parametrize("name", ["{:05}.png", "frame{}.png", "{:03}.jpg", "film 2 {}.webp"])
+def test_frames_of_a_folder_come_by_number_and_at_their_rate(tmp_path: Path, name: str) -> None:
+    folder = draw_frames(tmp_path / "film", 30, name)
+    (folder / "notes.txt").write_text("no picture")
+    assert shown(folder, 2, 4, tmp_path / "clip.mp4", 5) == list(range(10, 20))
+    assert described(tmp_path / "clip.mp4")["seconds"] == pytest.approx(2)
+
+
+def test_between_two_frames_of_a_folder_the_one_before_is_on(tmp_path: Path) -> None:
+    folder = draw_frames(tmp_path / "film", 6)
+    assert shown(folder, 1.2, 1.4, tmp_path / "clip.mp4", 1) == [1]
+    assert shown(folder, 1.2, 3.5, tmp_path / "clip.mp4", 1) == [1, 2, 3]
+    assert shown(folder, 1, 3, tmp_path / "clip.mp4", 29.97 / 30) == [0, 1, 2]
+
+
+def _empty(film: Path) -> Path:
+    film.write_bytes(b"")
+    return film
+
+
+def _text(film: Path) -> Path:
+    film.write_text("This is no film. " * 100)
+    return film
+
+
+def _cut_off(film: Path) -> Path:
+    film.write_bytes(film.read_bytes()[:1500])
+    return film
+
+
+def _noise(film: Path) -> Path:
+    content = bytearray(film.read_bytes())
+    content[100:2500:5] = bytes(byte ^ 0x55 for byte in content[100:2500:5])
+    film.write_bytes(content)
+    return film
+
+
+def _playlist(film: Path) -> Path:
+    film.write_text("#EXTM3U\n#EXTINF:10,\nhttp://127.0.0.1:1/film.ts\n")
+    return film
+
+
+def _sound_only(film: Path) -> Path:
+    return draw_sound(film)
+
+
+def _gone(film: Path) -> Path:
+    film.unlink()
+    return film
+
+
+def _unknown(film: Path) -> Path:
+    return film.rename(film.with_suffix(".txt"))
+
+
+def _no_frames(film: Path) -> Path:
+    folder = film.with_suffix("")
+    folder.mkdir()
+    return folder
+
+
+def _broken_frame(film: Path) -> Path:
+    folder = draw_frames(film.with_suffix(""), 3)
+    content = (folder / "00001.png").read_bytes()
+    (folder / "00001.png").write_bytes(content[: len(content) // 2])
+    return folder
+
+
+def _png(header: bytes) -> bytes:
+    """A PNG with that header, and next to nothing behind it."""
+    return b"\x89PNG\r\n\x1a\n" + _chunk(b"IHDR", header) + _chunk(b"IDAT", b"x") + _chunk(b"IEND", b"")
+
+
+def _chunk(name: bytes, content: bytes) -> bytes:
+    return struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
+
+
+def _bomb(film: Path) -> Path:
+    folder = draw_frames(film.with_suffix(""), 1)
+    (folder / "00000.png").write_bytes(_png(struct.pack(">IIBBBBB", 60_000, 60_000, 8, 2, 0, 0, 0)))
+    return folder
+
+
+def _no_header(film: Path) -> Path:
+    folder = draw_frames(film.with_suffix(""), 1)
+    (folder / "00000.png").write_bytes(_png(b""))
+    return folder
+
+
+FAULTS: dict[Fault, str] = {
+    _empty: "cannot be decoded",
+    _text: "cannot be decoded",
+    _cut_off: "has no picture",
+    _noise: "",
+    _playlist: "cannot be decoded",
+    _sound_only: "has no picture",
+    _gone: "cannot be decoded (No such file or directory)",
+    _unknown: "not a video file that is known; expected .avi",
+    _no_frames: "no frame lies in this stretch",
+    _broken_frame: "cannot be decoded (image file is truncated",
+    _bomb: "cannot be decoded (Image size (3600000000 pixels) exceeds limit",
+    _no_header: "cannot be decoded (Truncated IHDR chunk)",
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_source_that_is_no_film_is_refused_readably(tmp_path: Path, fault: Fault) -> None:
+    source = fault(draw_film(tmp_path / "film.mp4", 20))
+    with pytest.raises(CorpusError) as refusal:
+        cut(source, 0, 2, tmp_path / "clip.mp4", 1)
+    assert FAULTS[fault] in str(refusal.value)
+    assert str(refusal.value).startswith((source.name, "no frame"))
+
+
+def test_a_stretch_that_is_too_long_is_refused(film: Path, tmp_path: Path) -> None:
+    with pytest.raises(CorpusError, match="601 seconds; a clip is at most 600 long"):
+        cut(film, 0, 601, tmp_path / "clip.mp4")
+
+
+@pytest.fixture
+def media(tmp_path: Path) -> Path:
+    """A folder of a film, a text that claims to be one, and nothing of a third."""
+    folder = tmp_path / "films"
+    folder.mkdir()
+    draw_film(folder / "good.mp4", 30)
+    (folder / "bad.mp4").write_text("This is no film. " * 100)
+    return folder
+
+
+def open_batch(tmp_path: Path, *options: object) -> Batch:
+    """A batch over five moments, of which the second lies behind the film's end."""
+    stretches = [("good", 0, 1), ("good", 7, 8), ("bad", 0, 1), ("gone", 0, 1), ("good", 2, 3)]
+    lines = [
+        {"vid_name": video, "ts": [start, end], "duration": 9, "desc": f"{video} {start}"}
+        for video, start, end in stretches
+    ]
+    file = tmp_path / "moments.jsonl"
+    file.write_text("\n".join(map(json.dumps, lines)))
+    printed("import_corpus", "films", file, "--format", "tvr", *options)
+    campaign = Campaign.objects.create(name="films", corpus=Corpus.objects.get())
+    make_query(campaign, "1", "A person sits down.")
+    return Batch.objects.get()
+
+
+def clips() -> dict[str, Clip]:
+    return {f"{clip.video.name} {clip.start:g}": clip for clip in Clip.objects.select_related("video")}
+
+
+@pytest.mark.django_db
+def test_a_batch_opens_when_its_clips_are_cut_whatever_became_of_them(tmp_path: Path, media: Path) -> None:
+    batch = open_batch(tmp_path, "--media", media)
+    assert batch.state == Batch.State.PREPARING
+    assert work_off(StringIO()) == []
+    batch.refresh_from_db()
+    assert batch.state == Batch.State.OPEN
+    made = clips()
+    assert {name: clip.state for name, clip in made.items()} == {
+        "good 0": "ready",
+        "good 2": "ready",
+        "good 7": "failed",
+        "bad 0": "failed",
+        "gone 0": "missing",
+    }
+    assert made["good 7"].error == "no frame lies in this stretch of the video"
+    assert made["bad 0"].error.startswith("bad.mp4: cannot be decoded")
+    ready = made["good 2"]
+    assert ready.file.name == f"clips/{ready.token}.mp4"
+    assert [number for _, number in seen(Path(default_storage.path(ready.file.name)))] == list(range(20, 30))
+    assert len(default_storage.listdir("clips")[1]) == 2
+
+
+@pytest.mark.django_db
+def test_cutting_again_leaves_what_is_ready(tmp_path: Path, media: Path) -> None:
+    batch = open_batch(tmp_path, "--media", media)
+    work_off(StringIO())
+    before = list(Clip.objects.order_by("pk").values())
+    Job.objects.ask("cut clips", f"batch {batch.pk}", batch=batch.pk)
+    assert work_off(StringIO()) == []
+    assert list(Clip.objects.order_by("pk").values()) == before
+    assert len(default_storage.listdir("clips")[1]) == 2
+
+
+@pytest.mark.django_db
+def test_media_that_went_away_are_told(tmp_path: Path, media: Path) -> None:
+    batch = open_batch(tmp_path, "--media", media)
+    (media / "good.mp4").unlink()
+    work_off(StringIO())
+    batch.refresh_from_db()
+    assert batch.state == Batch.State.OPEN
+    assert clips()["good 0"].error == f"good: its media are gone from {media}"
+
+
+@pytest.mark.django_db
+def test_without_media_a_batch_opens_at_once(tmp_path: Path) -> None:
+    batch = open_batch(tmp_path)
+    assert batch.state == Batch.State.OPEN
+    assert {clip.state for clip in clips().values()} == {Clip.State.MISSING}
+    assert not Job.objects.exists()
+
+
+@pytest.mark.django_db
+def test_two_queries_share_the_clip_of_a_moment(tmp_path: Path, media: Path) -> None:
+    batch = open_batch(tmp_path, "--media", media)
+    work_off(StringIO())
+    again = make_query(batch.query.campaign, "2", "A person stands up.").batches.get()
+    assert (again.state, Clip.objects.count(), Job.objects.unfinished().count()) == (Batch.State.OPEN, 5, 0)
