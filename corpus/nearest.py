@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,9 +12,12 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
 Indices = NDArray[np.intp]
+Cosines = NDArray[np.float64]
 
 BLOCK = 96 * 2**20  # bytes of similarities in memory at a time
 GROUP = 64  # captions whose largest similarity is looked at first; a group takes every n/64th caption
+ROWS = 32  # queries whose similarities one thread looks through at a time
+THREADS = os.cpu_count() or 1  # NumPy lets go of the interpreter's lock in the long steps
 # Products in float32 differ from those in float64 by less than this, for vectors of length 1.
 ROUNDING = np.float32(1e-5)
 
@@ -62,59 +67,49 @@ def nearest(
     k = min(k, n)
     order = np.arange(n) if order is None else order
     indices, similarities = np.empty((m, k), np.intp), np.empty((m, k))
-    padded = _padded(captions)
-    rows = max(1, BLOCK // max(4 * len(padded), 1))
-    products = np.empty((min(rows, m), len(padded)), np.float32)
-    for start in range(0, m if k else 0, rows):
-        block = queries[start : start + rows]
-        product = np.matmul(block, padded.T, out=products[: len(block)])
-        product[:, n:] = -np.inf
-        for row, hopeful in enumerate(_hopeful(product, k), start):
-            best, cosines = _ranked(queries[row], captions, hopeful, order, k)
-            indices[row], similarities[row] = best, cosines
-        report(min(start + rows, m), m)
+    width = n + -n % GROUP  # a whole number of groups; what lies behind the captions is never chosen
+    rows = max(1, BLOCK // max(4 * width, 1))
+    products = np.full((min(rows, m), width), -np.inf, np.float32)
+
+    def finish(start: int, product: Floats) -> None:
+        rows = slice(start, start + len(product))
+        indices[rows], similarities[rows] = _best(queries[rows], captions, product, order, k)
+
+    with ThreadPoolExecutor(THREADS) as threads:
+        for start in range(0, m if k else 0, rows):
+            block = queries[start : start + rows]
+            product = products[: len(block)]
+            np.matmul(block, captions.T, out=product[:, :n])
+            parts = range(0, len(block), ROWS)
+            list(threads.map(finish, [start + at for at in parts], [product[at : at + ROWS] for at in parts]))
+            report(min(start + rows, m), m)
     return Nearest(indices, similarities)
 
 
-def _padded(captions: Floats) -> Floats:
-    """The captions with zero vectors behind them, up to a whole number of groups."""
-    missing = -len(captions) % GROUP
-    return (
-        np.concatenate([captions, np.zeros((missing, captions.shape[1]), np.float32)])
-        if missing
-        else captions
-    )
+def _best(
+    queries: Floats, captions: Floats, product: Floats, order: Indices, k: int
+) -> tuple[Indices, Cosines]:
+    """Indices and cosines of the k nearest of a few queries, from their products with all captions."""
+    row, hopeful = _hopeful(product, len(captions), k)
+    # Summed pair by pair: equal captions must get equal cosines, which a matrix product does not promise.
+    cosines = (captions[hopeful].astype(np.float64) * queries[row].astype(np.float64)).sum(axis=1)
+    cosines = cosines.clip(-1.0, 1.0)  # before they are compared: what reads as equal is a tie
+    ranked = np.lexsort((order[hopeful], -cosines, row))
+    first = np.searchsorted(row, np.arange(len(queries)))
+    best = ranked[first[:, None] + np.arange(k)]
+    return hopeful[best], cosines[best]
 
 
-def _hopeful(product: Floats, k: int) -> list[Indices]:
-    """For each row the indices that can be among its k largest.
+def _hopeful(product: Floats, n: int, k: int) -> tuple[Indices, Indices]:
+    """Rows, ascending, and columns of all that can be among the k largest of their row.
 
-    The k-th largest of the groups' maxima bounds the k-th largest value from below; only groups that reach it
-    are looked into.
+    The k-th largest of the groups' maxima bounds the k-th largest value from below; only groups that reach that
+    floor are looked into.
     """
     groups = product.reshape(len(product), GROUP, -1)
     tops = groups.max(axis=1)
-    if tops.shape[1] > k:
-        floor = np.partition(tops, -k, axis=1)[:, -k] - ROUNDING
-    else:
-        floor = np.full(len(product), -np.inf, np.float32)
-    return [_hopeful_in_row(groups[row], tops[row], floor[row], k) for row in range(len(product))]
-
-
-def _hopeful_in_row(groups: Floats, tops: Floats, floor: np.float32, k: int) -> Indices:
-    chosen = np.flatnonzero(tops >= floor)
-    inside = groups[:, chosen].ravel()
-    if len(inside) > k:
-        floor = max(floor, np.partition(inside, -k)[-k] - ROUNDING)
-    member, group = np.divmod(np.flatnonzero((inside >= floor) & (inside > -np.inf)), len(chosen))
-    return member * len(tops) + chosen[group]
-
-
-def _ranked(
-    query: Floats, captions: Floats, hopeful: Indices, order: Indices, k: int
-) -> tuple[Indices, NDArray[np.float64]]:
-    # Summed row by row: equal captions must get equal cosines, which a matrix product does not promise.
-    cosines = (captions[hopeful].astype(np.float64) * query.astype(np.float64)).sum(axis=1)
-    cosines = cosines.clip(-1.0, 1.0)  # before they are compared: what reads as equal is a tie
-    best = np.lexsort((order[hopeful], -cosines))[:k]
-    return hopeful[best], cosines[best]
+    bounds = tops if tops.shape[1] >= k else product[:, :n]
+    floor = np.partition(bounds, -k, axis=1)[:, -k] - ROUNDING
+    row, group = np.nonzero(tops >= floor[:, None])
+    pair, member = np.nonzero(groups[row, :, group] >= floor[row, None])
+    return row[pair], member * tops.shape[1] + group[pair]

@@ -21,46 +21,56 @@ def main(pictures: Path) -> None:
     all_of_them.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as home, installation(Path(home), "sqlite") as place:
         place.manage("demo")
-        place.manage("simulate", "demo", "--annotators", "5", "--reviews", "--address", place.address)
         with sync_playwright() as playwright:
             chromium = playwright.chromium.launch(executable_path=os.environ["CHROMIUM"], args=FLAGS)
-            for scheme in ("light", "dark"):
-                for size in SIZES:
-                    photograph(place, chromium, scheme, size, all_of_them)
+            looks = [(scheme, size) for scheme in ("light", "dark") for size in SIZES]
+            for look in looks:
+                annotators_pages(place, chromium, *look, all_of_them)
             readme_picture(place, chromium, pictures)
+            place.manage("simulate", "demo", "--annotators", "3", "--reviews", "--address", place.address)
+            for look in looks:
+                leads_pages(place, chromium, *look, all_of_them)
             chromium.close()
     print(f"{len(list(all_of_them.glob('*.png')))} pictures in {all_of_them.relative_to(ROOT)}")
 
 
-def photograph(place: Installation, chromium: Browser, scheme: str, size: str, folder: Path) -> None:
+def annotators_pages(place: Installation, chromium: Browser, scheme: str, size: str, folder: Path) -> None:
     annotator = signed_in(place, chromium, "asha", scheme, size)
 
-    def picture(page: Page, name: str) -> None:
-        page.wait_for_timeout(300)
-        page.screenshot(path=folder / f"{name}-{scheme}-{size}.png")
+    def picture(name: str) -> None:
+        annotator.wait_for_timeout(300)
+        annotator.screenshot(path=folder / f"{name}-{scheme}-{size}.png")
 
-    picture(annotator, "work")
+    picture("work")
     annotator.click("button.primary")
     annotator.wait_for_function("() => document.querySelector('video:not([hidden])')?.currentTime > 0.5")
-    picture(annotator, "workplace")
+    picture("workplace")
     annotator.keyboard.press("?")
-    picture(annotator, "guideline")
+    picture("guideline")
     annotator.keyboard.press("Escape")
     annotator.keyboard.press("f")
-    picture(annotator, "flag")
+    picture("flag")
     annotator.keyboard.press("a")
-    picture(annotator, "summary")
+    picture("summary")
+    annotator.context.close()
+
+
+def leads_pages(place: Installation, chromium: Browser, scheme: str, size: str, folder: Path) -> None:
     lead = signed_in(place, chromium, "lead", scheme, size)
+
+    def picture(name: str) -> None:
+        lead.wait_for_timeout(300)
+        lead.screenshot(path=folder / f"{name}-{scheme}-{size}.png")
+
     for name, address in {"campaigns": "", "campaign": "demo/", "exports": "demo/exports/"}.items():
         lead.goto(f"{place.address}/campaigns/{address}")
-        picture(lead, name)
+        picture(name)
     lead.goto(f"{place.address}/campaigns/demo/")
     lead.click(".square.reviewed")
-    picture(lead, "batch")
+    picture("batch")
     lead.goto(f"{place.address}/nowhere")
-    picture(lead, "problem")
-    for page in (annotator, lead):
-        page.context.close()
+    picture("problem")
+    lead.context.close()
 
 
 def readme_picture(place: Installation, chromium: Browser, folder: Path) -> None:
