@@ -10,6 +10,7 @@ from django.contrib.auth.middleware import LoginRequiredMiddleware
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 
+from corpus.importers import rows
 from judging.consensus import GRADES
 from judging.errors import BadValue, Forged, JudgingError, Nowhere, SignedOut, TooLarge
 
@@ -127,7 +128,7 @@ def seconds_in(body: dict[str, Any]) -> float | None:
 
 def text_in(body: dict[str, Any], field: str, most: int) -> str:
     value = body.get(field, "")
-    if not isinstance(value, str) or len(value) > most or "\0" in value:
+    if not isinstance(value, str) or len(value) > most or not rows.storable(value):
         raise BadValue(field, shown(value), f"a text of at most {most} characters")
     return value.strip()
 
@@ -136,4 +137,4 @@ def shown(value: object) -> str:
     """The value as JSON writes it, cut to a length that fits a message."""
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) > 10**30:
         return "a very large integer"
-    return json.dumps(value, ensure_ascii=False)[:60]
+    return rows.shown(value)[:60]

@@ -137,6 +137,8 @@ def _fields(record: dict[str, Any]) -> tuple[str, str]:
         raise JudgingError(
             f"field query_id: {shown(query_id)}; expected at most 100 characters, no white space"
         )
-    if not isinstance(text, str) or not text.strip() or len(text) > LONGEST_TEXT or not storable(text):
-        raise JudgingError(f"field query: {shown(text)}; expected a text of 1-{LONGEST_TEXT:,} characters")
+    if not isinstance(text, str) or not text.strip() or not storable(text):
+        raise JudgingError(f"field query: {shown(text)}; expected a text that is not empty")
+    if len(text.encode()) > LONGEST_TEXT:
+        raise JudgingError(f"field query: {shown(text)}; expected at most {LONGEST_TEXT:,} bytes of UTF-8")
     return query_id, " ".join(text.split())

@@ -10,7 +10,9 @@ import pytest
 from django.http import HttpResponse
 from django.urls import reverse
 
+from judging.errors import BadValue
 from judging.models import Assignment, Batch, Flag, Judgement, Membership, Review
+from judging.problems import grade_in
 from tests.cast import browser, claim, settle_round_one
 
 
@@ -64,6 +66,21 @@ def test_each_other_field_is_checked_and_named(held: Assignment, changes: dict[s
     answer = put(held, good(held, **changes))
     assert (answer.status_code, answer.json()["field"]) == (400, field)
     assert not Judgement.objects.exists()
+
+
+def test_no_depth_of_nesting_is_too_much_for_the_message() -> None:
+    value: object = 3
+    for _ in range(5000):
+        value = [value]
+    with pytest.raises(BadValue, match="grade: a deeply nested list; expected one of the integers"):
+        grade_in({"grade": value})
+
+
+@pytest.mark.parametrize("comment", ["black \ud800", "black\0", "b" * 501, 7, None])
+def test_a_comment_that_cannot_be_kept_is_named(held: Assignment, comment: object) -> None:
+    answer = put(held, {"reason": "clip", "comment": comment, "fence": held.fence}, name="flag")
+    assert (answer.status_code, answer.json()["field"]) == (400, "comment")
+    assert not Flag.objects.exists()
 
 
 @pytest.mark.parametrize(

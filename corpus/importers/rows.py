@@ -11,8 +11,10 @@ from typing import Any, BinaryIO
 from corpus.errors import CorpusError
 
 LONGEST_LINE = 1_000_000  # bytes
-LONGEST_TEXT = 10_000  # characters
-LONGEST_NAME = 300  # characters
+LONGEST_TEXT = (
+    2500  # bytes of UTF-8: what an index of PostgreSQL holds in a row, with room for its other columns
+)
+LONGEST_NAME = 300  # bytes of UTF-8
 
 
 @dataclass(frozen=True)
@@ -81,10 +83,10 @@ def text(record: dict[str, Any], field: str, longest: int = LONGEST_TEXT) -> str
     value = record.get(field)
     if not isinstance(value, str) or not value.strip():
         raise BadField(field, value, "a text that is not empty")
-    if len(value) > longest:
-        raise BadField(field, value, f"at most {longest:,} characters")
     if not storable(value):
         raise BadField(field, value, "a text without NUL characters and halves of surrogate pairs")
+    if len(value.encode()) > longest:
+        raise BadField(field, value, f"at most {longest:,} bytes of UTF-8")
     return value.strip()
 
 
