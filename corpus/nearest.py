@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,9 +13,7 @@ Indices = NDArray[np.intp]
 Cosines = NDArray[np.float64]
 
 BLOCK = 96 * 2**20  # bytes of similarities in memory at a time
-GROUP = 64  # captions whose largest similarity is looked at first; a group takes every n/64th caption
-ROWS = 32  # queries whose similarities one thread looks through at a time
-THREADS = os.cpu_count() or 1  # NumPy lets go of the interpreter's lock in the long steps
+GROUP = 32  # captions whose largest similarity is looked at first; a group takes every n/32th caption
 # Products in float32 differ from those in float64 by less than this, for vectors of length 1.
 ROUNDING = np.float32(1e-5)
 
@@ -71,18 +67,12 @@ def nearest(
     rows = max(1, BLOCK // max(4 * width, 1))
     products = np.full((min(rows, m), width), -np.inf, np.float32)
 
-    def finish(start: int, product: Floats) -> None:
-        rows = slice(start, start + len(product))
-        indices[rows], similarities[rows] = _best(queries[rows], captions, product, order, k)
-
-    with ThreadPoolExecutor(THREADS) as threads:
-        for start in range(0, m if k else 0, rows):
-            block = queries[start : start + rows]
-            product = products[: len(block)]
-            np.matmul(block, captions.T, out=product[:, :n])
-            parts = range(0, len(block), ROWS)
-            list(threads.map(finish, [start + at for at in parts], [product[at : at + ROWS] for at in parts]))
-            report(min(start + rows, m), m)
+    for start in range(0, m if k else 0, rows):
+        block = slice(start, start + rows)
+        product = products[: len(queries[block])]
+        np.matmul(queries[block], captions.T, out=product[:, :n])
+        indices[block], similarities[block] = _best(queries[block], captions, product, order, k)
+        report(min(start + rows, m), m)
     return Nearest(indices, similarities)
 
 
@@ -91,12 +81,14 @@ def _best(
 ) -> tuple[Indices, Cosines]:
     """Indices and cosines of the k nearest of a few queries, from their products with all captions."""
     row, hopeful = _hopeful(product, len(captions), k)
-    # Summed pair by pair: equal captions must get equal cosines, which a matrix product does not promise.
-    cosines = (captions[hopeful].astype(np.float64) * queries[row].astype(np.float64)).sum(axis=1)
+    cosines = np.empty(len(hopeful))
+    first = np.searchsorted(row, np.arange(len(queries) + 1))
+    for query, start, stop in zip(queries.astype(np.float64), first, first[1:], strict=False):
+        # Summed caption by caption: equal ones must get equal cosines, which a matrix product does not promise.
+        cosines[start:stop] = (captions[hopeful[start:stop]] * query).sum(axis=1)
     cosines = cosines.clip(-1.0, 1.0)  # before they are compared: what reads as equal is a tie
     ranked = np.lexsort((order[hopeful], -cosines, row))
-    first = np.searchsorted(row, np.arange(len(queries)))
-    best = ranked[first[:, None] + np.arange(k)]
+    best = ranked[first[:-1, None] + np.arange(k)]
     return hopeful[best], cosines[best]
 
 
