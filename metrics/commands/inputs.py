@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from metrics.measures import Convention, Measure, Qrels, Run
 
-QRELS_FORMATS = ("jsonl", "nested", "trec")
-RUN_FORMATS = ("ranking", "predictions", "tvretrieval", "trec")
+QRELS_FORMATS = ("jsonl", "nested", "trec", "tvr", "qvhighlights", "didemo", "axiou", "charades")
+RUN_FORMATS = ("ranking", "predictions", "tvretrieval", "trec", "qvhighlights", "stal", "axiou")
 TASKS = ("VCMR", "SVMR", "VR")
 
 
@@ -65,4 +65,4 @@ def measures_of(args: argparse.Namespace) -> "tuple[list[Measure], Convention]":
     from metrics.measures import convention_named, default_measures, parse_measures
 
     measures = parse_measures(args.measures) if args.measures else default_measures()
-    return measures, convention_named(args.convention)
+    return measures, convention_named(args.convention).with_missing(args.missing)

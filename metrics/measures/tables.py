@@ -6,7 +6,7 @@ Rows of one query are contiguous and keep the order of the file. Build them thro
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -29,6 +29,10 @@ class Rows:
     end: list[Any] = field(default_factory=list)
     value: list[Any] = field(default_factory=list)
     moment: list[str] = field(default_factory=list)
+    further: list[tuple[int, Any, Any]] = field(default_factory=list)  # more annotations: row, start, end
+    types: dict[str, str] = field(default_factory=dict)
+    durations: dict[str, float] = field(default_factory=dict)
+    saliency: dict[str, Floats] = field(default_factory=dict)
 
     def add(self, query: str, video: Any, start: Any, end: Any, value: Any) -> None:
         self.query.append(query)
@@ -43,13 +47,20 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Rows of (query, video, start, end); rows offsets[i] to offsets[i+1] belong to queries[i]. Seconds."""
+    """Rows of (query, video, start, end); rows offsets[i] to offsets[i+1] belong to queries[i]. Seconds.
+
+    durations: length of a query's video in seconds, where the file gives it. saliency: of a query's
+    two-second clips, where the file gives it: judged, floats of shape (clips, annotators); predicted, of
+    shape (clips,).
+    """
 
     queries: tuple[str, ...]
     offsets: Ints
     videos: tuple[str, ...]
     start: Floats
     end: Floats
+    durations: Mapping[str, float] = field(default_factory=dict, kw_only=True)
+    saliency: Mapping[str, Floats] = field(default_factory=dict, kw_only=True)
 
     def __len__(self) -> int:
         return len(self.queries)
@@ -73,15 +84,29 @@ class Run(Table):
             raise MeasureError(f"{rows.source}: the run is empty: it needs at least one query")
         order, common = _columns(rows)
         scores = numbers(rows, "score", rows.value)
-        return cls(*common, scores=scores[order], name=name)
+        return cls(*common, scores=scores[order], name=name, durations=rows.durations, saliency=rows.saliency)
+
+
+class Further(NamedTuple):
+    """Annotations after the first: int64 row of their moment, start and end in seconds."""
+
+    row: Ints
+    start: Floats
+    end: Floats
 
 
 @dataclass(frozen=True, eq=False)
 class Qrels(Table):
-    """The judged moments of every query with their grades (0: judged and not relevant)."""
+    """The judged moments of every query with their grades (0: judged and not relevant).
+
+    moments: ids. further: where several annotators marked a moment, the annotations after the first.
+    types: type of a query, where the file gives it (TVR: v, t, vt).
+    """
 
     grades: Ints
     moments: tuple[str, ...]
+    further: Further | None = None
+    types: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def build(cls, rows: Rows) -> Self:
@@ -99,7 +124,31 @@ class Qrels(Table):
                 f"timestamp [{rows.start[row]}, {rows.end[row]}] ends before it starts; it needs start ≤ end",
             )
         ids = [rows.moment[i] for i in order] if rows.moment else moment_ids(common[0], *common[1:])
-        return cls(*common, grades=grades[order], moments=tuple(ids))
+        return cls(
+            *common,
+            grades=grades[order],
+            moments=tuple(ids),
+            further=_further(rows, order),
+            types=rows.types,
+            durations=rows.durations,
+            saliency=rows.saliency,
+        )
+
+
+def _further(rows: Rows, order: Ints) -> Further | None:
+    """The annotations after the first, by the number of their moment's row."""
+    if not rows.further:
+        return None
+    place = np.argsort(order)
+    owner, start, end = zip(*rows.further, strict=True)
+    spots = Rows(rows.source, lambda i: rows.where(owner[i]))
+    starts, ends = numbers(spots, "timestamp (start)", start), numbers(spots, "timestamp (end)", end)
+    if (ends < starts).any():
+        row = int(np.flatnonzero(ends < starts)[0])
+        raise spots.fail(
+            row, f"timestamp [{start[row]}, {end[row]}] ends before it starts; it needs start ≤ end"
+        )
+    return Further(place[np.array(owner, dtype=np.int64)], starts, ends)
 
 
 def _columns(rows: Rows) -> tuple[Ints, tuple[tuple[str, ...], Ints, tuple[str, ...], Floats, Floats]]:
