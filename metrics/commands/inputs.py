@@ -44,7 +44,15 @@ def add_measures(parser: argparse.ArgumentParser) -> None:
         help="such as 'nDCG_IoU(iou=0.5)@20' (default: NDCG@10,20,40 at IoU 0.3,0.5,0.7)",
     )
     parser.add_argument(
-        "--convention", default="paper", metavar="NAME", help="paper (default), released, spr"
+        "--convention",
+        default="paper",
+        metavar="NAME",
+        help="paper (default), released, spr, tvr, stal, qvhighlights",
+    )
+    parser.add_argument(
+        "--missing",
+        choices=("zero", "skip", "error"),
+        help="a judged query that the run lacks counts 0, not at all, or is an error",
     )
 
 

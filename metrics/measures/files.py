@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from metrics.measures.errors import MeasureError
-from metrics.measures.tables import query_name, show
+from metrics.measures.rows import query_name, show
 
 GZIP = b"\x1f\x8b"
 

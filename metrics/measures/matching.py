@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from metrics.measures.arrays import Bools, Floats, Ints
 from metrics.measures.iou import temporal_iou
 
-BLOCK = 500_000  # pairs at a time: some tens of megabytes, and small enough to stay near the cache
+BLOCK = 40_000  # pairs at a time: what is computed on them stays in the cache
 
 
 class Spans(NamedTuple):
@@ -72,30 +72,42 @@ def join(
     union
         See `temporal_iou`.
     least, strict
-        Pairs whose IoU is below `least` (or, if strict, not above it) are not kept. Memory beyond the inputs
-        and the pairs kept stays under some tens of megabytes.
+        Pairs whose IoU is below `least` (or, if strict, not above it) are not kept. Beyond the inputs and
+        the pairs that are kept, memory does not grow with the number of pairs.
+    """
+    first, count, by_key = _ranges(predictions, moments)
+    order = np.argsort(_small(rank), kind="stable")
+    first, count, ranked = first[order], count[order], predictions.take(order)
+    sorted_moments = moments.take(by_key)
+    total = np.concatenate([[0], np.cumsum(count)])
+    found: list[tuple[Ints, Ints, Floats]] = []
+    for low, high in _blocks(total):
+        sizes = count[low:high]
+        here = np.repeat(np.arange(low, high), sizes)
+        there = np.arange(total[low], total[high]) + np.repeat(first[low:high] - total[low:high], sizes)
+        if (least > 0 or strict) and union != "video":
+            here, there = _meeting(ranked, sorted_moments, here, there)
+        iou = _iou(ranked, sorted_moments, here, there, union)
+        keep = _passing(iou, least, strict)
+        found.append((order[here[keep]], by_key[there[keep]], iou[keep]))
+    prediction, moment, iou = (np.concatenate(column) for column in zip(*found, strict=True))
+    return Pairs(prediction, moment, iou, rank[prediction], rank.size, moments.unit.size)
+
+
+def _ranges(predictions: Spans, moments: Spans) -> tuple[Ints, Ints, Ints]:
+    """For each prediction the moments of its unit and video: `count` rows from `first` on in the
+    order `by_key`.
     """
     videos = 1 + max(predictions.video.max(initial=-1), moments.video.max(initial=-1))
     key = moments.unit * videos + moments.video
-    by_key = np.argsort(key, kind="stable")
-    order = np.argsort(_small(rank), kind="stable")
-    wanted = (predictions.unit * videos + predictions.video)[order]
-    first = np.searchsorted(key[by_key], wanted, side="left")
-    count = np.searchsorted(key[by_key], wanted, side="right") - first
-    total = np.concatenate([[0], np.cumsum(count)])
-    blocks = []
-    for low, high in _blocks(total):
-        prediction = np.repeat(order[low:high], count[low:high])
-        within = np.arange(total[low], total[high]) - np.repeat(total[low:high], count[low:high])
-        moment = by_key[np.repeat(first[low:high], count[low:high]) + within]
-        block = Pairs(
-            prediction, moment, _iou(predictions, moments, prediction, moment, union), prediction, 0, 0
-        )
-        blocks.append(passing(block, least, strict) if least > 0 or strict else block)
-    prediction = np.concatenate([block.prediction for block in blocks])
-    moment = np.concatenate([block.moment for block in blocks])
-    iou = np.concatenate([block.iou for block in blocks])
-    return Pairs(prediction, moment, iou, rank[prediction], rank.size, moments.unit.size)
+    by_key = np.argsort(key, kind="stable").astype(np.int64)
+    wanted = predictions.unit * videos + predictions.video
+    if key.size == 0:
+        return np.zeros_like(wanted), np.zeros_like(wanted), by_key
+    starts = np.flatnonzero(np.diff(key[by_key], prepend=-1))
+    present, sizes = key[by_key][starts], np.diff(starts, append=key.size)
+    place = np.minimum(np.searchsorted(present, wanted), present.size - 1)
+    return starts[place], np.where(present[place] == wanted, sizes[place], 0), by_key
 
 
 def _blocks(total: Ints) -> list[tuple[int, int]]:
@@ -107,11 +119,23 @@ def _blocks(total: Ints) -> list[tuple[int, int]]:
     return list(pairwise(bounds)) or [(0, 0)]
 
 
-def _iou(predictions: Spans, moments: Spans, prediction: Ints, moment: Ints, union: str) -> Floats:
-    p, m = predictions, moments
+def _meeting(predictions: Spans, moments: Spans, here: Ints, there: Ints) -> tuple[Ints, Ints]:
+    """Only the pairs that overlap at all: the others have IoU 0, and most pairs are others."""
+    meet = (predictions.start[here] < moments.end[there]) & (moments.start[there] < predictions.end[here])
+    kept = np.flatnonzero(meet)
+    return here[kept], there[kept]
+
+
+def _iou(predictions: Spans, moments: Spans, here: Ints, there: Ints, union: str) -> Floats:
     if union == "video":
-        return np.ones(prediction.size)
-    return temporal_iou(p.start[prediction], p.end[prediction], m.start[moment], m.end[moment], union)
+        return np.ones(here.size)
+    p, m = predictions, moments
+    return temporal_iou(p.start[here], p.end[here], m.start[there], m.end[there], union)
+
+
+def _passing(iou: Floats, threshold: float, strict: bool) -> Bools:
+    bar = iou.dtype.type(threshold)
+    return np.asarray(iou > bar if strict else iou >= bar)
 
 
 def match(pairs: Pairs, thresholds: Floats, strict: bool) -> Ints:
@@ -173,8 +197,7 @@ def _match_rank(pairs: Pairs, fits: Bools, free: Bools, matched: Ints, here: sli
 
 def passing(pairs: Pairs, threshold: float, strict: bool) -> Pairs:
     """Only the pairs whose IoU passes the threshold."""
-    bar = pairs.iou.dtype.type(threshold)
-    keep = pairs.iou > bar if strict else pairs.iou >= bar
+    keep = _passing(pairs.iou, threshold, strict)
     return replace(
         pairs,
         prediction=pairs.prediction[keep],

@@ -15,7 +15,8 @@ from metrics.measures.files import (
     parse_json,
     read_text,
 )
-from metrics.measures.tables import Qrels, Rows, show
+from metrics.measures.rows import Rows, show
+from metrics.measures.tables import Qrels
 from metrics.measures.trec import read_side_file, read_trec_qrels
 
 FORMATS = ("jsonl", "nested", "trec", "tvr", "qvhighlights", "didemo", "axiou", "charades")

@@ -15,7 +15,8 @@ from metrics.measures.files import (
     parse_json,
     read_text,
 )
-from metrics.measures.tables import Rows, Run, show
+from metrics.measures.rows import Rows, show
+from metrics.measures.tables import Run
 from metrics.measures.trec import Times, read_side_file, read_trec_run
 
 FORMATS = ("ranking", "predictions", "tvretrieval", "trec", "qvhighlights", "stal", "axiou")

@@ -51,13 +51,9 @@ class Ground:
         return {query: i for i, query in enumerate(self.qrels.queries)}
 
     @cached_property
-    def codes(self) -> dict[str, int]:
-        return {video: i for i, video in enumerate(dict.fromkeys(self.qrels.videos))}
-
-    @cached_property
     def spans(self) -> Spans:
-        video = np.array([self.codes[video] for video in self.qrels.videos], dtype=np.int64)
-        return Spans(self.qrels.query_of_row(), video, self.qrels.start, self.qrels.end)
+        qrels = self.qrels
+        return Spans(qrels.query_of_row(), qrels.video, qrels.start, qrels.end)
 
     @cached_property
     def _by_grade(self) -> Ints:
@@ -136,15 +132,18 @@ class Scene:
     @cached_property
     def _all(self) -> tuple[Spans, Floats]:
         """All predictions of all runs in file order, and their scores."""
-        codes = dict(self.ground.codes)
-        video = [codes.setdefault(name, len(codes)) for run in self.runs for name in run.videos]
+        codes = {name: number for number, name in enumerate(self.ground.qrels.names)}
+        recode = [
+            np.array([codes.setdefault(name, len(codes)) for name in run.names], dtype=np.int64)
+            for run in self.runs
+        ]
         unit = [
             self.queries * r + places[run.query_of_row()]
             for r, (run, places) in enumerate(zip(self.runs, self._places, strict=True))
         ]
         spans = Spans(
             np.concatenate(unit),
-            np.array(video, dtype=np.int64),
+            np.concatenate([new[run.video] for new, run in zip(recode, self.runs, strict=True)]),
             np.concatenate([run.start for run in self.runs]),
             np.concatenate([run.end for run in self.runs]),
         )
@@ -239,6 +238,9 @@ class Scene:
 
     def ideal(self, pick: Pick) -> Ints:
         """Grades of every query's moments, highest first, padded with 0: shape (queries, most moments)."""
+        return self.once(("ideal", pick), lambda: self._ideal(pick))
+
+    def _ideal(self, pick: Pick) -> Ints:
         rows = self.ground.moments(pick)
         unit = self.ground.spans.unit[rows]
         rank = _ranks(unit)
@@ -248,6 +250,7 @@ class Scene:
 
 
 def _ranks(unit: Ints) -> Ints:
-    """Rank of each row within its unit, from 0; the rows of a unit stand together, units ascending."""
-    ranks: Ints = np.arange(unit.size) - np.searchsorted(unit, unit)
+    """Rank of each row within its unit, from 0; the rows of a unit stand together."""
+    starts = np.flatnonzero(np.diff(unit, prepend=-1))
+    ranks: Ints = np.arange(unit.size) - np.repeat(starts, np.diff(starts, append=unit.size))
     return ranks

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from metrics.measures.errors import MeasureError
 from metrics.measures.files import read_text
-from metrics.measures.tables import Qrels, Rows, Run, show
+from metrics.measures.rows import Rows, show
+from metrics.measures.tables import Qrels, Run
 
 MOMENT_ID = re.compile(r"(?P<video>.+)@(?P<start>-?\d+)-(?P<end>-?\d+)(?:#\d+)?")
 Times = dict[str, tuple[str, float, float]]
