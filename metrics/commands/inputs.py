@@ -1,7 +1,9 @@
 """The arguments that commands share, and the qrels and runs they stand for."""
 
 import argparse
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from metrics.measures import Convention, Measure, Qrels, Run
@@ -18,6 +20,10 @@ def add_qrels(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="judged moments: TVR-Ranking JSONL, nested JSON or TREC",
     )
+    add_qrels_format(parser)
+
+
+def add_qrels_format(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format-qrels", choices=QRELS_FORMATS, help="format of the qrels (default: told from the file)"
     )
@@ -74,3 +80,26 @@ def measures_of(args: argparse.Namespace) -> "tuple[list[Measure], Convention]":
 
     measures = parse_measures(args.measures) if args.measures else default_measures()
     return measures, convention_named(args.convention).with_missing(args.missing)
+
+
+def save(path: str, text: str) -> None:
+    """Write a file, or say in one line why not."""
+    from metrics.measures import MeasureError
+
+    try:
+        Path(path).write_text(text, encoding="utf-8")
+    except OSError as problem:
+        raise MeasureError(f"{path}: cannot be written: {problem.strerror}") from None
+
+
+def named_apart(runs: "list[Run]", paths: list[str]) -> "list[Run]":
+    """The runs with names that differ: of runs called the same, the file names decide."""
+    names = [run.name for run in runs]
+    if len(set(names)) == len(names):
+        return runs
+    return [replace(run, name=Path(path).stem) for run, path in zip(runs, paths, strict=True)]
+
+
+def plain_numbers(found: dict[str, Any]) -> dict[str, Any]:
+    """The same with None for what is not a number, as JSON needs it."""
+    return {key: None if isinstance(v, float) and v != v else v for key, v in found.items()}

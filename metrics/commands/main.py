@@ -9,9 +9,9 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from metrics.commands import evaluate
+from metrics.commands import compare, convert, evaluate, project
 
-COMMANDS = (evaluate,)
+COMMANDS = (evaluate, compare, convert, project)
 
 
 class Parser(argparse.ArgumentParser):

@@ -3,6 +3,7 @@
 >>> from metrics.measures import calc_aggregate, parse_measure, read_qrels, read_run
 """
 
+from metrics.measures.compare import compare
 from metrics.measures.conventions import CONVENTIONS, Convention, Options, convention_named
 from metrics.measures.errors import MeasureError
 from metrics.measures.evaluate import (
@@ -33,6 +34,7 @@ __all__ = [
     "Scores",
     "calc",
     "calc_aggregate",
+    "compare",
     "convention_named",
     "default_measures",
     "evaluator",

@@ -87,6 +87,7 @@ def _pairs(records: list[Record], source: str) -> Qrels:
     for place, record in records:
         query = place.query(place.need(record, "query_id"))
         rows.queries[query] = None
+        rows.tell(query, record.get("query"))
         _add(rows, query, record, place)
     return Qrels.build(rows)
 
@@ -101,6 +102,7 @@ def _nested(records: list[Record], source: str) -> Qrels:
         if query in rows.queries:
             raise place.fail(f"query {query!r} stands twice")
         rows.queries[query] = None
+        rows.tell(query, record.get("query"))
         for n, moment in enumerate(place.many(moments, "relevant_moment"), 1):
             here = Place(source, f"query {query!r}, moment {n}")
             spots.append(here.spot)

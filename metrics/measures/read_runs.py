@@ -167,6 +167,7 @@ def _from_predictions(records: list[Any], source: str, name: str, names: Names |
         if query in rows.queries:
             raise place.fail(f"query {query!r} stands twice")
         rows.queries[query] = None
+        rows.tell(query, record.get("desc", record.get("query")))
         for k, prediction in enumerate(place.many(place.need(record, "predictions"), "predictions"), 1):
             numbers.append((query, k))
             if not isinstance(prediction, list) or len(prediction) < 4:

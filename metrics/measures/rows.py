@@ -29,6 +29,7 @@ class Rows:
     value: list[Any] = field(default_factory=list)
     moment: list[str] = field(default_factory=list)
     further: list[tuple[int, Any, Any]] = field(default_factory=list)
+    texts: dict[str, str] = field(default_factory=dict)
     types: dict[str, str] = field(default_factory=dict)
     durations: dict[str, float] = field(default_factory=dict)
     saliency: dict[str, Floats] = field(default_factory=dict)
@@ -39,6 +40,11 @@ class Rows:
         self.start.append(start)
         self.end.append(end)
         self.value.append(value)
+
+    def tell(self, query: str, text: object) -> None:
+        """Keep a query's text, if there is one."""
+        if isinstance(text, str) and text:
+            self.texts[query] = text
 
     def fail(self, row: int, message: str) -> MeasureError:
         return MeasureError(f"{self.source}: {self.where(row)}: {message}")

@@ -21,6 +21,7 @@ class Table:
     """Rows of (query, video, start, end); rows offsets[i] to offsets[i+1] belong to queries[i]. Seconds.
 
     names: the videos, each once; video: int64 number of each row's video in `names`.
+    texts: wording of a query, where the file gives it.
     durations: length of a query's video in seconds, where the file gives it.
     saliency: of a query's two-second clips, where the file gives it: judged, floats of shape (clips,
     annotators); predicted, of shape (clips,).
@@ -32,6 +33,7 @@ class Table:
     video: Ints
     start: Floats
     end: Floats
+    texts: Mapping[str, str] = field(default_factory=dict)
     durations: Mapping[str, float] = field(default_factory=dict)
     saliency: Mapping[str, Floats] = field(default_factory=dict)
 
@@ -85,6 +87,7 @@ class Run(Table):
             video=video[order],
             start=start[order],
             end=end[order],
+            texts=rows.texts,
             durations=rows.durations,
             saliency=rows.saliency,
             scores=scores[order],
@@ -135,6 +138,7 @@ class Qrels(Table):
             video=video[order],
             start=start[order],
             end=end[order],
+            texts=rows.texts,
             durations=rows.durations,
             saliency=rows.saliency,
             grades=grades[order],
