@@ -84,7 +84,11 @@ class Evaluator:
 
     def scores(self, *runs: Run) -> list[Scores]:
         """Score runs together, in one pass; raises MeasureError for a query that nobody judged."""
-        scene = Scene(self.ground, runs)
+        return self.scores_on(Scene(self.ground, runs))
+
+    def scores_on(self, scene: Scene) -> list[Scores]:
+        """Score the runs of a scene."""
+        runs = scene.runs
         values = [self._score(scene, measure) for measure in self.measures]
         blocks = [block.reshape(len(runs), scene.queries, -1) for block in values]
         queries = self.ground.qrels.queries

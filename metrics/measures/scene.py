@@ -1,6 +1,7 @@
 """Qrels and runs laid over each other, ready for the kernels; what several measures need is computed once."""
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
@@ -94,9 +95,16 @@ class Scene:
         self.queries = len(ground.qrels)
         self.units = self.queries * len(runs)
         self._places = [self._align(run) for run in runs]
-        self._kept: dict[object, Any] = {}
+        self._kept: dict[tuple[Any, ...], Any] = {}
 
-    def once(self, key: object, make: Callable[[], T]) -> T:
+    def on(self, ground: Ground) -> "Scene":
+        """The same runs over the same moments at other times; what does not depend on the times is kept."""
+        other = copy(self)
+        other.ground = ground
+        other._kept = {key: value for key, value in self._kept.items() if key[0] in ("ranked", "ideal")}
+        return other
+
+    def once(self, key: tuple[Any, ...], make: Callable[[], T]) -> T:
         """What `make` returns, made at the first call with this key."""
         if key not in self._kept:
             self._kept[key] = make()
