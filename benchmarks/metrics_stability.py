@@ -35,7 +35,8 @@ def stability_lines() -> list[str]:
         slow = (time.perf_counter() - started) * TRIALS / LOOPED
         lines.append(
             f"stability, {TRIALS} trials, {SYSTEMS} systems, subsets of {SIZE} of {QUERIES} queries, "
-            f"{measures} measure(s), drawing included: loop of kendalltau {slow:.2f} s, ours {fast:.3f} s: {slow / fast:.0f}x"
+            f"{measures} measure(s), drawing included: "
+            f"loop of kendalltau {slow:.2f} s, ours {fast:.3f} s: {slow / fast:.0f}x"
         )
     return lines
 

@@ -9,9 +9,9 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from metrics.commands import compare, convert, evaluate, project
+from metrics.commands import annotators, compare, convert, evaluate, project
 
-COMMANDS = (evaluate, compare, convert, project)
+COMMANDS = (evaluate, compare, convert, project, annotators)
 
 
 class Parser(argparse.ArgumentParser):
