@@ -1,6 +1,7 @@
 """The arguments that commands share, and the qrels and runs they stand for."""
 
 import argparse
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,12 +43,12 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_measures(parser: argparse.ArgumentParser) -> None:
+def add_measures(parser: argparse.ArgumentParser, default: str = "NDCG@10,20,40 at IoU 0.3,0.5,0.7") -> None:
     parser.add_argument(
         "--measures",
         nargs="+",
         metavar="MEASURE",
-        help="such as 'nDCG_IoU(iou=0.5)@20' (default: NDCG@10,20,40 at IoU 0.3,0.5,0.7)",
+        help=f"such as 'nDCG_IoU(iou=0.5)@20' (default: {default})",
     )
     parser.add_argument(
         "--convention",
@@ -74,11 +75,13 @@ def load_run(args: argparse.Namespace, path: str) -> "Run":
     return read_run(path, args.format_run, args.videos, args.moments, args.task)
 
 
-def measures_of(args: argparse.Namespace) -> "tuple[list[Measure], Convention]":
+def measures_of(
+    args: argparse.Namespace, default: "Callable[[], list[Measure]] | None" = None
+) -> "tuple[list[Measure], Convention]":
     """The measures and the convention asked for: checked before any file is read."""
     from metrics.measures import convention_named, default_measures, parse_measures
 
-    measures = parse_measures(args.measures) if args.measures else default_measures()
+    measures = parse_measures(args.measures) if args.measures else (default or default_measures)()
     return measures, convention_named(args.convention).with_missing(args.missing)
 
 

@@ -98,15 +98,16 @@ def alpha(ratings: Ratings, scale: Scale = "ordinal") -> float:
     distance = _distance(grades.astype(np.float64), held, scale)
     expected = float((np.outer(held, held) * distance).sum())
     observed = float((together * distance).sum())
-    return 1 - (held.sum() - 1) * observed / expected if expected > 0 else float("nan")
+    return 1 - (float(held.sum()) - 1) * observed / expected if expected > 0 else float("nan")
 
 
 def _distance(grades: Floats, held: Floats, scale: Scale) -> Floats:
     """Squared distance of each two grades; the ordinal one counts the ratings in between."""
     if scale == "nominal":
-        return (grades[:, None] != grades[None]).astype(np.float64)
+        return 1.0 - np.eye(grades.size)
     place = grades if scale == "interval" else np.cumsum(held) - held / 2
-    return np.asarray(np.square(np.subtract.outer(place, place)))
+    apart: Floats = place[:, None] - place[None]
+    return np.asarray(apart * apart)
 
 
 class PairKappa(NamedTuple):
@@ -157,7 +158,7 @@ def _numbers(path: str | Path, line: int, row: list[str], places: list[int]) -> 
         numbers = [int(row[place]) for place in places]
     except (ValueError, IndexError):
         numbers = [-1]
-    if numbers[-1] < 0:
+    if numbers[-1] < 0 or max(map(abs, numbers)) >= 2**31:
         raise MeasureError(
             f"{path}: line {line}: {show(','.join(row))} must hold integers, and a relevance from 0 up"
         )

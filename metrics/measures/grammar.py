@@ -14,7 +14,7 @@ from difflib import get_close_matches
 
 from metrics.measures.definitions import DEFINITIONS, Definition
 from metrics.measures.errors import MeasureError
-from metrics.measures.spellings import ALIASES, EXAMPLES, PARAMS, thresholds_of
+from metrics.measures.spellings import ALIASES, EXAMPLES, PAPER_SPELLINGS, PARAMS, thresholds_of
 
 SHAPE = re.compile(r"(?P<name>[A-Za-z]\w*)(?:\((?P<params>[^()]*)\))?(?:@(?P<cutoff>\d+))?")
 NO_CUTOFF = 10**9
@@ -45,6 +45,18 @@ class Measure:
 
     def __repr__(self) -> str:
         return str(self)
+
+    @property
+    def spelling(self) -> str:
+        """The measure as its paper spells it, where it does, and it has no parameter beyond the threshold.
+
+        >>> parse_measure("Success_IoU(iou=0.7)@5").spelling
+        'R@5,0.7'
+        """
+        pattern = PAPER_SPELLINGS.get(self.name)
+        if not pattern or [key for key, _ in self.params] != ["iou"]:
+            return str(self)
+        return pattern.format(k=self.cutoff, iou=self.param("iou"))
 
     @property
     def definition(self) -> Definition:

@@ -158,6 +158,15 @@ def all_tied(block: Floats) -> Floats:
     return share
 
 
+def halves(block: Floats, seed: int) -> tuple[Floats, Floats]:
+    """The block split into two random halves of its queries: for validation, and for test."""
+    queries = block.shape[1]
+    if queries < 2:
+        raise MeasureError("a split needs at least two queries")
+    order = np.random.default_rng(seed).permutation(queries)
+    return block[:, order[: queries // 2]], block[:, order[queries // 2 :]]
+
+
 class Selection(NamedTuple):
     """Model selection: chosen, int64 of shape (validation measures,); z, (validation measures, test
     measures).

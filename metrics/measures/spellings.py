@@ -84,6 +84,14 @@ IOU = rf"(?:IoU)?(?:>=|=|>)?({NUMBER})"
 LEVELS = {"fair": "2", "good": "3", "verygood": "4"}
 
 
+PAPER_SPELLINGS = {
+    "nDCG_IoU": "NDCG@{k}, IoU≥{iou}",
+    "Success_IoU": "R@{k},{iou}",
+    "AP_IoU": "AP@{k},{iou}",
+    "MedianRank": "MedRank@{iou}",
+}
+
+
 def spelling(
     pattern: str, grammar: Callable[[re.Match[str]], str]
 ) -> tuple[re.Pattern[str], Callable[..., str]]:
