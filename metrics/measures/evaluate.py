@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,7 +12,8 @@ from metrics.measures.conventions import Convention, Options, convention_named
 from metrics.measures.errors import MeasureError
 from metrics.measures.grammar import Measure, parse_measures
 from metrics.measures.scene import Ground, Plan, Scene
-from metrics.measures.tables import Qrels, Run
+from metrics.measures.sources import as_qrels, as_run
+from metrics.measures.tables import Run
 
 
 class QueryValue(NamedTuple):
@@ -63,16 +64,18 @@ class Scores:
 
 
 class Evaluator:
-    """Measures and qrels made ready once, for any number of runs."""
+    """Measures and qrels made ready once, for any number of runs; for what qrels and runs may be,
+    see `as_qrels`.
+    """
 
     def __init__(
-        self, measures: Iterable[str | Measure], qrels: Qrels, convention: str | Convention = "paper"
+        self, measures: Iterable[str | Measure], qrels: Any, convention: str | Convention = "paper"
     ) -> None:
         self.measures = tuple(parse_measures(measures))
         if not self.measures:
             raise MeasureError("no measure was asked for; give at least one, such as nDCG_IoU(iou=0.5)@20")
         self.convention = convention_named(convention)
-        self.ground = Ground(qrels)
+        self.ground = Ground(as_qrels(qrels))
         families = dict.fromkeys(measure.definition.family for measure in self.measures)
         self._plans = {family: self._plan(family) for family in families}
 
@@ -103,11 +106,11 @@ class Evaluator:
         values = definition.score(scene, options, measure, self._plans[definition.family])
         return settle(values.copy(), scene, options)
 
-    def calc_aggregate(self, run: Run) -> dict[Measure, float | None]:
-        return self.scores(run)[0].aggregate()
+    def calc_aggregate(self, run: Any) -> dict[Measure, float | None]:
+        return self.scores(as_run(run))[0].aggregate()
 
-    def iter_calc(self, run: Run) -> Iterator[QueryValue]:
-        for query, values in self.scores(run)[0].per_query().items():
+    def iter_calc(self, run: Any) -> Iterator[QueryValue]:
+        for query, values in self.scores(as_run(run))[0].per_query().items():
             for measure, value in values.items():
                 yield QueryValue(query, measure, value)
 
@@ -130,29 +133,28 @@ def settle(values: Floats, scene: Scene, options: Options) -> Floats:
 
 
 def evaluator(
-    measures: Iterable[str | Measure], qrels: Qrels, convention: str | Convention = "paper"
+    measures: Iterable[str | Measure], qrels: Any, convention: str | Convention = "paper"
 ) -> Evaluator:
     """A reusable evaluator: `evaluator(measures, qrels).calc_aggregate(run)`."""
     return Evaluator(measures, qrels, convention)
 
 
 def calc(
-    measures: Iterable[str | Measure], qrels: Qrels, run: Run, convention: str | Convention = "paper"
+    measures: Iterable[str | Measure], qrels: Any, run: Any, convention: str | Convention = "paper"
 ) -> Scores:
     """Score one run: values per query and aggregates in one object."""
-    return Evaluator(measures, qrels, convention).scores(run)[0]
+    return Evaluator(measures, qrels, convention).scores(as_run(run))[0]
 
 
 def calc_aggregate(
-    measures: Iterable[str | Measure], qrels: Qrels, run: Run, convention: str | Convention = "paper"
+    measures: Iterable[str | Measure], qrels: Any, run: Any, convention: str | Convention = "paper"
 ) -> dict[Measure, float | None]:
     """Aggregate of each measure over the queries that count.
 
     Examples
     --------
-    >>> from metrics.measures.tables import qrels_from_dict, run_from_dict
-    >>> qrels = qrels_from_dict({"1": [("a", 0, 10, 4), ("b", 0, 10, 2)]})
-    >>> run = run_from_dict({"1": [("b", 0, 10, 2.0), ("a", 0, 10, 1.0)]})
+    >>> qrels = {"1": [("a", 0, 10, 4), ("b", 0, 10, 2)]}
+    >>> run = {"1": [("b", 0, 10, 2.0), ("a", 0, 10, 1.0)]}
     >>> calc_aggregate(["nDCG_IoU(iou=0.5)@1"], qrels, run)
     {nDCG_IoU(iou=0.5)@1: 0.5}
     """
@@ -160,7 +162,7 @@ def calc_aggregate(
 
 
 def iter_calc(
-    measures: Iterable[str | Measure], qrels: Qrels, run: Run, convention: str | Convention = "paper"
+    measures: Iterable[str | Measure], qrels: Any, run: Any, convention: str | Convention = "paper"
 ) -> Iterator[QueryValue]:
     """Value of each measure on each query that counts."""
     return Evaluator(measures, qrels, convention).iter_calc(run)
@@ -168,9 +170,9 @@ def iter_calc(
 
 def scores_of(
     measures: Iterable[str | Measure],
-    qrels: Qrels,
-    runs: Sequence[Run],
+    qrels: Any,
+    runs: Sequence[Any],
     convention: str | Convention = "paper",
 ) -> list[Scores]:
     """Score several runs in one pass."""
-    return Evaluator(measures, qrels, convention).scores(*runs)
+    return Evaluator(measures, qrels, convention).scores(*map(as_run, runs))
