@@ -4,8 +4,10 @@ alone.
 Run as ``python -m benchmarks.metrics_kernel``.
 """
 
+import subprocess
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -19,11 +21,20 @@ CUTS, BARS = (10, 20, 40), (0.3, 0.5, 0.7)
 Spans = dict[str, list[tuple[str, float, float, Any]]]
 
 
-def main() -> None:
+def figures() -> Iterator[str]:
+    """The lines of `make bench`."""
     for videos in (20, 1):
-        print("\n".join(against_the_loop(500, videos)))
+        yield from against_the_loop(500, videos)
     for videos in (20, 1):
-        print("\n".join(full_size(2781, videos)))
+        yield from full_size(2781, videos)
+    yield help_line()
+
+
+def help_line() -> str:
+    """How long the command line takes to say what it can."""
+    command = [sys.executable, "-m", "metrics", "--help"]
+    seconds = best_of(5, lambda: subprocess.run(command, capture_output=True, check=True))
+    return f"python -m metrics --help: {seconds:.3f} s"
 
 
 def against_the_loop(queries: int, videos: int) -> list[str]:
@@ -144,4 +155,5 @@ def best_of(times: int, work: Callable[[], object]) -> float:
 
 
 if __name__ == "__main__":
-    main()
+    for line in figures():
+        print(line)

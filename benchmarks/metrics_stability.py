@@ -3,13 +3,17 @@
 Run as ``python -m benchmarks.metrics_stability``.
 """
 
+import os
 import time
+from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 from scipy.stats import kendalltau
 
 from benchmarks.metrics_kernel import best_of
 from metrics.measures import qrels_from_dict, run_from_dict
+from metrics.measures.annotators import alpha, read_ratings
 from metrics.measures.arrays import Floats
 from metrics.measures.meta import paper_measures, stability
 from metrics.measures.noise import noise_error
@@ -19,8 +23,28 @@ SYSTEMS, QUERIES, TRIALS, SIZE = 6, 3720, 5000, 1860
 LOOPED = 200  # trials that the loop is timed on; its time grows with their number
 
 
-def main() -> None:
-    print("\n".join([*stability_lines(), *tau_lines(), *noise_lines()]))
+def figures() -> Iterator[str]:
+    """The lines of `make bench`."""
+    yield from stability_lines()
+    yield from tau_lines()
+    yield from noise_lines()
+    yield from alpha_lines()
+
+
+def alpha_lines() -> list[str]:
+    """Krippendorff's alpha over TVR-Ranking's raw ratings, reading included."""
+    shared = Path(__file__).resolve().parents[1] / os.environ.get("REELJUDGE_SHARED", "../shared")
+    path = shared / "data" / "tvr_ranking" / "raw_annotation.csv"
+    if not path.exists():
+        return ["alpha: the shared data is not here (REELJUDGE_SHARED)"]
+    started = time.perf_counter()
+    ratings = read_ratings(path)
+    ordinal, nominal, interval = (alpha(ratings, scale) for scale in ("ordinal", "nominal", "interval"))
+    seconds = time.perf_counter() - started
+    return [
+        f"alpha over {ratings.grade.size:,} raw ratings: "
+        f"ordinal {ordinal:.3f}, nominal {nominal:.3f}, interval {interval:.3f} in {seconds:.2f} s"
+    ]
 
 
 def stability_lines() -> list[str]:
@@ -83,4 +107,5 @@ def noise_lines() -> list[str]:
 
 
 if __name__ == "__main__":
-    main()
+    for line in figures():
+        print(line, flush=True)

@@ -77,6 +77,7 @@ def time_columns(rows: Rows) -> tuple[Floats, Floats]:
 
 def numbers(rows: Rows, name: str, column: Sequence[Any]) -> Floats:
     """A column as float64; the first value that is not a finite number is an error."""
+    column = plain(column)
     if set(map(type, column)) <= {int, float}:
         try:
             values = np.array(column, dtype=np.float64)
@@ -92,11 +93,19 @@ def numbers(rows: Rows, name: str, column: Sequence[Any]) -> Floats:
 
 def grade_column(rows: Rows) -> Ints:
     """Grades as int64; the first that is not an integer from 0 up is an error."""
-    for row, grade in enumerate(rows.value):
+    grades = plain(rows.value)
+    for row, grade in enumerate(grades):
         whole = type(grade) is int or (type(grade) is float and grade.is_integer())
         if not whole or not 0 <= grade <= HIGHEST_GRADE:
             raise rows.fail(row, f"grade (relevance) is {show(grade)}; it must be an integer from 0 up")
-    return np.array(rows.value, dtype=np.int64)
+    return np.array(grades, dtype=np.int64)
+
+
+def plain(column: Sequence[Any]) -> Sequence[Any]:
+    """NumPy's scalars as Python's; everything else as it is."""
+    if set(map(type, column)) <= {int, float}:
+        return column
+    return [value.item() if isinstance(value, np.generic) else value for value in column]
 
 
 def forwards(rows: Rows, row_of: Sequence[int], start: Floats, end: Floats) -> None:

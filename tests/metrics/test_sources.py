@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from metrics.measures import MeasureError, as_qrels, as_run, calc_aggregate
@@ -38,6 +39,13 @@ def test_all_say_the_same(tmp_path: Path) -> None:
     ]
     found = [calc_aggregate(["nDCG_IoU(iou=0.5)@2"], qrels, run) for qrels, run in sources]
     assert all(values == found[0] for values in found)
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    one = np.float32(10), np.int64(4)
+    assert as_qrels({"1": [("a", np.float64(0), *one)]}).end.tolist() == [10.0]
+    with pytest.raises(MeasureError, match="finite"):
+        as_qrels({"1": [("a", np.bool_(False), *one)]})
 
 
 @pytest.mark.parametrize(
