@@ -53,7 +53,7 @@ def stability_lines() -> list[str]:
     lines = []
     for measures in (block.shape[2], 1):
         some = block[:, :, :measures]
-        fast = best_of(3, lambda some=some: stability(some, [SIZE], TRIALS))  # type: ignore[misc]
+        fast = best_of(7, lambda some=some: stability(some, [SIZE], TRIALS))  # type: ignore[misc]
         started = time.perf_counter()
         looped_stability(some, LOOPED)
         slow = (time.perf_counter() - started) * TRIALS / LOOPED

@@ -33,6 +33,8 @@ class Options:
         Predictions as `given`, by `score`, or by score with ties reversed (`score-reversed`).
     listed
         Only so many predictions of each query are looked at, as listed, before any sorting; 0: all.
+    last
+        Of moments with the same IoU and grade the last in the file is matched first, not the first.
     union, single
         Arithmetic of IoU: see `temporal_iou`; single: in float32.
     late_miss
@@ -49,6 +51,7 @@ class Options:
     missing: Missing = "zero"
     order: Literal["given", "score", "score-reversed"] = "given"
     listed: int = 0
+    last: bool = False
     union: Literal["lengths", "hull", "video"] = "lengths"
     single: bool = False
     late_miss: bool = False
@@ -101,7 +104,7 @@ ALL = (
         "qvhighlights",
         "QVHighlights' standalone evaluator (Moment-DETR)",
         hit=replace(QVHIGHLIGHTS, union="hull"),
-        detection=replace(QVHIGHLIGHTS, order="score", listed=10),
+        detection=replace(QVHIGHLIGHTS, order="score", listed=10, last=True),
         highlight=QVHIGHLIGHTS,
     ),
 )

@@ -45,7 +45,7 @@ def recall_iou(scene: Scene, options: Options, measure: "Measure", plan: Plan) -
 def map_iou(scene: Scene, options: Options, measure: "Measure", plan: Plan) -> Floats:
     """Interpolated average precision, as in detection (QVHighlights): shape (units, thresholds)."""
     length = LENGTHS.get(measure.param("length") or "")
-    pick = Pick(measure.number("rel", 1), length)
+    pick = Pick(measure.number("rel", 1), length, last=options.last)
     matched = scene.matched(options, pick, plan)[places(measure, plan)]
     found = (matched[..., : measure.depth] >= 0).astype(np.int64)
     return scores.interpolated_precision(found, scene.held(pick)).T

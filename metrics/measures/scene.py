@@ -34,11 +34,13 @@ class Pick:
 
     lowest: lowest grade. length: moments longer than the first and at most as long as the second, in seconds.
     own_video: only predictions in a judged video of the query (TVRetrieval's SVMR).
+    last: of moments with the same grade the last in the file comes first.
     """
 
     lowest: int
     length: tuple[float, float] | None = None
     own_video: bool = False
+    last: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,13 +58,19 @@ class Ground:
         qrels = self.qrels
         return Spans(qrels.query_of_row(), qrels.video, qrels.start, qrels.end)
 
-    @cached_property
-    def _by_grade(self) -> Ints:
-        return np.lexsort((-self.qrels.grades, self.spans.unit)).astype(np.int64)
-
     def moments(self, pick: Pick) -> Ints:
         """Rows of the moments that take part: by query, then grade (highest first), then file order."""
-        rows = self._by_grade
+        if pick not in self._chosen:
+            self._chosen[pick] = self._choose(pick)
+        return self._chosen[pick]
+
+    @cached_property
+    def _chosen(self) -> dict[Pick, Ints]:
+        return {}
+
+    def _choose(self, pick: Pick) -> Ints:
+        row = np.arange(self.qrels.grades.size)
+        rows = np.lexsort((-row if pick.last else row, -self.qrels.grades, self.spans.unit)).astype(np.int64)
         rows = rows[self.qrels.grades[rows] >= pick.lowest]
         if pick.length:
             length = self.qrels.end[rows] - self.qrels.start[rows]
