@@ -40,7 +40,7 @@ def ncxiou(scene: Scene, options: Options, measure: "Measure", plan: Plan) -> Fl
 def success_iou(scene: Scene, options: Options, measure: "Measure", plan: Plan) -> Floats:
     """R@K,θ (AxIoU, Eq. 1; TVRetrieval's VCMR and SVMR; STAL's recall; QVHighlights' R1)."""
     pick = pick_of(measure)
-    best = scene.best(options, pick, plan)
+    best = listed(scene, options, pick, plan)
     if options.late_miss:
         late = miss_rank(scene, options, pick, measure, plan)
         ranks = [found_at(best, iou, options.strict, late) for iou in measure.thresholds]
@@ -61,7 +61,7 @@ def success_video(scene: Scene, options: Options, measure: "Measure", plan: Plan
 def ap_iou(scene: Scene, options: Options, measure: "Measure", plan: Plan) -> Floats:
     """AP@K,θ as the AxIoU paper has it (Eq. 12)."""
     pick = pick_of(measure)
-    best = scene.best(options, pick, plan)
+    best = listed(scene, options, pick, plan)
     columns = [
         scores.average_precision(best, measure.depth, iou, options.strict) for iou in measure.thresholds
     ]
@@ -79,7 +79,7 @@ def dcg_iou(scene: Scene, options: Options, measure: "Measure", plan: Plan) -> F
 def hit_rank(scene: Scene, options: Options, measure: "Measure", plan: Plan) -> Floats:
     """Rank of the first prediction that passes (STAL); without one, the rank after the last."""
     pick = pick_of(measure)
-    best = scene.best(options, pick, plan)
+    best = listed(scene, options, pick, plan)
     late = miss_rank(scene, options, pick, measure, plan)
     columns = [found_at(best, iou, options.strict, late) for iou in measure.thresholds]
     return known(scene, pick, np.stack(columns, axis=1).astype(np.float64))
@@ -95,6 +95,15 @@ def judged(scene: Scene, options: Options, measure: "Measure", plan: Plan) -> Fl
         hits = scores.passes(best, iou, options.strict) * (np.arange(best.shape[1]) < listed[:, None])
         columns.append(hits.sum(axis=1) / np.maximum(listed, 1))
     return np.stack(columns, axis=1)
+
+
+def listed(scene: Scene, options: Options, pick: Pick, plan: Plan) -> Floats:
+    """The highest IoU of each rank, −1 beyond the end of a list: where nothing is, no threshold is
+    passed, not even 0.
+    """
+    best = scene.best(options, pick, plan)
+    there = np.arange(best.shape[1]) < scene.lengths(options, pick, plan)[:, None]
+    return np.where(there, best, best.dtype.type(-1))
 
 
 def pick_of(measure: "Measure") -> Pick:

@@ -4,6 +4,7 @@ All functions take scores as floats of shape (systems, queries, measures), witho
 """
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -103,19 +104,23 @@ def _trials(block: Floats, size: int, trials: int, model: Model, seed: int) -> F
     systems, queries, measures = block.shape
     by_query = np.ascontiguousarray(block.transpose(1, 2, 0)).reshape(queries, -1)
     whole = signs(by_query.mean(axis=0).reshape(measures, systems))
+    rank = partial(_rank, by_query, systems, np.empty((BLOCK, queries)))
     if model == "full":
-        first = (_rank(mask, by_query, size, systems) for mask in _seeded_masks(queries, size, trials))
-        return np.concatenate([tau_b(ranking, whole) for ranking in first])
+        return np.concatenate([tau_b(rank(mask), whole) for mask in _seeded_masks(queries, size, trials)])
     streams = np.random.SeedSequence([seed, size]).spawn(2)
     pairs = zip(*(_masks(queries, size, trials, stream) for stream in streams), strict=True)
-    rankings = ((_rank(a, by_query, size, systems), _rank(b, by_query, size, systems)) for a, b in pairs)
-    return np.concatenate([tau_b(one, other) for one, other in rankings])
+    return np.concatenate([tau_b(rank(one), rank(other)) for one, other in pairs])
 
 
-def _rank(masks: Bools, by_query: Floats, size: int, systems: int) -> Floats:
-    """Order of the systems on each subset: shape (trials, measures, pairs)."""
-    means = (masks.astype(np.float64) @ by_query).reshape(len(masks), -1, systems)
-    means /= size
+def _rank(by_query: Floats, systems: int, scratch: Floats, masks: Bools) -> Floats:
+    """Order of the systems on each subset: shape (trials, measures, pairs).
+
+    The masks become numbers in `scratch`: fresh memory for every block would cost more than the product.
+    """
+    weights = scratch[: len(masks)]
+    np.copyto(weights, masks)
+    means = (weights @ by_query).reshape(len(masks), -1, systems)
+    means /= np.count_nonzero(masks[0])
     return signs(means)
 
 

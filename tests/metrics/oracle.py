@@ -64,7 +64,7 @@ def passes(r: float, theta: float, strict: bool) -> bool:
 
 
 def success(r: list[float], k: int, theta: float, strict: bool) -> float:
-    return float(any(passes(x, theta, strict) for x in r[:k]) or (theta == 0 and not strict))
+    return float(any(passes(x, theta, strict) for x in r[:k]))
 
 
 def running_maximum(r: list[float], k: int) -> list[float]:

@@ -28,6 +28,13 @@ def test_no_measure_that_is_not_there() -> None:
     assert set(SECTIONS) == set(DEFINITIONS)
 
 
+def test_the_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    block = re.search(r"```python\n(.*?)```", TEXT, re.DOTALL)
+    assert block
+    exec(block[1], {})
+    assert "{nDCG_IoU(iou=0.5)@20: 1.0, AxIoU@10: 0.8}" in capsys.readouterr().out
+
+
 def test_every_convention_parameter_format_and_command() -> None:
     for word in (*CONVENTIONS, *QRELS_FORMATS, *RUN_FORMATS):
         assert f"| `{word}`" in TEXT, word

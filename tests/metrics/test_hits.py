@@ -1,12 +1,23 @@
 """Every measure beside its slow rewrite; shorter lists, missing queries, several annotations."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 
-from metrics.measures import Run, calc, evaluator, parse_measure, qrels_from_dict, read_qrels, run_from_dict
+from metrics.measures import (
+    Options,
+    Run,
+    calc,
+    convention_named,
+    evaluator,
+    parse_measure,
+    qrels_from_dict,
+    read_qrels,
+    run_from_dict,
+)
 from metrics.measures.definitions import DEFINITIONS
 from tests.metrics import oracle
 from tests.metrics.oracle import Moment, Span
@@ -165,6 +176,21 @@ def test_empty_and_partial(convention: str, judged: Any, answered: Any) -> None:
         assert value is None or value == value
     for row in scores.per_query().values():
         assert all(value == value for value in row.values())
+
+
+def test_threshold_0_is_passed_by_predictions_only() -> None:
+    qrels = qrels_from_dict({"1": [("a", 0, 10, 1)], "2": [("a", 0, 10, 1)], "3": [("a", 0, 10, 1)]})
+    run = run_from_dict({"1": [("b", 0, 5, 1.0), ("b", 0, 5, 1.0)], "2": []})
+    names = ["Success_IoU(iou=0)@5", "AP_IoU(iou=0)@2", "MedianRank(iou=0)"]
+    table = calc(names, qrels, run, "stal").table().tolist()
+    assert table == [[1.0, 1.0, 1.0], [1.0, 0.0, 3.0], [1.0, 0.0, 3.0]]  # late misses: at rank 3, so within 5
+    plain = convention_named("paper")
+    assert calc(names[:1], qrels, run, plain).table()[:, 0].tolist() == [0.0, 0.0, 0.0]
+    assert calc(names[:1], qrels, run, replace(plain, hit=Options())).table()[:, 0].tolist() == [
+        1.0,
+        0.0,
+        0.0,
+    ]
 
 
 def test_a_cutoff_far_beyond_the_lists_costs_nothing() -> None:
