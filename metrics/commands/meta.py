@@ -14,6 +14,7 @@ from metrics.commands import inputs
 
 if TYPE_CHECKING:
     from metrics.measures import Convention, Measure, Qrels, Run
+    from metrics.measures.arrays import Floats
 
 Row = dict[str, Any]
 HELP = {
@@ -172,24 +173,13 @@ def select_rows(
     measures: "list[Measure]",
     convention: "Convention",
 ) -> list[Row]:
-    from metrics.measures import MeasureError, meta, parse_measures, read_qrels, scores_of
+    from metrics.measures import meta, parse_measures, scores_of
 
     test_measures = parse_measures(args.test_measures) if args.test_measures else measures
     both = list(dict.fromkeys([*measures, *test_measures]))
     block = meta.score_block(scores_of(both, qrels, runs, convention))
     columns = [both.index(m) for m in test_measures]
-    if bool(args.test_qrels) != bool(args.test_runs):
-        raise MeasureError("--test-qrels and --test-runs go together")
-    if args.test_qrels:
-        if len(args.test_runs) != len(runs):
-            raise MeasureError(
-                f"{len(runs)} --runs but {len(args.test_runs)} --test-runs; give the same systems"
-            )
-        others = [inputs.load_run(args, path) for path in args.test_runs]
-        test_qrels = read_qrels(args.test_qrels, args.format_qrels, args.moments)
-        test = meta.score_block(scores_of(both, test_qrels, others, convention))
-    else:
-        block, test = meta.halves(block, args.seed)
+    block, test = splits(args, block, both, convention)
     found = meta.select(block.mean(axis=1)[:, : len(measures)], test.mean(axis=1)[:, columns])
     return [
         {
@@ -201,6 +191,25 @@ def select_rows(
         for i, v in enumerate(measures)
         for j, t in enumerate(test_measures)
     ]
+
+
+def splits(
+    args: argparse.Namespace, block: "Floats", measures: "list[Measure]", convention: "Convention"
+) -> "tuple[Floats, Floats]":
+    """Scores for validation and for test: from two splits, or from random halves of one."""
+    from metrics.measures import MeasureError, meta, read_qrels, scores_of
+
+    if bool(args.test_qrels) != bool(args.test_runs):
+        raise MeasureError("--test-qrels and --test-runs go together")
+    if not args.test_qrels:
+        return meta.halves(block, args.seed)
+    if len(args.test_runs) != len(args.runs):
+        raise MeasureError(
+            f"{len(args.runs)} --runs but {len(args.test_runs)} --test-runs; give the same systems"
+        )
+    runs = [inputs.load_run(args, path) for path in args.test_runs]
+    qrels = read_qrels(args.test_qrels, args.format_qrels, args.moments)
+    return block, meta.score_block(scores_of(measures, qrels, runs, convention))
 
 
 def figure(kind: str, rows: list[Row], path: str) -> None:

@@ -96,15 +96,7 @@ def compare(
     -------
     Comparison; p values are corrected by Holm's method within each measure.
     """
-    names = [score.run for score in scores]
-    if len(scores) < 2:
-        raise MeasureError("a comparison needs at least two runs")
-    if len(set(names)) < len(names):
-        raise MeasureError(
-            f"two runs are called {next(n for n in names if names.count(n) > 1)!r}; names must differ"
-        )
-    if baseline is not None and baseline not in names:
-        raise MeasureError(f"baseline {baseline!r} is not among the runs {', '.join(names)}")
+    names = _names(scores, baseline)
     tables = dict(zip(names, (score.table() for score in scores), strict=True))
     pairs = [(n, baseline) for n in names if n != baseline] if baseline else list(combinations(names, 2))
     intervals, differences = {}, []
@@ -125,6 +117,20 @@ def compare(
         intervals,
         tuple(differences),
     )
+
+
+def _names(scores: Sequence[Scores], baseline: str | None) -> list[str]:
+    """Names of the runs; too few, two of the same name, or an unknown baseline is an error."""
+    names = [score.run for score in scores]
+    if len(scores) < 2:
+        raise MeasureError("a comparison needs at least two runs")
+    if len(set(names)) < len(names):
+        raise MeasureError(
+            f"two runs are called {next(n for n in names if names.count(n) > 1)!r}; names must differ"
+        )
+    if baseline is not None and baseline not in names:
+        raise MeasureError(f"baseline {baseline!r} is not among the runs {', '.join(names)}")
+    return names
 
 
 def letter(number: int) -> str:
