@@ -40,7 +40,7 @@ def left_out(scores: "Scores") -> str:
     """A sentence on the queries that do not count."""
     return (
         f"{scores.left_out()} of {len(scores.queries)} judged queries are left out of the mean "
-        f"(nothing relevant to find, or not in the run: convention {scores.convention})"
+        f"(nothing relevant to find, or not in the run: convention {scores.convention.name})"
     )
 
 
@@ -48,7 +48,7 @@ def print_json(scores: "Scores", per_query: bool) -> None:
     """The whole result; `queries` is the number of queries that count."""
     values = scores.per_query()
     result = {
-        "convention": scores.convention,
+        "convention": scores.convention.name,
         "queries": len(values),
         "measures": {str(measure): value for measure, value in scores.aggregate().items()},
         "per_query": {q: {str(m): value for m, value in row.items()} for q, row in values.items()},
@@ -61,16 +61,16 @@ def print_csv(scores: "Scores", per_query: bool) -> None:
     out = csv.writer(sys.stdout, lineterminator="\n")
     out.writerow(["convention", "query", "measure", "value"])
     for measure, value in scores.aggregate().items():
-        out.writerow([scores.convention, "all", measure, "" if value is None else repr(value)])
+        out.writerow([scores.convention.name, "all", measure, "" if value is None else repr(value)])
     for query, row in scores.per_query().items() if per_query else ():
-        out.writerows([scores.convention, query, measure, repr(value)] for measure, value in row.items())
+        out.writerows([scores.convention.name, query, measure, repr(value)] for measure, value in row.items())
 
 
 def print_table(scores: "Scores", per_query: bool) -> None:
     """For people: four decimals."""
     values = scores.per_query()
     width = max(len(str(measure)) for measure in scores.measures)
-    print(f"run {scores.run}, convention {scores.convention}, {len(values)} queries")
+    print(f"run {scores.run}, convention {scores.convention.name}, {len(values)} queries")
     for measure, value in scores.aggregate().items():
         print(f"{measure!s:{width}}  {'-' if value is None else format(value, '.4f')}")
     for query, row in values.items() if per_query else ():

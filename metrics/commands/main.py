@@ -9,9 +9,9 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from metrics.commands import evaluate
+from metrics.commands import annotators, axioms, compare, convert, evaluate, meta, project
 
-COMMANDS = (evaluate,)
+COMMANDS = (evaluate, compare, convert, project, meta, axioms, annotators)
 
 
 class Parser(argparse.ArgumentParser):

@@ -3,6 +3,7 @@
 >>> from metrics.measures import calc_aggregate, parse_measure, read_qrels, read_run
 """
 
+from metrics.measures.compare import compare
 from metrics.measures.conventions import CONVENTIONS, Convention, Options, convention_named
 from metrics.measures.errors import MeasureError
 from metrics.measures.evaluate import (
@@ -18,6 +19,7 @@ from metrics.measures.evaluate import (
 from metrics.measures.grammar import Measure, default_measures, parse_measure, parse_measures
 from metrics.measures.read_qrels import read_qrels
 from metrics.measures.read_runs import read_run
+from metrics.measures.sources import as_qrels, as_run
 from metrics.measures.tables import Qrels, Run, qrels_from_dict, run_from_dict
 
 __all__ = [
@@ -31,8 +33,11 @@ __all__ = [
     "QueryValue",
     "Run",
     "Scores",
+    "as_qrels",
+    "as_run",
     "calc",
     "calc_aggregate",
+    "compare",
     "convention_named",
     "default_measures",
     "evaluator",

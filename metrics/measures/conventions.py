@@ -1,37 +1,61 @@
 """The conventions: named sets of options, one set for each family of measures.
 
-A family is a way of looking at a run: `graded` measures match predictions one to one with graded moments,
-`hit` measures ask how close the predictions come to any relevant moment.
+A family is a way of looking at a run. `graded` measures match predictions one to one with graded moments;
+`hit` measures ask how close the predictions come to any relevant moment; `detection` measures match like
+`graded` ones, by score, and average precision; `highlight` measures look at saliency and not at spans.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from typing import Literal
 
 from metrics.measures.errors import MeasureError
 
-Family = Literal["graded", "hit"]
-Gain = Literal["linear", "exp"]
+Family = Literal["graded", "hit", "detection", "highlight"]
+Missing = Literal["skip", "zero", "error"]
 
 
 @dataclass(frozen=True)
 class Options:
     """What a published evaluator decides where a formula leaves it open.
 
-    gain: `linear` (the grade) or `exp` (2^grade − 1). strict: IoU must exceed the threshold, not just reach
-    it. lowest: the lowest grade that takes part in matching. empty: a query with nothing to find is left out
-    (`skip`) or scores 0 (`zero`). missing: a judged query that the run leaves out scores 0 (`zero`), is left
-    out (`skip`), or is an `error`. order: predictions as `given`, by `score`, or by score with ties reversed
-    (`score-reversed`). union: see `temporal_iou`.
+    gain
+        Gain of a grade where the measure does not say: `linear` (the grade) or `exp` (2^grade − 1).
+    strict
+        IoU must exceed the threshold; otherwise it may equal it.
+    lowest
+        The lowest grade that takes part in matching.
+    empty
+        A query with nothing to find is left out (`skip`) or scores 0 (`zero`).
+    missing
+        A judged query that the run lacks scores 0 (`zero`), is left out (`skip`), or is an `error`.
+    order
+        Predictions as `given`, by `score`, or by score with ties reversed (`score-reversed`).
+    listed
+        Only so many predictions of each query are looked at, as listed, before any sorting; 0: all.
+    last
+        Of moments with the same IoU and grade the last in the file is matched first, not the first.
+    union, single
+        Arithmetic of IoU: see `temporal_iou`; single: in float32.
+    late_miss
+        A query without a hit stands at the rank after its last prediction, and counts as found from there on.
+    report
+        Aggregates are reported `plain`, as `float32`, as a `percent` with two decimals rounded as NumPy
+        does, or as a `percent-text` with two decimals rounded as printing does.
     """
 
-    gain: Gain = "linear"
+    gain: Literal["linear", "exp"] = "linear"
     strict: bool = False
     lowest: int = 1
     empty: Literal["skip", "zero"] = "skip"
-    missing: Literal["skip", "zero", "error"] = "zero"
+    missing: Missing = "zero"
     order: Literal["given", "score", "score-reversed"] = "given"
-    union: Literal["lengths", "hull"] = "lengths"
+    listed: int = 0
+    last: bool = False
+    union: Literal["lengths", "hull", "video"] = "lengths"
+    single: bool = False
+    late_miss: bool = False
+    report: Literal["plain", "float32", "percent", "percent-text"] = "plain"
 
 
 @dataclass(frozen=True)
@@ -42,31 +66,53 @@ class Convention:
     source: str
     graded: Options = field(default_factory=Options)
     hit: Options = field(default_factory=lambda: Options(strict=True))
+    detection: Options = field(default_factory=lambda: Options(order="score"))
+    highlight: Options = field(default_factory=Options)
 
     def options(self, family: Family) -> Options:
         chosen: Options = getattr(self, family)
         return chosen
 
+    def with_missing(self, missing: Missing | None) -> "Convention":
+        """The same convention with another word on queries that a run lacks; the name says so."""
+        if missing is None:
+            return self
+        families = [f.name for f in fields(self) if f.name not in ("name", "source")]
+        changed = {family: replace(getattr(self, family), missing=missing) for family in families}
+        return replace(self, name=f"{self.name}, missing={missing}", **changed)
 
-CONVENTIONS = {
-    convention.name: convention
-    for convention in (
-        Convention("paper", "the papers' equations: TVR-Ranking section 4, AxIoU sections 3 and 4"),
-        Convention(
-            "released",
-            "the authors' released code, TVR-Ranking and AxIoU",
-            graded=Options(gain="exp", strict=True, lowest=0, empty="zero", missing="skip"),
-            hit=Options(strict=True, order="score-reversed", union="hull", empty="zero"),
-        ),
-        Convention(
-            "spr", "SPR's evaluator, by the TVR-Ranking group", graded=Options(gain="exp", missing="skip")
-        ),
-    )
-}
+
+QVHIGHLIGHTS = Options(missing="error", report="percent-text")
+ALL = (
+    Convention("paper", "the papers' equations: TVR-Ranking section 4; AxIoU sections 3, 4 and A"),
+    Convention(
+        "released",
+        "the authors' released code, TVR-Ranking and AxIoU",
+        graded=Options(gain="exp", strict=True, lowest=0, empty="zero", missing="skip"),
+        hit=Options(strict=True, order="score-reversed", union="hull", empty="zero"),
+    ),
+    Convention(
+        "spr", "SPR's evaluator, by the TVR-Ranking group", graded=Options(gain="exp", missing="skip")
+    ),
+    Convention(
+        "tvr",
+        "TVRetrieval's standalone evaluator",
+        hit=Options(missing="error", listed=100, union="hull", single=True, report="percent"),
+    ),
+    Convention("stal", "STAL's corpus evaluator", hit=Options(late_miss=True, report="float32")),
+    Convention(
+        "qvhighlights",
+        "QVHighlights' standalone evaluator (Moment-DETR)",
+        hit=replace(QVHIGHLIGHTS, union="hull"),
+        detection=replace(QVHIGHLIGHTS, order="score", listed=10, last=True),
+        highlight=QVHIGHLIGHTS,
+    ),
+)
+CONVENTIONS = {convention.name: convention for convention in ALL}
 
 
 def convention_named(name: str | Convention) -> Convention:
-    """The convention of that name; raises MeasureError with the nearest names for an unknown one."""
+    """The convention of that name; raises MeasureError with the nearest name for an unknown one."""
     if isinstance(name, Convention):
         return name
     if name in CONVENTIONS:

@@ -1,73 +1,79 @@
 """Every measure that there is: its name, parameters, family, and how it is computed on a scene."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, cast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-
-from metrics.measures import scores
+from metrics.measures import graded, highlights, hits
 from metrics.measures.arrays import Floats
-from metrics.measures.conventions import Family, Gain, Options
-from metrics.measures.scene import Scene
+from metrics.measures.conventions import Family, Options
+from metrics.measures.scene import Plan, Scene
 
 if TYPE_CHECKING:
     from metrics.measures.grammar import Measure
-
-Thresholds = tuple[float, ...]
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What all measures of one evaluation need together, so that one pass serves them all."""
-
-    depth: int
-    thresholds: Thresholds
-
 
 Score = Callable[[Scene, Options, "Measure", Plan], Floats]
 
 
 @dataclass(frozen=True)
 class Definition:
-    """A measure by name. `score` returns floats of shape (units,), NaN where there is nothing to find."""
+    """A measure by name.
+
+    `score` returns floats of shape (units, thresholds), NaN where a query has nothing to find. Over the
+    queries that count the values are aggregated by their `mean`, lower `median` or sample standard deviation
+    (`std`), for each threshold; and then the thresholds are averaged. `share`: values lie in [0, 1] and may
+    be shown as percentages.
+    """
 
     name: str
     family: Family
     score: Score
-    params: tuple[str, ...]
+    params: tuple[str, ...] = ()
     required: tuple[str, ...] = ()
+    defaults: tuple[tuple[str, str], ...] = ()
     cutoff: Literal["required", "optional", "none"] = "required"
+    aggregate: Literal["mean", "median", "std"] = "mean"
+    share: bool = True
 
 
-def options_for(measure: "Measure", options: Options) -> Options:
-    """The convention's options with what the measure itself says put in their place."""
-    gain = cast("Gain | None", measure.param("gain"))
-    return replace(options, gain=gain) if gain else options
-
-
-def over_thresholds(measure: "Measure", plan: Plan, at: Callable[[int], Floats]) -> Floats:
-    """Mean of `at` over the measure's thresholds, given by their numbers in the plan."""
-    places = [plan.thresholds.index(iou) for iou in measure.thresholds]
-    if len(places) == 1:
-        return at(places[0])
-    mean: Floats = np.mean([at(place) for place in places], axis=0)
-    return mean
-
-
-def ndcg_iou(scene: Scene, options: Options, measure: "Measure", plan: Plan) -> Floats:
-    """Normalised discounted cumulative gain of the matched grades (TVR-Ranking, section 4)."""
-    options = options_for(measure, options)
-
-    def all_cutoffs() -> Floats:
-        grades = scene.grades(replace(options, gain="linear"), plan.depth, plan.thresholds)
-        return scores.ndcg(grades, scene.ideal(options, plan.depth), options.gain)
-
-    table = scene.once(("ndcg", options, plan), all_cutoffs)
-    return over_thresholds(measure, plan, lambda place: table[place, :, (measure.cutoff or plan.depth) - 1])
-
-
-DEFINITIONS = {
-    definition.name: definition
-    for definition in (Definition("nDCG_IoU", "graded", ndcg_iou, ("iou", "gain"), ("iou",)),)
-}
+ALL = (
+    Definition("nDCG_IoU", "graded", graded.ndcg_iou, ("iou", "gain", "discount"), ("iou",)),
+    Definition("Recall_IoU", "graded", graded.recall_iou, ("iou", "rel"), ("iou",)),
+    Definition("AxIoU", "hit", hits.axiou, ("lb", "rel")),
+    Definition("NCxIoU", "hit", hits.ncxiou, ("p", "phi", "rel"), ("p",)),
+    Definition(
+        "Success_IoU",
+        "hit",
+        hits.success_iou,
+        ("iou", "rel", "task", "type", "length", "max_rank"),
+        ("iou",),
+    ),
+    Definition("Success_Video", "hit", hits.success_video, ("rel", "type")),
+    Definition("AP_IoU", "hit", hits.ap_iou, ("iou", "rel"), ("iou",)),
+    Definition("DCG_IoU", "hit", hits.dcg_iou, ("gain", "discount", "rel"), share=False),
+    Definition(
+        "MedianRank",
+        "hit",
+        hits.hit_rank,
+        ("iou", "rel", "max_rank"),
+        ("iou",),
+        cutoff="none",
+        aggregate="median",
+        share=False,
+    ),
+    Definition(
+        "StdRank",
+        "hit",
+        hits.hit_rank,
+        ("iou", "rel", "max_rank"),
+        ("iou",),
+        cutoff="none",
+        aggregate="std",
+        share=False,
+    ),
+    Definition("Judged", "hit", hits.judged, ("iou",), (), (("iou", "0.5"),)),
+    Definition("mAP_IoU", "detection", graded.map_iou, ("iou", "rel", "length"), ("iou",), cutoff="optional"),
+    Definition("HIT", "highlight", highlights.hit, ("level",)),
+    Definition("mAP_Saliency", "highlight", highlights.highlight_ap, ("level",), cutoff="none"),
+)
+DEFINITIONS = {definition.name: definition for definition in ALL}

@@ -2,17 +2,18 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from metrics.measures.aggregate import aggregate, reported
 from metrics.measures.arrays import Floats
 from metrics.measures.conventions import Convention, Options, convention_named
-from metrics.measures.definitions import Plan
 from metrics.measures.errors import MeasureError
 from metrics.measures.grammar import Measure, parse_measures
-from metrics.measures.scene import Ground, Scene
-from metrics.measures.tables import Qrels, Run
+from metrics.measures.scene import Ground, Plan, Scene
+from metrics.measures.sources import as_qrels, as_run
+from metrics.measures.tables import Run
 
 
 class QueryValue(NamedTuple):
@@ -27,75 +28,89 @@ class QueryValue(NamedTuple):
 class Scores:
     """The scores of one run under one convention.
 
-    values: floats of shape (queries, measures), NaN where a query is left out of that measure.
+    values: for each measure, floats of shape (queries, thresholds); NaN where a query is left out of it.
     """
 
-    convention: str
+    convention: Convention
     run: str
     queries: tuple[str, ...]
     measures: tuple[Measure, ...]
-    values: Floats
+    values: tuple[Floats, ...]
 
     def aggregate(self) -> dict[Measure, float | None]:
-        """Mean of each measure over the queries that count; None where no query does."""
-        return {measure: mean(self.values[:, i]) for i, measure in enumerate(self.measures)}
+        """Aggregate of each measure over the queries that count; None where no query does."""
+        return {
+            measure: aggregate(measure, values, self.convention)
+            for measure, values in zip(self.measures, self.values, strict=True)
+        }
 
     def per_query(self) -> dict[str, dict[Measure, float]]:
         """Values of each query that counts in at least one measure."""
-        rows = zip(self.queries, self.values.tolist(), strict=True)
+        columns = [reported(m, v, self.convention) for m, v in zip(self.measures, self.values, strict=True)]
+        rows = zip(self.queries, np.stack(columns, axis=1).tolist(), strict=True)
         kept = {
             query: {m: value for m, value in zip(self.measures, row, strict=True) if value == value}
             for query, row in rows
         }
         return {query: values for query, values in kept.items() if values}
 
+    def table(self) -> Floats:
+        """Values of shape (queries, measures), thresholds averaged, NaN where a query is left out."""
+        return np.stack([values.mean(axis=1) for values in self.values], axis=1)
+
     def left_out(self) -> int:
         """Number of judged queries that count in no measure."""
-        return int(np.isnan(self.values).all(axis=1).sum())
+        return int(np.isnan(self.table()).all(axis=1).sum())
 
 
 class Evaluator:
-    """Measures and qrels made ready once, for any number of runs."""
+    """Measures and qrels made ready once, for any number of runs; for what qrels and runs may be,
+    see `as_qrels`.
+    """
 
     def __init__(
-        self, measures: Iterable[str | Measure], qrels: Qrels, convention: str | Convention = "paper"
+        self, measures: Iterable[str | Measure], qrels: Any, convention: str | Convention = "paper"
     ) -> None:
         self.measures = tuple(parse_measures(measures))
         if not self.measures:
             raise MeasureError("no measure was asked for; give at least one, such as nDCG_IoU(iou=0.5)@20")
         self.convention = convention_named(convention)
-        self.ground = Ground(qrels)
+        self.ground = Ground(as_qrels(qrels))
         families = dict.fromkeys(measure.definition.family for measure in self.measures)
         self._plans = {family: self._plan(family) for family in families}
 
     def _plan(self, family: str) -> Plan:
         members = [measure for measure in self.measures if measure.definition.family == family]
         thresholds = sorted({iou for measure in members for iou in measure.thresholds})
-        return Plan(max(measure.cutoff or 1 for measure in members), tuple(thresholds))
+        cutoffs = [measure.cutoff or 0 for measure in members]
+        return Plan(0 if 0 in cutoffs else max(cutoffs), tuple(thresholds))
 
     def scores(self, *runs: Run) -> list[Scores]:
         """Score runs together, in one pass; raises MeasureError for a query that nobody judged."""
-        scene = Scene(self.ground, runs)
-        values = np.stack([self._score(scene, measure) for measure in self.measures], axis=-1)
-        blocks = values.reshape(len(runs), scene.queries, len(self.measures))
+        return self.scores_on(Scene(self.ground, runs))
+
+    def scores_on(self, scene: Scene) -> list[Scores]:
+        """Score the runs of a scene."""
+        runs = scene.runs
+        values = [self._score(scene, measure) for measure in self.measures]
+        blocks = [block.reshape(len(runs), scene.queries, -1) for block in values]
         queries = self.ground.qrels.queries
         return [
-            Scores(self.convention.name, run.name, queries, self.measures, block)
-            for run, block in zip(runs, blocks, strict=True)
+            Scores(self.convention, run.name, queries, self.measures, tuple(block[r] for block in blocks))
+            for r, run in enumerate(runs)
         ]
 
     def _score(self, scene: Scene, measure: Measure) -> Floats:
         definition = measure.definition
         options = self.convention.options(definition.family)
-        plan = self._plans[definition.family]
-        values = definition.score(scene, options, measure, plan).copy()
-        return settle(values, scene, options)
+        values = definition.score(scene, options, measure, self._plans[definition.family])
+        return settle(values.copy(), scene, options)
 
-    def calc_aggregate(self, run: Run) -> dict[Measure, float | None]:
-        return self.scores(run)[0].aggregate()
+    def calc_aggregate(self, run: Any) -> dict[Measure, float | None]:
+        return self.scores(as_run(run))[0].aggregate()
 
-    def iter_calc(self, run: Run) -> Iterator[QueryValue]:
-        for query, values in self.scores(run)[0].per_query().items():
+    def iter_calc(self, run: Any) -> Iterator[QueryValue]:
+        for query, values in self.scores(as_run(run))[0].per_query().items():
             for measure, value in values.items():
                 yield QueryValue(query, measure, value)
 
@@ -117,36 +132,29 @@ def settle(values: Floats, scene: Scene, options: Options) -> Floats:
     return values
 
 
-def mean(values: Floats) -> float | None:
-    """Mean of the values that are not NaN; None when there are none."""
-    counted = values[~np.isnan(values)]
-    return float(np.mean(counted)) if counted.size else None
-
-
 def evaluator(
-    measures: Iterable[str | Measure], qrels: Qrels, convention: str | Convention = "paper"
+    measures: Iterable[str | Measure], qrels: Any, convention: str | Convention = "paper"
 ) -> Evaluator:
     """A reusable evaluator: `evaluator(measures, qrels).calc_aggregate(run)`."""
     return Evaluator(measures, qrels, convention)
 
 
 def calc(
-    measures: Iterable[str | Measure], qrels: Qrels, run: Run, convention: str | Convention = "paper"
+    measures: Iterable[str | Measure], qrels: Any, run: Any, convention: str | Convention = "paper"
 ) -> Scores:
     """Score one run: values per query and aggregates in one object."""
-    return Evaluator(measures, qrels, convention).scores(run)[0]
+    return Evaluator(measures, qrels, convention).scores(as_run(run))[0]
 
 
 def calc_aggregate(
-    measures: Iterable[str | Measure], qrels: Qrels, run: Run, convention: str | Convention = "paper"
+    measures: Iterable[str | Measure], qrels: Any, run: Any, convention: str | Convention = "paper"
 ) -> dict[Measure, float | None]:
     """Aggregate of each measure over the queries that count.
 
     Examples
     --------
-    >>> from metrics.measures.tables import qrels_from_dict, run_from_dict
-    >>> qrels = qrels_from_dict({"1": [("a", 0, 10, 4), ("b", 0, 10, 2)]})
-    >>> run = run_from_dict({"1": [("b", 0, 10, 2.0), ("a", 0, 10, 1.0)]})
+    >>> qrels = {"1": [("a", 0, 10, 4), ("b", 0, 10, 2)]}
+    >>> run = {"1": [("b", 0, 10, 2.0), ("a", 0, 10, 1.0)]}
     >>> calc_aggregate(["nDCG_IoU(iou=0.5)@1"], qrels, run)
     {nDCG_IoU(iou=0.5)@1: 0.5}
     """
@@ -154,7 +162,7 @@ def calc_aggregate(
 
 
 def iter_calc(
-    measures: Iterable[str | Measure], qrels: Qrels, run: Run, convention: str | Convention = "paper"
+    measures: Iterable[str | Measure], qrels: Any, run: Any, convention: str | Convention = "paper"
 ) -> Iterator[QueryValue]:
     """Value of each measure on each query that counts."""
     return Evaluator(measures, qrels, convention).iter_calc(run)
@@ -162,9 +170,9 @@ def iter_calc(
 
 def scores_of(
     measures: Iterable[str | Measure],
-    qrels: Qrels,
-    runs: Sequence[Run],
+    qrels: Any,
+    runs: Sequence[Any],
     convention: str | Convention = "paper",
 ) -> list[Scores]:
     """Score several runs in one pass."""
-    return Evaluator(measures, qrels, convention).scores(*runs)
+    return Evaluator(measures, qrels, convention).scores(*map(as_run, runs))

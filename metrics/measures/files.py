@@ -4,10 +4,10 @@ import gzip
 import json
 import zlib
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from metrics.measures.errors import MeasureError
-from metrics.measures.tables import query_name, show
+from metrics.measures.rows import query_name, show
 
 GZIP = b"\x1f\x8b"
 
@@ -129,5 +129,4 @@ class Place:
         return value
 
 
-def refuse(source: str, message: str) -> NoReturn:
-    raise MeasureError(f"{source}: {message}")
+Record = tuple[Place, Any]

@@ -8,15 +8,16 @@ IoU≥0.5``) are read as well; a measure always prints in the grammar above.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 
 from metrics.measures.definitions import DEFINITIONS, Definition
 from metrics.measures.errors import MeasureError
+from metrics.measures.spellings import ALIASES, EXAMPLES, PAPER_SPELLINGS, PARAMS, thresholds_of
 
 SHAPE = re.compile(r"(?P<name>[A-Za-z]\w*)(?:\((?P<params>[^()]*)\))?(?:@(?P<cutoff>\d+))?")
-NUMBER = r"[0-9]*\.?[0-9]+(?:e-?[0-9]+)?"
+NO_CUTOFF = 10**9
 DEFAULT_CUTOFFS = (10, 20, 40)
 DEFAULT_THRESHOLDS = (0.3, 0.5, 0.7)
 
@@ -46,17 +47,42 @@ class Measure:
         return str(self)
 
     @property
+    def spelling(self) -> str:
+        """The measure as its paper spells it, where it does, and it has no parameter beyond the threshold.
+
+        >>> parse_measure("Success_IoU(iou=0.7)@5").spelling
+        'R@5,0.7'
+        """
+        pattern = PAPER_SPELLINGS.get(self.name)
+        if not pattern or [key for key, _ in self.params] != ["iou"]:
+            return str(self)
+        return pattern.format(k=self.cutoff, iou=self.param("iou"))
+
+    @property
     def definition(self) -> Definition:
         return DEFINITIONS[self.name]
 
     def param(self, key: str) -> str | None:
         return dict(self.params).get(key)
 
+    def number(self, key: str, default: int) -> int:
+        value = self.param(key)
+        return default if value is None else int(value)
+
+    def real(self, key: str, default: float) -> float:
+        value = self.param(key)
+        return default if value is None else float(value)
+
+    @property
+    def depth(self) -> int:
+        """The cutoff, or more than any list is long."""
+        return self.cutoff or NO_CUTOFF
+
     @property
     def thresholds(self) -> tuple[float, ...]:
         """The IoU thresholds that the measure averages over; none for a measure without them."""
-        value = self.param("iou")
-        return _thresholds(value) if value else ()
+        value = self.param("iou") or dict(self.definition.defaults).get("iou")
+        return thresholds_of(value) if value else ()
 
 
 def parse_measure(text: str | Measure) -> Measure:
@@ -106,7 +132,9 @@ def _checked(text: str, name: str, params: str | None, cutoff: str | None) -> Me
     if cutoff and (definition.cutoff == "none" or int(cutoff) == 0 or len(cutoff) > 6):
         right = "takes no cutoff" if definition.cutoff == "none" else "needs a cutoff from 1 to 999999"
         raise MeasureError(f"measure {text!r} {right}, as in {_example(definition)}")
+    plain = set(definition.defaults)  # what is so anyway is not printed
     ordered = tuple((key, given[key]) for key in definition.params if key in given)
+    ordered = tuple(pair for pair in ordered if pair not in plain)
     return Measure(definition.name, ordered, int(cutoff) if cutoff else None)
 
 
@@ -132,49 +160,8 @@ def _param(text: str, definition: Definition, part: str) -> tuple[str, str]:
         raise MeasureError(f"measure {text!r}: {key}={value}: {problem}") from None
 
 
-def _thresholds(value: str) -> tuple[float, ...]:
-    """Thresholds from ``0.5``, ``0.5+0.7`` or ``0.5:0.05:0.95``."""
-    if ":" not in value:
-        return tuple(float(part) for part in value.split("+"))
-    low, step, high = (float(part) for part in value.split(":"))
-    return tuple(round(low + i * step, 10) for i in range(round((high - low) / step) + 1))
-
-
-def _read_iou(value: str) -> str:
-    if not re.fullmatch(rf"{NUMBER}(\+{NUMBER})*|{NUMBER}:{NUMBER}:{NUMBER}", value):
-        raise ValueError(
-            "it must be a number from 0 to 1, a sum such as 0.5+0.7, or a range such as 0.5:0.05:0.95"
-        )
-    if ":" in value and not float(value.split(":")[1]) >= 0.001:
-        raise ValueError("the step of a range must be at least 0.001")
-    thresholds = _thresholds(value)
-    if not thresholds or min(thresholds) < 0 or max(thresholds) > 1:
-        raise ValueError("a threshold must lie between 0 and 1")
-    between = ":" if ":" in value else "+"
-    return between.join(repr(float(part)) for part in value.split(between))
-
-
-def _one_of(*words: str) -> Callable[[str], str]:
-    def read(value: str) -> str:
-        if value not in words:
-            raise ValueError(f"it must be one of {', '.join(words)}")
-        return value
-
-    return read
-
-
 def _example(definition: Definition) -> str:
     inside = ",".join(f"{key}={EXAMPLES[key]}" for key in definition.required)
     return (
         definition.name + (f"({inside})" if inside else "") + ("" if definition.cutoff == "none" else "@10")
     )
-
-
-PARAMS: dict[str, Callable[[str], str]] = {"iou": _read_iou, "gain": _one_of("linear", "exp")}
-EXAMPLES = {"iou": "0.5"}
-ALIASES: list[tuple[re.Pattern[str], Callable[[re.Match[str]], str]]] = [
-    (
-        re.compile(rf"NDCG@(\d+),?IoU(?:>=|=|>)?({NUMBER})", re.IGNORECASE),
-        lambda found: f"nDCG_IoU(iou={found[2]})@{found[1]}",
-    ),
-]

@@ -5,14 +5,17 @@ query × prediction × moment block: it joins on (query, video), computes IoU fo
 walks down the ranks once, for all queries, runs and thresholds together.
 """
 
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metrics.measures.arrays import Bools, Floats, Ints
 from metrics.measures.iou import temporal_iou
+
+BLOCK = 40_000  # pairs at a time: what is computed on them stays in the cache
 
 
 class Spans(NamedTuple):
@@ -25,6 +28,11 @@ class Spans(NamedTuple):
 
     def take(self, rows: Ints) -> "Spans":
         return Spans(self.unit[rows], self.video[rows], self.start[rows], self.end[rows])
+
+    def single(self) -> "Spans":
+        """The same spans with their times in float32."""
+        start, end = (cast("Floats", times.astype(np.float32)) for times in (self.start, self.end))
+        return self._replace(start=start, end=end)
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +51,14 @@ class Pairs:
     moments: int
 
 
-def join(predictions: Spans, rank: Ints, moments: Spans, union: str = "lengths") -> Pairs:
+def join(
+    predictions: Spans,
+    rank: Ints,
+    moments: Spans,
+    union: str = "lengths",
+    least: float = 0.0,
+    strict: bool = False,
+) -> Pairs:
     """Pair every prediction with the moments of its unit and video, and compute their IoU.
 
     Parameters
@@ -56,26 +71,71 @@ def join(predictions: Spans, rank: Ints, moments: Spans, union: str = "lengths")
         Spans of shape (moments,), in the order that breaks ties of IoU.
     union
         See `temporal_iou`.
+    least, strict
+        Pairs whose IoU is below `least` (or, if strict, not above it) are not kept. Beyond the inputs and
+        the pairs that are kept, memory does not grow with the number of pairs.
+    """
+    first, count, by_key = _ranges(predictions, moments)
+    order = np.argsort(_small(rank), kind="stable")
+    first, count, ranked = first[order], count[order], predictions.take(order)
+    sorted_moments = moments.take(by_key)
+    total = np.concatenate([[0], np.cumsum(count)])
+    found: list[tuple[Ints, Ints, Floats]] = []
+    for low, high in _blocks(total):
+        sizes = count[low:high]
+        here = np.repeat(np.arange(low, high), sizes)
+        there = np.arange(total[low], total[high]) + np.repeat(first[low:high] - total[low:high], sizes)
+        if (least > 0 or strict) and union != "video":
+            here, there = _meeting(ranked, sorted_moments, here, there)
+        iou = _iou(ranked, sorted_moments, here, there, union)
+        keep = _passing(iou, least, strict)
+        found.append((order[here[keep]], by_key[there[keep]], iou[keep]))
+    prediction, moment, iou = (np.concatenate(column) for column in zip(*found, strict=True))
+    return Pairs(prediction, moment, iou, rank[prediction], rank.size, moments.unit.size)
+
+
+def _ranges(predictions: Spans, moments: Spans) -> tuple[Ints, Ints, Ints]:
+    """For each prediction the moments of its unit and video: `count` rows from `first` on in the
+    order `by_key`.
     """
     videos = 1 + max(predictions.video.max(initial=-1), moments.video.max(initial=-1))
     key = moments.unit * videos + moments.video
-    by_key = np.argsort(key, kind="stable")
-    sorted_key = key[by_key]
-    order = np.argsort(_small(rank), kind="stable")
-    wanted = (predictions.unit * videos + predictions.video)[order]
-    first = np.searchsorted(sorted_key, wanted, side="left")
-    count = np.searchsorted(sorted_key, wanted, side="right") - first
-    prediction = np.repeat(order, count)
-    within = np.arange(prediction.size) - np.repeat(np.cumsum(count) - count, count)
-    moment = by_key[np.repeat(first, count) + within]
-    iou = temporal_iou(
-        predictions.start[prediction],
-        predictions.end[prediction],
-        moments.start[moment],
-        moments.end[moment],
-        union,
-    )
-    return Pairs(prediction, moment, iou, rank[prediction], rank.size, moments.unit.size)
+    by_key = np.argsort(key, kind="stable").astype(np.int64)
+    wanted = predictions.unit * videos + predictions.video
+    if key.size == 0:
+        return np.zeros_like(wanted), np.zeros_like(wanted), by_key
+    starts = np.flatnonzero(np.diff(key[by_key], prepend=-1))
+    present, sizes = key[by_key][starts], np.diff(starts, append=key.size)
+    place = np.minimum(np.searchsorted(present, wanted), present.size - 1)
+    return starts[place], np.where(present[place] == wanted, sizes[place], 0), by_key
+
+
+def _blocks(total: Ints) -> list[tuple[int, int]]:
+    """Slices of predictions with at most BLOCK pairs each (or one prediction)."""
+    bounds = [0]
+    while bounds[-1] < total.size - 1:
+        reach = int(np.searchsorted(total, total[bounds[-1]] + BLOCK, side="right")) - 1
+        bounds.append(max(reach, bounds[-1] + 1))
+    return list(pairwise(bounds)) or [(0, 0)]
+
+
+def _meeting(predictions: Spans, moments: Spans, here: Ints, there: Ints) -> tuple[Ints, Ints]:
+    """Only the pairs that overlap at all: the others have IoU 0, and most pairs are others."""
+    meet = (predictions.start[here] < moments.end[there]) & (moments.start[there] < predictions.end[here])
+    kept = np.flatnonzero(meet)
+    return here[kept], there[kept]
+
+
+def _iou(predictions: Spans, moments: Spans, here: Ints, there: Ints, union: str) -> Floats:
+    if union == "video":
+        return np.ones(here.size)
+    p, m = predictions, moments
+    return temporal_iou(p.start[here], p.end[here], m.start[there], m.end[there], union)
+
+
+def _passing(iou: Floats, threshold: float, strict: bool) -> Bools:
+    bar = iou.dtype.type(threshold)
+    return np.asarray(iou > bar if strict else iou >= bar)
 
 
 def match(pairs: Pairs, thresholds: Floats, strict: bool) -> Ints:
@@ -137,15 +197,62 @@ def _match_rank(pairs: Pairs, fits: Bools, free: Bools, matched: Ints, here: sli
 
 def passing(pairs: Pairs, threshold: float, strict: bool) -> Pairs:
     """Only the pairs whose IoU passes the threshold."""
-    bar = pairs.iou.dtype.type(threshold)
-    keep = pairs.iou > bar if strict else pairs.iou >= bar
+    keep = _passing(pairs.iou, threshold, strict)
+    return replace(
+        pairs,
+        prediction=pairs.prediction[keep],
+        moment=pairs.moment[keep],
+        iou=pairs.iou[keep],
+        rank=pairs.rank[keep],
+    )
+
+
+def best(pairs: Pairs) -> Floats:
+    """Highest IoU of every prediction with any moment, 0 for none: shape (predictions,).
+
+    Examples
+    --------
+    >>> one = np.zeros(2, dtype=np.int64)
+    >>> spans = Spans(one, one, np.array([0.0, 2.0]), np.array([10.0, 12.0]))
+    >>> predictions = Spans(one, one, np.array([0.0, 2.0]), np.array([9.0, 12.0]))
+    >>> best(join(predictions, np.array([0, 1]), spans)).tolist()
+    [0.9, 1.0]
+    """
+    highest = np.zeros(pairs.predictions, dtype=pairs.iou.dtype)
+    if pairs.prediction.size:
+        groups = np.flatnonzero(np.diff(pairs.prediction, prepend=-1))
+        highest[pairs.prediction[groups]] = np.maximum.reduceat(pairs.iou, groups)
+    return highest
+
+
+def by_two_annotators(pairs: Pairs, moment_of: Ints, moments: int) -> Pairs:
+    """Merge the annotations of each moment: its IoU is the second highest of them, or the only one.
+
+    A threshold is then passed exactly when at least two of several annotations pass it (TVRetrieval on
+    DiDeMo, STAL).
+
+    Parameters
+    ----------
+    pairs
+        Pairs of predictions with annotations; annotations of one moment stand next to each other.
+    moment_of
+        int64 of shape (annotations,): row of the moment that each annotation belongs to.
+    moments
+        Number of moments.
+    """
+    moment = moment_of[pairs.moment]
+    fresh = (np.diff(pairs.prediction, prepend=-1) != 0) | (np.diff(moment, prepend=-1) != 0)
+    groups = np.flatnonzero(fresh)
+    sizes = np.diff(groups, append=moment.size)
+    order = np.lexsort((-pairs.iou, np.cumsum(fresh)))
+    second = order[groups + (sizes > 1)]
     return Pairs(
-        pairs.prediction[keep],
-        pairs.moment[keep],
-        pairs.iou[keep],
-        pairs.rank[keep],
+        pairs.prediction[groups],
+        moment[groups],
+        pairs.iou[second],
+        pairs.rank[groups],
         pairs.predictions,
-        pairs.moments,
+        moments,
     )
 
 

@@ -1,22 +1,25 @@
 """Reading runs: TVR-Ranking's object, predictions by video index, TVRetrieval's submission, or TREC."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from metrics.measures import published
 from metrics.measures.errors import MeasureError
 from metrics.measures.files import (
     Place,
+    Record,
     json_lines,
     looks_like_json,
     looks_like_json_lines,
     parse_json,
     read_text,
 )
-from metrics.measures.tables import Rows, Run, show
+from metrics.measures.rows import Rows, show
+from metrics.measures.tables import Run
 from metrics.measures.trec import Times, read_side_file, read_trec_run
 
-FORMATS = ("ranking", "predictions", "tvretrieval", "trec")
+FORMATS = ("ranking", "predictions", "tvretrieval", "trec", "qvhighlights", "stal", "axiou")
 TASKS = ("VCMR", "SVMR", "VR")
 Names = Mapping[int, str]
 
@@ -61,11 +64,15 @@ def read_run(
     format = format or _detect(data, source)
     if format == "tvretrieval":
         return _from_submission(data, source, name, task)
-    return (
-        _from_predictions(data, source, name, names)
-        if format == "predictions"
-        else _from_ranking(data, source, name)
-    )
+    if format == "ranking":
+        return _from_ranking(data, source, name)
+    records = [data] if isinstance(data, dict) else data
+    if not isinstance(records, list):
+        raise MeasureError(f"{source}: is {show(records)}; this format is a list of queries with predictions")
+    if format == "predictions":
+        return _from_predictions(records, source, name, names)
+    placed = [(Place(source, f"record {n}"), record) for n, record in enumerate(records, 1)]
+    return READERS[format](placed, source, name)
 
 
 def read_video_index(path: str | Path) -> Names:
@@ -96,13 +103,21 @@ def _lines(text: str, source: str) -> list[Any]:
 
 def _detect(data: Any, source: str) -> str:
     if isinstance(data, list):
-        return "predictions"
+        first = data[0] if data else None
+        if isinstance(first, list):
+            return "axiou"
+        there = first if isinstance(first, dict) else {}
+        if "pred_relevant_windows" in there or "pred_saliency_scores" in there:
+            return "qvhighlights"
+        return "stal" if "pred_segments" in there else "predictions"
     if not isinstance(data, dict):
         raise MeasureError(
             f"{source}: is {show(data)}; a run is an object of queries or a list of predictions"
         )
     if "video2idx" in data:
         return "tvretrieval"
+    if "pred_relevant_windows" in data:
+        return "qvhighlights"
     return "predictions" if "predictions" in data else "ranking"
 
 
@@ -139,14 +154,11 @@ def _from_submission(data: Any, source: str, name: str, task: str | None) -> Run
         if type(number) is not int:
             raise place.fail(f"video2idx: video {video!r} has {show(number)}; it must be an integer")
         names[number] = video
-    return _from_predictions(place.need(data, task), source, name, names)
+    return _from_predictions(place.many(place.need(data, task), task), source, name, names)
 
 
-def _from_predictions(data: Any, source: str, name: str, names: Names | None) -> Run:
+def _from_predictions(records: list[Any], source: str, name: str, names: Names | None) -> Run:
     """A list of queries, each with its predictions [video, start, end, score]."""
-    records = [data] if isinstance(data, dict) else data
-    if not isinstance(records, list):
-        raise MeasureError(f"{source}: is {show(records)}; this format is a list of queries with predictions")
     numbers: list[tuple[str, int]] = []
     rows = Rows(source, lambda i: f"query {numbers[i][0]!r}, prediction {numbers[i][1]}")
     for n, record in enumerate(records, 1):
@@ -155,6 +167,7 @@ def _from_predictions(data: Any, source: str, name: str, names: Names | None) ->
         if query in rows.queries:
             raise place.fail(f"query {query!r} stands twice")
         rows.queries[query] = None
+        rows.tell(query, record.get("desc", record.get("query")))
         for k, prediction in enumerate(place.many(place.need(record, "predictions"), "predictions"), 1):
             numbers.append((query, k))
             if not isinstance(prediction, list) or len(prediction) < 4:
@@ -177,3 +190,10 @@ def _video(rows: Rows, video: Any, names: Names | None) -> str:
     if int(video) not in names:
         raise rows.fail(row, f"video index {video} is not in the video index file")
     return names[int(video)]
+
+
+READERS: dict[str, Callable[[list[Record], str, str], Run]] = {
+    "qvhighlights": published.qvhighlights_run,
+    "stal": published.stal_run,
+    "axiou": published.axiou_run,
+}

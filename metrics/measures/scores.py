@@ -1,22 +1,51 @@
-"""The measures' formulas, as functions on arrays of grades and IoUs."""
+"""The measures' formulas, as functions on arrays of gains and IoUs; nothing here knows files or conventions.
+
+`best` is always an array of shape (units, width): the highest IoU of each rank with any relevant moment. A
+list shorter than the cutoff K is padded with 0 and, where a formula looks at a running maximum, carries it
+on.
+"""
 
 import numpy as np
 
-from metrics.measures.arrays import Floats
+from metrics.measures.arrays import Floats, Ints
 
 
-def gains(grades: Floats, gain: str) -> Floats:
-    """Gain of each grade: the grade itself (`linear`, Eq. 1 of TVR-Ranking) or 2^grade − 1 (`exp`)."""
-    return np.ldexp(1.0, grades.astype(np.int64)) - 1 if gain == "exp" else grades
+def gains(grades: Ints, gain: str) -> Floats:
+    """Gain of each grade.
+
+    `linear`: the grade (TVR-Ranking, Eq. 1); `exp`: 2^grade − 1; `binary`: 1 from grade 1 up; or one number
+    for each grade from 0 up, as in `0+1+3+7+15`; a grade beyond the last has the last one's gain.
+
+    >>> gains(np.array([0, 1, 4]), "exp").tolist(), gains(np.array([0, 1, 4]), "0+2+5").tolist()
+    ([0.0, 1.0, 15.0], [0.0, 2.0, 5.0])
+    """
+    if gain == "exp":
+        return np.ldexp(1.0, grades) - 1
+    if gain == "linear":
+        return grades.astype(np.float64)
+    if gain == "binary":
+        return (grades > 0).astype(np.float64)
+    scale = np.array([float(part) for part in gain.split("+")])
+    return np.take(scale, np.minimum(grades, scale.size - 1))
 
 
-def dcg(gain: Floats) -> Floats:
+def discounts(discount: str, width: int) -> Floats:
+    """Divisor of each rank: log2(rank + 1) (`log2`), the rank (`zipf`), or 1 (`none`)."""
+    rank = np.arange(1, width + 1, dtype=np.float64)
+    if discount == "log2":
+        return np.log2(rank + 1)
+    return rank if discount == "zipf" else np.ones(width)
+
+
+def dcg(gain: Floats, discount: str = "log2") -> Floats:
     """Discounted cumulative gain at every cutoff.
 
     Parameters
     ----------
     gain
         Floats of shape (…, ranks).
+    discount
+        See `discounts`.
 
     Returns
     -------
@@ -25,7 +54,7 @@ def dcg(gain: Floats) -> Floats:
 
     References
     ----------
-    TVR-Ranking, Equation 1.
+    TVR-Ranking, Equation 1; AxIoU, Equation 15 (there the gain is of an IoU).
 
     Examples
     --------
@@ -34,26 +63,23 @@ def dcg(gain: Floats) -> Floats:
     >>> dcg(np.array([2.0, 4.0, 2.0])).round(4).tolist()
     [2.0, 4.5237, 5.5237]
     """
-    discounted = gain / np.log2(np.arange(2, gain.shape[-1] + 2))
-    total: Floats = np.cumsum(discounted, axis=-1)
+    total: Floats = np.cumsum(gain / discounts(discount, gain.shape[-1]), axis=-1)
     return total
 
 
-def ndcg(grades: Floats, ideal: Floats, gain: str) -> Floats:
-    """DCG over the DCG of the ideal ranking, at every cutoff; NaN where the ideal is 0.
+def ndcg(got: Floats, ideal: Floats, cutoff: int, discount: str = "log2") -> Floats:
+    """DCG@cutoff over the DCG@cutoff of the ideal ranking; NaN where the ideal is 0.
 
     Parameters
     ----------
-    grades
-        Floats of shape (…, units, ranks): the grade that each rank matched, 0 for none.
+    got
+        Floats of shape (…, units, ranks): the gain of the moment that each rank matched, 0 for none.
     ideal
-        Floats of shape (units, ranks): the grades of the best moments, highest first.
-    gain
-        `linear` or `exp`.
+        Floats of shape (units, moments): the gains of the best moments, highest first.
 
     Returns
     -------
-    Floats of shape (…, units, ranks), in [0, 1].
+    Floats of shape (…, units), in [0, 1].
 
     References
     ----------
@@ -63,11 +89,174 @@ def ndcg(grades: Floats, ideal: Floats, gain: str) -> Floats:
     --------
     The paper's Figure 2: the predictions match grades 2, 4, 2; the best possible is 4, 2, 2.
 
-    >>> ndcg(np.array([[2.0, 4.0, 2.0]]), np.array([[4.0, 2.0, 2.0]]), "linear")[0, 2].round(4).item()
-    0.8821
+    >>> ndcg(np.array([[2.0, 4.0, 2.0]]), np.array([[4.0, 2.0, 2.0]]), 3).round(4).tolist()
+    [0.8821]
     """
-    best = dcg(gains(ideal, gain))
-    score = dcg(gains(grades, gain))
-    out = np.full(np.broadcast_shapes(score.shape, best.shape), np.nan)
+    score = dcg(got[..., :cutoff], discount)[..., -1]
+    best = dcg(ideal[..., :cutoff], discount)[..., -1]
+    out = np.full(score.shape, np.nan)
     np.divide(score, best, out=out, where=np.broadcast_to(best > 0, out.shape))
+    return out
+
+
+def axiou(best: Floats, cutoff: int) -> Floats:
+    """Average of the running maximum of IoU over the first `cutoff` ranks; in [0, 1], shape (units,).
+
+    References
+    ----------
+    AxIoU, Equation 5.
+
+    Examples
+    --------
+    IoUs 0.5, 1.0, 0.0: (0.5 + 1 + 1) / 3, and with a list that ends there, (0.5 + 4 × 1) / 5:
+
+    >>> best = np.array([[0.5, 1.0, 0.0]])
+    >>> axiou(best, 3).round(4).tolist(), axiou(best, 5).tolist()
+    ([0.8333], [0.9])
+    """
+    highest = np.maximum.accumulate(best[:, :cutoff], axis=1)
+    total = highest.sum(axis=1) + (cutoff - highest.shape[1]) * highest[:, -1]
+    return np.asarray(total / cutoff)
+
+
+def ncxiou(best: Floats, abandon: Floats) -> Floats:
+    """Expected maximum of IoU seen by a user who stops at rank k with the probability given for k.
+
+    Parameters
+    ----------
+    best
+        See the module.
+    abandon
+        Floats of shape (units or 1, width): probability of stopping at each rank; what is left to 1 stops at
+        the end.
+
+    Returns
+    -------
+    Floats of shape (units,), in [0, 1].
+
+    References
+    ----------
+    AxIoU, Equation 4 (and Equations 2 and 3).
+
+    Examples
+    --------
+    IoUs 0.5 and 1.0; a quarter of the users stop at rank 1, the rest at the end: 0.25 × 0.5 + 0.75 × 1.
+
+    >>> ncxiou(np.array([[0.5, 1.0]]), np.array([[0.25, 0.0]])).tolist()
+    [0.875]
+    """
+    highest = np.maximum.accumulate(best, axis=1)
+    rest = 1 - abandon.sum(axis=1)
+    total: Floats = (abandon * highest).sum(axis=1) + rest * highest[:, -1]
+    return total
+
+
+def abandonment(kind: str, phi: float, best: Floats, cutoff: int) -> Floats:
+    """Probability of stopping at each rank below the last of `cutoff`; the remainder stops at the last.
+
+    `uniform`: 1/K (AxIoU). `geometric`: (1 − φ) φ^(k−1), as in RBP. `err`: the user is satisfied by rank k
+    with probability IoU(k), and stops at the first that satisfies, as in ERR. Or numbers for ranks 1, 2, …:
+    `0.5+0.3`.
+
+    >>> abandonment("geometric", 0.5, np.zeros((1, 3)), 3).tolist()
+    [[0.5, 0.25, 0.0]]
+    """
+    seen = best[:, :cutoff]
+    rank = np.arange(seen.shape[1])
+    if kind == "uniform":
+        stop = np.full((1, rank.size), 1 / cutoff)
+    elif kind == "geometric":
+        stop = ((1 - phi) * phi**rank)[None]
+    elif kind == "err":
+        before = np.cumprod(1 - seen, axis=1)
+        stop = seen * np.concatenate([np.ones((seen.shape[0], 1)), before[:, :-1]], axis=1)
+    else:
+        given = [float(part) for part in kind.split("+")][: rank.size]
+        stop = np.array([given + [0.0] * (rank.size - len(given))])
+    stop[:, cutoff - 1 :] = 0.0
+    return stop
+
+
+def success(best: Floats, cutoff: int, threshold: float, strict: bool) -> Floats:
+    """1 where some IoU of the first `cutoff` ranks passes the threshold, else 0; shape (units,).
+
+    References
+    ----------
+    AxIoU, Equation 1 (strict); TVRetrieval and STAL (not strict).
+
+    Examples
+    --------
+    >>> success(np.array([[0.4, 0.5]]), 2, 0.5, strict=True).tolist()
+    [0.0]
+    >>> success(np.array([[0.4, 0.5]]), 2, 0.5, strict=False).tolist()
+    [1.0]
+    """
+    hit = passes(best[:, :cutoff], threshold, strict).any(axis=1)
+    return np.asarray(hit, dtype=np.float64)
+
+
+def average_precision(best: Floats, cutoff: int, threshold: float, strict: bool) -> Floats:
+    """Precision at rank k, averaged over every k up to `cutoff`; in [0, 1], shape (units,).
+
+    References
+    ----------
+    AxIoU, Equation 12: every hit counts, also a redundant one.
+
+    Examples
+    --------
+    A hit at rank 2 of 2: (0 + 1/2) / 2.
+
+    >>> average_precision(np.array([[0.0, 1.0]]), 2, 0.5, strict=True).tolist()
+    [0.25]
+    """
+    hits = np.cumsum(passes(best[:, :cutoff], threshold, strict), axis=1)
+    rank = np.arange(1, cutoff + 1)
+    width = hits.shape[1]
+    total = (hits / rank[:width]).sum(axis=1) + hits[:, -1] * (1 / rank[width:]).sum()
+    return np.asarray(total / cutoff)
+
+
+def first_hit(best: Floats, threshold: float, strict: bool) -> Ints:
+    """Rank, from 1, of the first IoU that passes the threshold; 0 for none: int64 of shape (units,).
+
+    >>> first_hit(np.array([[0.2, 0.6], [0.0, 0.1]]), 0.5, strict=False).tolist()
+    [2, 0]
+    """
+    hit = passes(best, threshold, strict)
+    return np.where(hit.any(axis=1), hit.argmax(axis=1) + 1, 0).astype(np.int64)
+
+
+def passes(iou: Floats, threshold: float, strict: bool) -> Ints:
+    """Whether each IoU passes the threshold, compared in the IoU's own precision; as 0 or 1."""
+    bar = iou.dtype.type(threshold)
+    return (iou > bar if strict else iou >= bar).astype(np.int64)
+
+
+def interpolated_precision(found: Ints, held: Ints) -> Floats:
+    """Average of the interpolated precision over the moments that a query has; NaN where it has none.
+
+    Parameters
+    ----------
+    found
+        Whether each rank found a new moment, 0 or 1: shape (…, units, width).
+    held
+        Number of moments: shape (units,).
+
+    References
+    ----------
+    Pascal VOC 2011; QVHighlights' mAP.
+
+    Examples
+    --------
+    One of two moments, at rank 2: precision 1/2 for half of the recall.
+
+    >>> interpolated_precision(np.array([[0, 1]]), np.array([2])).tolist()
+    [0.25]
+    """
+    hits = np.cumsum(found, axis=-1)
+    precision = hits / np.arange(1, found.shape[-1] + 1)
+    envelope = np.maximum.accumulate(precision[..., ::-1], axis=-1)[..., ::-1]
+    total = (envelope * found).sum(axis=-1)
+    out: Floats = np.full(total.shape, np.nan)
+    np.divide(total, held, out=out, where=np.broadcast_to(held > 0, total.shape))
     return out

@@ -7,9 +7,10 @@ from pathlib import Path
 
 from metrics.measures.errors import MeasureError
 from metrics.measures.files import read_text
-from metrics.measures.tables import Qrels, Rows, Run, show
+from metrics.measures.rows import Rows, show
+from metrics.measures.tables import Qrels, Run
 
-MOMENT_ID = re.compile(r"(?P<video>.+)@(?P<start>-?\d+)-(?P<end>-?\d+)(?:#\d+)?")
+MOMENT_ID = re.compile(r"(?P<video>.+)@(?P<start>-?\d+)-(?P<end>-?\d+)(?:[#~]\d+)?")
 Times = dict[str, tuple[str, float, float]]
 RUN_LINE = "query Q0 moment_id rank score tag"
 SIDE_COLUMNS = ["moment_id", "video", "start", "end"]
@@ -96,11 +97,19 @@ def _times(source: str, number: int, moment: str, times: Times | None) -> tuple[
         if moment not in times:
             raise MeasureError(f"{source}: line {number}: moment {moment!r} is not in the side file")
         return times[moment]
+    return times_of_id(f"{source}: line {number}", moment)
+
+
+def times_of_id(place: str, moment: str) -> tuple[str, float, float]:
+    """Video, start and end (seconds) that a moment id says.
+
+    >>> times_of_id("line 1", "clip@1500-4000")
+    ('clip', 1.5, 4.0)
+    """
     found = MOMENT_ID.fullmatch(moment)
     if not found:
         raise MeasureError(
-            f"{source}: line {number}: moment id {moment!r} is not video@startms-endms, "
-            "and no side file was given"
+            f"{place}: moment id {moment!r} is not video@startms-endms, and no side file was given"
         )
     return found["video"], int(found["start"]) / 1000, int(found["end"]) / 1000
 

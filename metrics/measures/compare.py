@@ -1,0 +1,220 @@
+"""Comparing runs: paired tests on the same queries, corrected for their number, and bootstrap intervals."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from metrics.measures.arrays import Floats
+from metrics.measures.errors import MeasureError
+from metrics.measures.evaluate import Scores
+from metrics.measures.grammar import Measure
+
+BLOCK = 1_000_000  # random numbers at a time
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A mean with its bootstrap interval."""
+
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A run beside another on one measure: mean difference, and p values before and after Holm's
+    correction.
+    """
+
+    measure: Measure
+    run: str
+    other: str
+    difference: float
+    p: float
+    corrected: float
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Several runs on several measures. differences: each run beside the baseline, or each pair
+    without one.
+    """
+
+    convention: str
+    test: str
+    level: float
+    baseline: str | None
+    runs: tuple[str, ...]
+    measures: tuple[Measure, ...]
+    intervals: dict[tuple[str, Measure], Interval]
+    differences: tuple[Difference, ...]
+
+    def superscript(self, run: str, measure: Measure) -> str:
+        """Letters of the runs that this run is significantly better than."""
+        beaten = [
+            d.other if d.run == run else d.run
+            for d in self.differences
+            if d.measure == measure and run in (d.run, d.other) and self._wins(d, run)
+        ]
+        return "".join(letter(self.runs.index(other)) for other in sorted(beaten, key=self.runs.index))
+
+    def _wins(self, difference: Difference, run: str) -> bool:
+        ahead = difference.difference if difference.run == run else -difference.difference
+        better = ahead > 0 if difference.measure.definition.aggregate == "mean" else ahead < 0
+        return difference.corrected < self.level and better
+
+
+def compare(
+    scores: Sequence[Scores],
+    baseline: str | None = None,
+    test: str = "t",
+    level: float = 0.05,
+    seed: int = 0,
+    resamples: int = 10_000,
+) -> Comparison:
+    """Compare runs that were scored on the same measures and qrels.
+
+    Parameters
+    ----------
+    scores
+        Of at least two runs, from one evaluator.
+    baseline
+        Name of the run that the others are held against; None: every pair.
+    test
+        `t` (paired t-test), `wilcoxon` (signed ranks), or `randomisation` (random signs). On queries that
+        count for both runs; two-sided.
+    level
+        Of significance, and one minus the coverage of the intervals.
+    seed, resamples
+        Of the bootstrap and of the randomisation.
+
+    Returns
+    -------
+    Comparison; p values are corrected by Holm's method within each measure.
+    """
+    names = _names(scores, baseline)
+    tables = dict(zip(names, (score.table() for score in scores), strict=True))
+    pairs = [(n, baseline) for n in names if n != baseline] if baseline else list(combinations(names, 2))
+    intervals, differences = {}, []
+    for i, measure in enumerate(scores[0].measures):
+        for name in names:
+            intervals[name, measure] = bootstrap(tables[name][:, i], 1 - level, seed, resamples)
+        found = [_differ(tables[a][:, i], tables[b][:, i], test, seed, resamples) for a, b in pairs]
+        corrected = holm(np.array([p for _, p in found]))
+        rows = zip(pairs, found, corrected.tolist(), strict=True)
+        differences += [Difference(measure, a, b, d, p, q) for (a, b), (d, p), q in rows]
+    return Comparison(
+        scores[0].convention.name,
+        test,
+        level,
+        baseline,
+        tuple(names),
+        scores[0].measures,
+        intervals,
+        tuple(differences),
+    )
+
+
+def _names(scores: Sequence[Scores], baseline: str | None) -> list[str]:
+    """Names of the runs; too few, two of the same name, or an unknown baseline is an error."""
+    names = [score.run for score in scores]
+    if len(scores) < 2:
+        raise MeasureError("a comparison needs at least two runs")
+    if len(set(names)) < len(names):
+        raise MeasureError(
+            f"two runs are called {next(n for n in names if names.count(n) > 1)!r}; names must differ"
+        )
+    if baseline is not None and baseline not in names:
+        raise MeasureError(f"baseline {baseline!r} is not among the runs {', '.join(names)}")
+    return names
+
+
+def letter(number: int) -> str:
+    """a, b, … z, aa, ab, …"""
+    prefix = letter(number // len(LETTERS) - 1) if number >= len(LETTERS) else ""
+    return prefix + LETTERS[number % len(LETTERS)]
+
+
+def holm(p: Floats) -> Floats:
+    """Holm's step-down correction of p values.
+
+    >>> holm(np.array([0.01, 0.04, 0.03])).round(4).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    order = np.argsort(p, kind="stable")
+    stepped = np.maximum.accumulate(p[order] * np.arange(p.size, 0, -1))
+    corrected = np.empty_like(p)
+    corrected[order] = np.minimum(stepped, 1.0)
+    return corrected
+
+
+def bootstrap(values: Floats, coverage: float, seed: int, resamples: int) -> Interval:
+    """Percentile bootstrap interval of the mean over queries; NaN are queries that do not count."""
+    values = values[~np.isnan(values)]
+    if values.size == 0:
+        return Interval(np.nan, np.nan, np.nan)
+    rng = np.random.default_rng(seed)
+    rows = max(1, BLOCK // values.size)
+    means = [
+        values[rng.integers(0, values.size, (min(rows, resamples - done), values.size))].mean(axis=1)
+        for done in range(0, resamples, rows)
+    ]
+    tail = (1 - coverage) / 2
+    low, high = np.quantile(np.concatenate(means), [tail, 1 - tail])
+    return Interval(float(values.mean()), float(low), float(high))
+
+
+def _differ(one: Floats, other: Floats, test: str, seed: int, resamples: int) -> tuple[float, float]:
+    difference = one - other
+    difference = difference[~np.isnan(difference)]
+    if difference.size == 0:
+        return float("nan"), 1.0
+    if not difference.any():
+        return 0.0, 1.0
+    if test not in TESTS:
+        raise MeasureError(f"unknown test {test!r}; there are {', '.join(TESTS)}")
+    p = TESTS[test](difference, seed, resamples)
+    return float(difference.mean()), 1.0 if np.isnan(p) else p
+
+
+def paired_t(difference: Floats, seed: int = 0, resamples: int = 0) -> float:
+    """Two-sided p of the paired t-test; 0 where all differences are the same."""
+    from scipy.special import stdtr
+
+    n = difference.size
+    spread = difference.std(ddof=1) if n > 1 else np.nan
+    if spread == 0:
+        return 0.0
+    return float(2 * stdtr(n - 1, -abs(difference.mean()) / (spread / np.sqrt(n)))) if n > 1 else np.nan
+
+
+def wilcoxon(difference: Floats, seed: int = 0, resamples: int = 0) -> float:
+    """Two-sided p of Wilcoxon's signed-rank test, zero differences dropped."""
+    from scipy.stats import wilcoxon as scipy_wilcoxon
+
+    return float(scipy_wilcoxon(difference[difference != 0]).pvalue)
+
+
+def randomisation(difference: Floats, seed: int, resamples: int) -> float:
+    """Share of random signs that make the mean difference at least as large; the observed one counts
+    as one.
+    """
+    rng = np.random.default_rng(seed)
+    observed = abs(difference.sum()) * (1 - 1e-12)
+    rows, extreme = max(1, BLOCK // difference.size), 0
+    for done in range(0, resamples, rows):
+        shape = (min(rows, resamples - done), difference.size)
+        signs = rng.integers(0, 2, shape, dtype=np.int8) * 2 - 1
+        extreme += int((np.abs(signs @ difference) >= observed).sum())
+    return (extreme + 1) / (resamples + 1)
+
+
+TESTS: dict[str, Callable[[Floats, int, int], float]] = {
+    "t": paired_t,
+    "wilcoxon": wilcoxon,
+    "randomisation": randomisation,
+}

@@ -1,0 +1,160 @@
+"""Measures that ask how close the predictions come to any relevant moment of the query."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from metrics.measures import scores
+from metrics.measures.arrays import Floats, Ints
+from metrics.measures.conventions import Options
+from metrics.measures.errors import MeasureError
+from metrics.measures.graded import LENGTHS
+from metrics.measures.scene import Pick, Plan, Scene
+
+if TYPE_CHECKING:
+    from metrics.measures.grammar import Measure
+
+DEFAULT_PHI = 0.8
+
+
+def axiou(scene: Scene, options: Options, measure: "Measure", plan: Plan) -> Floats:
+    """AxIoU@K (AxIoU, Eq. 5); with `lb`, thresholds are taken as uniform on (lb, 1) instead of (0, 1)."""
+    pick = pick_of(measure)
+    no_empty_moment(scene, pick, measure)
+    best = scene.best(options, pick, plan)
+    low = measure.real("lb", 0.0)
+    best = np.maximum(0, (best - low) / (1 - low)) if low else best
+    return known(scene, pick, scores.axiou(best, measure.depth)[:, None])
+
+
+def ncxiou(scene: Scene, options: Options, measure: "Measure", plan: Plan) -> Floats:
+    """NCxIoU@K with any abandonment distribution (AxIoU, Eq. 4)."""
+    pick = pick_of(measure)
+    no_empty_moment(scene, pick, measure)
+    best = scene.best(options, pick, plan)[:, : measure.depth]
+    stop = scores.abandonment(measure.param("p") or "", measure.real("phi", DEFAULT_PHI), best, measure.depth)
+    return known(scene, pick, scores.ncxiou(best, stop)[:, None])
+
+
+def success_iou(scene: Scene, options: Options, measure: "Measure", plan: Plan) -> Floats:
+    """R@K,θ (AxIoU, Eq. 1; TVRetrieval's VCMR and SVMR; STAL's recall; QVHighlights' R1)."""
+    pick = pick_of(measure)
+    best = listed(scene, options, pick, plan)
+    if options.late_miss:
+        late = miss_rank(scene, options, pick, measure, plan)
+        ranks = [found_at(best, iou, options.strict, late) for iou in measure.thresholds]
+        return known(scene, pick, (np.stack(ranks, axis=1) <= measure.depth).astype(np.float64))
+    columns = [scores.success(best, measure.depth, iou, options.strict) for iou in measure.thresholds]
+    return of_type(scene, measure, known(scene, pick, np.stack(columns, axis=1)))
+
+
+def success_video(scene: Scene, options: Options, measure: "Measure", plan: Plan) -> Floats:
+    """Whether one of the first K predictions is in a video with a relevant moment (TVRetrieval's VR)."""
+    pick = pick_of(measure)
+    best = scene.best(replace(options, union="video"), pick, plan)
+    return of_type(
+        scene, measure, known(scene, pick, scores.success(best, measure.depth, 0.5, True)[:, None])
+    )
+
+
+def ap_iou(scene: Scene, options: Options, measure: "Measure", plan: Plan) -> Floats:
+    """AP@K,θ as the AxIoU paper has it (Eq. 12)."""
+    pick = pick_of(measure)
+    best = listed(scene, options, pick, plan)
+    columns = [
+        scores.average_precision(best, measure.depth, iou, options.strict) for iou in measure.thresholds
+    ]
+    return known(scene, pick, np.stack(columns, axis=1))
+
+
+def dcg_iou(scene: Scene, options: Options, measure: "Measure", plan: Plan) -> Floats:
+    """DCG@K with the IoU itself as relevance (AxIoU, Eq. 15); not normalised."""
+    pick = pick_of(measure)
+    best = scene.best(options, pick, plan)[:, : measure.depth].astype(np.float64)
+    gain = np.exp2(best) - 1 if measure.param("gain") == "exp" else best
+    return known(scene, pick, scores.dcg(gain, measure.param("discount") or "log2")[:, -1:])
+
+
+def hit_rank(scene: Scene, options: Options, measure: "Measure", plan: Plan) -> Floats:
+    """Rank of the first prediction that passes (STAL); without one, the rank after the last."""
+    pick = pick_of(measure)
+    best = listed(scene, options, pick, plan)
+    late = miss_rank(scene, options, pick, measure, plan)
+    columns = [found_at(best, iou, options.strict, late) for iou in measure.thresholds]
+    return known(scene, pick, np.stack(columns, axis=1).astype(np.float64))
+
+
+def judged(scene: Scene, options: Options, measure: "Measure", plan: Plan) -> Floats:
+    """Share of the first K predictions that lie on a judged moment, of any grade."""
+    pick = Pick(0)
+    best = scene.best(options, pick, plan)[:, : measure.depth]
+    listed = np.minimum(scene.lengths(options, pick, plan), measure.depth)
+    columns = []
+    for iou in measure.thresholds:
+        hits = scores.passes(best, iou, options.strict) * (np.arange(best.shape[1]) < listed[:, None])
+        columns.append(hits.sum(axis=1) / np.maximum(listed, 1))
+    return np.stack(columns, axis=1)
+
+
+def listed(scene: Scene, options: Options, pick: Pick, plan: Plan) -> Floats:
+    """The highest IoU of each rank, −1 beyond the end of a list: where nothing is, no threshold is
+    passed, not even 0.
+    """
+    best = scene.best(options, pick, plan)
+    there = np.arange(best.shape[1]) < scene.lengths(options, pick, plan)[:, None]
+    return np.where(there, best, best.dtype.type(-1))
+
+
+def pick_of(measure: "Measure") -> Pick:
+    """What the measure's own parameters say on who takes part."""
+    length = LENGTHS.get(measure.param("length") or "")
+    return Pick(measure.number("rel", 1), length, measure.param("task") == "SVMR")
+
+
+def known(scene: Scene, pick: Pick, values: Floats) -> Floats:
+    """The values, NaN for queries without a moment that takes part."""
+    return np.where((scene.held(pick) > 0)[:, None], values, np.nan)
+
+
+def of_type(scene: Scene, measure: "Measure", values: Floats) -> Floats:
+    """The values, NaN for queries of another type than the measure asks for."""
+    wanted, qrels = measure.param("type"), scene.ground.qrels
+    if wanted is None:
+        return values
+    if not qrels.types:
+        raise MeasureError(
+            f"measure {measure} needs typed queries; the qrels give none (TVR's annotations do)"
+        )
+    typed = np.array([qrels.types.get(query) == wanted for query in qrels.queries])
+    return np.where(np.tile(typed, len(scene.runs))[:, None], values, np.nan)
+
+
+def no_empty_moment(scene: Scene, pick: Pick, measure: "Measure") -> None:
+    """Refuse a relevant moment of length 0: its IoU with itself is 0/0."""
+    qrels, rows = scene.ground.qrels, scene.ground.moments(pick)
+    empty = rows[qrels.end[rows] <= qrels.start[rows]]
+    if empty.size:
+        query = qrels.queries[int(scene.ground.spans.unit[empty[0]])]
+        raise MeasureError(
+            f"query {query!r}: moment {qrels.moments[int(empty[0])]} has length 0; "
+            f"{measure} needs moments that end after they start"
+        )
+
+
+def found_at(best: Floats, threshold: float, strict: bool, late: Ints) -> Ints:
+    """Rank of the first hit; `late` without one, or when the hit comes later still."""
+    rank = scores.first_hit(best, threshold, strict)
+    return np.where((rank > 0) & (rank <= late), rank, late)
+
+
+def miss_rank(scene: Scene, options: Options, pick: Pick, measure: "Measure", plan: Plan) -> Ints:
+    """Rank of a query without a hit: max_rank + 1, or the rank after the query's last prediction.
+
+    A query without predictions stands after the longest list, not at rank 1.
+    """
+    highest = measure.number("max_rank", 0)
+    if highest:
+        return np.full(scene.units, highest + 1)
+    lengths = scene.lengths(options, pick, replace(plan, depth=0))
+    return np.where(lengths > 0, lengths, lengths.max(initial=0)) + 1

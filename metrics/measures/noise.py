@@ -1,0 +1,93 @@
+"""Stability of measures against noise in the annotated boundaries (AxIoU, section 6.4)."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from metrics.measures.arrays import Floats
+from metrics.measures.conventions import Convention, convention_named
+from metrics.measures.errors import MeasureError
+from metrics.measures.evaluate import Evaluator
+from metrics.measures.grammar import Measure
+from metrics.measures.scene import Ground, Scene
+from metrics.measures.tables import Qrels, Run
+
+LEVELS = (1.0, 2.0, 3.0, 4.0)
+RATERS = 5
+NoiseModel = Literal["paper", "released"]
+
+
+class NoiseError(NamedTuple):
+    """Error by noise level and measure, averaged over systems: floats of shape (levels, measures).
+
+    rmse: root of the mean square over noisy data sets (the paper). mae: mean absolute (the released code).
+    """
+
+    levels: tuple[float, ...]
+    rmse: Floats
+    mae: Floats
+
+
+def noise_error(
+    measures: Sequence[str | Measure],
+    qrels: Qrels,
+    runs: Sequence[Run],
+    convention: str | Convention = "paper",
+    levels: Sequence[float] = LEVELS,
+    datasets: int = 100,
+    model: NoiseModel = "paper",
+    seed: int = 0,
+) -> NoiseError:
+    """How far measures move when the boundaries are noisy.
+
+    Parameters
+    ----------
+    levels
+        Standard deviations β of a rater's start, in seconds.
+    datasets
+        Noisy data sets per level.
+    model, seed
+        See `noisy`.
+    """
+    ready = Evaluator(measures, qrels, convention_named(convention))
+    scene = Scene(ready.ground, runs)
+    truth = _means(ready, scene)
+    rmse, mae = [], []
+    for number, level in enumerate(levels):
+        errors = []
+        for data_set in range(datasets):
+            rng = np.random.default_rng([seed, number, data_set])
+            errors.append(_means(ready, scene.on(Ground(noisy(qrels, level, model, rng)))) - truth)
+        rmse.append(np.sqrt(np.mean(np.square(errors), axis=0)).mean(axis=0))
+        mae.append(np.mean(np.abs(errors), axis=0).mean(axis=0))
+    return NoiseError(tuple(levels), np.array(rmse), np.array(mae))
+
+
+def noisy(qrels: Qrels, level: float, model: NoiseModel, rng: np.random.Generator) -> Qrels:
+    """The qrels as five noisy raters would have marked them: medians of their starts and of their ends.
+
+    A rater's start is normal around the true one with standard deviation `level` (seconds). The length is
+    exponential with the true length as its mean (`paper`), or the true length plus an exponential of mean 1 s
+    (`released`).
+    """
+    if qrels.further is not None:
+        raise MeasureError("noise is modelled on one annotation of each moment; these qrels have several")
+    shape = (RATERS, qrels.start.size)
+    length = qrels.end - qrels.start
+    start = rng.normal(qrels.start, level, shape)
+    drawn = rng.exponential(1.0, shape)
+    lengths = drawn * length if model == "paper" else length + drawn
+    return replace(
+        qrels,
+        start=np.median(start, axis=0),
+        end=np.median(start + lengths, axis=0),
+        ids=tuple(qrels.moments),
+    )
+
+
+def _means(ready: Evaluator, scene: Scene) -> Floats:
+    """Mean scores of shape (runs, measures)."""
+    tables = [scores.table() for scores in ready.scores_on(scene)]
+    return np.array([np.nanmean(table, axis=0) for table in tables])

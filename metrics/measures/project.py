@@ -1,0 +1,97 @@
+"""Projection: rename each matched prediction to its moment's id, and every trec_eval measure works on
+moments.
+
+Ordinary nDCG of the projected run, on the projected qrels, equals NDCG@K, IoU≥μ.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from metrics.measures.arrays import Ints
+from metrics.measures.conventions import Convention, convention_named
+from metrics.measures.errors import MeasureError
+from metrics.measures.scene import Ground, Pick, Plan, Scene
+from metrics.measures.scores import gains
+from metrics.measures.tables import Qrels, Run
+
+
+@dataclass(frozen=True)
+class Projection:
+    """A run and qrels in TREC's terms: ``run[query][id] = score``, ``qrels[query][id] = gain``.
+
+    Scores fall strictly with the rank, so that no ties are left for trec_eval to break; gains are integers.
+    """
+
+    name: str
+    run: dict[str, dict[str, float]]
+    qrels: dict[str, dict[str, int]]
+
+    def run_lines(self) -> list[str]:
+        """The run as TREC lines."""
+        return [
+            f"{query} Q0 {moment} {rank} {score:g} {self.name}"
+            for query, scores in self.run.items()
+            for rank, (moment, score) in enumerate(scores.items(), 1)
+        ]
+
+    def qrels_lines(self) -> list[str]:
+        """The qrels as TREC lines."""
+        return [f"{query} 0 {id} {gain}" for query, held in self.qrels.items() for id, gain in held.items()]
+
+
+def project(qrels: Qrels, run: Run, iou: float, convention: str | Convention = "paper") -> Projection:
+    """Match a run's predictions at one IoU threshold and rename the matched ones.
+
+    Parameters
+    ----------
+    iou
+        Threshold in [0, 1].
+    convention
+        Decides about the threshold itself, about moments of grade 0, and the gain that goes into the qrels.
+
+    Returns
+    -------
+    Projection; an unmatched prediction is called ``video@startms-endms~rank``, which is no moment's id.
+
+    Examples
+    --------
+    >>> from metrics.measures.tables import qrels_from_dict, run_from_dict
+    >>> qrels = qrels_from_dict({"1": [("a", 0, 10, 4)]})
+    >>> projected = project(qrels, run_from_dict({"1": [("a", 0, 9, 0.7), ("a", 0, 8, 0.6)]}), iou=0.5)
+    >>> projected.run
+    {'1': {'a@0-10000': 2.0, 'a@0-8000~2': 1.0}}
+    >>> projected.qrels
+    {'1': {'a@0-10000': 4}}
+    """
+    if not 0 <= iou <= 1:
+        raise MeasureError(f"threshold {iou} must lie between 0 and 1")
+    options = convention_named(convention).graded
+    scene = Scene(Ground(qrels), [run])
+    pick, plan = Pick(options.lowest), Plan(0, (iou,))
+    matched = scene.matched(options, pick, plan)[0]
+    unit = scene.ground.position
+    renamed: dict[str, dict[str, float]] = {}
+    for i, query in enumerate(run.queries):
+        here = slice(int(run.offsets[i]), int(run.offsets[i + 1]))
+        renamed[query] = _rename(qrels, run, here, matched[unit[query]])
+    held = gains(qrels.grades, options.gain).astype(np.int64)
+    judged = {
+        query: {
+            qrels.moments[row]: int(held[row])
+            for row in range(int(qrels.offsets[i]), int(qrels.offsets[i + 1]))
+            if qrels.grades[row] >= options.lowest
+        }
+        for i, query in enumerate(qrels.queries)
+    }
+    return Projection(run.name, renamed, judged)
+
+
+def _rename(qrels: Qrels, run: Run, here: slice, matched: Ints) -> dict[str, float]:
+    stamps = run.stamps[here]
+    found = matched[: len(stamps)].tolist()
+    names = [
+        qrels.moments[row] if row >= 0 else f"{stamp.partition('#')[0]}~{rank}"
+        for rank, (row, stamp) in enumerate(zip(found, stamps, strict=True), 1)
+    ]
+    return {name: float(len(names) - rank) for rank, name in enumerate(names)}

@@ -1,0 +1,207 @@
+"""The ground truth and the predictions of the other published evaluators: TVR, QVHighlights, DiDeMo,
+AxIoU.
+"""
+
+import re
+from typing import Any
+
+import numpy as np
+
+from metrics.measures.arrays import Floats
+from metrics.measures.errors import MeasureError
+from metrics.measures.files import Place, Record
+from metrics.measures.rows import Rows, show
+from metrics.measures.tables import Qrels, Run
+
+CLIP_SECONDS = 2  # QVHighlights judges saliency in clips of two seconds
+SEGMENT_SECONDS = 5  # DiDeMo's times are segments of five seconds
+CHARADES_LINE = re.compile(r"(\S+)\s+(\S+)\s+(\S+)\s*##(.*)")
+
+
+class Collector:
+    """Rows under way, with the place of each."""
+
+    def __init__(self, source: str) -> None:
+        self.spots: list[str] = []
+        self.rows = Rows(source, lambda i: self.spots[i])
+
+    def query(self, place: Place, record: Any, *fields: str) -> str:
+        query = place.query(place.need(record, *fields))
+        if query in self.rows.queries:
+            raise place.fail(f"query {query!r} stands twice")
+        self.rows.queries[query] = None
+        return query
+
+    def add(self, place: Place, query: str, video: Any, span: Any, value: Any) -> None:
+        if not isinstance(span, list) or len(span) < 2:
+            raise place.fail(f"{show(span)} must be [start, end]")
+        self.spots.append(place.spot)
+        self.rows.add(query, video, span[0], span[1], value)
+
+    def add_annotations(self, place: Place, query: str, video: Any, spans: list[Any]) -> None:
+        """One moment, as several annotators marked it."""
+        for n, span in enumerate(spans):
+            if n == 0 or not isinstance(span, list) or len(span) != 2:
+                self.add(place, query, video, span, 1)
+            else:
+                self.rows.further.append((len(self.spots) - 1, span[0], span[1]))
+
+
+def tvr_qrels(records: list[Record], source: str) -> Qrels:
+    """TVR's annotations: ``{"desc_id", "vid_name", "ts": [s, e] or several of them, "type"}``."""
+    found = Collector(source)
+    for place, record in records:
+        query = found.query(place, record, "desc_id")
+        spans = place.many(place.need(record, "ts"), "ts")
+        if not spans or not isinstance(spans[0], list):
+            spans = [spans]
+        if "type" in record:
+            found.rows.types[query] = str(record["type"])
+        found.add_annotations(place, query, place.need(record, "vid_name"), spans)
+    return Qrels.build(found.rows)
+
+
+def didemo_qrels(records: list[Record], source: str) -> Qrels:
+    """DiDeMo's annotations, times in segments where `num_segments` says so and in seconds otherwise
+    (STAL).
+    """
+    found = Collector(source)
+    for place, record in records:
+        query = found.query(place, record, "annotation_id", "query_id")
+        spans = place.many(place.need(record, "times"), "times")
+        if "num_segments" in record:
+            spans = [[SEGMENT_SECONDS * first, SEGMENT_SECONDS * (last + 1)] for first, last in spans]
+        video = place.need(record, "video", "video_index")
+        found.add_annotations(place, query, str(video), spans)
+    return Qrels.build(found.rows)
+
+
+def qvhighlights_qrels(records: list[Record], source: str) -> Qrels:
+    """QVHighlights' annotations: relevant windows, and the saliency of clips."""
+    found = Collector(source)
+    for place, record in records:
+        query = found.query(place, record, "qid")
+        video = place.need(record, "vid")
+        for window in place.many(place.need(record, "relevant_windows"), "relevant_windows"):
+            found.add(place, query, video, window, 1)
+        if "saliency_scores" in record:
+            found.rows.saliency[query] = _judged_saliency(place, record)
+    return Qrels.build(found.rows)
+
+
+def _judged_saliency(place: Place, record: Any) -> Floats:
+    """Levels 0-4 of every clip of the video by each annotator: floats of shape (clips, annotators)."""
+    levels = _floats(place, "saliency_scores", record["saliency_scores"], 2)
+    clips = _floats(place, "relevant_clip_ids", place.need(record, "relevant_clip_ids"), 1).astype(np.int64)
+    count = int(_floats(place, "duration", [place.need(record, "duration")], 1)[0] / CLIP_SECONDS)
+    if len(clips) != len(levels) or (clips < 0).any() or (clips >= count).any():
+        raise place.fail(f"relevant_clip_ids must be {len(levels)} clips from 0 to {count - 1}")
+    judged = np.zeros((count, levels.shape[1] if len(levels) else 1))
+    judged[clips] = levels
+    return judged
+
+
+def qvhighlights_run(records: list[Record], source: str, name: str) -> Run:
+    """QVHighlights' submission: windows with scores, and the saliency of every clip."""
+    found = Collector(source)
+    for place, record in records:
+        query = found.query(place, record, "qid")
+        windows = place.many(record.get("pred_relevant_windows", []), "pred_relevant_windows")
+        for window in windows:
+            if not isinstance(window, list) or len(window) < 3:
+                raise place.fail(f"pred_relevant_windows has {show(window)}; it must be [start, end, score]")
+            found.add(place, query, record.get("vid", query), window, window[2])
+        if "pred_saliency_scores" in record:
+            saliency = _floats(place, "pred_saliency_scores", record["pred_saliency_scores"], 1)
+            if saliency.size:
+                found.rows.saliency[query] = saliency
+    return Run.build(found.rows, name)
+
+
+def stal_run(records: list[Record], source: str, name: str) -> Run:
+    """STAL's ranked segments: parallel lists of video indices and [start, end]; without scores, ranks stand
+    in.
+    """
+    found = Collector(source)
+    for place, record in records:
+        query = found.query(place, record, "annotation_id", "query_id")
+        videos = place.many(place.need(record, "pred_video_indices"), "pred_video_indices")
+        spans = place.many(place.need(record, "pred_segments"), "pred_segments")
+        if len(videos) != len(spans):
+            raise place.fail(
+                f"{len(videos)} pred_video_indices but {len(spans)} pred_segments; they must agree"
+            )
+        for rank, (video, span) in enumerate(zip(videos, spans, strict=True)):
+            found.add(place, query, str(video), span, float(len(spans) - rank))
+    return Run.build(found.rows, name)
+
+
+def axiou_qrels(records: list[Record], source: str) -> Qrels:
+    """AxIoU's ground truth: ``[[video, sentence], [start, end, duration]]``; the query is both words
+    together.
+    """
+    found = Collector(source)
+    for place, record in records:
+        query, video = _axiou_query(found, place, record, 2)
+        found.add(place, query, video, record[1], 1)
+        _axiou_duration(found, query, record[1])
+    return Qrels.build(found.rows)
+
+
+def axiou_run(records: list[Record], source: str, name: str) -> Run:
+    """AxIoU's predictions: ``[[video, sentence], [[start, end, duration], …] or null, [rating, …]]``."""
+    found = Collector(source)
+    for place, record in records:
+        query, video = _axiou_query(found, place, record, 3)
+        spans, ratings = record[1] or [], place.many(record[2], "ratings")
+        if len(place.many(spans, "locations")) != len(ratings):
+            raise place.fail(f"{len(spans)} locations but {len(ratings)} ratings; they must agree")
+        for span, rating in zip(spans, ratings, strict=True):
+            found.add(place, query, video, span, rating)
+            _axiou_duration(found, query, span)
+    return Run.build(found.rows, name)
+
+
+def _axiou_query(found: Collector, place: Place, record: Any, parts: int) -> tuple[str, str]:
+    whole = isinstance(record, list) and len(record) == parts and isinstance(record[0], list)
+    if not whole or [type(word) for word in record[0]] != [str, str]:
+        raise place.fail(f"is {show(record)}; it must be [[video, sentence], …] of {parts} parts")
+    return found.query(place, {"query": " ".join(record[0])}, "query"), record[0][0]
+
+
+def _axiou_duration(found: Collector, query: str, span: list[Any]) -> None:
+    if len(span) > 2:
+        found.rows.durations.setdefault(query, span[2])
+
+
+def charades_qrels(text: str, source: str) -> Qrels:
+    """Charades-STA: a line ``VIDEO start end##sentence``; the query is the number of the line."""
+    found = Collector(source)
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        shape = CHARADES_LINE.fullmatch(line.strip())
+        place = Place(source, f"line {number}")
+        if not shape:
+            raise place.fail("must be: VIDEO start end##sentence")
+        try:
+            span = [float(shape[2]), float(shape[3])]
+        except ValueError:
+            raise place.fail(f"times {show(shape[2])} and {show(shape[3])} must be numbers") from None
+        found.rows.queries[str(number)] = None
+        found.add(place, str(number), shape[1], span, 1)
+    return Qrels.build(found.rows)
+
+
+def _floats(place: Place, name: str, values: Any, dimensions: int) -> Floats:
+    try:
+        array = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        array = np.full((1, 1, 1), np.nan)
+    if array.size == 0:
+        array = array.reshape((0,) * dimensions)
+    if array.ndim != dimensions or not np.isfinite(array).all():
+        raise MeasureError(
+            f"{place.source}: {place.spot}: {name} must be finite numbers, {dimensions}-dimensional"
+        )
+    return array

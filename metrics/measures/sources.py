@@ -1,0 +1,96 @@
+"""Qrels and runs from whatever a researcher has in hand: a file, a dict, or a data frame."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from metrics.measures.errors import MeasureError
+from metrics.measures.read_qrels import read_qrels
+from metrics.measures.read_runs import read_run
+from metrics.measures.rows import Rows
+from metrics.measures.tables import Qrels, Run, qrels_from_dict, run_from_dict
+
+GRADE, SCORE = ("relevance", "grade"), ("score", "model_scores")
+
+
+def as_qrels(source: Any) -> Qrels:
+    """Qrels from qrels, a path, a dict or a data frame.
+
+    Parameters
+    ----------
+    source
+        A dict is ``{query: [(video, start, end, grade), …]}`` or TVR-Ranking's ``{query: [{"video_name",
+        "timestamp", "relevance"}, …]}``. A frame (pandas, polars) has the columns query_id, video_name,
+        start, end (seconds) and relevance.
+
+    Examples
+    --------
+    >>> as_qrels({"1": [{"video_name": "a", "timestamp": [0, 10], "relevance": 4}]}).grades.tolist()
+    [4]
+    """
+    if isinstance(source, Qrels):
+        return source
+    if isinstance(source, str | Path):
+        return read_qrels(source)
+    if isinstance(source, Mapping):
+        return qrels_from_dict(_spans(source, GRADE, "qrels"))
+    return Qrels.build(_frame(source, GRADE, "qrels"))
+
+
+def as_run(source: Any, name: str = "run") -> Run:
+    """A run from a run, a path, a dict or a data frame; as `as_qrels`, with a score for the grade,
+    in rank order.
+    """
+    if isinstance(source, Run):
+        return source
+    if isinstance(source, str | Path):
+        return read_run(source)
+    if isinstance(source, Mapping):
+        return run_from_dict(_spans(source, SCORE, name), name)
+    return Run.build(_frame(source, SCORE, name), name)
+
+
+def _spans(source: Mapping[Any, Iterable[Any]], fields: tuple[str, ...], name: str) -> dict[str, list[Any]]:
+    return {
+        str(query): [
+            _span(record, fields, f"{name}: query {str(query)!r}, row {n}")
+            for n, record in enumerate(rows, 1)
+        ]
+        for query, rows in source.items()
+    }
+
+
+def _span(record: Any, fields: tuple[str, ...], place: str) -> Any:
+    if not isinstance(record, Mapping):
+        if not isinstance(record, tuple | list) or len(record) != 4:
+            raise MeasureError(
+                f"{place}: must be (video, start, end, {fields[0]}) or an object with those fields"
+            )
+        return tuple(record)
+    value = next((record[field] for field in fields if field in record), None)
+    try:
+        start, end = record["timestamp"]
+        return record["video_name"], start, end, value
+    except (KeyError, TypeError, ValueError) as problem:
+        raise MeasureError(
+            f"{place}: needs video_name and timestamp [start, end]; wrong: {problem}"
+        ) from None
+
+
+def _frame(source: Any, fields: tuple[str, ...], name: str) -> Rows:
+    """Rows of anything with named columns that become lists."""
+    rows = Rows(name, lambda i: f"row {i}")
+    try:
+        there = list(source.columns)
+    except AttributeError:
+        raise MeasureError(f"{name}: {type(source).__name__} is no path, dict, or data frame") from None
+    value = next((field for field in fields if field in there), fields[0])
+    needed = ["query_id", "video_name", "start", "end", value]
+    lacking = [column for column in needed if column not in there]
+    if lacking:
+        raise MeasureError(f"{name}: column {lacking[0]} is missing; it needs {', '.join(needed)}")
+    columns = [list(source[column].to_list()) for column in needed]
+    rows.query = [str(query) for query in columns[0]]
+    rows.video, rows.start, rows.end, rows.value = columns[1:]
+    rows.queries = dict.fromkeys(rows.query)
+    return rows

@@ -1,0 +1,68 @@
+"""`docs/measures.md` names everything there is, with all that it promises."""
+
+import re
+
+import pytest
+
+from metrics.commands.inputs import QRELS_FORMATS, RUN_FORMATS
+from metrics.commands.main import COMMANDS, parser
+from metrics.measures import CONVENTIONS, parse_measure, read_runs
+from metrics.measures.definitions import DEFINITIONS
+from metrics.measures.spellings import PARAMS
+from tests.metrics.shared import ROOT
+
+TEXT = (ROOT / "docs" / "measures.md").read_text()
+SECTIONS = {part.split("\n", 1)[0].strip(): part for part in re.split(r"^### ", TEXT, flags=re.MULTILINE)[1:]}
+
+
+@pytest.mark.parametrize("name", DEFINITIONS)
+def test_every_measure(name: str) -> None:
+    section = SECTIONS[name]
+    for word in ("Formula", "Source", "Convention", "Range", "Edges"):
+        assert f"- **{word}**: " in section, word
+    for key in DEFINITIONS[name].params:
+        assert f"| `{key}`" in TEXT or f", `{key}` |" in TEXT, key
+
+
+def test_no_measure_that_is_not_there() -> None:
+    assert set(SECTIONS) == set(DEFINITIONS)
+
+
+def test_the_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    block = re.search(r"```python\n(.*?)```", TEXT, re.DOTALL)
+    assert block
+    exec(block[1], {})
+    assert "{nDCG_IoU(iou=0.5)@20: 1.0, AxIoU@10: 0.8}" in capsys.readouterr().out
+
+
+def test_every_convention_parameter_format_and_command() -> None:
+    for word in (*CONVENTIONS, *QRELS_FORMATS, *RUN_FORMATS):
+        assert f"| `{word}`" in TEXT, word
+    for key in PARAMS:
+        assert f"`{key}`" in TEXT, key
+    commands = parser()._subparsers._group_actions[0].choices  # type: ignore[union-attr]
+    assert len(COMMANDS) <= len(commands)  # type: ignore[arg-type]
+    for command in commands or ():
+        assert f"`{command}`" in TEXT or f"python -m metrics {command}" in TEXT, command
+
+
+def test_the_spellings_in_the_table_are_read() -> None:
+    table = TEXT.split("| a paper's spelling | is read as |")[1].split("\n\n")[0]
+    rows = [re.findall(r"`([^`]+)`", line) for line in table.splitlines()[2:]]
+    names = [name for row in rows for name in row if not name.startswith("@")]
+    assert len(names) > 20
+    for name in names:
+        assert str(parse_measure(str(parse_measure(name)))) == str(parse_measure(name))
+
+
+def test_the_command_line_knows_the_readers_formats() -> None:
+
+    from metrics.measures.read_qrels import FORMATS as QRELS
+
+    assert QRELS == QRELS_FORMATS
+    assert read_runs_formats() == RUN_FORMATS
+
+
+def read_runs_formats() -> tuple[str, ...]:
+    formats: tuple[str, ...] = read_runs.FORMATS
+    return formats

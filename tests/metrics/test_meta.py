@@ -1,0 +1,201 @@
+"""The measures measured: SciPy as oracle, seeds, both models, figures."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import kendalltau
+
+from metrics.measures import MeasureError, calc, qrels_from_dict, run_from_dict, scores_of
+from metrics.measures.meta import (
+    _masks,
+    agreement,
+    all_tied,
+    paper_measures,
+    score_block,
+    select,
+    stability,
+)
+from metrics.measures.noise import noise_error, noisy
+from metrics.measures.tau import signs, tau_b
+from tests.metrics.shared import run_cli, write
+
+rankings = st.lists(st.integers(0, 3), min_size=4, max_size=4)
+
+
+@settings(max_examples=200, deadline=None)
+@given(rankings, rankings)
+def test_tau_as_scipy(one: list[int], other: list[int]) -> None:
+    x, y = np.array(one, dtype=float), np.array(other, dtype=float)
+    oracle = kendalltau(x, y).statistic
+    ours = float(tau_b(signs(x), signs(y)))
+    assert ours == pytest.approx(oracle, abs=1e-12, nan_ok=True)
+
+
+def block(systems: int = 4, queries: int = 60, measures: int = 2) -> Any:
+    rng = np.random.default_rng(5)
+    return rng.uniform(0, 1, (systems, queries, measures)) + np.arange(systems)[:, None, None] * 0.1
+
+
+def test_agreement_is_symmetric_and_one_with_itself() -> None:
+    tau = agreement(block())
+    assert np.diag(tau).tolist() == [1.0, 1.0]
+    assert np.array_equal(tau, tau.T)
+
+
+def test_stability_of_the_whole_set_is_one_and_grows() -> None:
+    found = stability(block(), [5, 30, 60], trials=400)
+    assert found.mean[2].tolist() == [1.0, 1.0]
+    assert found.variance[2].tolist() == [0.0, 0.0]
+    assert (found.mean[0] < found.mean[1]).all()
+    assert (found.variance[0] > found.variance[1]).all()
+    assert found.undefined.tolist() == [[0, 0]] * 3
+
+
+def test_stability_full_draws_trial_t_with_seed_t() -> None:
+    scores = block()
+    slow = []
+    for trial in range(50):
+        subset = np.random.RandomState(trial).choice(60, 20, replace=False)
+        part, whole = scores[:, subset, 0].mean(axis=1), scores[:, :, 0].mean(axis=1)
+        slow.append(kendalltau(part, whole).statistic)
+    found = stability(scores, [20], trials=50, model="full")
+    assert found.mean[0, 0] == pytest.approx(np.mean(slow))
+    assert found.variance[0, 0] == pytest.approx(np.var(slow))
+
+
+def test_stability_counts_trials_that_tie_all_systems() -> None:
+    scores = np.zeros((3, 10, 1))
+    scores[0, 0] = 1.0
+    found = stability(scores, [1], trials=300)
+    assert 200 < found.undefined[0, 0] <= 300
+    assert np.isnan(found.mean).all() or found.mean[0, 0] == 1.0
+
+
+def test_subsets_have_the_size_and_reach_every_query() -> None:
+    masks = np.concatenate(list(_masks(7, 3, 700, np.random.SeedSequence(1))))
+    assert masks.shape == (700, 7)
+    assert (masks.sum(axis=1) == 3).all()
+    assert np.abs(masks.mean(axis=0) - 3 / 7).max() < 0.06
+
+
+def test_seeds_decide() -> None:
+    one, same, other = (stability(block(), [10], trials=100, seed=seed) for seed in (1, 1, 2))
+    assert np.array_equal(one.mean, same.mean)
+    assert not np.array_equal(one.mean, other.mean)
+
+
+def test_all_tied_and_select_by_hand() -> None:
+    assert all_tied(np.array([[[1.0], [0.2]], [[1.0], [0.3]], [[1.0], [0.2]]])).tolist() == [0.5]
+    validation = np.array([[0.9, 0.1, 0.5], [0.1, 0.9, 0.9]])
+    found = select(validation, np.array([[0.2, 0.5], [0.8, 0.5]]))
+    assert found.chosen.tolist() == [0, 1, 1]
+    assert found.z[:, 0] == pytest.approx([-np.sqrt(2), 1 / np.sqrt(2), 1 / np.sqrt(2)])
+    assert found.z[:, 1].tolist() == [0.0, 0.0, 0.0]
+
+
+def world() -> tuple[Any, list[Any]]:
+    rng = np.random.default_rng(0)
+    starts = rng.uniform(0, 20, 30).tolist()
+    qrels = qrels_from_dict({str(q): [(f"v{q}", s, s + 6, 1)] for q, s in enumerate(starts)})
+    runs = [
+        run_from_dict(
+            {
+                str(q): [
+                    (f"v{q}", x, x + 6, -float(n)) for n, x in enumerate(rng.normal(s, 1 + r, 5).tolist())
+                ]
+                for q, s in enumerate(starts)
+            },
+            f"run{r}",
+        )
+        for r in range(3)
+    ]
+    return qrels, runs
+
+
+def test_noise_as_scored_one_by_one() -> None:
+    qrels, runs = world()
+    measures = paper_measures()
+    found = noise_error(measures, qrels, runs, levels=[2.0], datasets=4, seed=7)
+    truth = np.array([score.table().mean(axis=0) for score in scores_of(measures, qrels, runs)])
+    errors = []
+    for data_set in range(4):
+        other = noisy(qrels, 2.0, "paper", np.random.default_rng([7, 0, data_set]))
+        errors.append([calc(measures, other, run).table().mean(axis=0) for run in runs] - truth)
+    assert found.rmse[0] == pytest.approx(np.sqrt(np.square(errors).mean(axis=0)).mean(axis=0))
+    assert found.mae[0] == pytest.approx(np.abs(errors).mean(axis=0).mean(axis=0))
+    assert (found.mae <= found.rmse + 1e-12).all()
+
+
+def test_noise_models() -> None:
+    qrels = qrels_from_dict({str(q): [("v", 10.0, 18.0, 1)] for q in range(4000)})
+    paper = noisy(qrels, 1.0, "paper", np.random.default_rng(0))
+    released = noisy(qrels, 0.0, "released", np.random.default_rng(0))
+    assert np.median(paper.start) == pytest.approx(10, abs=0.05)
+    assert np.median(paper.end - paper.start) < 8  # an exponential's median is below its mean
+    assert np.median(released.end - released.start) == pytest.approx(8 + np.log(2), abs=0.05)
+    assert (paper.end > paper.start).all()
+
+
+def test_what_cannot_be_measured() -> None:
+    qrels, runs = world()
+    with pytest.raises(MeasureError, match="at least two runs"):
+        score_block(scores_of(["AxIoU@5"], qrels, runs[:1]))
+    with pytest.raises(MeasureError, match="not a mean"):
+        score_block(scores_of(["MedianRank(iou=0.5)"], qrels, runs))
+    with pytest.raises(MeasureError, match="subset size 61"):
+        stability(block(), [61])
+
+
+def files(folder: Path) -> list[str]:
+    qrels, runs = world()
+    lines = [
+        f"{q} 0 v{q}@{round(s * 1000)}-{round(e * 1000)} 1"
+        for q, s, e in zip(qrels.queries, qrels.start, qrels.end, strict=True)
+    ]
+    paths = [str(write(folder / "qrels", "\n".join(lines)))]
+    for run in runs:
+        found: dict[str, Any] = {query: [] for query in run.queries}
+        for row, query in enumerate(run.query_of_row().tolist()):
+            span = [run.start[row], run.end[row]]
+            found[run.queries[query]].append(
+                {"video_name": run.videos[row], "timestamp": span, "model_scores": 0.5}
+            )
+        paths.append(str(write(folder / f"{run.name}.json", found)))
+    return paths
+
+
+@pytest.mark.parametrize("kind", ["agreement", "stability", "noise", "ties", "select"])
+def test_command_line_and_figures(kind: str, tmp_path: Path) -> None:
+    qrels, *runs = files(tmp_path)
+    few = {"stability": ["--trials", "50"], "noise": ["--datasets", "2"]}.get(kind, [])
+    base = [kind, "--qrels", qrels, "--runs", *runs, *few]
+    found = json.loads(run_cli(*base, "--format", "json").stdout)
+    assert found["kind"] == kind
+    assert found["rows"]
+    assert (
+        run_cli(*base, "--format", "csv", seed="3").stdout
+        == run_cli(*base, "--format", "csv", seed="8").stdout
+    )
+    assert run_cli(*base).stdout.startswith(f"{kind}, convention paper\n")
+    pytest.importorskip("altair")
+    magic = {".svg": b"<svg", ".png": b"\x89PNG", ".pdf": b"%PDF"}
+    for suffix, head in magic.items() if kind == "stability" else [(".svg", b"<svg")]:
+        path = tmp_path / f"figure{suffix}"
+        done = run_cli(*base, "--figure", path)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert path.read_bytes().startswith(head)
+    assert run_cli(*base, "--figure", tmp_path / "figure.gif").returncode == 2
+
+
+def test_select_on_a_test_split(tmp_path: Path) -> None:
+    qrels, *runs = files(tmp_path)
+    base = ["select", "--qrels", qrels, "--runs", *runs, "--format", "json"]
+    found = json.loads(run_cli(*base, "--test-qrels", qrels, "--test-runs", *runs).stdout)
+    assert len(found["rows"]) == 144
+    assert "go together" in run_cli(*base, "--test-qrels", qrels).stderr
+    assert "same systems" in run_cli(*base, "--test-qrels", qrels, "--test-runs", runs[0]).stderr

@@ -1,0 +1,89 @@
+"""Projection: trec_eval as the oracle of NDCG@K, IoU≥μ; and ir_measures with our provider."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+from metrics.measures import calc, parse_measure, qrels_from_dict, run_from_dict
+from metrics.measures.project import project
+from tests.metrics.shared import SHARED, needs_shared, run_cli, write
+from tests.metrics.worlds import worlds
+
+pytrec_eval = pytest.importorskip("pytrec_eval")
+ir_measures = pytest.importorskip("ir_measures")
+
+
+@settings(max_examples=150, deadline=None)
+@given(worlds())
+def test_trec_eval_agrees(world: Any) -> None:
+    judged, answered = world
+    qrels, run = qrels_from_dict(judged), run_from_dict(answered)
+    for convention in ("paper", "released", "spr"):
+        ours = calc(["nDCG_IoU(iou=0.3)@5"], qrels, run, convention).per_query()
+        projected = project(qrels, run, 0.3, convention)
+        oracle = pytrec_eval.RelevanceEvaluator(projected.qrels, {"ndcg_cut.5"}).evaluate(projected.run)
+        for query, values in oracle.items():
+            got = ours.get(query, {}).get(parse_measure("nDCG_IoU(iou=0.3)@5"), 0.0)
+            assert got == pytest.approx(values["ndcg_cut_5"], abs=1e-15)
+
+
+def test_provider_stands_beside_ndcg() -> None:
+    import metrics.ir_provider  # noqa: F401
+
+    names = [
+        "nDCG_IoU(iou=0.7)@20",
+        "nDCG@10",
+        "AxIoU@10",
+        "R@10",
+        "MedianRank(iou=0.5)",
+        "Success_IoU(iou='0.5+0.7')@5",
+    ]
+    measures = [ir_measures.parse_measure(name) for name in names]
+    qrels = {"1": {"a@0-10000": 4, "b@0-10000": 2}, "2": {"a@0-5000": 1}, "3": {"c@0-5000": 0}}
+    run = {"1": {"b@0-10000": 3.0, "a@0-9000": 2.0}, "2": {"a@0-4000": 1.0}}
+    found = ir_measures.calc_aggregate(
+        measures, ir_measures.util.QrelsConverter(qrels).as_namedtuple_iter(), run
+    )
+    first = (2 + 4 / 1.5849625007211562) / (4 + 2 / 1.5849625007211562)
+    assert found[measures[0]] == pytest.approx((first + 1) / 2)
+    assert found[measures[2]] == pytest.approx(0.9)
+    assert found[measures[4]] == 1.0
+    assert found[measures[5]] == 1.0
+    assert str(measures[0]) == "nDCG_IoU(iou=0.7)@20"
+    values = {(m.query_id, str(m.measure)): m.value for m in measures[0].iter_calc(qrels, run)}
+    assert values["2", "nDCG_IoU(iou=0.7)@20"] == 1.0
+
+
+def test_command_line(tmp_path: Path) -> None:
+    qrels = write(tmp_path / "q", "1 0 a@0-10000 4\n1 0 b@0-10000 0\n2 0 a@0-5000 1\n")
+    run = write(tmp_path / "r", "1 Q0 b@0-10000 1 3 x\n1 Q0 a@0-9000 2 2 x\n2 Q0 c@0-1 1 1 x\n")
+    done = run_cli("project", "--qrels", qrels, "--run", run, "--qrels-out", tmp_path / "tq")
+    assert done.stdout.splitlines() == [
+        "1 Q0 b@0-10000~1 1 2 x",
+        "1 Q0 a@0-10000 2 1 x",
+        "2 Q0 c@0-1~1 1 1 x",
+    ]
+    assert (tmp_path / "tq").read_text() == "1 0 a@0-10000 4\n2 0 a@0-5000 1\n"
+    scored = run_cli("project", "--qrels", qrels, "--run", run, "--measures", "RR", "nDCG@10")
+    assert scored.stdout == "RR\t0.2500\nnDCG@10\t0.3155\n"
+    assert run_cli("project", "--qrels", qrels, "--run", run, "--measures", "XYZ").returncode == 2
+    assert run_cli("project", "--qrels", qrels, "--run", run, "--iou", "2").returncode == 2
+
+
+@needs_shared
+def test_the_authors_runs_project(tmp_path: Path) -> None:
+    folder = SHARED / "data" / "tvr_ranking"
+    index = ("--videos", folder / "video_name_duration_id.json")
+    lists = sorted((folder / "runs").iterdir())
+    qrels = tmp_path / "qrels.trec"
+    run_cli("convert", "--run", lists[-1], "--to", "trec", "--out", tmp_path / "first.trec", *index)
+    rows = [line.split() for line in (tmp_path / "first.trec").read_text().splitlines()]
+    write(qrels, "".join(f"{q} 0 {moment} {1 + int(rank) % 4}\n" for q, _, moment, rank, _, _ in rows))
+    for run in lists:
+        scored = run_cli("project", "--qrels", qrels, "--run", run, *index, "--measures", "nDCG@20")
+        ours = run_cli(
+            "evaluate", "--qrels", qrels, "--run", run, *index, "--measures", "nDCG_IoU(iou=0.5)@20"
+        )
+        assert float(ours.stdout.split()[-1]) == pytest.approx(float(scored.stdout.split()[-1]), abs=1e-4)
