@@ -6,7 +6,7 @@ import platform
 import sys
 import time
 
-MODULES = ["ranking", "judging"]
+MODULES = ["ranking", "judging", "metrics_kernel", "metrics_stability"]
 
 
 def main() -> None:
