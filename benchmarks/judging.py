@@ -82,7 +82,7 @@ def _signed_in(place: Installation, name: str, password: str) -> httpx.Client:
     http.post("/sign-in/", data=form)
     http.headers["X-CSRFToken"] = http.cookies["csrftoken"]
     for _ in range(300):  # until the ranking is done
-        if http.post("/work/bench/claim").json()["assignment"]:
+        if http.post("/judge/bench/claim").json()["assignment"]:
             return http
         time.sleep(0.2)
     raise AssertionError("there was no work")
@@ -91,12 +91,12 @@ def _signed_in(place: Installation, name: str, password: str) -> httpx.Client:
 def _work(http: httpx.Client, number: int) -> Times:
     chance, times = random.Random(number), Times()
     for _ in range(BATCHES):
-        seconds, answer = _timed(http, "POST", "/work/bench/claim")
+        seconds, answer = _timed(http, "POST", "/judge/bench/claim")
         times.claims.append(seconds)
         handed = answer.json()["assignment"]
         if handed is None:
             break
-        base = f"/work/assignments/{handed['token']}"
+        base = f"/judge/assignments/{handed['token']}"
         for position in range(1, len(handed["places"]) + 1):
             key = str(UUID(int=chance.getrandbits(128), version=4))
             body = {"grade": 2, "fence": handed["fence"], "key": key, "seconds": 5}

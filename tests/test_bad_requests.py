@@ -24,7 +24,7 @@ def held(batch: Batch, ada: Membership) -> Assignment:
 def put(
     held: Assignment, body: str | bytes | dict[str, Any], position: object = 1, name: str = "judge"
 ) -> Any:
-    address = f"/work/assignments/{held.token}/{'judgements' if name == 'judge' else 'flags'}/{position}"
+    address = f"/judge/assignments/{held.token}/{'judgements' if name == 'judge' else 'flags'}/{position}"
     content = json.dumps(body) if isinstance(body, dict) else body
     return browser(held.annotator).put(
         address, content, content_type="application/json", headers={"accept": "application/json"}
@@ -157,7 +157,7 @@ def test_a_review_of_an_open_batch_is_a_conflict(batch: Batch, leo: Membership) 
         "/campaigns/films/batches/999999999999999999999/",
         "/clips/none",
         "/campaigns/films/exports/secrets.txt",
-        "/work/assignments/none/",
+        "/judge/assignments/none/",
         "/nowhere",
     ],
 )

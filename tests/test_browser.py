@@ -49,7 +49,8 @@ def campaign(place: Installation, request: pytest.FixtureRequest) -> str:
     name = request.node.originalname.replace("test_", "").replace("_", "-")[:40]
     queries = place.home / f"{name}.json"
     queries.write_text(json.dumps([{"query_id": 7, "query": QUERY}]))
-    place.manage("create_campaign", name, "--corpus", "films", "--queries", str(queries))
+    corpus = "bare" if "missing" in name else "films"
+    place.manage("create_campaign", name, "--corpus", corpus, "--queries", str(queries))
     return str(name)
 
 
@@ -70,7 +71,7 @@ class Person:
     def claim(self) -> Page:
         """Press the one button until there is work: ranking and clips may still be under way."""
         page = self.page
-        page.goto(f"{self.place.address}/work/")
+        page.goto(f"{self.place.address}/judge/")
         for _ in range(120):
             page.click("button.primary")
             page.wait_for_load_state()
@@ -89,7 +90,7 @@ class Person:
             page.keyboard.press(keys[min(number, len(keys) - 1)])
         expect(page.locator("#summary-words")).to_contain_text(f"All {total} judged")
         page.click("#submit")
-        page.wait_for_url("**/work/")
+        page.wait_for_url("**/judge/")
         expect(page.locator(".message")).to_contain_text("Submitted")
 
 
@@ -247,3 +248,17 @@ def test_two_tabs_end_with_each_grade_once(
     first.keyboard.press("a")
     expect(first.locator("#strip strong").first).to_have_text("2")
     assert "BROKEN" not in place.manage("audit", campaign)
+
+
+def test_missing_clips_say_so_and_are_flagged(
+    place: Installation, campaign: str, person: Callable[..., Person]
+) -> None:
+    page = person("ada").claim()
+    for number in range(20):
+        expect(page.locator("#position")).to_have_text(f"{number + 1} / 20")
+        expect(page.locator("#absent")).to_have_text("This clip is missing. Flag it with f and go on.")
+        page.keyboard.press("f")
+        page.click("[data-reason='clip']")
+    expect(page.locator("#strip strong")).to_have_text(["⚑"] * 20)
+    page.click("#submit")
+    expect(page.locator(".message")).to_contain_text("Submitted")
