@@ -9,10 +9,10 @@ missing=""
 have() { command -v "$1" >/dev/null 2>&1; }
 listens() { "$PYTHON" -c "import socket; socket.create_connection(('127.0.0.1', $1), 1)" 2>/dev/null; }
 postgres_bin() { ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -n 1; }
-chromium() { for name in chromium chromium-browser google-chrome; do have $name && command -v $name && return; done; }
+find_chromium() { for name in chromium chromium-browser google-chrome; do have $name && command -v $name && return; done; }
 
 wanted=""
-[ -n "${CHROMIUM:-$(chromium)}" ] || wanted="$wanted chromium"
+[ -n "${CHROMIUM:-$(find_chromium)}" ] || wanted="$wanted chromium"
 listens 5432 || [ -n "$(postgres_bin)" ] || wanted="$wanted postgresql"
 listens 6379 || have redis-server || wanted="$wanted redis-server"
 if [ -n "$wanted" ] && [ "$(id -u)" = 0 ] && have apt-get; then
@@ -47,7 +47,7 @@ elif have redis-server; then
   redis-server --daemonize yes --bind 127.0.0.1 --port 63799 --save "" --dir "$private" --pidfile "$private/redis.pid" >/dev/null &&
     TEST_REDIS_URL=redis://127.0.0.1:63799/0
 fi
-CHROMIUM=${CHROMIUM:-$(chromium)}
+CHROMIUM=${CHROMIUM:-$(find_chromium)}
 
 # Something may listen that does not let us in.
 if [ -n "${TEST_POSTGRES_URL:-}" ]; then

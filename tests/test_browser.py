@@ -40,6 +40,7 @@ def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         made.manage(
             "import_corpus", "films", str(moments), "--format", "tvr", "--type", "v", "--media", media
         )
+        made.manage("import_corpus", "bare", str(moments), "--format", "tvr", "--type", "v")
         yield made
 
 
