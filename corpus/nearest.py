@@ -65,7 +65,8 @@ def nearest(
     indices, similarities = np.empty((m, k), np.intp), np.empty((m, k))
     width = n + -n % GROUP  # a whole number of groups; what lies behind the captions is never chosen
     rows = max(1, BLOCK // max(4 * width, 1))
-    products = np.full((min(rows, m), width), -np.inf, np.float32)
+    products = np.empty((min(rows, m), width), np.float32)
+    products[:, n:] = -np.inf
 
     for start in range(0, m if k else 0, rows):
         block = slice(start, start + rows)
@@ -85,7 +86,7 @@ def _best(
     first = np.searchsorted(row, np.arange(len(queries) + 1))
     for query, start, stop in zip(queries.astype(np.float64), first, first[1:], strict=False):
         # Summed caption by caption: equal ones must get equal cosines, which a matrix product does not promise.
-        cosines[start:stop] = (captions[hopeful[start:stop]] * query).sum(axis=1)
+        cosines[start:stop] = (captions.take(hopeful[start:stop], axis=0) * query).sum(axis=1)
     cosines = cosines.clip(-1.0, 1.0)  # before they are compared: what reads as equal is a tie
     ranked = np.lexsort((order[hopeful], -cosines, row))
     best = ranked[first[:-1, None] + np.arange(k)]
