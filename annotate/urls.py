@@ -7,8 +7,9 @@ from annotate import views
 urlpatterns = [
     path("judge/", views.work, name="work"),
     path("judge/<slug:name>/claim", views.claim, name="claim"),
-    path("judge/assignments/<str:token>/", views.workplace, name="workplace"),
-    path("judge/assignments/<str:token>/judgements/<int:position>", views.judge, name="judge"),
-    path("judge/assignments/<str:token>/flags/<int:position>", views.flag, name="flag"),
-    path("judge/assignments/<str:token>/submit", views.submit, name="submit"),
+    path("judge/assignments/<slug:token>/", views.workplace, name="workplace"),
+    path("judge/assignments/<slug:token>/judgements/<int:position>", views.judge, name="judge"),
+    path("judge/assignments/<slug:token>/flags/<int:position>", views.flag, name="flag"),
+    path("judge/assignments/<slug:token>/resume", views.resume, name="resume"),
+    path("judge/assignments/<slug:token>/submit", views.submit, name="submit"),
 ]

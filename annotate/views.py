@@ -27,7 +27,7 @@ def work(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def claim(request: HttpRequest, name: str) -> HttpResponse:
-    """Give me work: the batch in my hands, or another; as a page, or as JSON after a lost lease."""
+    """Give me work: the batch in my hands, or another; as a page, or as JSON."""
     assignment = Assignment.objects.claim(doors.annotator(request, name))
     if speaks_json(request):
         return JsonResponse({"assignment": handed_out(assignment) if assignment else None})
@@ -73,6 +73,12 @@ def flag(request: HttpRequest, token: str, position: int) -> HttpResponse:
         raise BadValue("reason", shown(reason), f"one of {', '.join(Flag.Reason.values)}")
     assignment.flag(position, str(reason), text_in(body, "comment", 500), fence=fence_in(body))
     return JsonResponse({"position": position, "reason": reason})
+
+
+@require_POST
+def resume(request: HttpRequest, token: str) -> HttpResponse:
+    """Go on after the lease ran out: the new fence, or a conflict when the place has gone to another."""
+    return JsonResponse({"fence": doors.assignment(request, token).resume().fence})
 
 
 @require_POST

@@ -36,18 +36,24 @@ def batch(member: Membership, pk: int) -> Batch:
 def assignment(request: HttpRequest, token: str) -> Assignment:
     """The annotator's own assignment, in whatever state."""
     rows = Assignment.objects.select_related("annotator__campaign", "batch__query")
-    return get_object_or_404(
-        rows, token=token, annotator__user=request.user, annotator__state=Membership.State.ACTIVE
-    )
+    return get_object_or_404(rows, token=token, **_active_annotator(request))
+
+
+def _active_annotator(request: HttpRequest) -> dict[str, object]:
+    """Whose assignment it must be: who leads meanwhile sees too much to judge."""
+    return {
+        "annotator__user": request.user,
+        "annotator__state": Membership.State.ACTIVE,
+        "annotator__role": Membership.Role.ANNOTATOR,
+    }
 
 
 def clip(request: HttpRequest, token: str) -> Clip:
     """A clip that is ready, for whoever holds it in a batch or sees the whole campaign."""
     found = get_object_or_404(Clip, token=token, state=Clip.State.READY)
     moments = {"moment__video": found.video_id, "moment__start": found.start, "moment__end": found.end}
-    active = {"annotator__user": request.user, "annotator__state": Membership.State.ACTIVE}
     candidates = {f"batch__candidates__{name}": value for name, value in moments.items()}
-    if Assignment.objects.live().filter(**active, **candidates).exists():
+    if Assignment.objects.live().filter(**_active_annotator(request), **candidates).exists():
         return found
     if (
         Campaign.objects.led_by(request.user)

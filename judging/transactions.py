@@ -19,7 +19,8 @@ def locked(rows: models.QuerySet[Row], *, skip_locked: bool = False) -> models.Q
 
     SQLite has no row locks; there BEGIN IMMEDIATE makes every transaction the only writer.
     """
-    return rows.select_for_update(of=("self",), skip_locked=skip_locked)
+    # No key is ever changed, so rows that refer to these need not wait.
+    return rows.select_for_update(of=("self",), skip_locked=skip_locked, no_key=True)
 
 
 def all_or_nothing(verb: Callable[P, T]) -> Callable[P, T]:

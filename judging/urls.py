@@ -10,7 +10,7 @@ urlpatterns = [
     path("", campaigns.home, name="home"),
     path("sign-in/", login_not_required(LoginView.as_view(redirect_authenticated_user=True)), name="sign-in"),
     path("sign-out/", LogoutView.as_view(), name="sign-out"),
-    path("clips/<str:token>", clips.clip, name="clip"),
+    path("clips/<slug:token>", clips.clip, name="clip"),
     path("campaigns/", campaigns.listed, name="campaigns"),
     path("campaigns/<slug:name>/", campaigns.one, name="campaign"),
     path("campaigns/<slug:name>/jobs", campaigns.jobs, name="campaign-jobs"),

@@ -3,12 +3,12 @@
 "use strict";
 
 class Outbox {
-  constructor({ token, fence, address, claimAddress, csrf, changed }) {
-    Object.assign(this, { token, fence, address, claimAddress, csrf, changed });
+  constructor({ token, fence, address, csrf, changed, undo }) {
+    Object.assign(this, { token, fence, address, csrf, changed, undo });
     this.prefix = `reeljudge/${token}/`;
     this.memory = new Map(); // where storage is full or forbidden
-    this.state = "saved"; // saved, sending, offline, signed out, stale, refused
-    this.words = "";
+    this.state = "saved"; // saved, sending, offline, signed out, closed, stale, refused
+    this.refusal = "";
     this.wait = 0;
     this.busy = false;
     window.addEventListener("online", () => this.send());
@@ -34,6 +34,7 @@ class Outbox {
       this.memory.set(name, kept);
     }
     this.wait = 0;
+    this.refusal = "";
     this.send();
   }
 
@@ -48,10 +49,9 @@ class Outbox {
 
   // Wait until all is acknowledged, for as long as a patient person would; true when it is.
   async drained() {
-    for (const end = Date.now() + 10000; !this.empty && Date.now() < end && this.state !== "stale"; ) {
-      await this.send();
+    this.send();
+    for (const end = Date.now() + 10000; !this.empty && Date.now() < end && this.state !== "stale"; )
       await new Promise((resolve) => setTimeout(resolve, 50));
-    }
     return this.empty;
   }
 
@@ -65,7 +65,7 @@ class Outbox {
         if (!(await this.one(entry))) return;
         this.wait = 0;
       }
-      if (this.state !== "refused") this.tell("saved");
+      this.tell(this.refusal ? "refused" : "saved");
     } finally {
       this.busy = false;
     }
@@ -80,22 +80,24 @@ class Outbox {
     if (!answer) return this.later("offline");
     if (answer.ok) return this.remove(entry.name), true;
     if (answer.status === 401 || answer.status === 403) return this.later("signed out");
+    if (answer.status === 404) return this.later("closed"); // paused, or somebody else is signed in: keep it
     if (answer.status >= 500 || answer.status === 429) return this.later("offline");
     const problem = await answer.json().catch(() => ({}));
-    if (problem.code === "stale") return this.claimAgain();
+    if (problem.code === "stale") return this.resume();
     this.remove(entry.name);
-    this.tell("refused", problem.detail || `The server refused it (${answer.status}).`);
+    this.refusal = `Not stored: ${problem.detail || `the server answered ${answer.status}`}.`;
+    this.undo(entry);
     return true;
   }
 
-  // The lease ran out: if the batch is still ours we go on with a new fence, else what is unsent is stale.
-  async claimAgain() {
-    const answer = await this.request("POST", this.claimAddress);
+  // The lease ran out: if our place is still free we go on with a new fence, else what is unsent is stale.
+  async resume() {
+    const answer = await this.request("POST", `${this.address}resume`);
+    if (answer && (answer.status === 409 || answer.status === 404)) return this.tell("stale"), false;
     if (!answer || !answer.ok) return this.later("offline");
-    const { assignment } = await answer.json();
-    if (!assignment || assignment.token !== this.token) return this.tell("stale"), false;
-    if (assignment.fence === this.fence) return this.later("offline");
-    this.fence = assignment.fence;
+    const { fence } = await answer.json();
+    if (fence === this.fence) return this.later("offline");
+    this.fence = fence;
     return true;
   }
 
@@ -106,17 +108,18 @@ class Outbox {
     return false;
   }
 
-  tell(state, words = "") {
+  tell(state) {
     this.state = state;
-    this.words = words;
     this.changed(this);
   }
 
   async request(method, address, body) {
+    // Signing in again changes the token: the cookie has the present one.
+    const [, token] = document.cookie.match(/(?:^|; )csrftoken=([^;]+)/) || [null, this.csrf];
     const options = {
       method,
       redirect: "error",
-      headers: { Accept: "application/json", "Content-Type": "application/json", "X-CSRFToken": this.csrf },
+      headers: { Accept: "application/json", "Content-Type": "application/json", "X-CSRFToken": token },
       body: body && JSON.stringify(body),
       signal: AbortSignal.timeout(20000),
     };

@@ -12,14 +12,18 @@
   let at = 0; // index of the shown place
   let speed = 1;
   let since = performance.now();
+  let submitting = false;
 
   const outbox = new Outbox({
     token: assignment.token,
     fence: assignment.fence,
     address: page.dataset.here,
-    claimAddress: page.dataset.claim,
     csrf: document.querySelector("[name=csrfmiddlewaretoken]").value,
     changed: showState,
+    undo: ({ what, position }) => {
+      say(places[position - 1], what, { grade: null, reason: null });
+      showGrade();
+    },
   });
 
   // What was said before the page was loaded, and not acknowledged, holds.
@@ -59,6 +63,7 @@
   }
 
   function show(index) {
+    if (submitting) return;
     at = index;
     since = performance.now();
     const place = places[at];
@@ -139,7 +144,7 @@
 
   function grade(value) {
     if (page.classList.contains("over")) return;
-    const body = { grade: value, seconds: (performance.now() - since) / 1000 };
+    const body = { grade: value, seconds: Math.min(86400, (performance.now() - since) / 1000) };
     put("judgements", body);
     blink(document.querySelector(`[data-grade="${value}"]`));
     next();
@@ -198,15 +203,17 @@
     return entry;
   }
 
-  const showSubmit = () => ($("submit").disabled = firstOpen() >= 0 || outbox.state === "stale");
+  const showSubmit = () => ($("submit").disabled = submitting || firstOpen() >= 0 || outbox.state === "stale");
 
   async function submit() {
-    $("submit").disabled = true;
+    submitting = true;
+    showSubmit();
     $("submit").textContent = "Sending…";
     const answer = (await outbox.drained()) && (await outbox.request("POST", `${page.dataset.here}submit`, { fence: outbox.fence }));
     if (answer && answer.ok) return void (window.location.href = page.dataset.home);
     const problem = answer ? await answer.json().catch(() => ({})) : {};
-    if (problem.code === "stale" && (await outbox.claimAgain())) return submit();
+    if (problem.code === "stale" && (await outbox.resume())) return submit();
+    submitting = false;
     if (outbox.state !== "stale") $("summary-words").textContent = problem.detail || "No network right now. Your grades are kept here; submit again in a moment.";
     $("submit").textContent = "Submit the batch";
     showSubmit();
@@ -219,8 +226,9 @@
       sending: "saving…",
       offline: `kept here, sending… (${waiting})`,
       "signed out": `kept here (${waiting}): sign in again in another tab`,
+      closed: `kept here (${waiting}): this batch is closed to you just now`,
       stale: `This batch has gone to others while you were away. ${waiting} unsent grades were not counted.`,
-      refused: box.words,
+      refused: box.refusal,
     }[box.state];
     $("saved").textContent = words;
     $("saved").className = `saved ${box.state.replace(" ", "-")}`;

@@ -156,6 +156,8 @@ def test_a_review_of_an_open_batch_is_a_conflict(batch: Batch, leo: Membership) 
         "/campaigns/none/",
         "/campaigns/films/batches/999999999999999999999/",
         "/clips/none",
+        "/clips/%00",
+        "/judge/assignments/%00/",
         "/campaigns/films/exports/secrets.txt",
         "/judge/assignments/none/",
         "/nowhere",

@@ -60,6 +60,7 @@ class Person:
 
     def __init__(self, place: Installation, context: BrowserContext, name: str, password: str) -> None:
         self.place, self.context, self.page = place, context, context.new_page()
+        self.name, self.password = name, password
         self.faults: list[str] = []
         self.page.on("pageerror", lambda fault: self.faults.append(str(fault)))
         self.page.on("console", lambda said: self.faults.append(said.text) if said.type == "error" else None)
@@ -263,3 +264,35 @@ def test_missing_clips_say_so_and_are_flagged(
     expect(page.locator("#strip strong")).to_have_text(["⚑"] * 20)
     page.click("#submit")
     expect(page.locator(".message")).to_contain_text("Submitted")
+
+
+def test_a_lapsed_lease_is_taken_up_again_behind_the_picture(
+    place: Installation, campaign: str, person: Callable[..., Person]
+) -> None:
+    ada = person("ada")
+    page = ada.claim()
+    moving(page)
+    shell = "from judging.models import Assignment as A; A.objects.live().update(lease='2020-01-01T00:00Z')"
+    place.manage("shell", "--no-imports", "-c", shell)
+    page.keyboard.press("3")
+    expect(page.locator("#saved")).to_have_text("saved ✓")
+    expect(page.locator("#position")).to_have_text("2 / 20")
+    ada.faults.clear()  # the conflict that was answered first
+
+
+def test_signing_in_again_in_another_tab_sends_what_was_kept(
+    place: Installation, campaign: str, person: Callable[..., Person]
+) -> None:
+    ada = person("ada")
+    page = ada.claim()
+    moving(page)
+    ada.context.clear_cookies()
+    page.keyboard.press("1")
+    expect(page.locator("#saved")).to_contain_text("sign in again in another tab")
+    other = ada.context.new_page()
+    other.goto(f"{place.address}/sign-in/")
+    other.fill("[name=username]", ada.name)
+    other.fill("[name=password]", ada.password)
+    other.click("main button")
+    expect(page.locator("#saved")).to_have_text("saved ✓", timeout=30_000)
+    ada.faults.clear()  # the answer 401

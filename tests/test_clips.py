@@ -327,3 +327,17 @@ def test_two_queries_share_the_clip_of_a_moment(tmp_path: Path, media: Path) -> 
     work_off(StringIO())
     again = make_query(batch.query.campaign, "2", "A person stands up.").batches.get()
     assert (again.state, Clip.objects.count(), Job.objects.unfinished().count()) == (Batch.State.OPEN, 5, 0)
+
+
+@pytest.mark.django_db
+def test_clips_are_asked_for_again_when_their_media_are_back(tmp_path: Path, media: Path) -> None:
+    batch = open_batch(tmp_path, "--media", media)
+    gone = media.rename(tmp_path / "elsewhere")
+    work_off(StringIO())
+    failed = Clip.objects.filter(state=Clip.State.FAILED).count()
+    gone.rename(media)
+    assert printed("retry_clips", batch.query.campaign.name) == f"{failed} clips are asked for again\n"
+    work_off(StringIO())
+    assert failed > Clip.objects.filter(state=Clip.State.FAILED).count()
+    assert Clip.objects.filter(state=Clip.State.READY).exists()
+    assert Batch.objects.get(pk=batch.pk).state == Batch.State.OPEN

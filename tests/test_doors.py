@@ -26,6 +26,7 @@ MATRIX = {
     "judge": ("PUT", 401, 404, 200, 404, 404, 404),
     "flag": ("PUT", 401, 404, 200, 404, 404, 404),
     "submit": ("POST", 401, 404, 200, 404, 404, 404),
+    "resume": ("POST", 401, 404, 200, 404, 404, 404),
     "clip": ("GET", 302, 404, 200, 404, 200, 200),
     "campaigns": ("GET", 302, 200, 200, 200, 200, 200),
     "campaign": ("GET", 302, 404, 404, 404, 200, 200),
@@ -80,6 +81,7 @@ def ask(client: Client, name: str, held: Assignment) -> int:
         "judge": [held.token, 1],
         "flag": [held.token, 1],
         "submit": [held.token],
+        "resume": [held.token],
         "campaign": ["films"],
         "campaign-jobs": ["films"],
         "batch": ["films", batch.pk],
@@ -91,6 +93,7 @@ def ask(client: Client, name: str, held: Assignment) -> int:
         "judge": {"grade": 2, "fence": held.fence, "key": str(uuid4()), "seconds": 1.5},
         "flag": {"reason": "clip", "fence": held.fence},
         "submit": {"fence": held.fence},
+        "resume": {},
     }
     address, method = reverse(name, args=arguments.get(name, [])), MATRIX[name][0].lower()
     if name in bodies:
@@ -121,6 +124,7 @@ def test_the_wrong_method_is_refused(name: str, held: Assignment, people: dict[s
         "judge": [held.token, 1],
         "flag": [held.token, 1],
         "submit": [held.token],
+        "resume": [held.token],
         "workplace": [held.token],
         "clip": ["x"],
         "batch": ["films", held.batch.pk],
@@ -145,6 +149,13 @@ def test_a_role_taken_away_ends_at_once(held: Assignment, ada: Membership) -> No
     Membership.objects.filter(pk=ada.pk).update(state=Membership.State.PAUSED)
     assert client.get(reverse("workplace", args=[held.token])).status_code == 404
     assert ask(client, "judge", held) == 404
+
+
+def test_who_leads_meanwhile_no_longer_judges(held: Assignment, ada: Membership) -> None:
+    client = browser(ada)
+    Membership.objects.filter(pk=ada.pk).update(role=Membership.Role.LEAD)
+    assert ask(client, "judge", held) == 404
+    assert ask(client, "submit", held) == 404
 
 
 def test_a_disabled_user_is_signed_out_mid_lease(held: Assignment, ada: Membership) -> None:

@@ -8,7 +8,7 @@ import pytest
 from judging.audit import audit
 from judging.errors import KeyReused, Stale, WrongState
 from judging.models import Assignment, Batch, Campaign, Candidate, Judgement, Membership, Review, Revision
-from tests.cast import claim, expire, judge_all, settle_round_one
+from tests.cast import claim, expire, judge_all, make_query, settle_round_one
 
 
 def test_two_who_agree_settle_a_batch(batch: Batch, ada: Membership, bob: Membership) -> None:
@@ -225,3 +225,43 @@ def test_paused_annotators_and_leads_get_no_work(
     for nobody in (paused, leo):
         with pytest.raises(WrongState):
             Assignment.objects.claim(nobody)
+
+
+def test_an_open_page_of_round_one_cannot_write_into_round_two(
+    batch: Batch, ada: Membership, bob: Membership, cleo: Membership
+) -> None:
+    away = claim(ada)
+    expire(away)
+    settle_round_one(batch, bob, cleo, apart=3)
+    assert claim(ada).token != away.token
+
+
+def test_who_comes_back_goes_on_if_the_place_is_still_free(
+    batch: Batch, ada: Membership, bob: Membership
+) -> None:
+    away = claim(ada)
+    expire(away)
+    away.lapse()
+    back = away.resume()
+    assert (back.pk, back.token, back.fence, back.state) == (away.pk, away.token, away.fence + 1, "live")
+    batch.refresh_from_db()
+    assert batch.taken == 1
+
+
+def test_who_comes_back_too_late_is_told_so_and_gets_nothing_else(
+    campaign: Campaign, batch: Batch, ada: Membership, bob: Membership, cleo: Membership
+) -> None:
+    away = claim(ada)
+    expire(away)
+    claim(bob), claim(cleo)
+    make_query(campaign, "2", "A person runs.")
+    with pytest.raises(Stale, match="gone to others"):
+        away.resume()
+    assert not ada.assignments.live().exists()
+
+
+def test_a_submitted_batch_cannot_be_resumed(batch: Batch, ada: Membership) -> None:
+    assignment = claim(ada)
+    judge_all(assignment, lambda candidate: 2)
+    with pytest.raises(Stale):
+        assignment.resume()

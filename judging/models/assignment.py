@@ -40,7 +40,7 @@ class AssignmentQuerySet(models.QuerySet["Assignment"]):
         annotator = locked(Membership.objects.filter(pk=annotator.pk)).select_related("campaign").get()
         if not annotator.may_judge:
             raise WrongState("Your membership of this campaign is not that of an active annotator.")
-        if mine := self.live().filter(annotator=annotator).first():
+        if mine := locked(self.live().filter(annotator=annotator)).first():
             return mine.renew()
         self._lapse_expired(annotator)
         batch = self._free_batch(annotator)
@@ -58,6 +58,9 @@ class AssignmentQuerySet(models.QuerySet["Assignment"]):
     def lease_out(self, batch: Batch, annotator: Membership, slot: int) -> Assignment:
         """The annotator's assignment to that place: a new one, or the one that had lapsed, with a new fence."""
         place = {"round": batch.round, "slot": slot, "lease": lease_end(), "state": Assignment.State.LIVE}
+        # In another round the places are other candidates: an open page of the old round must not write into them.
+        another = self.filter(batch=batch, annotator=annotator).exclude(round=batch.round)
+        another.update(token=secrets.token_urlsafe())
         self.update_or_create(
             batch=batch,
             annotator=annotator,
@@ -135,6 +138,22 @@ class Assignment(models.Model):
         Assignment.objects.filter(pk=self.pk).update(lease=lease_end())
         self.refresh_from_db()
         return self
+
+    @all_or_nothing
+    def resume(self) -> Assignment:
+        """Take it up again after the lease ran out, under a new fence, if nobody else has its place."""
+        annotator = locked(Membership.objects.filter(pk=self.annotator_id)).get()
+        batch = locked(Batch.objects.filter(pk=self.batch_id)).get()
+        self.refresh_from_db()
+        if self.state == Assignment.State.LIVE:
+            return self.renew()
+        free = batch.state == Batch.State.OPEN and batch.round == self.round and batch.taken < ANNOTATORS
+        busy = annotator.assignments.live().exists()
+        if self.state == Assignment.State.SUBMITTED or busy or not free or not annotator.may_judge:
+            raise Stale(
+                "This batch has gone to others meanwhile, or is submitted. What you saved is kept on record."
+            )
+        return batch.hand_to(annotator)
 
     def lapse(self) -> None:
         """Free its place, unless somebody renews it or submits this very moment."""

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from argparse import ArgumentParser
 from typing import Any
 
@@ -12,6 +13,7 @@ from django.core.management.base import BaseCommand
 from gunicorn.app.base import BaseApplication
 
 THREADS = 16
+SECONDS_BEFORE_RESTART = 2
 
 
 class Command(BaseCommand):
@@ -28,22 +30,41 @@ class Command(BaseCommand):
     def handle(self, **options: Any) -> None:
         on_sqlite = settings.DATABASES["default"]["ENGINE"] == "config.sqlite"
         processes = 1 if on_sqlite else options["processes"]
-        worker = None if settings.REDIS_URL else _embedded_worker()
+        worker = None if settings.REDIS_URL else EmbeddedWorker()
         self.stdout.write(f"Reeljudge is at http://{options['bind']}/ (Ctrl-C ends it)")
         self.stdout.flush()
+        me = os.getpid()
         try:
             _Server(options["bind"], processes).run()
         finally:
-            if worker:
-                worker.terminate()
-                worker.wait()
+            if worker and os.getpid() == me:  # the server's own children pass here as well when they end
+                worker.stop()
 
 
-def _embedded_worker() -> subprocess.Popen[bytes]:
-    # Its own process: encoding captions must not hold up a page.
-    return subprocess.Popen(  # noqa: S603 - our own interpreter and script
-        [sys.executable, sys.argv[0], "worker"], preexec_fn=_die_with_parent, env=os.environ
-    )
+class EmbeddedWorker:
+    """The worker as a process of its own (encoding captions must not hold up a page), started again if it dies."""
+
+    def __init__(self) -> None:
+        self.stopping = threading.Event()
+        self.process = self._start()
+        threading.Thread(target=self._watch, daemon=True).start()
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(  # noqa: S603 - our own interpreter and script
+            [sys.executable, sys.argv[0], "worker"], preexec_fn=_die_with_parent
+        )
+
+    def _watch(self) -> None:
+        while True:
+            self.process.wait()
+            if self.stopping.wait(SECONDS_BEFORE_RESTART):
+                return
+            self.process = self._start()
+
+    def stop(self) -> None:
+        self.stopping.set()
+        self.process.terminate()
+        self.process.wait()
 
 
 def _die_with_parent() -> None:

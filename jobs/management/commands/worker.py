@@ -9,7 +9,7 @@ from types import FrameType
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
-from django.db import InterfaceError, OperationalError, close_old_connections
+from django.db import DatabaseError, InterfaceError, close_old_connections
 
 from jobs.models import Job
 from jobs.run import run, worker_name
@@ -46,7 +46,7 @@ def _work_for_ever() -> None:
             if job := Job.objects.take(worker_name()):
                 run(job)
                 continue
-        except (InterfaceError, OperationalError) as fault:
+        except (InterfaceError, DatabaseError) as fault:
             log.warning("the database is busy or restarting (%s); looking again", fault)
         time.sleep(SECONDS_BETWEEN_LOOKS)
 
