@@ -77,7 +77,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
             ],
-            "builtins": ["django.templatetags.static", "judging.templatetags.reeljudge"],
+            "builtins": ["django.templatetags.static"],
         },
     }
 ]

@@ -46,8 +46,9 @@
     video.hidden = true;
     video.tabIndex = -1;
     video.addEventListener("error", () => {
+      if (videos.get(index) !== video) return; // unloaded meanwhile
       place.broken = true;
-      if (index === at) show(at);
+      if (index === at) showAbsence();
     });
     video.addEventListener("timeupdate", () => index === at && showTime(video));
     videos.set(index, video);
@@ -66,21 +67,15 @@
     if (submitting) return;
     at = index;
     since = performance.now();
-    const place = places[at];
+    if (places[at].broken) forget(at); // it failed before, perhaps without network: try again
     page.classList.remove("over");
     $("summary").hidden = true;
     $("reasons").hidden = true;
     $("flag").setAttribute("aria-expanded", "false");
     for (const key of [...videos.keys()]) if (key < at - 1 || key > at + AHEAD) unload(key);
     load(at);
-    for (const [key, video] of videos) {
-      video.hidden = key !== at || place.broken;
-      if (key !== at) video.pause();
-    }
-    $("absent").hidden = Boolean(place.clip) && !place.broken;
-    $("absent").textContent = place.clip
-      ? "This clip does not load. Try again with r, or flag it with f."
-      : "This clip is missing. Flag it with f and go on.";
+    for (const [key, video] of videos) if (key !== at) video.pause();
+    showAbsence();
     play();
     for (let ahead = 1; ahead <= AHEAD; ahead++) load(at + ahead);
     load(at - 1);
@@ -89,9 +84,19 @@
     showGrade();
   }
 
+  // The present clip, or why there is none.
+  function showAbsence() {
+    const { clip, broken } = places[at];
+    for (const [key, video] of videos) video.hidden = key !== at || Boolean(broken);
+    $("absent").hidden = Boolean(clip) && !broken;
+    $("bar").hidden = !$("absent").hidden;
+    $("absent").textContent = clip
+      ? "This clip does not load. Try again with r, or flag it with f."
+      : "This clip is missing. Flag it with f and go on.";
+  }
+
   function play() {
     const video = videos.get(at);
-    $("bar").hidden = !video || places[at].broken;
     if (!video) return;
     video.playbackRate = speed;
     video.currentTime = 0;
@@ -111,7 +116,7 @@
   function pause() {
     const video = videos.get(at);
     if (!video) return;
-    if (video.paused) video.play();
+    if (video.paused) video.play().catch(() => {});
     else video.pause();
     showPause(video.paused);
   }
@@ -122,12 +127,13 @@
     if (videos.has(at)) videos.get(at).playbackRate = speed;
   }
 
-  function retry() {
-    if (!places[at].broken) return;
-    places[at].broken = false;
-    unload(at);
-    show(at);
+  function forget(index) {
+    places[index].broken = false;
+    if (videos.has(index)) unload(index);
   }
+
+  const retry = () => places[at].broken && show(at);
+  window.addEventListener("online", retry);
 
   // Saying something -----------------------------------------------------------------------------------
   function showGrade() {

@@ -296,3 +296,17 @@ def test_signing_in_again_in_another_tab_sends_what_was_kept(
     other.click("main button")
     expect(page.locator("#saved")).to_have_text("saved ✓", timeout=30_000)
     ada.faults.clear()  # the answer 401
+
+
+def test_a_clip_that_did_not_load_is_tried_again(
+    place: Installation, campaign: str, person: Callable[..., Person]
+) -> None:
+    ada = person("ada")
+    ada.page.route("**/clips/*", lambda route: route.abort())
+    page = ada.claim()
+    expect(page.locator("#absent")).to_contain_text("This clip does not load")
+    page.unroute("**/clips/*")
+    page.keyboard.press("r")
+    moving(page)
+    expect(page.locator("#absent")).to_be_hidden()
+    ada.faults.clear()  # the aborted requests

@@ -73,7 +73,7 @@ def people(
 
 def ask(client: Client, name: str, held: Assignment) -> int:
     batch = held.batch
-    clip = Clip.objects.get(video=held.at(1).moment.video, start=held.at(1).moment.start)
+    clip = Clip.objects.get(video=held.handed()[0].moment.video, start=held.handed()[0].moment.start)
     arguments: dict[str, list[object]] = {
         "claim": ["films"],
         "clip": [clip.token],
@@ -187,7 +187,7 @@ def test_clips_close_with_the_batch(held: Assignment, ada: Membership) -> None:
 def test_ranges_of_clips(
     held: Assignment, ada: Membership, asked: str, status: int, body: bytes, told: str | None
 ) -> None:
-    clip = Clip.objects.get(video=held.at(1).moment.video, start=held.at(1).moment.start)
+    clip = Clip.objects.get(video=held.handed()[0].moment.video, start=held.handed()[0].moment.start)
     answer = browser(ada).get(reverse("clip", args=[clip.token]), headers={"range": asked})
     content = content_of(answer)
     assert (answer.status_code, content, answer.get("Content-Range")) == (status, body, told)

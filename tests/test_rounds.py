@@ -164,7 +164,7 @@ def test_what_lapsed_in_round_one_never_counts_for_what_round_two_does_not_ask(
 def test_a_flag_stands_for_a_grade_and_never_blocks(batch: Batch, ada: Membership, bob: Membership) -> None:
     assignment = claim(ada)
     assignment.flag(1, "clip", "black screen", fence=assignment.fence)
-    flagged = assignment.at(1)
+    flagged = assignment.handed()[0]
     for position in range(2, 21):
         assignment.judge(position, 2, fence=assignment.fence, key=uuid4())
     assignment.submit(assignment.fence)

@@ -115,22 +115,27 @@ class Assignment(models.Model):
         """The place of its judgements among the four that count for a candidate: 1 and 2, then 3 and 4."""
         return ANNOTATORS * (self.round - 1) + self.slot
 
-    def handed(self) -> list[Candidate]:
-        """What it hands out, in an order of its own that tells nothing about rank."""
+    def places(self) -> list[int]:
+        """The keys of the candidates it hands out, in an order of its own that tells nothing about rank."""
         seed = self.annotator.campaign.order_seed
-        rows = self.batch.of_round(self.round).select_related("moment")
 
-        def place(candidate: Candidate) -> bytes:
-            return hashlib.sha256(f"{seed}:{self.pk}:{candidate.pk}".encode()).digest()
+        def place(candidate: int) -> bytes:
+            return hashlib.sha256(f"{seed}:{self.pk}:{candidate}".encode()).digest()
 
-        return sorted(rows, key=place)
+        return sorted(self.batch.of_round(self.round).values_list("pk", flat=True), key=place)
 
-    def at(self, position: int) -> Candidate:
-        """The candidate at a position from 1."""
-        handed = self.handed()
-        if not 1 <= position <= len(handed):
-            raise JudgingError(f"position: {position}; expected 1 to {len(handed)}")
-        return handed[position - 1]
+    def handed(self) -> list[Candidate]:
+        """What it hands out, place by place."""
+        places = self.places()
+        rows = Candidate.objects.select_related("moment").in_bulk(places)
+        return [rows[candidate] for candidate in places]
+
+    def at(self, position: int) -> int:
+        """The key of the candidate at a position from 1."""
+        places = self.places()
+        if not 1 <= position <= len(places):
+            raise JudgingError(f"position: {position}; expected 1 to {len(places)}")
+        return places[position - 1]
 
     def renew(self) -> Assignment:
         """Hold it for another lease; if the last one had run out, with a new fence."""
@@ -161,39 +166,36 @@ class Assignment(models.Model):
         if batch and Assignment.objects.expired().filter(pk=self.pk).update(state=Assignment.State.LAPSED):
             batch.take_back()
 
-    @all_or_nothing
     def judge(
         self, position: int, grade: int, *, fence: int, key: UUID, seconds: float | None = None
     ) -> Revision:
         """Store a grade. The same key again gives the first answer again."""
-        candidate = self.at(position)
+        return self._say(self.at(position), grade, fence, key, seconds)
+
+    @all_or_nothing
+    def _say(self, candidate: int, grade: int, fence: int, key: UUID, seconds: float | None) -> Revision:
         if earlier := Revision.objects.filter(key=key).select_related("judgement").first():
-            judgement = earlier.judgement
-            if (judgement.assignment_id, judgement.candidate_id, earlier.grade) == (
-                self.pk,
-                candidate.pk,
-                grade,
-            ):
+            said = (earlier.judgement.assignment_id, earlier.judgement.candidate_id, earlier.grade)
+            if said == (self.pk, candidate, grade):
                 return earlier
             raise KeyReused(
                 f"key: {key} came before with another grade or place; expected a new key for each press"
             )
         self._hold(fence)
-        return self._judgement(candidate, grade).revise(grade, key, seconds)
-
-    def _judgement(self, candidate: Candidate, grade: int) -> Judgement:
         judgement, _ = Judgement.objects.get_or_create(
-            candidate=candidate, annotator=self.annotator, defaults={"assignment": self, "grade": grade}
+            candidate_id=candidate, annotator=self.annotator, defaults={"assignment": self, "grade": grade}
         )
-        return judgement
+        return judgement.revise(grade, key, seconds)
 
-    @all_or_nothing
     def flag(self, position: int, reason: str, comment: str, *, fence: int) -> Flag:
         """Say that a candidate cannot be judged as it is. Saying it again replaces what was said."""
-        candidate = self.at(position)
+        return self._flag(self.at(position), reason, comment, fence)
+
+    @all_or_nothing
+    def _flag(self, candidate: int, reason: str, comment: str, fence: int) -> Flag:
         self._hold(fence)
         flag, _ = Flag.objects.update_or_create(
-            assignment=self, candidate=candidate, defaults={"reason": reason, "comment": comment}
+            assignment=self, candidate_id=candidate, defaults={"reason": reason, "comment": comment}
         )
         return flag
 
@@ -219,16 +221,15 @@ class Assignment(models.Model):
         """Positions with neither a grade nor a flag."""
         answered = set(self.judgements.values_list("candidate", flat=True))
         answered |= set(self.flags.values_list("candidate", flat=True))
-        return [place for place, candidate in enumerate(self.handed(), 1) if candidate.pk not in answered]
+        return [position for position, candidate in enumerate(self.places(), 1) if candidate not in answered]
 
     def _hold(self, fence: int) -> None:
-        """Lock the row, refuse a stale writer, and renew the lease."""
-        held = locked(Assignment.objects.live().filter(pk=self.pk, fence=fence, lease__gt=Now())).first()
-        if not held:
+        """Renew the lease, which locks the row; a stale writer is refused."""
+        held = Assignment.objects.live().filter(pk=self.pk, fence=fence, lease__gt=Now())
+        if not held.update(lease=lease_end()):
             raise Stale(
                 "You were away too long, or it was submitted or opened elsewhere. Open your work again."
             )
-        Assignment.objects.filter(pk=self.pk).update(lease=lease_end())
 
 
 def lease_end() -> models.expressions.CombinedExpression:

@@ -1,5 +1,0 @@
-"""Words of the templates."""
-
-from django import template
-
-register = template.Library()
