@@ -44,10 +44,12 @@ def _clips(handed: list[Candidate]) -> dict[tuple[int, float, float], str]:
 
 def progress(member: Membership) -> dict[str, Any]:
     """What the annotator did in a campaign, and whether a batch is in her hands."""
+    live = member.assignments.live().first()
     return {
         "member": member,
         "campaign": member.campaign,
-        "live": member.assignments.live().exists(),
+        "live": live,
+        "left": len(live.unanswered()) if live else 0,
         "batches": member.assignments.submitted().count(),
         "judgements": member.judgements.count(),
     }

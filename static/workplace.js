@@ -34,6 +34,7 @@
     else place.flag = body.reason;
   }
 
+  const closed = () => outbox.state === "stale";
   const answered = (place) => place.grade !== null || place.flag !== null;
   const firstOpen = () => places.findIndex((place) => !answered(place));
 
@@ -64,11 +65,12 @@
   }
 
   function show(index) {
-    if (submitting) return;
+    if (submitting || closed()) return;
     at = index;
     since = performance.now();
     if (places[at].broken) forget(at); // it failed before, perhaps without network: try again
     page.classList.remove("over");
+    window.scrollTo(0, 0);
     $("summary").hidden = true;
     $("reasons").hidden = true;
     $("flag").setAttribute("aria-expanded", "false");
@@ -149,14 +151,17 @@
   }
 
   function grade(value) {
-    if (page.classList.contains("over")) return;
+    if (page.classList.contains("over") || closed() || readingOnPhone()) return;
     const body = { grade: value, seconds: Math.min(86400, (performance.now() - since) / 1000) };
     put("judgements", body);
     blink(document.querySelector(`[data-grade="${value}"]`));
     next();
   }
 
+  const readingOnPhone = () => !$("guideline").hidden && window.innerWidth < 800; // it covers everything
+
   function flag(reason) {
+    if (closed()) return;
     put("flags", { reason, comment: "" });
     next();
   }
@@ -198,11 +203,13 @@
   function strip(place, index) {
     const entry = document.createElement("li");
     const button = document.createElement("button");
-    const said = place.grade !== null ? String(place.grade) : place.flag !== null ? "⚑" : "–";
+    const flagged = place.flag !== null ? "⚑" : "";
+    const said = `${place.grade ?? ""}${flagged}` || "–";
+    const words = [place.grade !== null && `grade ${place.grade}`, flagged && "flagged"].filter(Boolean);
     button.innerHTML = "<span></span><strong></strong>";
     button.firstChild.textContent = index + 1;
     button.lastChild.textContent = said;
-    button.setAttribute("aria-label", `Clip ${index + 1}: ${place.grade !== null ? `grade ${said}` : said === "⚑" ? "flagged" : "not judged"}`);
+    button.setAttribute("aria-label", `Clip ${index + 1}: ${words.join(", ") || "not judged"}`);
     button.className = answered(place) ? "" : "open";
     button.addEventListener("click", () => show(index));
     entry.append(button);
@@ -233,13 +240,31 @@
       offline: `kept here, sending… (${waiting})`,
       "signed out": `kept here (${waiting}): sign in again in another tab`,
       closed: `kept here (${waiting}): this batch is closed to you just now`,
-      stale: `This batch has gone to others while you were away. ${waiting} unsent grades were not counted.`,
+      stale: "closed",
       refused: box.refusal,
     }[box.state];
     $("saved").textContent = words;
     $("saved").className = `saved ${box.state.replace(" ", "-")}`;
+    if (closed()) showClosed(waiting);
     showSubmit();
   }
+
+  // Nothing more can be said here: submitted in another tab, or gone to others after a long absence.
+  function showClosed(waiting) {
+    summary();
+    const lost = waiting ? ` What you said last (${waiting}) was not counted.` : "";
+    $("summary-words").textContent = `This batch is closed to you: it is submitted, or went to others while you were away.${lost}`;
+    $("strip").hidden = $("submit").hidden = true;
+  }
+
+  // What another tab says of the same batch holds here too.
+  window.addEventListener("storage", ({ key, newValue }) => {
+    if (!key || !key.startsWith(outbox.prefix) || !newValue) return;
+    const { what, position, body } = JSON.parse(newValue);
+    say(places[position - 1], what, body);
+    if (page.classList.contains("over")) summary();
+    else showGrade();
+  });
 
   // Keys and buttons -----------------------------------------------------------------------------------
   function openGuideline(open = $("guideline").hidden) {
@@ -248,12 +273,12 @@
   }
 
   const keys = {
-    ArrowLeft: () => (page.classList.contains("over") ? show(places.length - 1) : at > 0 && show(at - 1)),
+    ArrowLeft: () => (page.classList.contains("over") ? show(at) : at > 0 && show(at - 1)),
     ArrowRight: () => answered(places[at]) && (at + 1 < places.length ? show(at + 1) : summary()),
     " ": pause,
     s: faster,
     f: openReasons,
-    a: summary,
+    a: () => (page.classList.contains("over") ? show(at) : summary()),
     r: retry,
     "?": () => openGuideline(),
     Escape: () => (openGuideline(false), ($("reasons").hidden = true)),
@@ -272,7 +297,7 @@
   const clicks = {
     back: () => keys.ArrowLeft(),
     flag: openReasons,
-    overview: summary,
+    overview: () => keys.a(),
     pause,
     speed: faster,
     help: () => openGuideline(),

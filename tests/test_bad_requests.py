@@ -145,9 +145,10 @@ def test_a_review_is_one_of_two_verdicts(
     assert not Review.objects.exists()
 
 
-def test_a_review_of_an_open_batch_is_a_conflict(batch: Batch, leo: Membership) -> None:
-    answer = browser(leo).post(reverse("review", args=["films", batch.pk]), {"verdict": "close"})
-    assert answer.status_code == 409
+def test_a_review_of_an_open_batch_is_refused_on_its_page(batch: Batch, leo: Membership) -> None:
+    answer = browser(leo).post(reverse("review", args=["films", batch.pk]), {"verdict": "close"}, follow=True)
+    assert b"This batch is open, not settled; it cannot be reviewed." in answer.content
+    assert not Review.objects.exists()
 
 
 @pytest.mark.parametrize(

@@ -310,3 +310,20 @@ def test_a_clip_that_did_not_load_is_tried_again(
     moving(page)
     expect(page.locator("#absent")).to_be_hidden()
     ada.faults.clear()  # the aborted requests
+
+
+def test_a_tab_that_is_behind_shows_that_the_batch_is_submitted(
+    place: Installation, campaign: str, person: Callable[..., Person]
+) -> None:
+    ada = person("ada")
+    behind = ada.claim()
+    moving(behind)
+    ada.page = ada.context.new_page()
+    ada.judge("2")
+    behind.keyboard.press("a")
+    expect(behind.locator("#strip strong")).to_have_text(["2"] * 20)
+    behind.keyboard.press("a")
+    behind.keyboard.press("4")
+    expect(behind.locator("#summary-words")).to_contain_text("This batch is closed to you: it is submitted")
+    expect(behind.locator("#submit")).to_be_hidden()
+    ada.faults.clear()  # the conflict that was answered

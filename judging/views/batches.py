@@ -8,7 +8,7 @@ from django.views.decorators.http import require_POST, require_safe
 from judging import doors
 from judging.chart import grades_by_rank
 from judging.desk import appearance
-from judging.errors import BadValue
+from judging.errors import BadValue, WrongState
 from judging.models import Batch, Review
 
 
@@ -45,6 +45,9 @@ def review(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     reason = request.POST.get("reason", "")
     if len(reason) > 500 or "\0" in reason:
         raise BadValue("reason", f"{len(reason)} characters", "at most 500, without NUL")
-    done = doors.batch(lead, pk).review(lead, verdict, reason)
-    messages.success(request, f"{done.get_verdict_display()}: done.")
+    try:
+        done = doors.batch(lead, pk).review(lead, verdict, reason)
+        messages.success(request, f"{done.get_verdict_display()}: done.")
+    except WrongState as fault:
+        messages.error(request, str(fault))
     return redirect("batch", name=name, pk=pk)

@@ -61,7 +61,7 @@ def _campaign(folder: Path) -> Campaign:
     source = Source(folder / "moments.jsonl", "tvr", kind="v", media=MediaFolder(folder / "films"))
     load("demo", source)
     corpus = Corpus.objects.get(name="demo")
-    campaign = Campaign.objects.create(name="demo", title="Demo: stick figures", corpus=corpus, order_seed=1)
+    campaign = Campaign.objects.create(name="demo", title="Demo: drawn films", corpus=corpus, order_seed=1)
     load_queries(campaign, folder / "queries.json")
     ask_for_ranking(campaign)
     for username in (LEAD, *ANNOTATORS):
