@@ -45,7 +45,7 @@ def counts(campaign: Campaign) -> list[tuple[str, str, int]]:
 def overview(campaign: Campaign) -> dict[str, Any]:
     """The numbers at the top of a campaign's page."""
     candidates = Candidate.objects.in_campaign(campaign).filter(batch__isnull=False)
-    outcomes = {outcome: Count("pk", filter=Q(outcome=outcome)) for outcome in (*Candidate.Outcome.values,)}
+    outcomes = {outcome: Count("pk", filter=Q(outcome=outcome)) for outcome in Candidate.Outcome.values}
     numbers = candidates.aggregate(
         all=Count("pk"), **{f"n_{name}": count for name, count in outcomes.items()}
     )

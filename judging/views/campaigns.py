@@ -51,7 +51,8 @@ def one(request: HttpRequest, name: str) -> HttpResponse:
 def jobs(request: HttpRequest, name: str) -> HttpResponse:
     """The bars of the work under way; asks for itself again while there is any."""
     campaign = doors.membership(request, name).campaign
-    answer = render(request, "judging/_jobs.html", {"campaign": campaign, "jobs": jobs_of(campaign)})
-    if not jobs_of(campaign)["unfinished"]:
+    found = jobs_of(campaign)
+    answer = render(request, "judging/_jobs.html", {"campaign": campaign, "jobs": found})
+    if not found["unfinished"]:
         answer["HX-Refresh"] = "true"
     return answer
