@@ -3,20 +3,33 @@ prints.
 """
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import altair as alt
 
-from metrics import theme
+from judging import theme
 from metrics.measures import parse_measure
+from metrics.measures.errors import MeasureError
 
 Rows = list[dict[str, Any]]
+KINDS = (".svg", ".png", ".pdf")
 
 
 def draw(kind: str, rows: Rows, path: str) -> None:
     """Draw the figure of a command (`agreement`, `stability`, `noise`, `ties`, `select`) into a file."""
     rows = [{key: spelt(key, value) for key, value in row.items()} for row in rows]
-    theme.save(FIGURES[kind](inline(rows), rows), path)
+    save(FIGURES[kind](inline(rows), rows), path)
+
+
+def save(chart: Any, path: str) -> None:
+    """Write a figure as SVG, PNG or PDF, whichever the name says."""
+    if Path(path).suffix not in KINDS:
+        raise MeasureError(f"{path}: a figure must be called .svg, .png or .pdf")
+    try:
+        chart.save(path, scale_factor=2) if path.endswith(".png") else chart.save(path)
+    except OSError as problem:
+        raise MeasureError(f"{path}: cannot be written: {problem.strerror}") from None
 
 
 def spelt(key: str, value: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from metrics.commands import inputs
 
 if TYPE_CHECKING:
-    from metrics.measures.annotators import Scale, Weights
+    from judging.agreement import Scale, Weights
 
 SCALES: tuple["Scale", ...] = ("nominal", "ordinal", "interval")
 WEIGHTS: tuple["Weights", ...] = ("plain", "linear", "quadratic")
@@ -25,7 +25,8 @@ def add(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    from metrics.measures.annotators import alpha, kappas, read_ratings
+    from judging.agreement import alpha, kappas
+    from metrics.ratings import read_ratings
 
     ratings = read_ratings(args.ratings)
     values: dict[str, float] = {f"alpha {scale}": alpha(ratings, scale) for scale in SCALES}
