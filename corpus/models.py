@@ -82,13 +82,16 @@ class Clip(models.Model):
     video = models.ForeignKey(Video, models.CASCADE, related_name="clips")
     start = models.FloatField(help_text="seconds")
     end = models.FloatField(help_text="seconds")
+    sound = models.BooleanField(default=False)
     token = models.CharField(max_length=64, unique=True, default=secrets.token_urlsafe)
     state = models.CharField(max_length=10, choices=State.choices, default=State.WAITING)
     file = models.FileField(blank=True)
     error = models.TextField(blank=True)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["video", "start", "end"], name="one_clip_per_stretch")]
+        constraints = [
+            models.UniqueConstraint(fields=["video", "start", "end", "sound"], name="one_clip_per_stretch")
+        ]
 
     def __str__(self) -> str:
         return self.token
