@@ -28,9 +28,13 @@ class Bar:
         return self.x + BAR
 
     @property
+    def adjudicated(self) -> bool:
+        return self.candidate.outcome == Candidate.Outcome.ADJUDICATED
+
+    @property
     def what(self) -> str:
-        grade = self.candidate.grade
-        return str(grade) if grade is not None else self.candidate.outcome
+        grade = "" if self.candidate.grade is None else str(self.candidate.grade)
+        return f"{grade} by the lead" if self.adjudicated else grade or self.candidate.outcome
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,10 @@ class Chart:
     grid: list[tuple[int, float]]
     bar: int = BAR
     height: int = HEIGHT
+
+    @property
+    def adjudicated(self) -> bool:
+        return any(bar.adjudicated for bar in self.bars)
 
 
 def grades_by_rank(candidates: list[Candidate]) -> Chart:

@@ -2,61 +2,87 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.db.models import CharField, Count, Q, QuerySet, Value
+from django.db.models.functions import Cast, Concat
 
+from corpus.importers.rows import storable
 from jobs.models import Job
-from judging.models import Assignment, Batch, Campaign, Candidate, Membership, Query
-from judging.models.campaign import LAST, SECOND_BATCH_FROM
-from judging.preparing import CUT_CLIPS
+from judging.models import Batch, Campaign, Kind, Query, Release
+from judging.needs import stuck_batches
+from judging.preparing import CUT_ANEW, CUT_CLIPS
 from judging.ranking import RANK
+from judging.recommending import Recommendation, recommendations
+from judging.releases.freeze import FREEZE
+from judging.statistics.summaries import COUNT
+from judging.study import STUDY
+
+JOBS_LOOKED_AT = 1000
+
+
+def _has(batches: QuerySet[Batch]) -> Q:
+    """Queries with such a batch; of these there are few at a time."""
+    return Q(pk__in=batches.values("query"))
+
+
+OPEN = Batch.objects.filter(state=Batch.State.OPEN)
+IN_POOL = Q(withdrawn__isnull=True)
+# Each filter's words, and which of the pool's queries it shows.
+FILTERS: dict[str, tuple[str, Q]] = {
+    "": ("All queries", IN_POOL),
+    "review": ("To review", IN_POOL & _has(Batch.objects.to_review())),
+    "work": ("In work", IN_POOL & _has(OPEN.filter(taken__gt=0))),
+    "contested": ("In round two", IN_POOL & _has(OPEN.filter(round=2))),
+    "stuck": ("Stuck in round two", IN_POOL & _has(stuck_batches())),
+    "closed": ("Closed", IN_POOL & Q(closed=True)),
+    "withdrawn": ("Withdrawn", Q(withdrawn__isnull=False)),
+}
+SORTS = {"": ("as imported", "pk"), "-": ("newest first", "-pk"), "text": ("by text", "text")}
 
 
 @dataclass(frozen=True)
-class Filter:
-    words: str
-    rows: Callable[[Campaign], QuerySet[Query]]
+class Table:
+    """Which queries of a campaign the desk lists, and how."""
+
+    show: str = ""
+    words: str = ""
+    sort: str = ""
+
+    @classmethod
+    def asked(cls, asked: Mapping[str, str]) -> Table:
+        """What an address asks for; what is not known is as if it were not there."""
+        show, sort, words = (asked.get(name, "") for name in ("show", "sort", "q"))
+        return cls(
+            show if show in FILTERS else "",
+            words.strip()[:200] if storable(words) else "",
+            sort if sort in SORTS else "",
+        )
+
+    def rows(self, campaign: Campaign) -> QuerySet[Query]:
+        rows = campaign.queries.filter(FILTERS[self.show][1], kind=Kind.POOL)
+        if self.words:
+            rows = rows.filter(Q(text__icontains=self.words) | Q(query_id=self.words))
+        return rows.order_by(SORTS[self.sort][1], "pk")
+
+    def address(self, **changes: str | int) -> str:
+        """The present choice with some changes, as an address."""
+        chosen = {"show": self.show, "q": self.words, "sort": self.sort} | changes
+        return "?" + urlencode({name: value for name, value in chosen.items() if value})
 
 
-def _with_batch(campaign: Campaign, **state: Any) -> QuerySet[Query]:
-    batches = Batch.objects.filter(query=OuterRef("pk"), **state)
-    return campaign.queries.filter(Exists(batches)).order_by("pk")
-
-
-FILTERS = {
-    "": Filter("All queries", lambda campaign: campaign.queries.order_by("pk")),
-    "review": Filter("To review", lambda campaign: _with_batch(campaign, state=Batch.State.SETTLED)),
-    "work": Filter("In work", lambda campaign: _with_batch(campaign, state=Batch.State.OPEN, taken__gt=0)),
-    "contested": Filter(
-        "In round two", lambda campaign: _with_batch(campaign, state=Batch.State.OPEN, round=2)
-    ),
-    "closed": Filter("Closed", lambda campaign: campaign.queries.filter(closed=True).order_by("pk")),
-}
-
-
-def counts(campaign: Campaign) -> list[tuple[str, str, int]]:
-    """Each filter's key, words and number of queries."""
-    return [(key, each.words, each.rows(campaign).count()) for key, each in FILTERS.items()]
-
-
-def overview(campaign: Campaign) -> dict[str, Any]:
-    """The numbers at the top of a campaign's page."""
-    candidates = Candidate.objects.in_campaign(campaign).filter(batch__isnull=False)
-    outcomes = {outcome: Count("pk", filter=Q(outcome=outcome)) for outcome in Candidate.Outcome.values}
-    numbers = candidates.aggregate(
-        all=Count("pk"), **{f"n_{name}": count for name, count in outcomes.items()}
-    )
-    people = campaign.memberships.filter(role=Membership.Role.ANNOTATOR, state=Membership.State.ACTIVE)
-    return numbers | {
-        "queries": campaign.queries.count(),
-        "closed": campaign.queries.filter(closed=True).count(),
-        "to_review": Batch.objects.in_campaign(campaign).to_review().count(),
-        "annotators": people.count(),
-        "at_work": Assignment.objects.live().filter(annotator__campaign=campaign).count(),
-    }
+def filters(campaign: Campaign, table: Table) -> list[tuple[str, str, int, bool]]:
+    """Each filter's address, words and number of queries, and whether it is chosen. Stuck ones only where some are."""
+    numbers = {f"n_{key}": Count("pk", filter=which) for key, (_, which) in FILTERS.items()}
+    found = campaign.queries.filter(kind=Kind.POOL).aggregate(**numbers)
+    return [
+        (table.address(show=key), words, found[f"n_{key}"], key == table.show)
+        for key, (words, _) in FILTERS.items()
+        if found[f"n_{key}"] or key != "stuck"
+    ]
 
 
 @dataclass(frozen=True)
@@ -66,11 +92,8 @@ class BatchRow:
     batch: Batch
     look: str
     words: str
-    last_mean: float | None
-
-    @property
-    def recommends_second(self) -> bool:
-        return self.last_mean is not None and self.last_mean >= SECOND_BATCH_FROM
+    to_review: bool
+    recommendation: Recommendation | None  # once all is settled
 
 
 @dataclass(frozen=True)
@@ -80,46 +103,58 @@ class QueryRow:
 
 
 def rows_of(queries: list[Query]) -> list[QueryRow]:
-    """One row for each query, with its batches."""
-    batches = list(Batch.objects.filter(query__in=queries).order_by("query", "number"))
-    means = _last_means(batches)
+    """One row for each query, with its batches; of each number the edition that is in work, or the newest."""
+    rows = Batch.objects.filter(query__in=queries).select_related("query__campaign")
+    shown: dict[tuple[int, int], Batch] = {}
+    for batch in rows.order_by("query", "number", "edition"):
+        other = shown.get((batch.query_id, batch.number))
+        if other is None or other.is_done:
+            shown[batch.query_id, batch.number] = batch
+    said = recommendations(batch for batch in shown.values() if batch.is_done)
     by_query: dict[int, list[BatchRow]] = {}
-    for batch in batches:
+    for batch in shown.values():
         look, words = appearance(batch)
-        row = BatchRow(batch, look, words, means.get(batch.pk))
+        row = BatchRow(batch, look, words, look == "settled", said.get(batch.pk))
         by_query.setdefault(batch.query_id, []).append(row)
     return [QueryRow(query, by_query.get(query.pk, [])) for query in queries]
+
+
+STATES = {
+    "preparing": "clips are being cut",
+    "settled": "settled, to review",
+    "reviewed": "reviewed",
+    "replaced": "reopened, in a later edition",
+}
 
 
 def appearance(batch: Batch) -> tuple[str, str]:
     """A batch's state as a class name and as words."""
     if batch.state != Batch.State.OPEN:
-        words = {"preparing": "clips are being cut", "settled": "settled, to review", "reviewed": "reviewed"}
-        return batch.state, words[batch.state]
+        return batch.state, STATES[batch.state]
     if batch.round == 2:
         return "contested", f"round two, {batch.taken} of 2 places taken"
     return ("work", f"in work, {batch.taken} of 2 places taken") if batch.taken else ("open", "open")
 
 
-def _last_means(batches: list[Batch]) -> dict[int, float]:
-    """The mean final grade of the last five candidates, by batch."""
-    done = [batch.pk for batch in batches if batch.state in (Batch.State.SETTLED, Batch.State.REVIEWED)]
-    grades: dict[int, list[int | None]] = {}
-    rows = Candidate.objects.filter(batch__in=done).order_by("batch", "rank")
-    for batch, grade in rows.values_list("batch", "grade"):
-        grades.setdefault(batch, []).append(grade)
-    last = {batch: [grade for grade in all_[-LAST:] if grade is not None] for batch, all_ in grades.items()}
-    return {batch: sum(some) / len(some) for batch, some in last.items() if some}
+def unfinished_jobs(campaign: Campaign) -> QuerySet[Job]:
+    """The campaign's jobs that are waited for: of its own, of batches whose clips are to come, of releases."""
+    own = Q(kind__in=[RANK, CUT_ANEW, COUNT, STUDY], key=campaign.job_key)
+    preparing = Batch.objects.in_campaign(campaign).filter(state=Batch.State.PREPARING)
+    unwritten = campaign.releases.filter(state=Release.State.MAKING)
+    clips, releases = (
+        Q(kind=kind, key__in=rows.annotate(name=Concat(Value(word), Cast("pk", CharField()))).values("name"))
+        for kind, word, rows in ((CUT_CLIPS, "batch ", preparing), (FREEZE, "release ", unwritten))
+    )
+    return Job.objects.filter(own | clips | releases).exclude(state=Job.State.DONE)
 
 
 def jobs_of(campaign: Campaign) -> dict[str, Any]:
     """The campaign's long work: how much is under way, what of it runs, and what failed."""
-    keys = Q(kind=RANK, key=f"campaign {campaign.name}")
-    batches = Batch.objects.in_campaign(campaign).filter(state=Batch.State.PREPARING)
-    waiting = [f"batch {pk}" for pk in batches.values_list("pk", flat=True)[:500]]
-    jobs = Job.objects.filter(keys | Q(kind=CUT_CLIPS, key__in=waiting))
+    found = list(unfinished_jobs(campaign).order_by("pk")[:JOBS_LOOKED_AT])
+    failed = [job for job in found if job.state == Job.State.FAILED]
     return {
-        "unfinished": jobs.unfinished().count(),
-        "running": list(jobs.filter(state=Job.State.RUNNING)[:4]),
-        "failed": list(jobs.filter(state=Job.State.FAILED)[:4]),
+        "unfinished": len(found) - len(failed),
+        "running": [job for job in found if job.state == Job.State.RUNNING][:4],
+        "failed": failed[:4],
+        "n_failed": len(failed),
     }

@@ -2,11 +2,31 @@
 
 from __future__ import annotations
 
+from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest
 from django.shortcuts import get_object_or_404
 
 from corpus.models import Clip
-from judging.models import Assignment, Batch, Campaign, Membership
+from judging.models import (
+    Assignment,
+    Batch,
+    Campaign,
+    Candidate,
+    Example,
+    Flag,
+    Kind,
+    Membership,
+    Query,
+    Review,
+)
+from judging.models.sitting import exam_batches
+from judging.teaching import shown
+
+
+def signed_in(request: HttpRequest) -> User:
+    """Who is there, on pages that are for anybody with an account."""
+    assert isinstance(request.user, User)
+    return request.user
 
 
 def membership(request: HttpRequest, name: str, *roles: str) -> Membership:
@@ -28,9 +48,64 @@ def annotator(request: HttpRequest, name: str) -> Membership:
     return membership(request, name, Membership.Role.ANNOTATOR)
 
 
+def anybody(request: HttpRequest, name: str) -> Membership:
+    """Whoever belongs to the campaign, in whatever role, also while paused: what one learns from stays open."""
+    rows = Membership.objects.select_related("campaign__corpus")
+    return get_object_or_404(rows, campaign__name=name, user=request.user, state__in=Membership.MAY_LEARN)
+
+
+def own(request: HttpRequest, name: str) -> Membership:
+    """The person's own membership as an annotator, also one that is paused or has ended: her hours stay hers."""
+    rows = Membership.objects.select_related("campaign")
+    return get_object_or_404(rows, campaign__name=name, user=request.user, role=Membership.Role.ANNOTATOR)
+
+
+def person(lead: Membership, worker: int) -> Membership:
+    """Anybody of the lead's campaign, in whatever state."""
+    return get_object_or_404(lead.campaign.memberships.select_related("user"), worker=worker)
+
+
 def batch(member: Membership, pk: int) -> Batch:
     rows = Batch.objects.in_campaign(member.campaign).select_related("query__campaign")
     return get_object_or_404(rows, pk=pk)
+
+
+def exam_batch(member: Membership, pk: int) -> Batch:
+    return get_object_or_404(exam_batches(member.campaign).select_related("query__campaign"), pk=pk)
+
+
+def annotator_of(member: Membership, worker: int) -> Membership:
+    """The annotator of that number in the campaign that the member sees."""
+    rows = member.campaign.memberships.select_related("campaign", "user")
+    return get_object_or_404(rows, worker=worker, role=Membership.Role.ANNOTATOR)
+
+
+def candidate(member: Membership, pk: int) -> Candidate:
+    """A candidate that has come into a batch."""
+    rows = Candidate.objects.in_campaign(member.campaign).filter(batch__isnull=False)
+    return get_object_or_404(rows.select_related("query__campaign", "batch"), pk=pk)
+
+
+def pool_query(member: Membership, pk: int) -> Query:
+    """One of the campaign's queries, withdrawn or not."""
+    return get_object_or_404(member.campaign.queries.filter(kind=Kind.POOL), pk=pk)
+
+
+def flag(member: Membership, pk: int) -> Flag:
+    rows = Flag.objects.filter(candidate__query__campaign=member.campaign)
+    return get_object_or_404(rows.select_related("candidate__batch"), pk=pk)
+
+
+def reviews(member: Membership, keys: list[str]) -> list[Review]:
+    """Those of the campaign's reviews with these keys that still hold; what is no key is nothing."""
+    found = Review.objects.holding().filter(pk__in=[key for key in keys if is_key(key)])
+    of_campaign = found.filter(batch__query__campaign=member.campaign)
+    return list(of_campaign.select_related("batch__query__campaign").order_by("pk"))
+
+
+def is_key(text: str) -> bool:
+    """Whether an address or a form says a key of a row."""
+    return text.isascii() and text.isdecimal() and len(text) < 19
 
 
 def assignment(request: HttpRequest, token: str) -> Assignment:
@@ -49,16 +124,11 @@ def _active_annotator(request: HttpRequest) -> dict[str, object]:
 
 
 def clip(request: HttpRequest, token: str) -> Clip:
-    """A clip that is ready, for whoever holds it in a batch or sees the whole campaign."""
+    """A clip that is ready: for whoever holds it in a batch, is taught by it, or sees the whole campaign."""
     found = get_object_or_404(Clip, token=token, state=Clip.State.READY)
-    moments = {"moment__video": found.video_id, "moment__start": found.start, "moment__end": found.end}
-    candidates = {f"batch__candidates__{name}": value for name, value in moments.items()}
-    if Assignment.objects.live().filter(**_active_annotator(request), **candidates).exists():
-        return found
-    if (
-        Campaign.objects.led_by(request.user)
-        .filter(**{f"queries__candidates__{name}": value for name, value in moments.items()})
-        .exists()
-    ):
+    held = Assignment.objects.live().filter(**_active_annotator(request), batch__candidates__clip=found)
+    seen = Campaign.objects.led_by(request.user).filter(queries__candidates__clip=found)
+    taught = shown(Example.objects.filter(clip=found, campaign__in=Campaign.objects.of(request.user)))
+    if held.exists() or seen.exists() or taught.exists():
         return found
     raise Http404

@@ -1,17 +1,22 @@
-"""What the judging app raises: each kind says which HTTP status tells it best."""
+"""What the judging app raises: each kind says which HTTP status tells it best.
+
+Titles are translated where they are shown.
+"""
+
+from django.utils.translation import gettext_noop as _
 
 
 class JudgingError(Exception):
     """What was wrong, where, and what would be right."""
 
     status = 400
-    title = "This cannot be done"
+    title = _("This cannot be done")
 
 
 class BadValue(JudgingError):
     """A field of a request or a file that is not what it should be."""
 
-    title = "A value is wrong"
+    title = _("A value is wrong")
 
     def __init__(self, field: str, found: str, right: str) -> None:
         self.field = field
@@ -20,47 +25,66 @@ class BadValue(JudgingError):
 
 class TooLarge(JudgingError):
     status = 413
-    title = "Too large"
+    title = _("Too large")
 
 
 class Stale(JudgingError):
     """The lease has passed: a write with an old fence, or into a batch that is no longer in one's hands."""
 
     status = 409
-    title = "This batch is no longer in your hands"
+    title = _("This batch is no longer in your hands")
 
 
 class WrongState(JudgingError):
     """A verb that does not fit what things are now."""
 
     status = 409
-    title = "Not in this state"
+    title = _("Not in this state")
+
+
+class Outdated(JudgingError):
+    """Written from a version that is no longer the one in force."""
+
+    status = 409
+    title = _("Somebody was faster")
 
 
 class KeyReused(JudgingError):
     """An idempotency key that came before with other content."""
 
     status = 422
-    title = "This key was used for something else"
+    title = _("This key was used for something else")
 
 
 class Busy(JudgingError):
     """The database could not serialize this in three attempts."""
 
     status = 503
-    title = "Busy; try again in a moment"
+    title = _("Busy; try again in a moment")
 
 
 class SignedOut(JudgingError):
     status = 401
-    title = "Signed out"
+    title = _("Signed out")
+
+
+class CodeNeeded(JudgingError):
+    """Signed in by password only, where a second factor is due."""
+
+    status = 401
+    title = _("A code is needed")
 
 
 class Forged(JudgingError):
     status = 403
-    title = "Not accepted"
+    title = _("Not accepted")
 
 
 class Nowhere(JudgingError):
     status = 404
-    title = "Not found"
+    title = _("Not found")
+
+
+class Gone(JudgingError):
+    status = 410
+    title = _("This invitation has ended")

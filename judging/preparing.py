@@ -8,18 +8,20 @@ from typing import TYPE_CHECKING
 from django.db import transaction
 
 from corpus.clips import clips_of
-from corpus.models import Clip, Moment
+from corpus.models import Clip
 from jobs.models import Job
 
 if TYPE_CHECKING:
     from judging.models import Batch
 
 CUT_CLIPS = "cut clips"
+CUT_CLIP = "cut a clip"
+CUT_ANEW = "cut clips anew"
 
 
 def prepare(batch: Batch) -> None:
     """Ask for the batch's clips; it opens when they are cut, or at once where there is nothing to cut."""
-    if any(clip.state == Clip.State.WAITING for clip in _clips(batch)):
+    if any(clip.state == Clip.State.WAITING for clip in clips_for(batch)):
         Job.objects.ask(CUT_CLIPS, f"batch {batch.pk}", batch=batch.pk)
     else:
         batch.open()
@@ -33,7 +35,7 @@ def retry_clips(batches: Iterable[Batch]) -> int:
     """
     again = 0
     for batch in batches:
-        wanted = [clip.pk for clip in _clips(batch) if _worth_another_try(clip)]
+        wanted = [clip.pk for clip in clips_for(batch) if _worth_another_try(clip)]
         Clip.objects.filter(pk__in=wanted).update(state=Clip.State.WAITING, error="")
         again += len(wanted)
         if wanted or batch.state == "preparing":
@@ -41,10 +43,26 @@ def retry_clips(batches: Iterable[Batch]) -> int:
     return again
 
 
+def prepare_clip(clip: Clip) -> None:
+    """Ask for a clip that belongs to no batch; again where it failed, or its media have come meanwhile."""
+    if _worth_another_try(clip):
+        clip.state, clip.error = Clip.State.WAITING, ""
+        clip.save(update_fields=["state", "error"])
+    if clip.state == Clip.State.WAITING:
+        Job.objects.ask(CUT_CLIP, f"clip {clip.pk}", clip=clip.pk)
+
+
 def _worth_another_try(clip: Clip) -> bool:
     come = clip.state == Clip.State.MISSING and clip.video.media
     return clip.state == Clip.State.FAILED or bool(come)
 
 
-def _clips(batch: Batch) -> Iterable[Clip]:
-    return clips_of(Moment.objects.filter(candidates__batch=batch).select_related("video")).values()
+def clips_for(batch: Batch) -> list[Clip]:
+    """The clips that show a batch's candidates; each candidate refers to its own from then on."""
+    candidates = list(batch.candidates.select_related("moment__video"))
+    campaign = batch.query.campaign
+    clips = clips_of([each.moment for each in candidates], campaign.padding, campaign.sound)
+    for candidate in candidates:
+        candidate.clip = clips[candidate.moment_id]
+    batch.candidates.bulk_update(candidates, ["clip"])
+    return list({clip.pk: clip for clip in clips.values()}.values())

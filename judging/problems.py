@@ -2,17 +2,19 @@
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.middleware import LoginRequiredMiddleware
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
+from django.utils.translation import gettext as _
 
 from corpus.importers import rows
 from judging.consensus import GRADES
 from judging.errors import BadValue, Forged, JudgingError, Nowhere, SignedOut, TooLarge
+from judging.models import Revision
 
 LARGEST_BODY = 16 * 1024  # bytes; a judgement takes about 120
 Answer = Callable[[HttpRequest], HttpResponse]
@@ -25,17 +27,21 @@ class SignedInMiddleware(LoginRequiredMiddleware):
         self, request: HttpRequest, view_func: Any
     ) -> HttpResponse:
         if speaks_json(request):
-            return problem(request, SignedOut("You are signed out. Sign in again; nothing of yours is lost."))
+            return problem(
+                request, SignedOut(_("You are signed out. Sign in again; nothing of yours is lost."))
+            )
         answer: HttpResponse = super().handle_no_permission(request, view_func)
         return answer
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    return problem(request, Forged("This form is older than your sign-in. Load the page again and repeat."))
+    return problem(
+        request, Forged(_("This form is older than your sign-in. Load the page again and repeat."))
+    )
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    return problem(request, Nowhere("Nothing is here for you. It may be gone, or not yours to see."))
+    return problem(request, Nowhere(_("Nothing is here for you. It may be gone, or not yours to see.")))
 
 
 class ProblemMiddleware:
@@ -59,7 +65,8 @@ def speaks_json(request: HttpRequest) -> bool:
 
 def problem(request: HttpRequest, fault: JudgingError) -> HttpResponse:
     if speaks_json(request):
-        document = {"type": "about:blank", "title": fault.title, "status": fault.status, "detail": str(fault)}
+        document = {"type": "about:blank", "title": _(fault.title), "status": fault.status}
+        document["detail"] = str(fault)
         document["code"] = type(fault).__name__.lower()
         if isinstance(fault, BadValue):
             document["field"] = fault.field
@@ -126,11 +133,26 @@ def seconds_in(body: dict[str, Any]) -> float | None:
     return float(value)
 
 
-def text_in(body: dict[str, Any], field: str, most: int) -> str:
+def input_in(body: dict[str, Any]) -> str:
+    """How it was said: by key, pointer or touch; nothing where no browser is at work."""
+    value = body.get("input", "")
+    if value != "" and value not in Revision.Input.values:
+        raise BadValue("input", shown(value), f"one of {', '.join(Revision.Input.values)}")
+    return str(value)
+
+
+def text_in(body: Mapping[str, Any], field: str, most: int) -> str:
     value = body.get(field, "")
     if not isinstance(value, str) or len(value) > most or not rows.storable(value):
         raise BadValue(field, shown(value), f"a text of at most {most} characters")
     return value.strip()
+
+
+def reason_in(body: Mapping[str, Any]) -> str:
+    """Why something is done that stays on record: a few words, not none."""
+    if reason := text_in(body, "reason", 500):
+        return reason
+    raise BadValue("reason", "empty", "a few words; they are kept on record")
 
 
 def shown(value: object) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 from corpus.errors import CorpusError
 from corpus.importers.rows import LONGEST_TEXT, json_object, lines, shown, storable
 from judging.errors import JudgingError
-from judging.models import Campaign, Query
+from judging.models import Campaign, Kind, Query
 
 MOST_PROBLEMS = 20
 LONGEST_SPLIT = 20  # characters
@@ -52,7 +52,7 @@ def load_queries(campaign: Campaign, file: Path, split: str = "") -> tuple[int, 
 class _Loader:
     def __init__(self, campaign: Campaign, split: str) -> None:
         self.campaign, self.split = campaign, split
-        self.queries = {query.text: query for query in campaign.queries.all()}
+        self.queries = {query.text: query for query in campaign.queries.filter(kind=Kind.POOL)}
         self.texts = {str(name): query.text for query in self.queries.values() for name in _names(query)}
         self.taken = self.merged = 0
 

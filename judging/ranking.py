@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import islice
 
 from django.db import transaction
@@ -21,7 +21,7 @@ QUERIES_AT_A_TIME = 50
 
 
 def ask_for_ranking(campaign: Campaign) -> Job:
-    return Job.objects.ask(RANK, f"campaign {campaign.name}", campaign=campaign.pk)
+    return Job.objects.ask(RANK, campaign.job_key, campaign=campaign.pk)
 
 
 def rank(campaign: Campaign, report: Report) -> None:
@@ -29,14 +29,10 @@ def rank(campaign: Campaign, report: Report) -> None:
     queries = list(campaign.queries.filter(candidates__isnull=True).order_by("pk"))
     if not queries:
         return
-    _check_encoder(campaign)
-    moments = list(Moment.objects.filter(video__corpus=campaign.corpus).select_related("video"))
-    if not moments:
-        raise JudgingError(f"corpus {campaign.corpus} holds no moments; import it first")
-    # The captions in the order of their moments' ids: that order breaks ties.
-    moments.sort(key=lambda moment: (str(moment), moment.description))
+    check_encoder(campaign)
+    moments = moments_of(campaign)
     depth = campaign.depth * max(Counter(map(str, moments)).values())
-    found = _nearest(queries, moments, depth, report)
+    found = compare(queries, moments, depth, report)
     Campaign.objects.filter(pk=campaign.pk).update(encoder=model_name())
     for start in range(0, len(queries), QUERIES_AT_A_TIME):
         report(start, len(queries), "storing candidates")
@@ -46,14 +42,24 @@ def rank(campaign: Campaign, report: Report) -> None:
     report(len(queries), len(queries))
 
 
-def _check_encoder(campaign: Campaign) -> None:
+def check_encoder(campaign: Campaign) -> None:
     if campaign.encoder != model_name() and Candidate.objects.in_campaign(campaign).exists():
         raise JudgingError(
             f"ENCODER: names {model_name()}; expected {campaign.encoder}, which ranked this campaign so far"
         )
 
 
-def _nearest(queries: list[Query], moments: list[Moment], depth: int, report: Report) -> Nearest:
+def moments_of(campaign: Campaign) -> list[Moment]:
+    """The corpus' moments in the order of their ids: that order breaks ties."""
+    moments = list(Moment.objects.filter(video__corpus=campaign.corpus).select_related("video"))
+    if not moments:
+        raise JudgingError(f"corpus {campaign.corpus} holds no moments; import it first")
+    return sorted(moments, key=lambda moment: (str(moment), moment.description))
+
+
+def compare(queries: list[Query], moments: list[Moment], depth: int, report: Report) -> Nearest:
+    """The moments with the captions nearest to each query."""
+
     def saying(message: str) -> Callable[[int, int], None]:
         return lambda done, total: report(done, total, message)
 
@@ -63,14 +69,18 @@ def _nearest(queries: list[Query], moments: list[Moment], depth: int, report: Re
 
 
 def _store(query: Query, moments: list[Moment], found: Nearest, number: int) -> None:
-    """The query's candidates, no moment id twice: two descriptions of one stretch of film show the same clip."""
-    seen: dict[str, tuple[Moment, float]] = {}
-    for index, similarity in zip(found.indices[number], found.similarities[number], strict=True):
-        moment = moments[index]
-        seen.setdefault(str(moment), (moment, float(similarity)))
-    ranked = islice(seen.values(), query.campaign.depth)
+    ranked = islice(in_order(moments, found, number), query.campaign.depth)
     Candidate.objects.bulk_create(
         Candidate(query=query, moment=moment, rank=rank, similarity=similarity)
         for rank, (moment, similarity) in enumerate(ranked, 1)
     )
     query.open_batch(1)
+
+
+def in_order(moments: list[Moment], found: Nearest, number: int) -> Iterable[tuple[Moment, float]]:
+    """What was found for a query, no moment id twice: two descriptions of one stretch of film show the same clip."""
+    seen: dict[str, tuple[Moment, float]] = {}
+    for index, similarity in zip(found.indices[number], found.similarities[number], strict=True):
+        moment = moments[index]
+        seen.setdefault(str(moment), (moment, float(similarity)))
+    return seen.values()

@@ -33,6 +33,17 @@ class Settled:
     def settled(self) -> int:
         return sum(outcome.status == "settled" for _, outcome in self.pairs.values())
 
+    @property
+    def defects(self) -> dict[str, list[str]]:
+        """The pairs of each defect of the process, by what it is."""
+        return {
+            "one worker twice": self.one_worker_twice,
+            "one worker twice, with different grades": self.one_worker_twice_and_differing,
+            "escalated although all within one": self.escalated_without_need,
+            "stopped while still contested": self.stopped_while_contested,
+            "neither two nor four ratings": self.odd_number,
+        }
+
 
 def settle(ratings: Ratings) -> Settled:
     """Settle every pair; one that stopped while contested, or with a number of ratings that no round ends with,

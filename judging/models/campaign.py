@@ -2,28 +2,37 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
-from django.conf import settings
 from django.contrib.auth.models import User
-from django.db import models, transaction
-from django.db.models import Max, Q
+from django.db import models
+from django.db.models import F, Max, Q
 from django.db.models.functions import Now
 
 from corpus.models import Corpus
 from judging.consensus import TOLERANCE
+from judging.errors import Outdated
 from judging.guideline import GUIDELINE
+from judging.models.membership import Membership
+from judging.models.people import Invitation, secret_of_a_link
+from judging.models.teaching import Guideline
+from judging.transactions import all_or_nothing, locked
 
 # What a campaign is before anybody says otherwise: TVR-Ranking's numbers.
 BATCH_SIZE = 20
 BATCHES = 2
 LAST = 5  # candidates at a batch's end whose grades tell whether there is more to find
 SECOND_BATCH_FROM = 2.0  # mean grade of those last
+EXAM_ROUNDS = 3
+CHECK_RATES = (0.05, 0.15)
+CHECK_WARN, CHECK_PAUSE = 0.25, 0.4  # shares of checks further than the tolerance from what they should be
 
 
 class CampaignQuerySet(models.QuerySet["Campaign"]):
     def of(self, user: Any) -> CampaignQuerySet:
-        return self.filter(memberships__user=user, memberships__state=Membership.State.ACTIVE)
+        """Those that the person belongs to, also while paused."""
+        return self.filter(memberships__user=user, memberships__state__in=Membership.MAY_LEARN)
 
     def led_by(self, user: Any) -> CampaignQuerySet:
         """Those whose hidden side the person may see."""
@@ -44,9 +53,36 @@ class Campaign(models.Model):
     order_seed = models.BigIntegerField(
         default=0, help_text="of the order in which each annotator sees candidates"
     )
-    guideline = models.TextField(default=GUIDELINE)
+    # What annotators see, and how
+    padding = models.FloatField(default=0, help_text="seconds shown before and after each moment")
+    sound = models.BooleanField(default=False, help_text="whether clips are heard")
+    play_once = models.BooleanField(
+        default=False, help_text="whether a clip must have played to its end before it is graded"
+    )
+    # Who may judge, and how that is watched
+    exam = models.BooleanField(default=False, help_text="whether only who passed the exam gets work")
+    exam_rounds = models.PositiveSmallIntegerField(default=EXAM_ROUNDS, help_text="attempts at the exam")
+    check_rate = models.FloatField(
+        default=0, help_text="share of judgements that are quiet checks; 0 is none"
+    )
+    check_warn = models.FloatField(default=CHECK_WARN, help_text="share of failed checks that warns")
+    check_pause = models.FloatField(default=CHECK_PAUSE, help_text="share of failed checks that pauses")
+    hourly_rate = models.DecimalField(max_digits=8, decimal_places=2, null=True, blank=True)
+    currency = models.CharField(max_length=3, blank=True)
+    # The lead's decisions
+    second_from = models.FloatField(
+        default=SECOND_BATCH_FROM, help_text="mean grade of the last five that opens the second batch"
+    )
+    auto_second_from = models.FloatField(null=True, blank=True, help_text="mean that opens it by itself")
+    auto_close_below = models.FloatField(null=True, blank=True, help_text="mean that closes by itself")
     encoder = models.CharField(max_length=200, blank=True, help_text="the model that ranked its candidates")
+    imported = models.DateTimeField(
+        null=True, blank=True, help_text="when finished ratings were imported into it"
+    )
     created = models.DateTimeField(db_default=Now())
+    touched = models.DateTimeField(
+        null=True, blank=True, help_text="when a lead last changed what its numbers are counted from"
+    )
 
     objects = CampaignQuerySet.as_manager()
 
@@ -55,61 +91,81 @@ class Campaign(models.Model):
             models.CheckConstraint(condition=Q(batch_size__gte=1), name="batch_holds_a_candidate"),
             models.CheckConstraint(condition=Q(batches__gte=1, batches__lte=2), name="never_a_third_batch"),
             models.CheckConstraint(condition=Q(tolerance__lte=3), name="tolerance_within_scale"),
+            models.CheckConstraint(condition=Q(padding__gte=0, padding__lte=60), name="padding_is_short"),
+            models.CheckConstraint(condition=Q(exam_rounds__gte=1), name="exam_has_a_round"),
+            models.CheckConstraint(
+                condition=Q(check_rate=0) | Q(check_rate__range=CHECK_RATES), name="checks_are_few_or_none"
+            ),
+            models.CheckConstraint(
+                condition=Q(check_warn__gte=0, check_pause__gte=F("check_warn"), check_pause__lte=1),
+                name="a_warning_comes_before_a_pause",
+            ),
+            models.CheckConstraint(
+                condition=Q(auto_second_from__isnull=True)
+                | Q(auto_close_below__isnull=True)
+                | Q(auto_close_below__lte=F("auto_second_from")),
+                name="closing_is_below_opening",
+            ),
         ]
 
     def __str__(self) -> str:
         return self.title or self.name
 
     @property
+    def job_key(self) -> str:
+        """Of its long work: at most one job of each kind."""
+        return f"campaign {self.name}"
+
+    def touch(self) -> None:
+        """A lead changed what its numbers are counted from: those that are kept are old."""
+        Campaign.objects.filter(pk=self.pk).update(touched=Now())
+
+    @property
+    def guideline(self) -> Guideline:
+        """The version in force; the one that every campaign begins with is number 0."""
+        return self.guidelines.order_by("version").last() or self.first_guideline
+
+    @property
+    def first_guideline(self) -> Guideline:
+        return Guideline(campaign=self, version=0, text=GUIDELINE)
+
+    @all_or_nothing
+    def write_guideline(self, lead: Membership, text: str, started_from: int) -> Guideline:
+        """Put a new version in force, written from an earlier one; the same text again adds nothing.
+
+        Raises
+        ------
+        Outdated
+            When somebody put another version in force since the one that the lead started from.
+        """
+        locked(Campaign.objects.filter(pk=self.pk)).get()
+        present = self.guideline
+        if text == present.text:
+            return present
+        if present.version != started_from:
+            raise Outdated(
+                f"Version {present.version} was put in force by {present.author} while you wrote from version "
+                f"{started_from}. Your text is still here: take over what is new in theirs, then save again."
+            )
+        return self.guidelines.create(version=present.version + 1, text=text, by=lead)
+
+    @property
     def depth(self) -> int:
         """Candidates kept for each query."""
         return self.batch_size * self.batches
 
+    @all_or_nothing
     def add_member(self, user: User, role: str) -> Membership:
         """The person's membership with that role; worker numbers follow the order of joining."""
-        with transaction.atomic():
-            Campaign.objects.select_for_update().get(pk=self.pk)
-            last = self.memberships.aggregate(last=Max("worker"))["last"] or 0
-            member, _ = Membership.objects.update_or_create(
-                campaign=self,
-                user=user,
-                defaults={"role": role},
-                create_defaults={"role": role, "worker": last + 1},
-            )
-        return member
+        if member := self.memberships.filter(user=user).first():
+            member.change_role(role, None, "added again in this role")
+            return member
+        locked(Campaign.objects.filter(pk=self.pk)).get()
+        last = self.memberships.aggregate(last=Max("worker"))["last"] or 0
+        return self.memberships.create(user=user, role=role, worker=last + 1)
 
-
-class Membership(models.Model):
-    class Role(models.TextChoices):
-        ANNOTATOR = "annotator"
-        LEAD = "lead"
-        RESEARCHER = "researcher"
-
-    class State(models.TextChoices):
-        ACTIVE = "active"
-        PAUSED = "paused"
-
-    SEES_ALL = (Role.LEAD, Role.RESEARCHER)
-
-    campaign = models.ForeignKey(Campaign, models.CASCADE, related_name="memberships")
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="memberships")
-    role = models.CharField(max_length=10, choices=Role.choices)
-    worker = models.PositiveIntegerField(help_text="stands for the person in everything exported")
-    state = models.CharField(max_length=10, choices=State.choices, default=State.ACTIVE)
-
-    class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["campaign", "user"], name="one_membership_per_person"),
-            models.UniqueConstraint(fields=["campaign", "worker"], name="one_person_per_worker_number"),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.role} {self.worker}"
-
-    @property
-    def may_judge(self) -> bool:
-        return self.role == Membership.Role.ANNOTATOR and self.state == Membership.State.ACTIVE
-
-    @property
-    def may_review(self) -> bool:
-        return self.role == Membership.Role.LEAD and self.state == Membership.State.ACTIVE
+    def invite(self, role: str, by: Membership | None, lifetime: timedelta) -> tuple[Invitation, str]:
+        """An invitation, and the secret of its link, which is nowhere else."""
+        secret, hash = secret_of_a_link()
+        expires = Now() + lifetime
+        return self.invitations.create(role=role, by=by, hash=hash, expires=expires), secret

@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
+
+if TYPE_CHECKING:
+    from judging.models.campaign import Campaign
+    from judging.models.membership import Membership
+
+
+class JudgementQuerySet(models.QuerySet["Judgement"]):
+    def standing(self) -> JudgementQuerySet:
+        """All but those that came back in an exam and were not judged again yet."""
+        again = Revision.objects.filter(judgement=OuterRef("pk"), at__gt=OuterRef("returned"))
+        return self.filter(Q(returned__isnull=True) | Exists(again))
 
 
 class Judgement(models.Model):
@@ -17,6 +30,16 @@ class Judgement(models.Model):
     annotator = models.ForeignKey("judging.Membership", models.PROTECT, related_name="judgements")
     grade = models.PositiveSmallIntegerField(help_text="of the last revision")
     seat = models.PositiveSmallIntegerField(null=True, help_text="1-4 when it counts, else nothing")
+    returned = models.DateTimeField(null=True, help_text="when it came back in an exam, to be judged again")
+    reopening = models.ForeignKey(
+        "judging.Reopening",
+        models.PROTECT,
+        null=True,
+        related_name="judgements",
+        help_text="what took its seat",
+    )
+
+    objects = JudgementQuerySet.as_manager()
 
     class Meta:
         ordering = ["candidate", "seat"]
@@ -35,10 +58,15 @@ class Judgement(models.Model):
     def __str__(self) -> str:
         return f"{self.grade} by {self.annotator_id}"
 
-    def revise(self, grade: int, key: UUID, seconds: float | None) -> Revision:
+    def revise(self, grade: int, key: UUID, seconds: float | None, input: str = "") -> Revision:
         """Add what is said now; the caller holds the assignment's lock."""
         revision = Revision.objects.create(
-            judgement=self, number=self.revisions.count() + 1, grade=grade, key=key, seconds=seconds
+            judgement=self,
+            number=self.revisions.count() + 1,
+            grade=grade,
+            key=key,
+            seconds=seconds,
+            input=input,
         )
         if self.grade != grade:
             self.grade = grade
@@ -49,10 +77,16 @@ class Judgement(models.Model):
 class Revision(models.Model):
     """One press of a key."""
 
+    class Input(models.TextChoices):
+        KEY = "key"
+        POINTER = "pointer"
+        TOUCH = "touch"
+
     judgement = models.ForeignKey("judging.Judgement", models.PROTECT, related_name="revisions")
     number = models.PositiveSmallIntegerField()
     grade = models.PositiveSmallIntegerField()
-    seconds = models.FloatField(null=True, help_text="from seeing the clip to pressing, as the browser says")
+    seconds = models.FloatField(null=True, help_text="active ones; never more than the server's clock allows")
+    input = models.CharField(max_length=10, choices=Input.choices, blank=True)
     key = models.UUIDField(unique=True, help_text="the browser's idempotency key")
     at = models.DateTimeField(db_default=Now())
 
@@ -65,27 +99,66 @@ class Revision(models.Model):
                 condition=Q(seconds__isnull=True) | Q(seconds__gte=0), name="seconds_are_not_negative"
             ),
         ]
+        indexes = [models.Index(fields=["at"])]
 
     def __str__(self) -> str:
         return f"{self.grade}, revision {self.number}"
 
 
+class FlagQuerySet(models.QuerySet["Flag"]):
+    def standing(self) -> FlagQuerySet:
+        """All but those of an exam's pair that came back since."""
+        pair = {"assignment": OuterRef("assignment"), "candidate": OuterRef("candidate")}
+        return self.exclude(Exists(Judgement.objects.filter(**pair, returned__gte=OuterRef("at"))))
+
+    def waiting(self, campaign: Campaign | OuterRef) -> FlagQuerySet:
+        """Those of batches handed in that no lead has dealt with."""
+        pool = self.filter(candidate__query__campaign=campaign, candidate__query__kind="pool")
+        return pool.filter(handled=None, candidate__query__withdrawn=None, assignment__state="submitted")
+
+    def handle(self, lead: Membership) -> None:
+        """Note that the lead has dealt with them. Doing it twice keeps the first time."""
+        self.filter(handled=None).update(handled=Now(), handled_by=lead)
+
+
+AllFlags = models.Manager.from_queryset(FlagQuerySet)
+
+
+class FlagManager(AllFlags["Flag"]):
+    """Flags as they stand: those that were taken back are on record only."""
+
+    def get_queryset(self) -> FlagQuerySet:
+        return FlagQuerySet(self.model, using=self._db).filter(taken_back=None)
+
+
 class Flag(models.Model):
     class Reason(models.TextChoices):
-        CLIP = "clip", "The clip is missing or broken"
-        QUERY = "query", "The query is unclear"
-        OTHER = "other", "I cannot judge this"
+        CLIP = "clip", _("The clip is missing or broken")
+        QUERY = "query", _("The query is unclear")
+        OTHER = "other", _("I cannot judge this")
 
     assignment = models.ForeignKey("judging.Assignment", models.PROTECT, related_name="flags")
     candidate = models.ForeignKey("judging.Candidate", models.PROTECT, related_name="flags")
     reason = models.CharField(max_length=10, choices=Reason.choices)
     comment = models.CharField(max_length=500, blank=True)
+    seconds = models.FloatField(null=True, help_text="as of a judgement, until they go to another saying")
+    handled = models.DateTimeField(null=True, help_text="when the lead had dealt with it")
+    handled_by = models.ForeignKey("judging.Membership", models.PROTECT, null=True, related_name="+")
     at = models.DateTimeField(db_default=Now())
+
+    key = models.UUIDField(null=True, unique=True, help_text="the browser's idempotency key")
+    taken_back = models.DateTimeField(null=True)
+    taken_back_key = models.UUIDField(null=True, unique=True, help_text="that of taking it back")
+
+    objects = FlagManager()
+    said = AllFlags["Flag"]()  # also those that were taken back
 
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["assignment", "candidate"], name="one_flag_per_assignment_and_candidate"
+                fields=["assignment", "candidate"],
+                condition=Q(taken_back__isnull=True),
+                name="one_flag_per_assignment_and_candidate",
             )
         ]
 

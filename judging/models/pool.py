@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from django.db import models
-from django.db.models import Avg, Exists, OuterRef, Q
+from django.db.models import Exists, F, OuterRef, Q
 
-from corpus.models import Moment
+from corpus.models import Clip, Moment
 from judging.consensus import RULE, consensus
 from judging.errors import WrongState
-from judging.models.campaign import LAST, SECOND_BATCH_FROM, Campaign, Membership
-from judging.models.review import Review
+from judging.models.campaign import Campaign
+from judging.models.judgement import Flag
+from judging.models.membership import Membership
 from judging.preparing import prepare
 from judging.transactions import all_or_nothing, locked
 
@@ -21,19 +22,53 @@ if TYPE_CHECKING:
 ANNOTATORS = 2  # in each round
 
 
+class Kind(models.TextChoices):
+    """What a query's batches are for. All look the same to who judges them."""
+
+    POOL = "pool"  # the only kind that reaches qrels
+    EXAM = "exam"
+    CHECK = "check"  # of an annotator's care: pairs with a known truth, or earlier ones of her own
+    STUDY = "study"  # of similarity against relevance, further down the ranking
+
+
+CLAIMED = (Kind.POOL, Kind.STUDY)  # kinds that settle in rounds of two; exams and checks are taken by anybody
+
+
+class QueryQuerySet(models.QuerySet["Query"]):
+    def pool(self) -> QueryQuerySet:
+        """Those whose candidates reach qrels."""
+        return self.filter(kind=Kind.POOL, withdrawn__isnull=True)
+
+    def hold(self) -> None:
+        """Lock them until the transaction ends, their batches first, as whoever claims or submits does."""
+        keys = set(self.values_list("pk", flat=True))
+        list(locked(Batch.objects.filter(query__in=keys)).order_by("pk"))
+        list(locked(Query.objects.filter(pk__in=keys)).order_by("pk"))
+
+
 class Query(models.Model):
     campaign = models.ForeignKey(Campaign, models.CASCADE, related_name="queries")
+    kind = models.CharField(max_length=10, choices=Kind.choices, default=Kind.POOL)
     query_id = models.CharField(max_length=100, help_text="in runs and qrels")
     text = models.TextField()
     split = models.CharField(max_length=20, blank=True)
     aliases = models.JSONField(default=list, help_text="ids of other queries with the same text")
     closed = models.BooleanField(default=False)
+    withdrawn = models.DateTimeField(null=True, help_text="when the lead took it out of the campaign")
+    withdrawn_why = models.CharField(max_length=500, blank=True)
+    owner = models.ForeignKey(
+        Membership, models.PROTECT, null=True, related_name="+", help_text="the only one it is for"
+    )
+
+    objects = QueryQuerySet.as_manager()
 
     class Meta:
         verbose_name_plural = "queries"
         constraints = [
-            models.UniqueConstraint(fields=["campaign", "query_id"], name="one_query_per_id"),
-            models.UniqueConstraint(fields=["campaign", "text"], name="identical_queries_are_one"),
+            models.UniqueConstraint(fields=["campaign", "kind", "query_id"], name="one_query_per_id"),
+            models.UniqueConstraint(
+                fields=["campaign", "text"], condition=Q(kind="pool"), name="identical_queries_are_one"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -46,22 +81,21 @@ class Query(models.Model):
         ranks = (size * (number - 1) + 1, size * number)
         if not self.candidates.filter(rank__range=ranks).exists():
             raise WrongState(f"“{self.text}” has no candidates of ranks {ranks[0]}-{ranks[1]}.")
-        batch, made = self.batches.get_or_create(number=number)
+        batch, made = self.batches.get_or_create(number=number, edition=1, defaults={"kind": self.kind})
         if made:
             self.candidates.filter(rank__range=ranks).update(batch=batch)
             prepare(batch)
         return batch
 
-    @property
-    def can_open_second(self) -> bool:
-        return (
-            self.campaign.batches > 1 and self.candidates.filter(rank__gt=self.campaign.batch_size).exists()
-        )
-
 
 class CandidateQuerySet(models.QuerySet["Candidate"]):
     def in_campaign(self, campaign: Campaign) -> CandidateQuerySet:
         return self.filter(query__campaign=campaign)
+
+    def in_pool(self, campaign: Campaign) -> CandidateQuerySet:
+        """Those that may reach qrels."""
+        pool = self.in_campaign(campaign).filter(query__kind=Kind.POOL, query__withdrawn__isnull=True)
+        return pool.filter(batch__isnull=False)
 
     def settled(self) -> CandidateQuerySet:
         return self.filter(outcome=Candidate.Outcome.SETTLED)
@@ -79,17 +113,25 @@ class Candidate(models.Model):
         SETTLED = "settled"
         DISCARDED = "discarded"
         FLAGGED = "flagged"  # an annotator could not judge it: a lead's word is needed
+        ADJUDICATED = "adjudicated"  # graded by the lead, so never part of the consensus
 
     query = models.ForeignKey(Query, models.CASCADE, related_name="candidates")
     moment = models.ForeignKey(Moment, models.PROTECT, related_name="candidates")
     batch = models.ForeignKey("Batch", models.SET_NULL, null=True, related_name="candidates")
-    rank = models.PositiveSmallIntegerField()
+    clip = models.ForeignKey(Clip, models.SET_NULL, null=True, related_name="candidates")
+    rank = models.PositiveIntegerField()
     similarity = models.FloatField()
-    outcome = models.CharField(max_length=10, choices=Outcome.choices, default=Outcome.OPEN)
+    outcome = models.CharField(max_length=20, choices=Outcome.choices, default=Outcome.OPEN)
     escalated = models.BooleanField(default=False, help_text="contested after round one, so in round two")
     grade = models.PositiveSmallIntegerField(null=True, help_text="the final grade, once settled")
     rule = models.CharField(
         max_length=40, blank=True, help_text="the version of the consensus that settled it"
+    )
+    truth = models.PositiveSmallIntegerField(null=True, help_text="the lead's own grade, in exams and checks")
+    why = models.TextField(blank=True, help_text="explains the truth to who missed it")
+    imported_as = models.TextField(blank=True, help_text="the pair's id in the ratings that were imported")
+    repeats = models.ForeignKey(
+        "self", models.PROTECT, null=True, related_name="+", help_text="the earlier pair that a check repeats"
     )
 
     objects = CandidateQuerySet.as_manager()
@@ -100,9 +142,12 @@ class Candidate(models.Model):
             models.UniqueConstraint(fields=["query", "moment"], name="one_candidate_per_moment"),
             models.CheckConstraint(condition=Q(rank__gte=1), name="ranks_start_at_one"),
             models.CheckConstraint(
-                condition=Q(outcome="settled", grade__isnull=False, grade__lte=4)
-                | (~Q(outcome="settled") & Q(grade__isnull=True)),
+                condition=Q(outcome__in=["settled", "adjudicated"], grade__isnull=False, grade__lte=4)
+                | (~Q(outcome__in=["settled", "adjudicated"]) & Q(grade__isnull=True)),
                 name="final_grade_exactly_when_settled",
+            ),
+            models.CheckConstraint(
+                condition=Q(truth__isnull=True) | Q(truth__lte=4), name="truth_from_0_to_4"
             ),
         ]
 
@@ -131,14 +176,32 @@ class BatchQuerySet(models.QuerySet["Batch"]):
     def in_campaign(self, campaign: Campaign) -> BatchQuerySet:
         return self.filter(query__campaign=campaign)
 
+    def in_pool(self, campaign: Campaign) -> BatchQuerySet:
+        return self.in_campaign(campaign).filter(kind=Kind.POOL, query__withdrawn__isnull=True)
+
     def claimable_by(self, annotator: Membership) -> BatchQuerySet:
         """Open batches with a free place, that the annotator neither holds nor has judged; fullest first."""
-        held = annotator.assignments.holding().filter(batch=OuterRef("pk"))
+        here = annotator.assignments.filter(batch=OuterRef("pk"))
+        held = here.filter(~Q(state="lapsed") | Q(submitted__isnull=False))
+        elsewhere = ~Q(assignment__batch=F("candidate__batch"))  # in an earlier edition
+        judged = annotator.judgements.filter(candidate__batch=OuterRef("pk"))
+        judged = judged.filter(elsewhere | Q(reopening__isnull=False))
+        flagged = Flag.objects.filter(elsewhere, assignment__annotator=annotator)
+        flagged = flagged.filter(candidate__batch=OuterRef("pk"))
         free = self.in_campaign(annotator.campaign).filter(state=Batch.State.OPEN, taken__lt=ANNOTATORS)
-        return free.exclude(Exists(held)).order_by("-round", "-taken", "pk")
+        free = free.filter(kind__in=CLAIMED, query__withdrawn__isnull=True)
+        before = Exists(held) | Exists(judged) | Exists(flagged)
+        return free.exclude(before).order_by("-round", "-taken", "pk")
+
+    def unfinished(self) -> BatchQuerySet:
+        return self.filter(state__in=[Batch.State.PREPARING, Batch.State.OPEN])
 
     def to_review(self) -> BatchQuerySet:
-        return self.filter(state=Batch.State.SETTLED)
+        """Where everything of a query and number is settled: the newest edition, which stands for all."""
+        same = Batch.objects.filter(query=OuterRef("query"), number=OuterRef("number"))
+        settled = self.filter(state=Batch.State.SETTLED, kind=Kind.POOL, query__withdrawn__isnull=True)
+        newest = settled.exclude(Exists(same.filter(edition__gt=OuterRef("edition"))))
+        return newest.exclude(Exists(same.unfinished()))
 
 
 class Batch(models.Model):
@@ -150,10 +213,14 @@ class Batch(models.Model):
         OPEN = "open"
         SETTLED = "settled"  # every candidate has its outcome; the lead's review is next
         REVIEWED = "reviewed"
+        REPLACED = "replaced"  # all its candidates were reopened, in another edition
 
     query = models.ForeignKey(Query, models.CASCADE, related_name="batches")
     number = models.PositiveSmallIntegerField()
-    kind = models.CharField(max_length=10, default="pool")
+    edition = models.PositiveSmallIntegerField(default=1, help_text="later ones hold reopened candidates")
+    kind = models.CharField(
+        max_length=10, choices=Kind.choices, default=Kind.POOL, help_text="as its query's"
+    )
     state = models.CharField(max_length=10, choices=State.choices, default=State.PREPARING)
     round = models.PositiveSmallIntegerField(default=1)
     taken = models.PositiveSmallIntegerField(
@@ -165,8 +232,10 @@ class Batch(models.Model):
     class Meta:
         verbose_name_plural = "batches"
         constraints = [
-            models.UniqueConstraint(fields=["query", "kind", "number"], name="one_batch_per_number"),
-            models.CheckConstraint(condition=Q(number__in=[1, 2]), name="never_a_third_batch_of_a_query"),
+            models.UniqueConstraint(fields=["query", "number", "edition"], name="one_batch_per_number"),
+            models.CheckConstraint(
+                condition=Q(number__in=[1, 2]) | ~Q(kind="pool"), name="never_a_third_batch_of_a_query"
+            ),
             models.CheckConstraint(condition=Q(round__in=[1, 2]), name="never_a_third_round"),
             models.CheckConstraint(condition=Q(taken__lte=ANNOTATORS), name="two_hands_in_a_round"),
         ]
@@ -174,6 +243,11 @@ class Batch(models.Model):
 
     def __str__(self) -> str:
         return f"batch {self.number} of “{self.query.text}”"
+
+    @property
+    def is_done(self) -> bool:
+        """Whether nobody judges in it any more."""
+        return self.state not in (Batch.State.PREPARING, Batch.State.OPEN)
 
     @property
     def in_round(self) -> CandidateQuerySet:
@@ -192,10 +266,14 @@ class Batch(models.Model):
         """Give a free place to the annotator. The caller holds this row's lock."""
         used = set(self.assignments.holding().filter(round=self.round).values_list("slot", flat=True))
         slot = 2 if 1 in used else 1
-        assignment = self.assignments.lease_out(self, annotator, slot)
+        assignment = self.assignments.lease_out(self, annotator, self.round, slot)
         self.taken += 1
         self.save(update_fields=["taken"])
         return assignment
+
+    def lend_to(self, annotator: Membership, round: int = 1) -> Assignment:
+        """Give it to the annotator without taking up a place: exams and checks are judged by anybody, uncounted."""
+        return self.assignments.lease_out(self, annotator, round, slot=None)
 
     def take_back(self) -> None:
         """One place of this round is free again. The caller holds this row's lock."""
@@ -217,39 +295,16 @@ class Batch(models.Model):
             self.state = Batch.State.SETTLED
         self.save(update_fields=["round", "taken", "state"])
 
-    def last_mean(self) -> float | None:
-        """Mean final grade of the settled ones among the last five candidates by rank."""
-        mean: float | None = self.last().settled().aggregate(mean=Avg("grade"))["mean"]
-        return mean
+    @property
+    def editions(self) -> BatchQuerySet:
+        """All of its number, itself among them; candidates that are reopened go into one more."""
+        return Batch.objects.filter(query=self.query_id, number=self.number)
 
-    def last(self) -> CandidateQuerySet:
-        ranks = self.candidates.order_by("-rank").values_list("rank", flat=True)[:LAST]
-        return Candidate.objects.filter(batch=self, rank__gte=min(ranks, default=0))
+    @property
+    def newest(self) -> Batch:
+        return self.editions.select_related("query__campaign").latest("edition")
 
-    def recommends_second(self) -> bool | None:
-        mean = self.last_mean()
-        return None if mean is None else mean >= SECOND_BATCH_FROM
-
-    @all_or_nothing
-    def review(self, lead: Membership, verdict: str, reason: str = "") -> Review:
-        """The lead's word on a settled batch: a second batch, or the query is closed. Saying it twice is harmless."""
-        batch = locked(Batch.objects.filter(pk=self.pk)).select_related("query__campaign").get()
-        earlier = Review.objects.filter(batch=batch).first()
-        if earlier and earlier.verdict == verdict:
-            return earlier
-        if batch.state != Batch.State.SETTLED:
-            raise WrongState(f"This batch is {batch.state}, not settled; it cannot be reviewed.")
-        if verdict == Review.Verdict.SECOND:
-            batch.open_second()
-        else:
-            Query.objects.filter(pk=batch.query_id).update(closed=True)
-        batch.state = Batch.State.REVIEWED
-        batch.save(update_fields=["state"])
-        return Review.objects.create(batch=batch, lead=lead, verdict=verdict, reason=reason)
-
-    def open_second(self) -> None:
-        if self.number != 1 or self.query.campaign.batches < 2:
-            raise WrongState(
-                "A query has at most two batches; this was the last one. Close the query instead."
-            )
-        self.query.open_batch(2)
+    @property
+    def whole(self) -> CandidateQuerySet:
+        """The candidates of its number, in whichever edition they are."""
+        return Candidate.objects.filter(batch__in=self.editions)

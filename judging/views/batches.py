@@ -1,53 +1,71 @@
-"""A batch as the lead sees it, and the two verdicts."""
+"""A batch as the lead sees it, and the word on it."""
+
+from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from judging import doors
+from judging.batchpage import Number, rows_of
 from judging.chart import grades_by_rank
 from judging.desk import appearance
 from judging.errors import BadValue, WrongState
-from judging.models import Batch, Review
+from judging.guideline import GRADES
+from judging.models import Batch, Membership, Review
+from judging.problems import text_in
+from judging.recommending import recommendation
+from judging.reviewing import next_to_review
+from judging.reviewing import review as say
+from judging.teaching import teachable
 
 
 @require_safe
 def one(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     member = doors.membership(request, name)
-    batch = doors.batch(member, pk)
-    candidates = batch.candidates.order_by("rank").select_related("moment__video")
-    candidates = candidates.prefetch_related("judgements__annotator", "flags__assignment__annotator")
+    number = Number.of(doors.batch(member, pk))
+    batch, rows = number.batch, rows_of(number, member)
+    reviews = list(number.reviews)
     context = {
         "member": member,
         "campaign": member.campaign,
         "batch": batch,
-        "look": appearance(batch),
-        "candidates": candidates,
-        "chart": grades_by_rank(list(candidates)),
-        "last_ranks": set(batch.last().values_list("rank", flat=True)),
-        "last_mean": batch.last_mean(),
-        "recommends_second": batch.recommends_second(),
-        "can_open_second": batch.number == 1 and batch.query.can_open_second,
-        "review": Review.objects.filter(batch=batch).select_related("lead__user").first(),
-        "others": batch.query.batches.exclude(pk=batch.pk),
-        "next": Batch.objects.in_campaign(member.campaign).to_review().exclude(pk=pk).order_by("pk").first(),
+        "look": appearance(number.at_work or batch),
+        "rows": rows,
+        "chart": grades_by_rank([row.candidate for row in rows]),
+        "recommendation": recommendation(batch),
+        "to_review": number.is_to_review,
+        "review": next((each for each in reviews if not each.undone and each.batch_id == batch.pk), None),
+        "undone": [each for each in reviews if each.undone],
+        "others": number.others,
+        "next": next_to_review(batch),
+        "done": doors.reviews(member, request.GET.getlist("done")),
+        "grades": GRADES,
+        "teachable": {each.pk for each in teachable(member.campaign).filter(query=batch.query)},
     }
     return render(request, "judging/batch.html", context)
 
 
 @require_POST
 def review(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+    """Say the verdict, and go on to the next batch."""
     lead = doors.lead(request, name)
-    verdict = request.POST.get("verdict", "")
+    verdict, reason = request.POST.get("verdict", ""), text_in(request.POST, "reason", 500)
     if verdict not in Review.Verdict.values:
         raise BadValue("verdict", repr(verdict[:40]), "second or close")
-    reason = request.POST.get("reason", "")
-    if len(reason) > 500 or "\0" in reason:
-        raise BadValue("reason", f"{len(reason)} characters", "at most 500, without NUL")
+    batch = doors.batch(lead, pk).newest
     try:
-        done = doors.batch(lead, pk).review(lead, verdict, reason)
-        messages.success(request, f"{done.get_verdict_display()}: done.")
+        said = say(batch, lead, verdict, reason)
     except WrongState as fault:
         messages.error(request, str(fault))
-    return redirect("batch", name=name, pk=pk)
+        return redirect("batch", name=name, pk=pk)
+    return redirect(address_after(lead, next_to_review(batch), [said]))
+
+
+def address_after(lead: Membership, following: Batch | None, done: list[Review]) -> str:
+    """The next batch to review, or the list of them, with what was done and can be undone."""
+    name = lead.campaign.name
+    address = reverse("batch", args=[name, following.pk]) if following else reverse("reviews", args=[name])
+    return f"{address}?{urlencode({'done': [each.pk for each in done]}, doseq=True)}"

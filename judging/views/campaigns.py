@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
-from django.views.decorators.http import require_safe
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_POST, require_safe
 
+from jobs.models import Job
 from judging import doors
-from judging.desk import FILTERS, counts, jobs_of, overview, rows_of
+from judging.desk import SORTS, Table, filters, jobs_of, rows_of, unfinished_jobs
+from judging.desk_charts import charts
 from judging.models import Campaign
+from judging.needs import at_a_glance, needs
+from judging.statistics.summaries import AGREEMENT, PROGRESS, kept_together
 
 QUERIES_ON_A_PAGE = 50
 
@@ -22,37 +26,50 @@ def home(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def listed(request: HttpRequest) -> HttpResponse:
-    campaigns = [
-        (campaign, overview(campaign)) for campaign in Campaign.objects.led_by(request.user).order_by("name")
-    ]
-    return render(request, "judging/campaigns.html", {"campaigns": campaigns})
+    campaigns = Campaign.objects.led_by(request.user).select_related("corpus").order_by("name")
+    return render(request, "judging/campaigns.html", {"campaigns": at_a_glance(campaigns)})
 
 
 @require_safe
 def one(request: HttpRequest, name: str) -> HttpResponse:
+    """The desk: what needs the lead now, how it goes, and the queries."""
     member = doors.membership(request, name)
-    campaign, chosen = member.campaign, request.GET.get("show", "")
-    queries = FILTERS.get(chosen, FILTERS[""]).rows(campaign)
-    page = Paginator(queries, QUERIES_ON_A_PAGE).get_page(request.GET.get("page"))
+    campaign, table, found = member.campaign, Table.asked(request.GET), jobs_of(member.campaign)
+    kept = kept_together(campaign, PROGRESS, AGREEMENT)
+    page = Paginator(table.rows(campaign), QUERIES_ON_A_PAGE).get_page(request.GET.get("page"))
     context = {
         "member": member,
         "campaign": campaign,
-        "overview": overview(campaign),
-        "filters": counts(campaign),
-        "chosen": chosen if chosen in FILTERS else "",
+        "needs": needs(campaign, found["n_failed"]),
+        "sparks": charts(campaign, kept),
+        "kept": kept[PROGRESS],
+        "filters": filters(campaign, table),
+        "table": table,
+        "sorts": [(key, words) for key, (words, _) in SORTS.items()],
         "page": page,
+        "pages": table.address(page="").lstrip("?"),
         "rows": rows_of(list(page)),
-        "jobs": jobs_of(campaign),
+        "jobs": found,
     }
     return render(request, "judging/campaign.html", context)
+
+
+@require_POST
+def try_again(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+    """A failed job once more, from its beginning. Doing it twice is harmless."""
+    campaign = doors.lead(request, name).campaign
+    job = get_object_or_404(unfinished_jobs(campaign), pk=pk)
+    Job.objects.ask(job.kind, job.key, **job.arguments)
+    return redirect("campaign", name=name)
 
 
 @require_safe
 def jobs(request: HttpRequest, name: str) -> HttpResponse:
     """The bars of the work under way; asks for itself again while there is any."""
-    campaign = doors.membership(request, name).campaign
-    found = jobs_of(campaign)
-    answer = render(request, "judging/_jobs.html", {"campaign": campaign, "jobs": found})
+    member = doors.membership(request, name)
+    found = jobs_of(member.campaign)
+    context = {"member": member, "campaign": member.campaign, "jobs": found}
+    answer = render(request, "judging/_jobs.html", context)
     if not found["unfinished"]:
         answer["HX-Refresh"] = "true"
     return answer

@@ -1,27 +1,61 @@
-"""Clips: opaque addresses, permission at every request, ranges answered."""
+"""Clips: opaque addresses, permission at every request, ranges answered, here or by who serves them for us."""
+
+from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import IO
 
+from django.conf import settings
+from django.core.files.base import File
+from django.db.models.fields.files import FieldFile
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
-from django.views.decorators.cache import cache_control
+from django.shortcuts import redirect
+from django.utils.cache import patch_cache_control
+from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
+from corpus.stored import STORE_FAULTS, Part, opened
 from judging import doors
+from judging.errors import Busy
 
-CHUNK = 64 * 1024
 RANGE = re.compile(r"bytes=(\d{0,15})-(\d{0,15})")
+TYPE = "video/mp4"
+INTERNAL = "/stored/"  # nginx's location of MEDIA_ROOT, for itself only
+PRESIGNED_SECONDS = 600
+DAY = 24 * 3600
 
 
 @require_safe
-@cache_control(private=True, max_age=24 * 3600, immutable=True)
 def clip(request: HttpRequest, token: str) -> HttpResponseBase:
+    """The clip itself, or where it is: who asks may see it, and a shared cache may not keep it."""
     file = doors.clip(request, token).file
+    if settings.MEDIA_ADDRESSES == "presigned":
+        answer: HttpResponseBase = redirect(_presigned(request, file))
+        patch_cache_control(answer, private=True, max_age=PRESIGNED_SECONDS // 2)
+        return answer
+    if settings.MEDIA_ADDRESSES == "accel":
+        answer = HttpResponse(content_type=TYPE, headers={"X-Accel-Redirect": f"{INTERNAL}{file.name}"})
+    else:
+        answer = _proxied(request, file)
+    patch_cache_control(answer, private=True, max_age=DAY, immutable=True)
+    return answer
+
+
+def _presigned(request: HttpRequest, file: FieldFile) -> str:
+    told = {"ResponseContentType": TYPE, "ResponseCacheControl": f"private, max-age={DAY}, immutable"}
+    address: str = file.storage.url(  # type: ignore[call-arg]
+        file.name, told, expire=PRESIGNED_SECONDS, http_method=request.method
+    )
+    return address
+
+
+def _proxied(request: HttpRequest, file: FieldFile) -> HttpResponseBase:
     try:
-        size, content = file.size, file.open("rb")
+        content = opened(file)
+        size = content.size
     except OSError as fault:
         raise Http404 from fault
+    except STORE_FAULTS as fault:
+        raise Busy(gettext("The store of clips does not answer.")) from fault
     asked = RANGE.fullmatch(request.headers.get("range", ""))
     if not asked or not (asked[1] or asked[2]):
         return _answer(content, 0, size)
@@ -41,24 +75,7 @@ def _bounds(first: str, last: str, size: int) -> tuple[int, int]:
     return int(first), min(int(last), size - 1) if last else size - 1
 
 
-def _answer(content: IO[bytes], start: int, stop: int, status: int = 200) -> StreamingHttpResponse:
-    answer = StreamingHttpResponse(_Part(content, start, stop), status=status, content_type="video/mp4")
+def _answer(content: File[bytes], start: int, stop: int, status: int = 200) -> StreamingHttpResponse:
+    answer = StreamingHttpResponse(Part(content, start, stop), status=status, content_type=TYPE)
     answer["Content-Length"], answer["Accept-Ranges"] = stop - start, "bytes"
     return answer
-
-
-class _Part:
-    """A stretch of a file in chunks; closed with the answer, also when nobody reads it."""
-
-    def __init__(self, content: IO[bytes], start: int, stop: int) -> None:
-        self.content, self.start, self.stop = content, start, stop
-
-    def __iter__(self) -> Iterator[bytes]:
-        self.content.seek(self.start)
-        left = self.stop - self.start
-        while left and (chunk := self.content.read(min(CHUNK, left))):
-            left -= len(chunk)
-            yield chunk
-
-    def close(self) -> None:
-        self.content.close()

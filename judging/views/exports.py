@@ -6,8 +6,8 @@ from django.views.decorators.http import require_safe
 
 from judging import doors
 from judging.consensus import RULE
-from judging.desk import overview
 from judging.exports import BY_NAME, FILES
+from judging.models import Candidate
 
 
 @require_safe
@@ -16,7 +16,7 @@ def listed(request: HttpRequest, name: str) -> HttpResponse:
     context = {
         "member": member,
         "campaign": member.campaign,
-        "overview": overview(member.campaign),
+        "settled": Candidate.objects.in_pool(member.campaign).settled().exists(),
         "files": FILES,
         "rule": RULE,
     }

@@ -9,6 +9,7 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
+from judging.errors import JudgingError
 from judging.find import campaign_named
 from judging.models import Membership
 
@@ -25,7 +26,10 @@ class Command(BaseCommand):
         campaign = campaign_named(options["campaign"])
         for username in options["usernames"]:
             user, password = _account(username)
-            member = campaign.add_member(user, options["role"])
+            try:
+                member = campaign.add_member(user, options["role"])
+            except JudgingError as fault:
+                raise CommandError(f"{username}: {fault}", returncode=2) from fault
             word = f"password {password}" if password else "has an account already"
             self.stdout.write(f"{username}: {member.role}, worker {member.worker}, {word}")
 

@@ -10,14 +10,16 @@ from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
+from corpus.demo.examples import EXAMPLES
 from corpus.demo.films import write_demo
 from corpus.importers.load import Source, load
 from corpus.media import MediaFolder
-from corpus.models import Corpus
+from corpus.models import Corpus, Moment
 from jobs.terminal import work_off
 from judging.models import Batch, Campaign, Membership
 from judging.queries import load_queries
 from judging.ranking import ask_for_ranking
+from judging.teaching import add_own_example
 
 PASSWORD = "reeljudge-demo"  # noqa: S105 - printed for everybody; the demo is served to this machine only
 LEAD = "lead"
@@ -69,7 +71,16 @@ def _campaign(folder: Path) -> Campaign:
         user.set_password(PASSWORD)
         user.save()
         campaign.add_member(user, Membership.Role.LEAD if username == LEAD else Membership.Role.ANNOTATOR)
+    _teach(campaign)
     return campaign
+
+
+def _teach(campaign: Campaign) -> None:
+    """Two worked examples of each grade, by the lead."""
+    lead = campaign.memberships.select_related("campaign").get(role=Membership.Role.LEAD)
+    for each in EXAMPLES:
+        moment = Moment.objects.get(video__corpus=campaign.corpus, description=each.caption)
+        add_own_example(lead, each.query, moment, each.grade, each.why)
 
 
 def _accounts(address: str) -> str:

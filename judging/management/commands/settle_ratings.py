@@ -50,13 +50,6 @@ def _summary(result: Settled, took: float) -> str:
         "settled": result.settled,
         "discarded": len(result.pairs) - result.settled,
     }
-    defects = {
-        "pairs with one worker twice": result.one_worker_twice,
-        "  of them with different grades": result.one_worker_twice_and_differing,
-        "escalated although all within one": result.escalated_without_need,
-        "stopped while still contested": result.stopped_while_contested,
-        "neither two nor four ratings": result.odd_number,
-    }
     lines = [f"{name} {number}" for name, number in figures.items()]
-    lines += ["process defects:"] + [f"  {name} {len(pairs)}" for name, pairs in defects.items()]
+    lines += ["process defects:"] + [f"  {name} {len(pairs)}" for name, pairs in result.defects.items()]
     return "\n".join([*lines, f"consensus {RULE}, {took:.1f} s"])

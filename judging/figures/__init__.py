@@ -1,0 +1,1 @@
+"""The tables and figures of a campaign: their numbers, their words, their drawing."""

@@ -1,0 +1,65 @@
+"""manage.py import_ratings: finished ratings as a campaign, with the defects of the process that made them."""
+
+import csv
+import time
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from judging.errors import JudgingError
+from judging.importing import import_ratings
+from judging.models import Candidate
+from judging.pairs import read_pairs
+from judging.ratings import Settled, read, settle
+
+
+class Command(BaseCommand):
+    help = "Import finished ratings (pair_id,worker,relevance) and the file of their pairs as a new campaign."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("campaign", help="the new campaign's name")
+        parser.add_argument("--ratings", required=True, type=Path, help="CSV of pair_id,worker,relevance")
+        parser.add_argument(
+            "--pairs",
+            required=True,
+            type=Path,
+            help="CSV of pair_id,query_id,query,video,start,end and, where known, split,duration,caption,"
+            "similarity; or TVR-Ranking's JSON lines",
+        )
+        parser.add_argument(
+            "--defects", type=Path, help="write each pair with a defect of the process, as CSV"
+        )
+        parser.add_argument("--title", default="")
+
+    def handle(self, **options: Any) -> None:
+        began = time.monotonic()
+        try:
+            ratings = read(options["ratings"])
+            result = settle(ratings)
+            pairs = read_pairs(options["pairs"])
+            if options["defects"]:
+                _write(result, options["defects"])
+            campaign = import_ratings(options["campaign"], ratings, pairs, options["title"])
+        except JudgingError as fault:
+            raise CommandError(str(fault), returncode=2) from fault
+        except OSError as fault:
+            raise CommandError(
+                f"--defects {options['defects']}: cannot be written ({fault.strerror})", returncode=2
+            ) from fault
+        stored = Candidate.objects.in_pool(campaign)
+        settled, all_ = stored.settled().count(), stored.count()
+        self.stdout.write(
+            f"{campaign.name}: {all_:,} pairs, {settled:,} settled, {all_ - settled:,} discarded"
+        )
+        for words, found in result.defects.items():
+            self.stdout.write(f"  {words}: {len(found):,}")
+        self.stdout.write(f"{time.monotonic() - began:.0f} s")
+
+
+def _write(result: Settled, file: Path) -> None:
+    with file.open("w", encoding="utf-8", newline="") as out:
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(["pair_id", "defect"])
+        writer.writerows((pair, words) for words, pairs in result.defects.items() for pair in pairs)

@@ -1,0 +1,33 @@
+"""manage.py set_exam: the qualification exam, drawn from a campaign's queries."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from judging.errors import JudgingError
+from judging.exam import DEPTH, QUERIES, set_exam
+from judging.find import campaign_named
+
+
+class Command(BaseCommand):
+    help = "Make a campaign's exam of random queries and their best candidates; only who passes it then gets work."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("campaign")
+        parser.add_argument("--queries", type=int, default=QUERIES)
+        parser.add_argument("--depth", type=int, default=DEPTH, help="candidates of each query")
+        parser.add_argument("--seed", type=int, default=0, help="of the draw")
+        parser.add_argument(
+            "--keep-in-pool", action="store_true", help="let the drawn queries be judged for the qrels, too"
+        )
+
+    def handle(self, **options: Any) -> None:
+        campaign, drawn = campaign_named(options["campaign"]), options["queries"]
+        try:
+            set_exam(campaign, options["seed"], drawn, options["depth"], options["keep_in_pool"])
+        except JudgingError as fault:
+            raise CommandError(str(fault), returncode=2) from fault
+        self.stdout.write(
+            f"{campaign.name}: an exam of {drawn} queries. It opens when a worker has cut its clips."
+        )

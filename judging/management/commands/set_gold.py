@@ -1,0 +1,27 @@
+"""manage.py set_gold: quiet checks made of closed queries on which all agreed."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from judging.find import campaign_named
+from judging.gold import draw_gold
+
+
+class Command(BaseCommand):
+    help = "Make quiet checks of pairs on which all annotators agreed, from closed queries drawn by the seed."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("campaign")
+        parser.add_argument("--queries", type=int, default=10)
+        parser.add_argument("--seed", type=int, default=1)
+
+    def handle(self, **options: Any) -> None:
+        campaign, number = campaign_named(options["campaign"]), options["queries"]
+        if number < 1:
+            raise CommandError(f"--queries {number}: expected 1 or more", returncode=2)
+        made = draw_gold(campaign, number, options["seed"])
+        self.stdout.write(f"{len(made)} checks made")
+        if not campaign.check_rate:
+            self.stdout.write("The campaign's rate of checks is 0: nobody gets them yet.")

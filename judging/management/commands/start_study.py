@@ -1,0 +1,34 @@
+"""manage.py start_study: a few queries judged deeper than the pool, for the figure of grade against similarity."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from judging.errors import JudgingError
+from judging.find import campaign_named
+from judging.study import Plan, ask_for_study
+
+
+class Command(BaseCommand):
+    help = "Ask for a study of grade against similarity; a worker ranks its candidates and opens its batches."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("campaign")
+        for field, words in {
+            "queries": "drawn from the pool",
+            "top": "most similar moments of each",
+            "random": "moments of each drawn from the rest",
+            "seed": "of both draws",
+        }.items():
+            default = getattr(Plan(), field)
+            parser.add_argument(f"--{field}", type=int, default=default, help=f"{words}; {default}")
+
+    def handle(self, **options: Any) -> None:
+        campaign = campaign_named(options["campaign"])
+        plan = Plan(**{field: options[field] for field in Plan._fields})
+        try:
+            job = ask_for_study(campaign, plan)
+        except JudgingError as fault:
+            raise CommandError(str(fault), returncode=2) from fault
+        self.stdout.write(f"{job}: {job.state}; a worker does the rest (manage.py worker)")

@@ -1,0 +1,1 @@
+"""Releases: a campaign frozen into one zip that others can check, compare and cite."""

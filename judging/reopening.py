@@ -1,0 +1,121 @@
+"""Putting right: a candidate, a batch or all of somebody's work is judged again, by others.
+
+Reopened candidates move into one more edition of their batch. What was said of them before keeps its rows and loses
+its seats, so it counts no longer; whoever said it is not asked again.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from django.db.models import F, Q
+
+from judging.errors import WrongState
+from judging.models.assignment import Assignment
+from judging.models.handing_out import AssignmentQuerySet
+from judging.models.judgement import Flag, Judgement
+from judging.models.membership import Membership
+from judging.models.pool import CLAIMED, Batch, Candidate, CandidateQuerySet, Query
+from judging.models.review import Adjudication, Reopening, Review
+from judging.preparing import prepare
+from judging.reviewing import note_closed
+from judging.transactions import all_or_nothing
+
+LONGEST = 200  # characters of what is kept on record as reopened
+DONE = (Batch.State.SETTLED, Batch.State.REVIEWED)
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What is to be judged again: in words, as candidates, and as places in batches that are still in work."""
+
+    what: str
+    candidates: CandidateQuerySet
+    places: AssignmentQuerySet
+
+
+def of_candidate(candidate: Candidate) -> Scope:
+    what = f"rank {candidate.rank} of “{candidate.query.text}”"
+    return _finished(what, Candidate.objects.filter(pk=candidate.pk))
+
+
+def of_batch(batch: Batch) -> Scope:
+    return _finished(str(batch), batch.whole)
+
+
+def _finished(what: str, candidates: CandidateQuerySet) -> Scope:
+    finished = candidates.filter(batch__state__in=DONE, batch__kind__in=CLAIMED, query__withdrawn=None)
+    return Scope(what, finished, Assignment.objects.none())
+
+
+def of_work(annotator: Membership) -> Scope:
+    """All that the annotator said and that counts, or would once her batches are settled.
+
+    Where a round is under way she loses her place in it. Where she judged in round one and round two is under way,
+    that round rests on her grades, so the whole batch begins anew.
+    """
+    # By keys, each found by an index: a join of everything would go through the whole campaign.
+    said = annotator.judgements.filter(seat__isnull=False).order_by()
+    here = annotator.assignments.submitted()
+    flagged = Flag.objects.filter(assignment__in=here, assignment__batch=F("candidate__batch"))
+    hers = Q(pk__in=said.values("candidate")) | Q(pk__in=flagged.values("candidate"))
+    finished = Q(batch__state__in=DONE) & hers
+    begun = Q(batch__state=Batch.State.OPEN, batch__round=2, batch__in=here.filter(round=1).values("batch"))
+    candidates = Candidate.objects.filter(batch__kind__in=CLAIMED, query__withdrawn=None)
+    places = annotator.assignments.holding().filter(slot__isnull=False, batch__state=Batch.State.OPEN)
+    places = places.filter(round=F("batch__round"), batch__query__withdrawn=None)
+    return Scope(f"all work of worker {annotator.worker}", candidates.filter(finished | begun), places)
+
+
+@all_or_nothing
+def reopen(lead: Membership, scope: Scope, reason: str) -> Reopening:
+    """Have the scope judged again by others. Where nothing is left of it to reopen, that is said."""
+    queries = {*scope.candidates.values_list("query_id", flat=True)}
+    queries |= {*scope.places.values_list("batch__query_id", flat=True)}
+    Query.objects.filter(pk__in=queries).hold()
+    # Asked again, now that nobody changes them; what came meanwhile to other queries is left.
+    candidates = list(scope.candidates.filter(query__in=queries).select_related("batch"))
+    places = list(scope.places.filter(batch__query__in=queries))
+    if not candidates and not places:
+        raise WrongState(
+            f"Nothing of {scope.what} can be reopened: it was reopened before, or is being judged now."
+        )
+    record = Reopening.objects.create(
+        campaign=lead.campaign, lead=lead, what=scope.what[:LONGEST], reason=reason
+    )
+    _free(places, record)
+    parts: dict[tuple[int, int], list[Candidate]] = defaultdict(list)
+    for candidate in candidates:
+        assert candidate.batch
+        parts[candidate.query_id, candidate.batch.number].append(candidate)
+    for some in parts.values():
+        _begin_anew(some, record)
+    lead.campaign.touch()
+    return record
+
+
+def _free(places: Iterable[Assignment], record: Reopening) -> None:
+    """Take places of a round away: what was said there never counts, and others take them."""
+    for place in places:
+        place.give_back()
+        Judgement.objects.filter(assignment=place).update(seat=None, reopening=record)
+
+
+def _begin_anew(candidates: list[Candidate], record: Reopening) -> None:
+    """Move candidates of one query and number into an edition of their own, with nothing said that counts."""
+    old, rows = candidates[0].batch, Candidate.objects.filter(pk__in=[each.pk for each in candidates])
+    assert old
+    _free(Assignment.objects.live().filter(batch__candidates__in=rows).distinct(), record)
+    Judgement.objects.filter(candidate__in=rows, seat__isnull=False).update(seat=None, reopening=record)
+    Flag.objects.filter(candidate__in=rows).handle(record.lead)
+    Adjudication.objects.filter(candidate__in=rows).undo(record.lead)
+    Review.objects.filter(batch__in=old.editions).undo(record.lead)
+    fresh = Batch(query=old.query, number=old.number, kind=old.kind, edition=old.newest.edition + 1)
+    fresh.save()
+    rows.update(batch=fresh, outcome=Candidate.Outcome.OPEN, grade=None, escalated=False, rule="")
+    old.editions.filter(state=Batch.State.REVIEWED).update(state=Batch.State.SETTLED)
+    old.editions.filter(candidates__isnull=True).update(state=Batch.State.REPLACED)
+    note_closed(old.query)
+    prepare(fresh)

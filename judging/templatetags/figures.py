@@ -1,0 +1,49 @@
+"""How numbers are written in the lead's tables; what is not known is a dash."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import template
+
+register = template.Library()
+UNKNOWN = "–"
+
+
+@register.filter
+def plain(value: Any) -> str:
+    """Any value of a row: thousands apart, and three decimals at most.
+
+    >>> plain(12345), plain(0.61234), plain(None), plain("2026-W05")
+    ('12,345', '0.612', '–', '2026-W05')
+    """
+    if value is None:
+        return UNKNOWN
+    if isinstance(value, float):
+        return f"{value:,.3f}".rstrip("0").rstrip(".")
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+@register.filter
+def percent(value: float | None) -> str:
+    """A share.
+
+    >>> percent(0.0811)
+    '8.1 %'
+    """
+    return UNKNOWN if value is None else f"{value * 100:.1f} %"
+
+
+@register.filter
+def decimals(value: float | None, places: int) -> str:
+    return UNKNOWN if value is None else f"{value:.{places}f}"
+
+
+@register.filter
+def signed(value: float | None) -> str:
+    """With its sign, as grades above or below others have.
+
+    >>> signed(-0.25)
+    '−0.25'
+    """
+    return UNKNOWN if value is None else f"{value:+.2f}".replace("-", "−")

@@ -1,0 +1,86 @@
+"""Quiet checks as the lead sees them: where each annotator stands, the pairs behind each number, and gold."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from judging import doors, marks
+from judging.checks import REPEAT_AFTER
+from judging.errors import WrongState
+from judging.gold import draw_gold, gold, make_gold, sources
+from judging.statistics.summaries import PEOPLE, kept
+
+SOURCES_SHOWN = 20
+SOURCES_LOOKED_AT = 200  # closed queries
+DRAWN_AT_ONCE = 10
+PAIRS_ON_A_PAGE = 100
+
+
+@require_safe
+def listed(request: HttpRequest, name: str) -> HttpResponse:
+    lead = doors.lead(request, name)
+    campaign = lead.campaign
+    standings, counted = marks.standings(campaign), kept(campaign, PEOPLE)
+    speeds = {key: marks.Speed(*rest) for key, *rest in counted.counts["speeds"]} if counted.counts else {}
+    annotators = campaign.memberships.annotators().select_related("user")
+    found = sources(campaign, most=SOURCES_LOOKED_AT)
+    context = {
+        "member": lead,
+        "campaign": campaign,
+        "kept": counted,
+        "rows": [
+            (annotator, standings.get(annotator.pk, marks.Standing()), speeds.get(annotator.pk))
+            for annotator in annotators.order_by("worker")
+        ],
+        "rules": {"window": marks.WINDOW, "enough": marks.ENOUGH, "fast": marks.FAST, "after": REPEAT_AFTER},
+        "gold": gold(campaign),
+        "sources": found[:SOURCES_SHOWN],
+        "n_sources": len(found),
+        "looked_at": SOURCES_LOOKED_AT,
+        "drawn": DRAWN_AT_ONCE,
+    }
+    return render(request, "judging/checks.html", context)
+
+
+@require_safe
+def pairs(request: HttpRequest, name: str, worker: int, show: str) -> HttpResponse:
+    """What a number on the page of checks was made from."""
+    lead = doors.lead(request, name)
+    annotator = doors.annotator_of(lead, worker)
+    if show not in marks.SHOWN:
+        raise Http404
+    context = {
+        "member": lead,
+        "campaign": lead.campaign,
+        "annotator": annotator,
+        "show": show,
+        "kinds": marks.SHOWN,
+        "page": Paginator(marks.pairs_behind(annotator, show), PAIRS_ON_A_PAGE).get_page(
+            request.GET.get("page")
+        ),
+        "events": annotator.events.select_related("by__user"),
+    }
+    return render(request, "judging/check_pairs.html", context)
+
+
+@require_POST
+def set_gold(request: HttpRequest, name: str) -> HttpResponse:
+    """Gold of one closed query, or drawn from those that can be."""
+    campaign = doors.lead(request, name).campaign
+    if asked := request.POST.get("query"):
+        query = get_object_or_404(
+            campaign.queries, pk=int(asked) if asked.isdecimal() and len(asked) < 20 else 0
+        )
+        try:
+            make_gold(query)
+            messages.success(request, f"“{query}” is a check now.")
+        except WrongState as fault:
+            messages.error(request, str(fault))
+    else:
+        made = draw_gold(campaign, DRAWN_AT_ONCE, seed=campaign.order_seed)
+        messages.success(request, f"{len(made)} checks made.")
+    return redirect("checks", name=name)
