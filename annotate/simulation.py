@@ -9,7 +9,7 @@ import csv
 import random
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import UUID
@@ -20,7 +20,8 @@ from django.core.servers.basehttp import ThreadedWSGIServer, WSGIRequestHandler
 from django.core.wsgi import get_wsgi_application
 from django.urls import reverse
 
-from judging.models import Assignment, Batch, Campaign, Candidate, Membership, Review
+from judging.models import Assignment, Batch, Campaign, Candidate, Membership
+from judging.recommending import recommendation
 
 Truth = Callable[[Candidate], int]
 LEANINGS = (-0.5, 0.5)  # grades
@@ -62,7 +63,7 @@ class Person:
         user, _ = User.objects.get_or_create(username=username)
         user.set_password(password := f"played-{random.getrandbits(64)}")
         user.save()
-        campaign.add_member(user, role)
+        self.member = campaign.add_member(user, role)
         self.http = httpx.Client(base_url=address, timeout=60)
         self.http.get(reverse("sign-in"))
         form = {
@@ -78,14 +79,20 @@ class Person:
         return answer.raise_for_status()
 
     def judge_a_batch(self, truth: Truth, seed: int) -> int:
-        """Claim a batch, judge it all and submit it; returns the number of judgements, 0 when there was no work."""
+        """Claim a batch, judge it all and submit it; returns the number of judgements, 0 when there was no work.
+
+        Who was paused meanwhile, because of checks, does no more.
+        """
+        self.member.refresh_from_db()
+        if not self.member.may_judge:
+            return 0
         handed = self.send("POST", reverse("claim", args=[self.campaign.name])).json()["assignment"]
         if handed is None:
             return 0
         token, fence = handed["token"], handed["fence"]
         for position, candidate in enumerate(_handed(token), 1):
             chance = random.Random(f"{seed}:{self.name}:{candidate.pk}")
-            grade = self.perceived(truth(candidate), chance, seed)
+            grade = self.perceived(truth(candidate.repeats or candidate), chance, seed)
             body = {
                 "grade": grade,
                 "fence": fence,
@@ -102,8 +109,8 @@ class Person:
         return min(4, max(0, round(chance.gauss(true + leaning, spread))))
 
     def review(self, batch: Batch) -> None:
-        second = batch.number == 1 and batch.query.can_open_second and batch.recommends_second()
-        verdict = Review.Verdict.SECOND if second else Review.Verdict.CLOSE
+        said = recommendation(batch)
+        verdict = said.verdict or said.possible[-1]
         form = {"verdict": verdict, "csrfmiddlewaretoken": self.http.cookies["csrftoken"]}
         answer = self.http.post(reverse("review", args=[self.campaign.name, batch.pk]), data=form)
         if answer.is_error:
@@ -113,7 +120,10 @@ class Person:
 def _handed(token: str) -> list[Candidate]:
     rows = Assignment.objects.select_related("annotator__campaign", "batch")
     handed = rows.get(token=token).handed()
-    wanted = Candidate.objects.select_related("query", "moment__video").in_bulk([each.pk for each in handed])
+    candidates = Candidate.objects.select_related(
+        "query", "moment__video", "repeats__query", "repeats__moment__video"
+    )
+    wanted = candidates.in_bulk([each.pk for each in handed])
     return [wanted[each.pk] for each in handed]
 
 
@@ -124,6 +134,15 @@ def play(
     role = Membership.Role.ANNOTATOR
     people = [Person(address, campaign, f"played-{number:02}", role) for number in range(1, annotators + 1)]
     lead = Person(address, campaign, "played-lead", Membership.Role.LEAD) if reviews else None
+    with ExitStack() as browsers:
+        for person in (*people, *([lead] if lead else [])):
+            browsers.callback(person.http.close)
+        yield from _work(campaign, people, lead, seed, truth)
+
+
+def _work(
+    campaign: Campaign, people: list[Person], lead: Person | None, seed: int, truth: Truth
+) -> Iterator[Tally]:
     tally, idle = Tally(), 0
     while idle < len(people):
         for person in people:

@@ -3,10 +3,14 @@
 from django.urls import path
 
 from annotate import views
+from annotate.tutorial import tutorial
 
 urlpatterns = [
     path("judge/", views.work, name="work"),
+    path("judge/<slug:name>/tutorial", tutorial, name="tutorial"),
     path("judge/<slug:name>/claim", views.claim, name="claim"),
+    path("judge/<slug:name>/mine", views.my_page, name="mine"),
+    path("judge/<slug:name>/messages/<int:pk>/read", views.read, name="read-message"),
     path("judge/assignments/<slug:token>/", views.workplace, name="workplace"),
     path("judge/assignments/<slug:token>/judgements/<int:position>", views.judge, name="judge"),
     path("judge/assignments/<slug:token>/flags/<int:position>", views.flag, name="flag"),

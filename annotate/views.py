@@ -4,35 +4,72 @@ from __future__ import annotations
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotate.handing import handed_out, progress
+from annotate import mine, words
+from annotate.examinee import nothing_for
+from annotate.handing import handed_out, judged_today
 from judging import doors
 from judging.errors import BadValue
-from judging.guideline import GRADES
 from judging.models import Assignment, Flag, Membership
-from judging.problems import fence_in, grade_in, json_body, key_in, seconds_in, shown, speaks_json, text_in
+from judging.problems import (
+    fence_in,
+    grade_in,
+    input_in,
+    json_body,
+    key_in,
+    seconds_in,
+    shown,
+    speaks_json,
+    text_in,
+)
+from judging.teaching import levels
 
 
 @require_safe
 @never_cache
 def work(request: HttpRequest) -> HttpResponse:
     """The annotator's home: one button for each campaign, and what was done so far."""
-    mine = Membership.objects.filter(user=request.user.pk, role=Membership.Role.ANNOTATOR)
-    members = mine.select_related("campaign").order_by("campaign__name")
-    return render(request, "annotate/work.html", {"campaigns": [progress(member) for member in members]})
+    own = Membership.objects.filter(user=request.user.pk, role=Membership.Role.ANNOTATOR)
+    members = own.select_related("campaign").order_by("campaign__name")
+    context = {"campaigns": [mine.home(member) for member in members], "words": words.outbox()}
+    return render(request, "annotate/work.html", context)
+
+
+@require_safe
+@never_cache
+def my_page(request: HttpRequest, name: str) -> HttpResponse:
+    """What I did, and what my lead wrote to me."""
+    member = doors.own(request, name)
+    days = mine.fortnight(member)
+    context = {
+        "campaign": member.campaign,
+        "days": days,
+        "all": mine.in_all(member, days),
+        "agreement": mine.agreement(member),
+        "inbox": member.messages.unread_first(),
+    }
+    return render(request, "annotate/mine.html", context)
+
+
+@require_POST
+def read(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+    get_object_or_404(doors.own(request, name).messages.all(), pk=pk).mark_read()
+    return redirect("mine", name=name) if request.POST.get("back") == "mine" else redirect("work")
 
 
 @require_POST
 def claim(request: HttpRequest, name: str) -> HttpResponse:
     """Give me work: the batch in my hands, or another; as a page, or as JSON."""
-    assignment = Assignment.objects.claim(doors.annotator(request, name))
+    annotator = doors.annotator(request, name)
+    assignment = Assignment.objects.claim(annotator)
     if speaks_json(request):
         return JsonResponse({"assignment": handed_out(assignment) if assignment else None})
     if assignment is None:
-        messages.info(request, "There is nothing to judge for you right now. Look in again later.")
+        messages.info(request, nothing_for(annotator))
         return redirect("work")
     return redirect("workplace", token=assignment.token)
 
@@ -42,36 +79,55 @@ def claim(request: HttpRequest, name: str) -> HttpResponse:
 def workplace(request: HttpRequest, token: str) -> HttpResponse:
     assignment = doors.assignment(request, token)
     if assignment.state != Assignment.State.LIVE:
-        submitted = assignment.state == Assignment.State.SUBMITTED
-        messages.info(request, SUBMITTED if submitted else LAPSED)
+        messages.info(request, _ended(assignment))
         return redirect("work")
+    campaign = assignment.annotator.campaign
     context = {
         "assignment": assignment,
         "query": assignment.batch.query.text,
-        "campaign": assignment.annotator.campaign,
+        "campaign": campaign,
         "handed_out": handed_out(assignment),
-        "grades": GRADES.items(),
+        "today": judged_today(assignment.annotator),
+        "levels": levels(campaign),
         "reasons": Flag.Reason.choices,
+        "words": words.workplace(),
     }
     return render(request, "annotate/workplace.html", context)
+
+
+def _ended(assignment: Assignment) -> str:
+    if assignment.batch.query.withdrawn:
+        return str(WITHDRAWN)
+    return str(SUBMITTED if assignment.state == Assignment.State.SUBMITTED else LAPSED)
 
 
 @require_http_methods(["PUT"])
 def judge(request: HttpRequest, token: str, position: int) -> HttpResponse:
     assignment, body = doors.assignment(request, token), json_body(request)
     revision = assignment.judge(
-        position, grade_in(body), fence=fence_in(body), key=key_in(body), seconds=seconds_in(body)
+        position,
+        grade_in(body),
+        fence=fence_in(body),
+        key=key_in(body),
+        seconds=seconds_in(body),
+        input=input_in(body),
     )
     return JsonResponse({"position": position, "grade": revision.grade, "revision": revision.number})
 
 
-@require_http_methods(["PUT"])
+@require_http_methods(["PUT", "DELETE"])
 def flag(request: HttpRequest, token: str, position: int) -> HttpResponse:
+    """Flag a clip, or take the flag back."""
     assignment, body = doors.assignment(request, token), json_body(request)
+    if request.method == "DELETE":
+        assignment.unflag(position, fence=fence_in(body), key=key_in(body))
+        return JsonResponse({"position": position, "reason": None})
     reason = body.get("reason")
     if reason not in Flag.Reason.values:
         raise BadValue("reason", shown(reason), f"one of {', '.join(Flag.Reason.values)}")
-    assignment.flag(position, str(reason), text_in(body, "comment", 500), fence=fence_in(body))
+    comment, seconds = text_in(body, "comment", 500), seconds_in(body)
+    fence, key = fence_in(body), key_in(body)
+    assignment.flag(position, str(reason), comment, fence=fence, key=key, seconds=seconds)
     return JsonResponse({"position": position, "reason": reason})
 
 
@@ -84,9 +140,12 @@ def resume(request: HttpRequest, token: str) -> HttpResponse:
 @require_POST
 def submit(request: HttpRequest, token: str) -> HttpResponse:
     doors.assignment(request, token).submit(fence_in(json_body(request)))
-    messages.success(request, "Submitted. Thank you.")
+    messages.success(request, gettext("Submitted. Thank you."))
     return JsonResponse({"submitted": True})
 
 
-SUBMITTED = "That batch is submitted already."
-LAPSED = "You were away for long, and that batch may have gone to others. What you saved is kept on record."
+WITHDRAWN = gettext_lazy("The query of that batch is no longer judged. What you saved is kept on record.")
+SUBMITTED = gettext_lazy("That batch is submitted already.")
+LAPSED = gettext_lazy(
+    "You were away for long, and that batch may have gone to others. What you saved is kept on record."
+)

@@ -3,30 +3,43 @@
 "use strict";
 
 class Outbox {
-  constructor({ token, fence, address, csrf, changed, undo }) {
+  static ROOT = "reeljudge/";
+
+  // `fence` is null where the page did not get one: then the assignment is taken up again first.
+  constructor({ who, token, fence, address, csrf, changed, undo }) {
     Object.assign(this, { token, fence, address, csrf, changed, undo });
-    this.prefix = `reeljudge/${token}/`;
+    this.prefix = `${Outbox.ROOT}${encodeURIComponent(who)}/${token}/`;
     this.memory = new Map(); // where storage is full or forbidden
-    this.state = "saved"; // saved, sending, offline, signed out, closed, stale, refused
+    this.state = "saved"; // saved, sending, offline, signed out, closed, busy, stale, refused
     this.refusal = "";
+    this.trouble = ""; // what stood in the way since all was saved last: waited, resumed
+    this.sent = 0; // since then
+    this.last = 0;
     this.wait = 0;
-    this.busy = false;
+    this.working = false;
     window.addEventListener("online", () => this.send());
+    window.addEventListener("beforeunload", (event) => this.memory.size && event.preventDefault());
     document.addEventListener("visibilitychange", () => document.hidden || this.send());
+  }
+
+  // The tokens of all assignments of which this browser keeps something that the person said.
+  static kept(who) {
+    const root = `${Outbox.ROOT}${encodeURIComponent(who)}/`;
+    const names = Object.keys(localStorage).filter((name) => name.startsWith(root));
+    return new Set(names.map((name) => name.slice(root.length).split("/")[0]));
   }
 
   entries() {
     const found = new Map(this.memory);
-    for (let i = 0; i < localStorage.length; i++) {
-      const name = localStorage.key(i);
+    for (const name of Object.keys(localStorage))
       if (name.startsWith(this.prefix)) found.set(name, JSON.parse(localStorage.getItem(name)));
-    }
     return [...found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, entry]) => ({ name, ...entry }));
   }
 
   add(entry) {
     const key = Outbox.uuid();
-    const name = `${this.prefix}${String(Date.now()).padStart(15, "0")}-${key}`;
+    this.last = Math.max(Date.now(), this.last + 1); // in order, also when the clock is set back
+    const name = `${this.prefix}${String(this.last).padStart(15, "0")}-${key}`;
     const kept = { ...entry, body: { ...entry.body, key } };
     try {
       localStorage.setItem(name, JSON.stringify(kept));
@@ -43,6 +56,10 @@ class Outbox {
     this.memory.delete(name);
   }
 
+  forget() {
+    for (const { name } of this.entries()) this.remove(name);
+  }
+
   get empty() {
     return this.entries().length === 0;
   }
@@ -56,36 +73,44 @@ class Outbox {
   }
 
   async send() {
-    if (this.busy || this.state === "stale") return;
-    this.busy = true;
+    if (this.working || this.state === "stale") return;
+    this.working = true;
     clearTimeout(this.timer);
+    if (!this.empty) this.tell("sending");
     try {
-      for (let entry; (entry = this.entries()[0]); ) {
-        this.tell("sending");
-        if (!(await this.one(entry))) return;
-        this.wait = 0;
-      }
-      this.tell(this.refusal ? "refused" : "saved");
+      // One tab at a time sends what is kept; over plain http, which knows no locks, keys alone keep things single.
+      await (navigator.locks ? navigator.locks.request(this.prefix, () => this.sendAll()) : this.sendAll());
     } finally {
-      this.busy = false;
+      this.working = false;
     }
+  }
+
+  async sendAll() {
+    if (this.fence === null && !(await this.resume())) return;
+    for (let entry; (entry = this.entries()[0]); ) {
+      this.tell("sending");
+      if (!(await this.one(entry))) return;
+      this.wait = 0;
+    }
+    this.tell(this.refusal ? "refused" : "saved");
+    this.trouble = "";
+    this.sent = 0;
   }
 
   // Send one entry; true when the next may follow.
   async one(entry) {
-    const answer = await this.request("PUT", `${this.address}${entry.what}/${entry.position}`, {
-      ...entry.body,
-      fence: this.fence,
-    });
+    const address = `${this.address}${entry.what}/${entry.position}`;
+    const answer = await this.request(entry.method, address, { ...entry.body, fence: this.fence });
     if (!answer) return this.later("offline");
-    if (answer.ok) return this.remove(entry.name), true;
+    const said = await answer.json().catch(() => null); // a page of somebody between us, or half an answer
+    if (answer.ok && said?.position !== entry.position) return this.later("offline");
+    if (answer.ok) return this.remove(entry.name), (this.sent += 1), true;
     if (answer.status === 401 || answer.status === 403) return this.later("signed out");
     if (answer.status === 404) return this.later("closed"); // paused, or somebody else is signed in: keep it
     if (answer.status >= 500 || answer.status === 429) return this.later("offline");
-    const problem = await answer.json().catch(() => ({}));
-    if (problem.code === "stale") return this.resume();
+    if (said?.code === "stale") return this.resume();
     this.remove(entry.name);
-    this.refusal = `Not stored: ${problem.detail || `the server answered ${answer.status}`}.`;
+    this.refusal = said?.detail || `${answer.status}`;
     this.undo(entry);
     return true;
   }
@@ -93,15 +118,18 @@ class Outbox {
   // The lease ran out: if our place is still free we go on with a new fence, else what is unsent is stale.
   async resume() {
     const answer = await this.request("POST", `${this.address}resume`);
-    if (answer && (answer.status === 409 || answer.status === 404)) return this.tell("stale"), false;
-    if (!answer || !answer.ok) return this.later("offline");
-    const { fence } = await answer.json();
-    if (fence === this.fence) return this.later("offline");
-    this.fence = fence;
+    const said = answer && (await answer.json().catch(() => null));
+    if (said?.code === "stale") return this.tell("stale"), false;
+    if (said?.code === "wrongstate") return this.later("busy");
+    if (answer?.status === 404) return this.later("closed");
+    if (!answer?.ok || !said || said.fence === this.fence) return this.later("offline");
+    this.fence = said.fence;
+    this.trouble = "resumed";
     return true;
   }
 
   later(state) {
+    this.trouble ||= "waited";
     this.tell(state);
     this.wait = Math.min(15, this.wait ? this.wait * 2 : 1);
     this.timer = setTimeout(() => this.send(), this.wait * 1000);

@@ -1,0 +1,29 @@
+// Small doings with the workplace's elements.
+"use strict";
+
+const $ = (id) => document.getElementById(id);
+const label = (id, text) => ($(id).firstChild.textContent = `${text} `);
+const clock = (seconds) => `${Math.floor(seconds / 60)}:${String(Math.floor(seconds % 60)).padStart(2, "0")}`;
+
+function hint(text) {
+  $("said").textContent = text;
+  clearTimeout(hint.timer);
+  hint.timer = setTimeout(() => ($("said").textContent = ""), 4000);
+}
+
+function blink(button) {
+  button.classList.remove("blink");
+  void button.offsetWidth; // begins the animation anew
+  button.classList.add("blink");
+}
+
+// What closes gives the focus to the page, so that it is never lost.
+function hide(box) {
+  if (box.contains(document.activeElement)) document.querySelector("main").focus();
+  box.hidden = true;
+}
+
+function fullScreen() {
+  if (document.fullscreenElement) document.exitFullscreen();
+  else document.documentElement.requestFullscreen?.().catch(() => {});
+}

@@ -1,0 +1,228 @@
+// The stage: the clip that is watched, those before and after it, loaded before they are needed. Whole clips are
+// fetched one after the other, so that a lost network stops nobody within a batch.
+"use strict";
+
+class Stage {
+  static AROUND = 2; // clips beside the present one that are decoded
+  static STOCK = 96 * 1024 * 1024; // bytes of clips kept ahead at most
+  static CARRIERS = 2; // clips fetched at the same time
+  static SPEEDS = [1, 1.5, 2, 0.5];
+  static FRAME = 1 / 25; // seconds, until a clip has shown its own
+  static LEAD = 0.9; // of the first frame is over when a clip begins: it moves the sooner
+
+  // `box` is the element, `clips` the addresses or null; `told` hears "absent", "time" and "pause".
+  constructor({ box, clips, sound, told }) {
+    Object.assign(this, { box, clips, sound, told });
+    this.videos = new Map(); // index → <video>
+    this.whole = new Map(); // index → address and size in bytes of the whole clip, kept here
+    this.broken = new Set();
+    this.pictured = new Set(); // those of which there was a picture to see; at a seek there may be none for a moment
+    this.watched = new Set(); // those that played from beginning to end
+    this.bytes = 0;
+    this.busy = new Set(); // indexes on their way
+    this.refused = new Set(); // indexes that cannot be fetched whole; the element streams them
+    this.speed = 1;
+    this.frame = Stage.FRAME; // of the clips so far
+    this.at = 0;
+    this.hidden = false; // behind the list of all clips: nothing plays
+  }
+
+  get video() {
+    return this.videos.get(this.at);
+  }
+
+  get absent() {
+    return !this.clips[this.at] || this.broken.has(this.at);
+  }
+
+  // Nobody can have seen anything of the present clip.
+  get unseen() {
+    return this.absent || !(this.pictured.has(this.at) || this.video.readyState >= HTMLMediaElement.HAVE_CURRENT_DATA);
+  }
+
+  // Make a clip the present one, playing from its beginning.
+  show(index) {
+    if (this.at !== index) this.video?.pause();
+    this.hidden = false;
+    this.at = index;
+    if (this.broken.has(index)) this.unload(index); // it failed before, perhaps without network: try again
+    this.load(index);
+    for (const [key, video] of this.videos) video.classList.toggle("seen", key === index);
+    this.play();
+    this.told("absent");
+    setTimeout(() => this.prepare(index)); // after the picture
+  }
+
+  prepare(index) {
+    if (index !== this.at) return;
+    const near = (key) => Math.abs(key - index) <= Stage.AROUND;
+    for (const key of [...this.videos.keys()]) if (!near(key)) this.unload(key);
+    for (const [key, video] of this.videos) if (key !== index) this.rewind(video);
+    for (let step = 1; step <= Stage.AROUND; step++) {
+      this.load(index + step);
+      this.load(index - step);
+    }
+    for (let carrier = 0; carrier < Stage.CARRIERS; carrier++) this.carry();
+  }
+
+  load(index) {
+    if (!this.clips[index] || this.videos.has(index)) return;
+    const comes = this.bytes < Stage.STOCK && !this.refused.has(index) && !this.whole.has(index);
+    if (comes && index !== this.at) return; // whole, in a moment
+    const video = document.createElement("video");
+    Object.assign(video, { muted: !this.sound, loop: true, playsInline: true, preload: "auto" });
+    video.src = this.whole.get(index)?.address || this.clips[index];
+    video.tabIndex = -1;
+    video.frame = Infinity;
+    video.addEventListener("loadedmetadata", () => index === this.at || this.rewind(video));
+    video.addEventListener("loadeddata", () => this.pictured.add(index));
+    video.addEventListener("error", () => this.failed(index, video));
+    video.addEventListener("timeupdate", () => index === this.at && this.told("time"));
+    this.videos.set(index, video);
+    this.box.append(video);
+    if (video.requestVideoFrameCallback) this.measureFrames(video);
+  }
+
+  failed(index, video) {
+    if (this.videos.get(index) !== video) return; // unloaded meanwhile
+    if (this.whole.has(index)) this.drop(index);
+    this.broken.add(index);
+    if (index === this.at) this.told("absent");
+  }
+
+  // What was kept whole is no clip, it seems. It comes anew when it is tried again.
+  drop(index) {
+    const { address, size } = this.whole.get(index);
+    URL.revokeObjectURL(address);
+    this.bytes -= size;
+    this.whole.delete(index);
+    this.refused.add(index);
+  }
+
+  unload(index) {
+    this.broken.delete(index);
+    const video = this.videos.get(index);
+    if (!video) return;
+    video.removeAttribute("src");
+    video.load();
+    video.remove();
+    this.videos.delete(index);
+  }
+
+  // Fetch the nearest clip that is not here yet, those to come before those gone by; then the next one.
+  async carry() {
+    const index = this.wanted();
+    if (index === undefined) return;
+    this.busy.add(index);
+    try {
+      const answer = await fetch(this.clips[index]);
+      const type = answer.headers.get("Content-Type") || "";
+      if (!answer.ok || !type.startsWith("video/")) throw new Error(answer.statusText); // the page to sign in, say
+      const clip = await answer.blob();
+      this.bytes += clip.size;
+      this.whole.set(index, { address: URL.createObjectURL(clip), size: clip.size });
+      if (this.broken.has(index) && index === this.at && !this.hidden) this.show(index);
+    } catch {
+      this.refused.add(index);
+    }
+    this.busy.delete(index);
+    this.prepare(this.at);
+  }
+
+  wanted() {
+    if (this.bytes >= Stage.STOCK || this.busy.size >= Stage.CARRIERS) return undefined;
+    const order = [...this.clips.keys()].sort((a, b) => (a < this.at) - (b < this.at) || a - b);
+    return order.find((key) => this.clips[key] && ![this.whole, this.busy, this.refused].some((some) => some.has(key)));
+  }
+
+  // The network is back, or she tries again: what was refused may come now.
+  retry() {
+    this.refused.clear();
+    if (this.broken.has(this.at) && !this.hidden) this.show(this.at);
+    else this.prepare(this.at);
+  }
+
+  play() {
+    const { video } = this;
+    if (!video) return;
+    video.playbackRate = this.speed;
+    this.rewind(video);
+    this.resume();
+  }
+
+  // To the end of its first frame, which stands there until it is played.
+  rewind(video) {
+    if (Math.abs(video.currentTime - video.start) < 0.001) return;
+    video.start = Stage.LEAD * this.frame;
+    video.currentTime = video.start;
+  }
+
+  resume() {
+    const { video } = this;
+    video.play().catch((fault) => {
+      if (fault.name !== "NotAllowedError" || video.muted) return;
+      video.muted = true; // sound is refused until the first click or key in the page
+      video.play().catch(() => {});
+    });
+    this.told("pause");
+  }
+
+  pause() {
+    if (!this.video) return;
+    if (this.video.paused) this.resume();
+    else this.video.pause();
+    this.told("pause");
+  }
+
+  stop() {
+    this.hidden = true;
+    for (const video of this.videos.values()) video.pause();
+  }
+
+  faster() {
+    this.speed = Stage.SPEEDS[(Stage.SPEEDS.indexOf(this.speed) + 1) % Stage.SPEEDS.length];
+    if (this.video) this.video.playbackRate = this.speed;
+  }
+
+  hear() {
+    this.sound = this.video ? this.video.muted : !this.sound;
+    for (const video of this.videos.values()) video.muted = !this.sound;
+  }
+
+  // One frame forwards or back, onto its middle, where rounding cannot move it to another.
+  step(frames) {
+    const { video } = this;
+    if (!video || !video.duration) return;
+    video.pause();
+    const frame = Number.isFinite(video.frame) ? video.frame : Stage.FRAME;
+    const last = Math.max(0, Math.round(video.duration / frame) - 1);
+    const number = Math.floor(video.currentTime / frame + 1e-6) + frames;
+    video.currentTime = (Math.min(last, Math.max(0, number)) + 0.5) * frame;
+    this.told("pause");
+  }
+
+  // A frame lasts the shortest time that lies between two shown in turn.
+  measureFrames(video) {
+    let before;
+    let seen = 0;
+    const shown = (_, { mediaTime }) => {
+      const gap = mediaTime - before;
+      if (gap > 0.005 && gap < video.frame) this.frame = video.frame = gap;
+      before = mediaTime;
+      if (++seen < 50) video.requestVideoFrameCallback(shown);
+    };
+    video.requestVideoFrameCallback(shown);
+  }
+
+  // Whether the present clip played to its end once, however often it was stopped; what was skipped is not played.
+  get playedOnce() {
+    if (this.absent) return false;
+    if (this.watched.has(this.at)) return true;
+    const { duration, played, start = 0 } = this.video; // what lies before the start is not played at first
+    let seconds = 0;
+    for (let range = 0; range < played.length; range++) seconds += played.end(range) - played.start(range);
+    if (!(seconds >= duration - start - Math.min(0.15, duration / 10))) return false;
+    this.watched.add(this.at);
+    return true;
+  }
+}
