@@ -23,6 +23,7 @@ check: setup .venv/dev
 setup: .venv/ready
 	@$(BIN)/python manage.py migrate -v0
 	@$(BIN)/python manage.py collectstatic -v0 --noinput
+	@$(BIN)/python manage.py words -v0
 
 .venv/ready: requirements.txt
 	@echo "Installing what Reeljudge needs (a few minutes, once) …"

@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
 from django.contrib.auth.models import User
 from django.test import Client
+from django.utils import timezone
 
 from corpus.models import Moment
-from judging.models import Assignment, Batch, Campaign, Candidate, Membership, Query
+from judging.models import (
+    Assignment,
+    Batch,
+    Campaign,
+    Candidate,
+    Judgement,
+    Kind,
+    Membership,
+    Query,
+    Review,
+    Revision,
+)
+from judging.reviewing import review
 
 
 def make_query(campaign: Campaign, query_id: str, text: str) -> Query:
@@ -44,6 +58,21 @@ def judge_all(assignment: Assignment, grade: Callable[[Candidate], int], submit:
         assignment.submit(assignment.fence)
 
 
+def judge_at_once(assignment: Assignment, grade: Callable[[Candidate], int]) -> None:
+    """As `judge_all`, with the grades stored in one go: for tests with many batches."""
+    judgements = Judgement.objects.bulk_create(
+        Judgement(
+            assignment=assignment, candidate=candidate, annotator=assignment.annotator, grade=grade(candidate)
+        )
+        for candidate in assignment.handed()
+    )
+    Revision.objects.bulk_create(
+        Revision(judgement=judgement, number=1, grade=judgement.grade, key=uuid4(), seconds=1.0)
+        for judgement in judgements
+    )
+    assignment.submit(assignment.fence)
+
+
 def claim(annotator: Membership) -> Assignment:
     assignment = Assignment.objects.claim(annotator)
     assert assignment is not None
@@ -61,6 +90,60 @@ def settle_round_one(batch: Batch, first: Membership, second: Membership, apart:
     batch.refresh_from_db()
 
 
+def settle(batch: Batch, first: Membership, second: Membership, last: int = 1) -> None:
+    """Both judge the whole batch alike: 4 down to rank 10, and `last` below."""
+    for annotator in (first, second):
+        judge_all(claim(annotator), lambda candidate: 4 if candidate.rank <= 10 else last)
+    batch.refresh_from_db()
+
+
+def began(assignment: Assignment, seconds: float) -> Assignment:
+    """As if it had been claimed so many seconds ago."""
+    ago = timezone.now() - timedelta(seconds=seconds)
+    Assignment.objects.filter(pk=assignment.pk).update(claimed=ago)
+    assignment.refresh_from_db()
+    return assignment
+
+
 def expire(assignment: Assignment) -> None:
     """Let the lease run out."""
     Assignment.objects.filter(pk=assignment.pk).update(lease=assignment.claimed)
+
+
+def small_batches(campaign: Campaign, queries: int, *, size: int = 4, rate: float = 0.15) -> None:
+    """The campaign anew, with many queries of one small batch each."""
+    Campaign.objects.filter(pk=campaign.pk).update(batch_size=size, batches=1, check_rate=rate)
+    campaign.refresh_from_db()
+    Batch.objects.in_campaign(campaign).delete()
+    campaign.queries.all().delete()
+    for number in range(queries):
+        make_query(campaign, f"q{number}", f"A person does thing {number}.")
+
+
+def by_rank(candidate: Candidate) -> int:
+    """The grade on which everybody agrees, also in checks."""
+    return (candidate.repeats or candidate).rank % 5
+
+
+def settled_and_more(campaign: Campaign, first: Membership, second: Membership, size: int = 4) -> None:
+    """Eight queries that two settled without a difference, closed; forty more to judge; checks are given."""
+    small_batches(campaign, 8, size=size, rate=0)
+    for person in (first, second):
+        for _ in range(8):
+            judge_at_once(claim(person), by_rank)
+    for batch in Batch.objects.in_campaign(campaign):
+        review(batch, None, Review.Verdict.CLOSE)
+    for number in range(8, 48):
+        make_query(campaign, f"q{number}", f"A person does thing {number}.")
+    Campaign.objects.filter(pk=campaign.pk).update(check_rate=0.15)
+    campaign.refresh_from_db()
+
+
+def work_until_check(annotator: Membership, grade: Callable[[Candidate], int], most: int = 60) -> Assignment:
+    """Judge batch after batch until a check comes; it is in the annotator's hands then."""
+    for _ in range(most):
+        assignment = claim(annotator)
+        if assignment.batch.kind == Kind.CHECK:
+            return assignment
+        judge_at_once(assignment, grade)
+    raise AssertionError(f"no check in {most} batches")

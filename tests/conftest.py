@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from playwright.sync_api import Browser
 
+from annotate import catalogue
 from corpus.models import Corpus, Moment, Video
 from judging.models import Batch, Campaign, Membership
-from tests.cast import make_query
+from tests import browsing
+from tests.cast import make_query, settle
 
 SHARED = Path(os.environ.get("REELJUDGE_SHARED", Path(__file__).parent.parent.parent / "shared")) / "data"
+
+
+def pytest_sessionstart() -> None:
+    """Pages in other languages need compiled words, which no repository has."""
+    catalogue.compile_all()
 
 
 @pytest.fixture(autouse=True)
@@ -24,6 +32,15 @@ def _plain_storage(settings: Any, tmp_path: Path) -> None:
     settings.STORAGES = settings.STORAGES | {"staticfiles": plain}
     settings.MEDIA_ROOT = tmp_path / "media"
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    """A real browser; a test that asks for it is skipped where there is none."""
+    if "CHROMIUM" not in os.environ:
+        pytest.skip("Chromium is not here (CHROMIUM)")
+    with browsing.chromium() as browser:
+        yield browser
 
 
 @pytest.fixture
@@ -64,6 +81,13 @@ def campaign(corpus: Corpus) -> Campaign:
 @pytest.fixture
 def batch(campaign: Campaign) -> Batch:
     return Batch.objects.get(query__campaign=campaign)
+
+
+@pytest.fixture
+def settled(batch: Batch, ada: Membership, bob: Membership) -> Batch:
+    """Its last five all have grade 1."""
+    settle(batch, ada, bob)
+    return batch
 
 
 @pytest.fixture

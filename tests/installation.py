@@ -6,13 +6,15 @@ import os
 import re
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import psycopg
@@ -55,6 +57,11 @@ class Installation:
     def start(self) -> None:
         self.manage("migrate", "-v0")
         self.manage("collectstatic", "-v0", "--noinput")
+        self.manage("words", "-v0")
+        self.serve()
+
+    def serve(self) -> None:
+        """Start the processes, at first or after they were killed."""
         processes = ["--processes", "2"] if "DATABASE_URL" in self.env else []
         self._spawn("manage.py", "serve", "--bind", f"127.0.0.1:{self.port}", *processes)
         if self.redis:
@@ -90,10 +97,32 @@ class Installation:
                 process.wait()
         self.processes.clear()
 
+    def kill(self) -> None:
+        """As when the power fails: nobody is asked to finish."""
+        for process in self.processes:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        self.processes.clear()
+
     def accounts(self, campaign: str, role: str, *names: str) -> dict[str, str]:
         """Add people to a campaign by the command that a lead would use; returns their passwords."""
         printed = self.manage("add_member", campaign, *names, "--role", role)
         return dict(re.findall(r"^(\S+): .* password (\S+)$", printed, re.M))
+
+
+def sql(place: Installation, *statements: str) -> list[tuple[Any, ...]]:
+    """Change rows behind the server's back, or look at them; returns those of the last statement."""
+    rows: list[tuple[Any, ...]] = []
+    if address := place.env.get("DATABASE_URL"):
+        with psycopg.connect(address) as postgres:
+            for statement in statements:
+                cursor = postgres.execute(statement.encode())
+                rows = cursor.fetchall() if cursor.description else []
+        return rows
+    with closing(sqlite3.connect(place.home / "reeljudge.sqlite3", timeout=30)) as lite, lite:
+        for statement in statements:
+            rows = lite.execute(statement).fetchall()
+    return rows
 
 
 @contextmanager

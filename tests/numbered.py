@@ -35,15 +35,22 @@ def draw_film(
     size: tuple[int, int] = (128, 64),
     begins: int = 0,
     sound: bool = False,
+    codec: tuple[str, str] | None = None,
+    pixels: Fraction | None = None,
     **title: str,
 ) -> Path:
-    """A film of numbered frames, ten a second, a key frame every seventh; the first at `begins` frames."""
+    """A film of numbered frames, ten a second, a key frame every seventh; the first at `begins` frames.
+
+    `codec` is the encoder, and how many B-frames it may make; `pixels` are wider than high by that.
+    """
     with av.open(str(file), "w") as film:
         film.metadata.update(title)
-        codec, b_frames = CODECS.get(file.suffix, ("libx264", "2"))
-        picture: Any = film.add_stream(codec, rate=RATE, options={"g": "7", "bf": b_frames})
+        encoder, b_frames = codec or CODECS.get(file.suffix, ("libx264", "2"))
+        picture: Any = film.add_stream(encoder, rate=RATE, options={"g": "7", "bf": b_frames})
         picture.width, picture.height = size
         picture.pix_fmt = "yuv420p"
+        if pixels:
+            picture.codec_context.sample_aspect_ratio = pixels
         tone = film.add_stream("aac", rate=8000) if sound else None
         for number in range(frames):
             frame = av.VideoFrame.from_ndarray(numbered(number, *size), format="rgb24")

@@ -60,6 +60,7 @@ def test_a_grade_is_one_of_the_integers_0_to_4(held: Assignment, grade: str, sho
         ({"fence": True}, "fence"), ({"key": "x"}, "key"), ({"key": None}, "key"), ({"key": 7}, "key"),
         ({"seconds": "4"}, "seconds"), ({"seconds": -1}, "seconds"), ({"seconds": 1e9}, "seconds"),
         ({"seconds": 10**400}, "seconds"), ({"seconds": float("nan")}, "seconds"),
+        ({"input": "mouse"}, "input"), ({"input": None}, "input"), ({"input": ["key"]}, "input"),
     ],
 )  # fmt: skip
 def test_each_other_field_is_checked_and_named(held: Assignment, changes: dict[str, Any], field: str) -> None:
@@ -119,7 +120,7 @@ def test_a_key_with_other_content_is_unprocessable(held: Assignment) -> None:
     ("body", "field"),
     [({"reason": "bored"}, "reason"), ({"reason": None}, "reason"), ({"reason": "clip", "comment": 5}, "comment"),
      ({"reason": "clip", "comment": "x" * 501}, "comment"), ({"reason": "clip", "comment": "\0"}, "comment"),
-     ({"reason": ["clip"]}, "reason")],
+     ({"reason": ["clip"]}, "reason"), ({"reason": "clip", "seconds": -1}, "seconds")],
 )  # fmt: skip
 def test_a_flag_says_one_of_the_reasons(held: Assignment, body: dict[str, Any], field: str) -> None:
     answer = put(held, body | {"fence": held.fence}, name="flag")

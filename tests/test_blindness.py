@@ -12,16 +12,29 @@ from django.core.files.base import ContentFile
 from django.test import Client
 from django.urls import reverse
 
-from corpus.models import Clip
-from judging.models import Assignment, Batch, Candidate, Membership
-from tests.cast import browser, claim, content_of, expire, judge_all
+from corpus.models import Clip, Moment
+from judging.gold import draw_gold
+from judging.models import Assignment, Batch, Campaign, Candidate, Event, Example, Membership, Message
+from judging.teaching import add_own_example
+from tests.cast import (
+    browser,
+    claim,
+    content_of,
+    expire,
+    judge_all,
+    judge_at_once,
+    settled_and_more,
+    work_until_check,
+)
 
 TIMES = re.compile(r"\b\d+\.(25|5)\b")  # every moment starts at …1.25 and ends at …4.5 seconds
 
 
 @pytest.fixture
-def worked(batch: Batch, bob: Membership) -> Batch:
-    """Bob has judged it all before Ada looks; clips are there, and similarities are canaries too."""
+def worked(batch: Batch, bob: Membership, leo: Membership) -> Batch:
+    """Bob has judged it all before Ada looks; clips and examples are there, and similarities are canaries too."""
+    for number, moment in enumerate(Moment.objects.filter(video__name="secret-video-5")):
+        add_own_example(leo, f"Sentence {number}.", moment, number // 2, "As it is.")
     for candidate in batch.candidates.all():
         Candidate.objects.filter(pk=candidate.pk).update(similarity=0.777000 + candidate.rank / 1e6)
     for clip in Clip.objects.all():
@@ -36,11 +49,25 @@ def everything(answer: Any) -> str:
     return f"{answer.status_code} {dict(answer.items())} {answer.cookies} {content.decode()}"
 
 
+@pytest.fixture
+def written(ada: Membership, leo: Membership) -> Membership:
+    """Ada was warned and paused before, in words of which she reads only those that are for her."""
+    for kind in (Event.Kind.WARNED, Event.Kind.PAUSED):
+        Event.objects.create(member=ada, kind=kind, words="secret threshold 0.25")
+    Message.objects.create(to=ada, text="Please read the guideline again.", by=leo)
+    return ada
+
+
 def crawl(client: Client, ada: Membership) -> list[str]:
     """Everything an annotator can be answered, good and bad requests alike."""
     answers = [client.get(reverse("home"), follow=True), client.get(reverse("work"))]
     answers.append(client.post(reverse("claim", args=["films"]), follow=True))
     answers.append(client.post(reverse("claim", args=["films"]), headers={"accept": "application/json"}))
+    tutorial = reverse("tutorial", args=["films"])
+    steps = [f"?step={step}" for step in range(1, 7)] + ["?step=4&said=3", "?step=4&said=flag"]
+    answers += [client.get(tutorial + step) for step in steps]
+    clips = Example.objects.values_list("clip__token", flat=True)
+    answers += [client.get(reverse("clip", args=[token])) for token in clips]
     held = Assignment.objects.live().get(annotator=ada)
     answers.append(client.get(reverse("workplace", args=[held.token])))
     places = json.loads(answers[3].content)["assignment"]["places"]
@@ -53,7 +80,14 @@ def crawl(client: Client, ada: Membership) -> list[str]:
                 answers.append(
                     client.put(address, body | {"reason": "clip"}, content_type="application/json")
                 )
+    answers += [client.get(reverse("mine", args=["films"]))]
+    for message in ada.messages.all():
+        address = reverse("read-message", args=["films", message.pk])
+        answers += [client.post(address, follow=True), client.post(address, {"back": "mine"}, follow=True)]
     for address in (
+        "/campaigns/films/checks/",
+        f"/campaigns/films/checks/{ada.worker}/all",
+        "/campaigns/films/messages/",
         "/campaigns/films/",
         f"/campaigns/films/batches/{held.batch_id}/",
         "/campaigns/films/exports/",
@@ -66,7 +100,9 @@ def crawl(client: Client, ada: Membership) -> list[str]:
     return [everything(answer) for answer in answers]
 
 
-def test_nothing_that_is_hidden_reaches_an_annotator(worked: Batch, ada: Membership) -> None:
+def test_nothing_that_is_hidden_reaches_an_annotator(
+    worked: Batch, ada: Membership, written: Membership
+) -> None:
     answers = crawl(browser(ada), ada)
     assert len(answers) > 100
     for answer in answers:
@@ -76,6 +112,7 @@ def test_nothing_that_is_hidden_reaches_an_annotator(worked: Batch, ada: Members
         assert "similarity" not in answer
         assert "caption" not in answer
         assert "bob" not in answer
+        assert not re.search(r"\b(check|gold|repeat|threshold|pool|warned)\b", answer)
 
 
 def test_the_canaries_are_found_where_they_may_be(worked: Batch, leo: Membership) -> None:
@@ -91,7 +128,7 @@ def test_the_workplace_names_candidates_by_place_only(worked: Batch, ada: Member
     page = browser(ada).get(reverse("workplace", args=[handed.token])).content.decode()
     told = json.loads(re.search(r'<script id="assignment"[^>]*>(.*?)</script>', page, re.S)[1])  # type: ignore[index]
     assert set(told) == {"token", "fence", "places"}
-    assert {frozenset(place) for place in told["places"]} == {frozenset({"clip", "grade", "flag"})}
+    assert {frozenset(place) for place in told["places"]} == {frozenset({"clip", "grade", "flag", "comment"})}
     assert all(place["grade"] is None for place in told["places"])
     assert re.fullmatch(r"/clips/[\w-]{43}", told["places"][0]["clip"])
 
@@ -118,3 +155,42 @@ def test_her_own_grades_come_back_and_nobody_elses(worked: Batch, ada: Membershi
     answer = browser(ada).post(reverse("claim", args=["films"]), headers={"accept": "application/json"})
     grades = [place["grade"] for place in answer.json()["assignment"]["places"]]
     assert grades == [None] * 4 + [1] + [None] * 15
+
+
+def workplace_of(member: Membership) -> tuple[str, str]:
+    """The page and the JSON of what the member holds, with what differs between any two batches left out."""
+    client = browser(member)
+    told = client.post(reverse("claim", args=["films"]), headers={"accept": "application/json"})
+    held = Assignment.objects.live().select_related("batch__query").get(annotator=member)
+    page = client.get(reverse("workplace", args=[held.token]))
+
+    def bare(answer: Any) -> str:
+        content = everything(answer).replace(held.token, "TOKEN").replace(held.batch.query.text, "QUERY")
+        content = re.sub(r"/clips/[\w-]+", "CLIP", content)
+        content = re.sub(r"data-today=\"\d+\"|csrftoken=\w+|value=\"\w{64}\"|expires=[^;]*", "", content)
+        return re.sub(r"'(Expires|Content-Length)': '[^']*'", "", content)
+
+    return bare(page), bare(told)
+
+
+def test_a_check_looks_like_any_other_work(
+    campaign: Campaign, ada: Membership, bob: Membership, cleo: Membership
+) -> None:
+    settled_and_more(campaign, bob, cleo)
+    draw_gold(campaign, 8, seed=1)
+    Clip.objects.update(state=Clip.State.READY)
+    check = work_until_check(ada, lambda candidate: 1)
+    seen = {check.batch.query.query_id.split(":")[0]: workplace_of(ada)}
+    judge_at_once(check, lambda candidate: 1)
+    other = work_until_check(ada, lambda candidate: 1)
+    seen[other.batch.query.query_id.split(":")[0]] = workplace_of(ada)
+    sizes = {"gold": check.batch.candidates.count(), "repeat": other.batch.candidates.count()}
+    judge_at_once(other, lambda candidate: 1)
+    assert set(seen) == set(sizes)
+    for kind, size in sizes.items():
+        plain = claim(ada)
+        assert plain.batch.kind == "pool"
+        plain.batch.candidates.filter(rank__gt=size).delete()
+        assert workplace_of(ada) == seen[kind]
+        judge_at_once(plain, lambda candidate: 1)
+        Campaign.objects.update(check_rate=0)

@@ -8,24 +8,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 
-from tests.films import write_film
+from tests import browsing
+from tests.browsing import Person, cut_off, moving, press, stocked
 from tests.installation import Installation, installation
 
 pytestmark = [pytest.mark.no_database, pytest.mark.timeout(600)]
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
-QUERY = "A person sits down."
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    if "CHROMIUM" not in os.environ:
-        pytest.skip("Chromium is not here (CHROMIUM)")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=os.environ["CHROMIUM"], args=FLAGS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgres"])
@@ -35,12 +24,7 @@ def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         pytest.skip("PostgreSQL and Redis are not here (TEST_POSTGRES_URL, TEST_REDIS_URL)")
     home = tmp_path_factory.mktemp(request.param)
     with installation(home, request.param) as made:
-        moments = write_film(home / "films")
-        media = str(home / "films" / "media")
-        made.manage(
-            "import_corpus", "films", str(moments), "--format", "tvr", "--type", "v", "--media", media
-        )
-        made.manage("import_corpus", "bare", str(moments), "--format", "tvr", "--type", "v")
+        browsing.import_films(made)
         yield made
 
 
@@ -48,56 +32,8 @@ def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 def campaign(place: Installation, request: pytest.FixtureRequest) -> str:
     """A campaign of its own for each test, with one query."""
     name = request.node.originalname.replace("test_", "").replace("_", "-")[:40]
-    queries = place.home / f"{name}.json"
-    queries.write_text(json.dumps([{"query_id": 7, "query": QUERY}]))
-    corpus = "bare" if "missing" in name else "films"
-    place.manage("create_campaign", name, "--corpus", corpus, "--queries", str(queries))
+    browsing.make_campaign(place, name, "bare" if "missing" in name else "films")
     return str(name)
-
-
-class Person:
-    """Somebody at a browser."""
-
-    def __init__(self, place: Installation, context: BrowserContext, name: str, password: str) -> None:
-        self.place, self.context, self.page = place, context, context.new_page()
-        self.name, self.password = name, password
-        self.faults: list[str] = []
-        self.page.on("pageerror", lambda fault: self.faults.append(str(fault)))
-        self.page.on("console", lambda said: self.faults.append(said.text) if said.type == "error" else None)
-        self.page.goto(f"{place.address}/sign-in/")
-        self.page.fill("[name=username]", name)
-        self.page.fill("[name=password]", password)
-        self.page.click("main button")
-        self.page.wait_for_url(lambda address: "sign-in" not in address)
-
-    def claim(self) -> Page:
-        """Press the one button until there is work: ranking and clips may still be under way."""
-        page = self.page
-        page.goto(f"{self.place.address}/judge/")
-        for _ in range(120):
-            page.click("button.primary")
-            page.wait_for_load_state()
-            if page.locator("#workplace").count():
-                return page
-            page.wait_for_timeout(500)
-        raise AssertionError(f"no work came: {page.content()}")
-
-    def judge(self, keys: str) -> None:
-        """Press one key for each clip, each while its picture moves; then submit."""
-        page = self.claim()
-        total = int(page.locator("#position").inner_text().split("/")[1])
-        for number in range(total):
-            expect(page.locator("#position")).to_have_text(f"{number + 1} / {total}")
-            moving(page)
-            page.keyboard.press(keys[min(number, len(keys) - 1)])
-        expect(page.locator("#summary-words")).to_contain_text(f"All {total} judged")
-        page.click("#submit")
-        page.wait_for_url("**/judge/")
-        expect(page.locator(".message")).to_contain_text("Submitted")
-
-
-def moving(page: Page) -> None:
-    page.wait_for_function("() => document.querySelector('video:not([hidden])')?.currentTime > 0")
 
 
 @pytest.fixture
@@ -130,8 +66,8 @@ def test_from_sign_in_to_a_scored_run(
 
     open_settled(lead, f"{place.address}/campaigns/{campaign}/")
     expect(lead.locator("tbody tr.last")).to_have_count(5)
-    expect(lead.locator("tbody tr td:last-child")).to_have_text(["4"] * 20)
-    expect(lead.locator(".verdict")).to_contain_text("Open the second batch")
+    expect(lead.locator("tbody tr td:nth-child(5)")).to_have_text(["4"] * 20)
+    expect(lead.locator(".verdict")).to_contain_text("open the second batch")
     lead.keyboard.press("b")
     expect(lead.locator(".message")).to_contain_text("Open the second batch: done")
 
@@ -179,9 +115,9 @@ def test_no_network_loses_no_grade(place: Installation, campaign: str, person: C
     moving(page)
     page.keyboard.press("3")
     expect(page.locator("#saved")).to_have_text("saved ✓")
+    stocked(page, 4)
     ada.context.set_offline(True)
-    for key in "210":
-        page.keyboard.press(key)
+    press(page, *"210")
     expect(page.locator("#saved")).to_contain_text("kept here, sending… (3)")
     ada.context.set_offline(False)
     expect(page.locator("#saved")).to_have_text("saved ✓", timeout=30_000)
@@ -198,9 +134,8 @@ def test_grades_said_without_network_survive_a_closed_tab(
     ada = person("ada")
     page = ada.claim()
     moving(page)
-    page.route("**/judgements/*", lambda route: route.abort())
-    for key in "43":
-        page.keyboard.press(key)
+    cut_off(page)
+    press(page, *"43")
     expect(page.locator("#saved")).to_contain_text("(2)")
     page.close()
     again = ada.page = ada.context.new_page()
@@ -219,7 +154,7 @@ def test_back_changes_a_grade_and_keys_do_what_they_say(
     expect(page.locator("#position")).to_have_text("2 / 20")
     page.keyboard.press("ArrowLeft")
     expect(page.locator("[data-grade='4']")).to_have_attribute("aria-pressed", "true")
-    page.keyboard.press("2")
+    press(page, "2")
     expect(page.locator("#position")).to_have_text("2 / 20")
     page.keyboard.press("?")
     expect(page.locator("#guideline")).to_be_visible()
@@ -243,7 +178,8 @@ def test_two_tabs_end_with_each_grade_once(
     ada.claim()
     moving(first)
     first.keyboard.press("1")
-    second.keyboard.press("2")
+    second.wait_for_timeout(300)  # nobody is sooner at another tab
+    press(second, "2")
     expect(first.locator("#saved")).to_have_text("saved ✓")
     expect(second.locator("#saved")).to_have_text("saved ✓")
     first.reload()
@@ -259,6 +195,8 @@ def test_missing_clips_say_so_and_are_flagged(
     for number in range(20):
         expect(page.locator("#position")).to_have_text(f"{number + 1} / 20")
         expect(page.locator("#absent")).to_have_text("This clip is missing. Flag it with f and go on.")
+        page.keyboard.press("3")
+        expect(page.locator("#position")).to_have_text(f"{number + 1} / 20")
         page.keyboard.press("f")
         page.click("[data-reason='clip']")
     expect(page.locator("#strip strong")).to_have_text(["⚑"] * 20)
@@ -305,11 +243,35 @@ def test_a_clip_that_did_not_load_is_tried_again(
     ada.page.route("**/clips/*", lambda route: route.abort())
     page = ada.claim()
     expect(page.locator("#absent")).to_contain_text("This clip does not load")
+    page.keyboard.press("3")
+    expect(page.locator("#said")).to_contain_text("This clip does not load")
+    expect(page.locator("#position")).to_have_text("1 / 20")
     page.unroute("**/clips/*")
-    page.keyboard.press("r")
+    page.click("#replay")
     moving(page)
     expect(page.locator("#absent")).to_be_hidden()
     ada.faults.clear()  # the aborted requests
+
+
+def test_what_came_instead_of_a_clip_is_not_kept(
+    place: Installation, campaign: str, person: Callable[..., Person]
+) -> None:
+    """As the page to sign in that an address leads to, or half a file."""
+    ada = person("ada")
+    for kind in ("text/html", "video/mp4"):
+        ada.page.route("**/clips/*", instead_of_a_clip(kind))
+        page = ada.claim()
+        expect(page.locator("#absent")).to_contain_text("This clip does not load")
+        stocked(page, 20)
+        page.unroute("**/clips/*")
+        page.keyboard.press("r")
+        moving(page)
+        page.keyboard.press("3")
+        moving(page)
+
+
+def instead_of_a_clip(kind: str) -> Callable[[Route], None]:
+    return lambda route: route.fulfill(content_type=kind, body="<h1>Sign in</h1>")
 
 
 def test_a_tab_that_is_behind_shows_that_the_batch_is_submitted(

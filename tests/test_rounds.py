@@ -8,6 +8,8 @@ import pytest
 from judging.audit import audit
 from judging.errors import KeyReused, Stale, WrongState
 from judging.models import Assignment, Batch, Campaign, Candidate, Judgement, Membership, Review, Revision
+from judging.recommending import Recommendation, recommendation
+from judging.reviewing import review
 from tests.cast import claim, expire, judge_all, make_query, settle_round_one
 
 
@@ -163,7 +165,7 @@ def test_what_lapsed_in_round_one_never_counts_for_what_round_two_does_not_ask(
 
 def test_a_flag_stands_for_a_grade_and_never_blocks(batch: Batch, ada: Membership, bob: Membership) -> None:
     assignment = claim(ada)
-    assignment.flag(1, "clip", "black screen", fence=assignment.fence)
+    assignment.flag(1, "clip", "black screen", fence=assignment.fence, key=uuid4())
     flagged = assignment.handed()[0]
     for position in range(2, 21):
         assignment.judge(position, 2, fence=assignment.fence, key=uuid4())
@@ -179,8 +181,8 @@ def test_a_lead_opens_the_second_batch_once(
     batch: Batch, ada: Membership, bob: Membership, leo: Membership
 ) -> None:
     settle_round_one(batch, ada, bob)
-    first = batch.review(leo, Review.Verdict.SECOND, "rank 20 still fits")
-    assert batch.review(leo, Review.Verdict.SECOND) == first
+    first = review(batch, leo, Review.Verdict.SECOND, "rank 20 still fits")
+    assert review(batch, leo, Review.Verdict.SECOND) == first
     second = batch.query.batches.get(number=2)
     assert (second.state, second.candidates.count()) == (Batch.State.OPEN, 20)
     assert set(second.candidates.values_list("rank", flat=True)) == set(range(21, 41))
@@ -190,31 +192,33 @@ def test_there_is_never_a_third_batch(
     batch: Batch, ada: Membership, bob: Membership, leo: Membership
 ) -> None:
     settle_round_one(batch, ada, bob)
-    batch.review(leo, Review.Verdict.SECOND)
+    review(batch, leo, Review.Verdict.SECOND)
     second = batch.query.batches.get(number=2)
     settle_round_one(second, ada, bob)
     with pytest.raises(WrongState, match="at most two batches"):
-        second.review(leo, Review.Verdict.SECOND)
-    second.review(leo, Review.Verdict.CLOSE)
+        review(second, leo, Review.Verdict.SECOND)
+    review(second, leo, Review.Verdict.CLOSE)
     batch.query.refresh_from_db()
     assert batch.query.closed
 
 
 def test_an_unsettled_batch_cannot_be_reviewed(batch: Batch, leo: Membership) -> None:
     with pytest.raises(WrongState, match="not settled"):
-        batch.review(leo, Review.Verdict.CLOSE)
+        review(batch, leo, Review.Verdict.CLOSE)
 
 
 def test_a_verdict_cannot_be_turned(batch: Batch, ada: Membership, bob: Membership, leo: Membership) -> None:
     settle_round_one(batch, ada, bob)
-    batch.review(leo, Review.Verdict.CLOSE)
+    review(batch, leo, Review.Verdict.CLOSE)
     with pytest.raises(WrongState):
-        batch.review(leo, Review.Verdict.SECOND)
+        review(batch, leo, Review.Verdict.SECOND)
 
 
 def test_the_recommendation_follows_the_last_five(batch: Batch, ada: Membership, bob: Membership) -> None:
     settle_round_one(batch, ada, bob)
-    assert (batch.last_mean(), batch.recommends_second()) == (1.0, False)
+    assert recommendation(batch) == Recommendation(
+        1.0, "close", "last five mean 1.0 < 2.0: close the query", ("second", "close")
+    )
 
 
 def test_paused_annotators_and_leads_get_no_work(

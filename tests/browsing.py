@@ -1,0 +1,167 @@
+"""Somebody at a real browser: what the tests of pages, the screenshots and the benchmarks share."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    Page,
+    Response,
+    TimeoutError,
+    expect,
+    sync_playwright,
+)
+
+from tests.films import write_film
+from tests.installation import Installation
+
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+QUERY = "A person sits down."
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=os.environ["CHROMIUM"], args=FLAGS)
+        yield browser
+        browser.close()
+
+
+def import_films(place: Installation) -> None:
+    """A corpus with a film, and the same without media."""
+    moments = write_film(place.home / "films")
+    media = str(place.home / "films" / "media")
+    place.manage("import_corpus", "films", str(moments), "--format", "tvr", "--type", "v", "--media", media)
+    place.manage("import_corpus", "bare", str(moments), "--format", "tvr", "--type", "v")
+
+
+def make_campaign(place: Installation, name: str, corpus: str = "films", queries: int = 1) -> None:
+    file = place.home / f"{name}.json"
+    texts = [QUERY, *(f"A person sits down on chair number {number}." for number in range(1, queries))]
+    rows = [{"query_id": number, "query": text} for number, text in enumerate(texts, 7)]
+    file.write_text(json.dumps(rows))
+    place.manage("create_campaign", name, "--corpus", corpus, "--queries", str(file))
+
+
+def wait_until_open(place: Installation, batches: int) -> None:
+    """Until so many batches have their clips."""
+    count = "from judging.models import Batch; print(Batch.objects.filter(state='open').count())"
+    for _ in range(200):
+        if int(place.manage("shell", "--no-imports", "-c", count).split()[-1]) >= batches:
+            return
+        time.sleep(1)
+    raise AssertionError("the clips were not cut")
+
+
+class Person:
+    """Somebody at a browser."""
+
+    def __init__(self, place: Installation, context: BrowserContext, name: str, password: str) -> None:
+        self.place, self.context, self.page = place, context, context.new_page()
+        self.name, self.password = name, password
+        self.faults: list[str] = []
+        self.page.on("pageerror", lambda fault: self.faults.append(str(fault)))
+        self.page.on("console", lambda said: self.faults.append(said.text) if said.type == "error" else None)
+        self.page.goto(f"{place.address}/sign-in/")
+        self.page.fill("[name=username]", name)
+        self.page.fill("[name=password]", password)
+        self.page.click("main button")
+        self.page.wait_for_url(lambda address: "sign-in" not in address)
+
+    def claim(self) -> Page:
+        """Press the one button until there is work: ranking and clips may still be under way."""
+        page = self.page
+        page.goto(f"{self.place.address}/judge/")
+        for _ in range(120):
+            with suppress(TimeoutError):  # what is still on its way is saved first: the page may go by itself
+                page.click("form[action$='/claim'] button", timeout=1000)  # not the tutorial's
+            page.wait_for_load_state()
+            if page.locator("#workplace").count():
+                return page
+            page.wait_for_timeout(500)
+        raise AssertionError(f"no work came: {page.content()}")
+
+    def judge(self, keys: str) -> None:
+        """Press one key for each clip, each while its picture moves; then submit."""
+        page = self.claim()
+        total = int(page.locator("#position").inner_text().split("/")[1])
+        for number in range(total):
+            expect(page.locator("#position")).to_have_text(f"{number + 1} / {total}")
+            moving(page)
+            page.keyboard.press(keys[min(number, len(keys) - 1)])
+        expect(page.locator("#summary-words")).to_contain_text(f"All {total} judged")
+        self.submit()
+
+    def submit(self) -> None:
+        self.page.click("#submit")
+        self.page.wait_for_url("**/judge/")
+        expect(self.page.locator(".message")).to_contain_text("Submitted")
+
+
+@contextmanager
+def signed_in(place: Installation, browser: Browser, name: str, password: str) -> Iterator[Person]:
+    """Somebody whose pages may complain of nothing."""
+    context = browser.new_context()
+    person = Person(place, context, name, password)
+    yield person
+    context.close()
+    assert person.faults == []
+
+
+def moving(page: Page) -> None:
+    page.wait_for_function("() => document.querySelector('video.seen')?.currentTime > 0.1")
+
+
+def press(page: Page, *keys: str) -> None:
+    """One key after the other, each once there is a picture of the clip that is shown."""
+    for key in keys:
+        seen(page)
+        page.keyboard.press(key)
+
+
+def seen(page: Page, timeout: float = 30_000) -> None:
+    """Wait for a picture of the clip that is shown."""
+    page.wait_for_function("() => document.querySelector('video.seen')?.readyState >= 2", timeout=timeout)
+
+
+SAVING = "**/judgements/*"
+
+
+def cut_off(page: Page) -> None:
+    """No grade gets through any more. The browser heeds that a moment after it is told, so one is tried first."""
+    page.route(SAVING, lambda route: route.abort())
+    page.wait_for_function("() => fetch('/judgements/0').then(() => false, () => true)")
+
+
+def stocked(page: Page, clips: int) -> None:
+    """Wait until so many clips are kept whole in the browser."""
+    whole = "({ initiatorType, name, responseEnd }) => initiatorType === 'fetch' && /clips/.test(name) && responseEnd"
+    page.wait_for_function(
+        f"(clips) => performance.getEntriesByType('resource').filter({whole}).length >= clips", arg=clips
+    )
+
+
+def weight(page: Page) -> dict[str, int]:
+    """Load the page anew; returns the bytes of its HTML, CSS and JavaScript, gzipped."""
+    answers: list[Response] = []
+
+    def note(answer: Response) -> None:
+        answers.append(answer)
+
+    page.on("response", note)
+    page.goto(page.url)
+    page.wait_for_load_state("networkidle")
+    page.remove_listener("response", note)
+    kinds = {"document": "HTML", "stylesheet": "CSS", "script": "JavaScript"}
+    sizes = dict.fromkeys(kinds.values(), 0)
+    for answer in answers:
+        if kind := kinds.get(answer.request.resource_type):
+            sizes[kind] += len(gzip.compress(answer.body()))
+    return sizes

@@ -1,0 +1,158 @@
+"""axe-core on every page: light and dark, wide and narrow, of annotators and of leads."""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import axe_playwright_python
+import pytest
+from django.urls import Resolver404, resolve
+from playwright.sync_api import Browser, Page
+
+from tests.browsing import Person, import_films, make_campaign
+from tests.installation import Installation
+from tests.test_doors import MATRIX
+
+pytestmark = [pytest.mark.no_database, pytest.mark.timeout(1800)]
+AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text()
+RUN = """async (rules) => (await axe.run(document, {resultTypes: ["violations"], ...rules})).violations
+    .filter(({impact}) => impact === "serious" || impact === "critical")
+    .flatMap(({id, nodes}) => nodes.map(({target, failureSummary}) => `${id}: ${target} ${failureSummary}`))"""
+CONTRAST = {"runOnly": ["color-contrast"]}  # the rest does not depend on colours
+LOOKS: list[tuple[str, int, dict[str, list[str]]]] = [
+    ("light", 1280, {}),
+    ("dark", 1280, CONTRAST),
+    ("light", 360, CONTRAST),
+    ("dark", 360, {}),
+]
+# Addresses that give no page: files, and what is done without one.
+NO_PAGES = {"home", "clip", "export", "figure", "release", "hours-csv", "invitation", "campaign-jobs"}
+NO_PAGES |= {"agreement-counting", "code", "join", "release-difference"}
+PAGES = {name for name, (method, *_) in MATRIX.items() if method == "GET"} - NO_PAGES
+LEADS = ["/campaigns/films/examples/", "/campaigns/films/", "/campaigns/early/exam/"]
+LEADS += ["/campaigns/early/exam/people/1/"]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+    """A campaign that was judged to its end, with an exam and an example, and one that waits."""
+    made = Installation(tmp_path_factory.mktemp("pages"))
+    made.manage("migrate", "-v0")
+    made.manage("collectstatic", "-v0", "--noinput")
+    import_films(made)
+    make_campaign(made, "films")
+    make_campaign(made, "early", queries=2)
+    made.manage("worker", "--until-idle")
+    made.manage("set_exam", "early", "--queries", "1")
+    made.manage("worker", "--until-idle")
+    made.manage("simulate", "films", "--annotators", "4", "--reviews")
+    made.manage("shell", "--no-imports", "-c", MESSAGES)
+    try:
+        made.start()
+        yield made
+    finally:
+        made.stop()
+
+
+MESSAGES = """
+from judging.models import *
+films = Campaign.objects.get(name="films")
+mina = films.memberships.filter(role="lead").first()
+one = Candidate.objects.filter(query__campaign=films, outcome="settled", clip__state="ready").first()
+films.examples.create(query=one.query.text, moment=one.moment, clip=one.clip, grade=4, why="All of it.", by=mina)
+Message.objects.send(films.memberships.filter(role="annotator"), "Well done.", by=mina)
+films.write_guideline(mina, "# Look twice\\n\\nThen say what you saw.\\n", 0)
+"""
+
+
+def test_axe_finds_nothing_serious_on_any_page(place: Installation, chromium: Browser) -> None:
+    faults: dict[str, list[str]] = {}
+    stranger = chromium.new_page()
+    stranger.goto(f"{place.address}/sign-in/")
+    faults["sign-in"] = violations(stranger)
+    ada = annotator(place, chromium)
+    seen = {"sign-in"} | crawled(
+        place, ada.page, ["/judge/", "/judge/films/mine", "/account/", "/nowhere"], faults
+    )
+    workplace(ada.claim(), faults)
+    mina = Person(place, chromium.new_context(), "mina", place.accounts("films", "lead", "mina")["mina"])
+    place.accounts("early", "lead", "mina")
+    seen |= crawled(place, mina.page, LEADS, faults) | {"workplace"}
+    assert {name: found for name, found in faults.items() if found} == {}
+    assert set() == PAGES - seen
+
+
+def annotator(place: Installation, chromium: Browser) -> Person:
+    """Of both campaigns; what she did in the first one is told on her page."""
+    password = place.accounts("films", "annotator", "ada")["ada"]
+    place.accounts("early", "annotator", "ada")
+    return Person(place, chromium.new_context(has_touch=True), "ada", password)
+
+
+def workplace(page: Page, faults: dict[str, list[str]]) -> None:
+    faults["workplace"] = violations(page)
+    for key in ("?", "f", "a"):
+        page.keyboard.press(key)
+        faults[f"workplace, {key}"] = violations(page)
+        page.keyboard.press("Escape")
+
+
+def crawled(place: Installation, page: Page, starts: list[str], faults: dict[str, list[str]]) -> set[str]:
+    """Follow links to one page of each kind; returns the kinds."""
+    waiting, seen = deque(starts), set[str]()
+    while waiting:
+        address = waiting.popleft()
+        name = kind(address)
+        if name in seen or name in NO_PAGES:
+            continue
+        seen.add(name)
+        page.goto(place.address + address)
+        page.wait_for_load_state("networkidle")
+        faults[f"{name} {address}"] = violations(page)
+        found: list[str] = page.eval_on_selector_all("a[href]", "(all) => all.map((each) => each.href)")
+        waiting += [local(each) for each in found if each.startswith(place.address)]
+    return {name.split("?")[0] for name in seen}
+
+
+def local(address: str) -> str:
+    parts = urlsplit(address)
+    return f"{parts.path}?{parts.query}" if parts.query else parts.path
+
+
+def kind(address: str) -> str:
+    """The name of the address, and of the tutorial the step."""
+    parts = urlsplit(address)
+    try:
+        name = str(resolve(parts.path).url_name)
+    except Resolver404:
+        return "problem"
+    return f"{name}?{parts.query.split('&')[0]}" if name == "tutorial" else name
+
+
+def violations(page: Page) -> list[str]:
+    """What is serious or critical in any look; and no page is wider than the window."""
+    found = set[str]()
+    size: Any = page.viewport_size
+    page.evaluate(f"() => {{ {AXE} }}")
+    for scheme, width, rules in LOOKS:
+        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
+        page.set_viewport_size({"width": width, "height": 800})
+        found |= {f"{each} ({scheme}, {width})" for each in page.evaluate(RUN, rules)}
+        wide = page.evaluate("() => document.documentElement.scrollWidth")
+        if wide > width:
+            found.add(f"{wide} pixels in {width}")
+    page.set_viewport_size(size)
+    return sorted(found)
+
+
+def test_axe_would_find_something(chromium: Browser) -> None:
+    page = chromium.new_page()
+    page.set_content('<html lang="en"><title>x</title><main><h1>x</h1><input><img src="x.png"></main></html>')
+    found = violations(page)
+    assert any(each.startswith("label:") for each in found), json.dumps(found)
+    assert any(each.startswith("image-alt:") for each in found)

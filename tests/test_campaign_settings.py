@@ -1,0 +1,189 @@
+"""A campaign's settings: what may be said, what is fixed and when, and what follows from a change."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from django.db import connections
+from django.urls import reverse
+
+from corpus.models import Clip, Video
+from jobs.models import Job
+from judging.campaign_settings import SettingsForm, set_up
+from judging.models import Assignment, Batch, Campaign, Membership
+from judging.work import cut_clips_anew
+from tests.cast import browser, claim
+
+# What the page sends of a campaign that is ranked and not begun.
+SENT = {
+    "title": "Films",
+    "padding": "0",
+    "tolerance": "1",
+    "order_seed": "7",
+    "second_from": "2",
+    "auto_second_from": "",
+    "auto_close_below": "",
+    "exam_rounds": "3",
+    "check_rate": "0",
+    "check_warn": "0.25",
+    "check_pause": "0.4",
+    "hourly_rate": "",
+    "currency": "",
+}
+
+
+def send(lead: Membership, **changes: str) -> Any:
+    return browser(lead).post(reverse("campaign-settings", args=["films"]), SENT | changes)
+
+
+def now() -> Campaign:
+    return Campaign.objects.get(name="films")
+
+
+def test_all_that_may_change_changes(batch: Batch, leo: Membership) -> None:
+    said = {
+        "title": "Our films", "padding": "1.5", "sound": "on", "play_once": "on", "tolerance": "0", "order_seed": "-3",
+        "second_from": "2.5", "auto_second_from": "3", "auto_close_below": "1.2", "exam": "on", "exam_rounds": "2",
+        "check_rate": "0.1", "check_warn": "0.2", "check_pause": "0.5", "hourly_rate": "14.00", "currency": "sgd",
+    }  # fmt: skip
+    answer = send(leo, **said)
+    assert (answer.status_code, answer["Location"]) == (302, reverse("campaign-settings", args=["films"]))
+    campaign = now()
+    assert (campaign.title, campaign.padding, campaign.sound, campaign.play_once) == (
+        "Our films",
+        1.5,
+        True,
+        True,
+    )
+    assert (campaign.tolerance, campaign.order_seed, campaign.second_from) == (0, -3, 2.5)
+    assert (campaign.auto_second_from, campaign.auto_close_below) == (3, 1.2)
+    assert (campaign.exam, campaign.exam_rounds, campaign.check_rate) == (True, 2, 0.1)
+    assert (campaign.check_warn, campaign.check_pause) == (0.2, 0.5)
+    assert (str(campaign.hourly_rate), campaign.currency) == ("14.00", "SGD")
+    page = browser(leo).get(reverse("campaign-settings", args=["films"])).content.decode()
+    assert 'value="SGD"' in page
+    assert send(leo, **said).status_code == 302
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"title": "x" * 201}, "at most 200 characters"),
+        ({"title": "\0"}, "Null characters"),
+        ({"padding": "-1"}, "greater than or equal to 0"),
+        ({"padding": "61"}, "less than or equal to 60"),
+        ({"padding": "nan"}, "Enter a number"),
+        ({"tolerance": "4"}, "less than or equal to 3"),
+        ({"order_seed": "9" * 30}, "less than or equal to"),
+        ({"second_from": ""}, "This field is required"),
+        ({"second_from": "4.1"}, "less than or equal to 4"),
+        ({"auto_second_from": "5"}, "less than or equal to 4"),
+        ({"auto_second_from": "1", "auto_close_below": "2"}, "at most the mean that opens the second batch"),
+        ({"exam_rounds": "0"}, "greater than or equal to 1"),
+        ({"exam_rounds": "11"}, "less than or equal to 10"),
+        ({"check_rate": "0.02"}, "0 for no checks, or a share from 0.05 to 0.15"),
+        ({"check_rate": "0.2"}, "0 for no checks, or a share from 0.05 to 0.15"),
+        ({"check_rate": "1e400"}, "Enter a number"),
+        ({"check_warn": "0.5"}, "at least the warning"),
+        ({"check_pause": "1.1"}, "less than or equal to 1"),
+        ({"hourly_rate": "14"}, "Name the currency"),
+        ({"hourly_rate": "-1", "currency": "SGD"}, "greater than or equal to 0"),
+        ({"hourly_rate": "1.234", "currency": "SGD"}, "2 decimal places"),
+        ({"currency": "S$"}, "three letters of ISO 4217"),
+        ({"currency": "dollar"}, "at most 3 characters"),
+        ({"batch_size": "10"}, "Candidates in a batch: fixed since its candidates were ranked"),
+        ({"batches": "1"}, "Batches of a query, at most: fixed since its candidates were ranked"),
+    ],
+)
+def test_what_is_wrong_is_named_and_nothing_is_stored(
+    batch: Batch, leo: Membership, changes: dict[str, str], said: str
+) -> None:
+    answer = send(leo, **{"title": "Other"} | changes)
+    assert answer.status_code == 400
+    assert said in answer.content.decode()
+    assert now().title == ""
+
+
+@pytest.mark.parametrize(
+    "changes", [{"padding": "2"}, {"sound": "on"}, {"tolerance": "2"}, {"order_seed": "8"}, {"padding": "x"}]
+)
+def test_once_a_batch_is_handed_out_all_are_judged_alike(
+    batch: Batch, leo: Membership, ada: Membership, changes: dict[str, str]
+) -> None:
+    claim(ada)
+    page = browser(leo).get(reverse("campaign-settings", args=["films"])).content.decode()
+    assert page.count("Fixed since the first batch was handed out, so that all are judged alike.") == 4
+    assert 'name="padding"' not in page
+    answer = send(leo, **changes)
+    assert answer.status_code == 400
+    assert "fixed since the first batch was handed out" in answer.content.decode()
+    assert (now().padding, now().sound, now().tolerance, now().order_seed) == (0, False, 1, 7)
+    assert send(leo, title="Still free").status_code == 302
+    assert now().title == "Still free"
+
+
+def test_a_campaign_without_candidates_may_choose_its_batches(campaign: Campaign, leo: Membership) -> None:
+    campaign.queries.all().delete()
+    assert send(leo, batch_size="10", batches="1").status_code == 302
+    assert (now().batch_size, now().batches) == (10, 1)
+
+
+def test_a_researcher_reads_and_does_not_write(batch: Batch, member: Callable[..., Membership]) -> None:
+    rio = member("rio", "researcher")
+    page = browser(rio).get(reverse("campaign-settings", args=["films"])).content.decode()
+    assert page.count("<fieldset disabled>") == 7
+    assert "Save</button>" not in page
+    assert send(rio).status_code == 404
+
+
+def test_other_padding_cuts_the_clips_anew(batch: Batch, leo: Membership, ada: Membership) -> None:
+    Video.objects.update(media="film.mp4")
+    before = set(batch.candidates.values_list("clip", flat=True))
+    assert send(leo, padding="2").status_code == 302
+    batch.refresh_from_db()
+    assert batch.state == Batch.State.PREPARING
+    assert Assignment.objects.claim(ada) is None
+    cut_clips_anew(Job.objects.get(kind="cut clips anew").arguments, lambda done, total, message="": None)
+    clips = Clip.objects.filter(candidates__batch=batch)
+    assert not before & set(clips.values_list("pk", flat=True))
+    assert {clip.end - clip.start for clip in clips} == {3.25 + 2 + 1.25, 3.25 + 4}
+    assert Job.objects.filter(kind="cut clips", key=f"batch {batch.pk}").exists()
+
+
+def test_other_words_cut_nothing(batch: Batch, leo: Membership) -> None:
+    assert send(leo, title="Other").status_code == 302
+    batch.refresh_from_db()
+    assert batch.state == Batch.State.OPEN
+    assert not Job.objects.filter(kind="cut clips anew").exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_whoever_claims_meanwhile_has_the_old_order_or_the_new_one(
+    batch: Batch, leo: Membership, ada: Membership
+) -> None:
+    """A claim and a change in the same moment: either the change is refused, or the claim came after it."""
+    start = threading.Barrier(2, timeout=60)
+
+    def change() -> SettingsForm:
+        try:
+            start.wait()
+            return set_up(leo, SENT | {"order_seed": "99"})
+        finally:
+            connections.close_all()
+
+    def take() -> None:
+        try:
+            start.wait()
+            Assignment.objects.claim(ada)
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(2) as threads:
+        form, _ = threads.submit(change), threads.submit(take)
+        stored = form.result().is_valid()
+    held = Assignment.objects.get()
+    assert held.annotator.campaign.order_seed == (99 if stored else 7)

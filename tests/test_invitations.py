@@ -1,0 +1,262 @@
+"""Coming in by a link: once, in time, and without a trace of the link's secret."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from axes.models import AccessLog
+from django.contrib.auth.models import User
+from django.contrib.sessions.models import Session
+from django.db import connections
+from django.test import Client
+from django.urls import reverse
+
+from judging.errors import Gone
+from judging.models import Campaign, Invitation, Membership
+from judging.people import sign_up
+from tests.cast import browser
+from tests.terminal import printed, refused
+
+Answer = Any
+FORM = {"username": "nora", "password1": "a-long-word-7", "password2": "a-long-word-7"}
+WEEK = timedelta(days=7)
+JSON = {"accept": "application/json"}
+
+
+@pytest.fixture
+def made(campaign: Campaign, leo: Membership) -> tuple[Invitation, str]:
+    return campaign.invite("annotator", leo, WEEK)
+
+
+def opened(client: Client, secret: str) -> Answer:
+    return client.get(reverse("invitation", args=[secret]), follow=True)
+
+
+def join(client: Client, form: dict[str, str] | None = None) -> Answer:
+    return client.post(reverse("join"), FORM if form is None else form, follow=True)
+
+
+def test_a_link_makes_an_account_and_a_member_and_signs_in(made: tuple[Invitation, str]) -> None:
+    invitation, secret = made
+    client = Client()
+    page = opened(client, secret)
+    assert "You are invited as annotator" in page.content.decode()
+    answer = join(client)
+    assert answer.status_code == 200
+    assert "Welcome to films" in answer.content.decode()
+    nora = Membership.objects.get(user__username="nora")
+    assert (nora.role, nora.state, nora.worker) == ("annotator", "active", 2)
+    assert nora.user.check_password(FORM["password1"])
+    assert nora.events.get().by == invitation.by
+    invitation.refresh_from_db()
+    assert (invitation.used_by, bool(invitation.used)) == (nora.user, True)
+
+
+def test_a_signed_in_person_joins_by_one_button(made: tuple[Invitation, str], outsider: User) -> None:
+    client = browser(outsider)
+    assert "Join as oda" in opened(client, made[1]).content.decode()
+    assert not Membership.objects.filter(user=outsider).exists()
+    assert "Welcome" in join(client, {}).content.decode()
+    assert Membership.objects.get(user=outsider).role == "annotator"
+
+
+def test_who_has_an_account_signs_in_on_the_way(made: tuple[Invitation, str], outsider: User) -> None:
+    outsider.set_password("a-long-word-7")
+    outsider.save()
+    client = Client()
+    assert "/sign-in/?next=/invitation/" in opened(client, made[1]).content.decode()
+    form = {"username": "oda", "password": "a-long-word-7", "next": "/invitation/"}
+    assert "Join as oda" in client.post("/sign-in/", form, follow=True).content.decode()
+
+
+def test_a_member_already_learns_so_and_uses_nothing_up(
+    made: tuple[Invitation, str], ada: Membership
+) -> None:
+    answer = opened(browser(ada), made[1])
+    assert "a member already" in answer.content.decode()
+    assert made[0].accept(ada.user) == ada
+    assert Invitation.objects.open().count() == 1
+
+
+def test_who_left_does_not_come_back_by_a_link(made: tuple[Invitation, str], ada: Membership) -> None:
+    ada.deactivate(None, "")
+    opened(browser(ada), made[1])
+    assert Membership.objects.get(pk=ada.pk).state == "left"
+
+
+def expired(invitation: Invitation) -> None:
+    Invitation.objects.filter(pk=invitation.pk).update(expires="2020-01-01T00:00Z")
+
+
+def used(invitation: Invitation) -> None:
+    invitation.accept(User.objects.create(username="first"))
+
+
+@pytest.mark.parametrize(
+    ("end", "words"),
+    [(expired, "has expired"), (Invitation.withdraw, "was withdrawn"), (used, "was used already")],
+)
+def test_a_link_that_has_ended_says_so(
+    end: Callable[[Invitation], None], words: str, made: tuple[Invitation, str]
+) -> None:
+    client = Client()
+    opened(client, made[1])
+    end(made[0])
+    for answer in (opened(client, made[1]), join(client)):
+        assert answer.status_code == 410
+        assert words in answer.content.decode()
+        assert "Ask your lead for a new link" in answer.content.decode()
+    assert not User.objects.filter(username="nora").exists()
+
+
+@pytest.mark.parametrize("secret", ["x", "x" * 43, "%00", "é" * 9, "x" * 900])
+def test_a_guessed_link_opens_nothing(secret: str, made: tuple[Invitation, str]) -> None:
+    client = Client()
+    answer = client.get(f"/invitations/{secret}", follow=True)
+    assert answer.status_code == 404
+    assert "no such invitation" in answer.content.decode()
+    assert join(client).status_code == 404
+    assert join(Client()).status_code == 404
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"password2": "another-word-7"},
+        {"password1": "short", "password2": "short"},
+        {"password1": "password123", "password2": "password123"},
+        {"username": "ada"},
+        {"username": ""},
+        {"username": "a\0b"},
+        {"username": "x" * 151},
+    ],
+)
+def test_a_bad_form_makes_nothing_and_keeps_the_link(
+    bad: dict[str, str], made: tuple[Invitation, str], ada: Membership
+) -> None:
+    client = Client()
+    opened(client, made[1])
+    answer = join(client, FORM | bad)
+    assert answer.status_code == 200
+    assert 'role="alert"' in answer.content.decode()
+    assert not User.objects.filter(username="nora").exists()
+    assert Invitation.objects.open().count() == 1
+
+
+@pytest.mark.parametrize("method", ["put", "delete", "patch"])
+def test_other_methods_join_nobody(method: str, made: tuple[Invitation, str], outsider: User) -> None:
+    client = browser(outsider)
+    opened(client, made[1])
+    assert getattr(client, method)(reverse("join")).status_code == 405
+    assert client.get(reverse("join")).status_code == 200
+    assert not Membership.objects.filter(user=outsider).exists()
+
+
+def test_joining_twice_is_harmless(made: tuple[Invitation, str]) -> None:
+    client = Client()
+    opened(client, made[1])
+    join(client)
+    assert opened(client, made[1]).status_code == 200
+    assert Membership.objects.filter(user__username="nora").count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_fifty_who_open_it_at_once_one_comes_in(made: tuple[Invitation, str]) -> None:
+    start = threading.Barrier(50, timeout=60)
+
+    def come(number: int) -> bool:
+        try:
+            start.wait()
+            sign_up(made[0], f"person{number}", "a-long-word-7")
+        except Gone:
+            return False
+        else:
+            return True
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(50) as threads:
+        came = list(threads.map(come, range(50)))
+    assert sum(came) == 1
+    assert User.objects.filter(username__startswith="person").count() == 1
+    assert Membership.objects.filter(user__username__startswith="person").count() == 1
+
+
+def test_the_secret_is_in_no_log_no_table_and_no_later_address(
+    made: tuple[Invitation, str], caplog: pytest.LogCaptureFixture, leo: Membership
+) -> None:
+    secret, client = made[1], Client(enforce_csrf_checks=True)
+    caplog.set_level(logging.DEBUG)
+    caplog.set_level(logging.INFO, "django.db.backends")
+    for method in ("delete", "post", "put", "get"):
+        answer = getattr(client, method)(reverse("invitation", args=[secret]))
+        assert (answer.status_code, answer["Location"]) == (302, "/invitation/")
+        assert answer["Referrer-Policy"] == "same-origin"
+        assert "no-store" in answer["Cache-Control"]
+    client.handler.enforce_csrf_checks = False
+    page = join(client)
+    assert secret not in page.content.decode()
+    client.get(reverse("join"))
+    assert secret not in caplog.text
+    logged = [log.path_info for log in AccessLog.objects.all()]
+    assert logged == ["/invitation/"]
+    kept = [str(session.get_decoded()) for session in Session.objects.all()]
+    assert secret not in str(kept) + str(list(Invitation.objects.values()))
+
+
+def test_the_lead_sees_a_link_once_and_can_withdraw_it(leo: Membership) -> None:
+    client = browser(leo)
+    page = client.post(reverse("invite", args=["films"]), {"role": "researcher", "hours": "1"})
+    link = page.context["link"]
+    assert page.content.decode().count(link) == 1
+    assert "no-store" in page["Cache-Control"]
+    assert link not in client.get(reverse("people", args=["films"])).content.decode()
+    invitation = Invitation.objects.get()
+    address = reverse("invitation-withdraw", args=["films", invitation.pk])
+    for _ in range(2):
+        assert client.post(address, follow=True).status_code == 200
+    assert not Invitation.objects.open().exists()
+    assert Client().get(link.replace("http://testserver", ""), follow=True).status_code == 410
+
+
+@pytest.mark.parametrize(
+    ("form", "field"),
+    [
+        ({"role": "king", "hours": "24"}, "role"),
+        ({"hours": "24"}, "role"),
+        ({"role": "lead", "hours": "0"}, "hours"),
+        ({"role": "lead", "hours": "721"}, "hours"),
+        ({"role": "lead", "hours": "-1"}, "hours"),
+        ({"role": "lead", "hours": "²"}, "hours"),
+        ({"role": "lead"}, "hours"),
+    ],
+)
+def test_an_impossible_invitation_is_refused_by_field(
+    form: dict[str, str], field: str, leo: Membership
+) -> None:
+    answer = browser(leo).post(reverse("invite", args=["films"]), form, headers=JSON)
+    assert (answer.status_code, answer.json()["field"]) == (400, field)
+    assert not Invitation.objects.exists()
+
+
+def test_a_lead_withdraws_only_what_is_hers(made: tuple[Invitation, str], outsider: User) -> None:
+    other = Campaign.objects.create(name="other", corpus=made[0].campaign.corpus)
+    client = browser(other.add_member(outsider, "lead"))
+    assert client.post(reverse("invitation-withdraw", args=["other", made[0].pk])).status_code == 404
+    assert Invitation.objects.open().count() == 1
+
+
+def test_the_first_lead_comes_in_from_the_terminal(campaign: Campaign) -> None:
+    line = printed("invite", "films", "--role", "lead", "--address", "https://judge.example.org/")
+    assert line.startswith("https://judge.example.org/invitations/")
+    client = Client()
+    opened(client, line.strip().rsplit("/", 1)[1])
+    assert join(client).redirect_chain[-1][0] == "/campaigns/"
+    assert "campaigns: films" in refused("invite", "nowhere")
+    assert "1 to 30" in refused("invite", "films", "--days", "31")

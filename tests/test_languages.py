@@ -1,0 +1,194 @@
+"""The annotator's side in another language: nothing forgotten in the catalogues, on the pages, or in what is kept."""
+
+from __future__ import annotations
+
+import html
+import io
+import json
+import re
+import zipfile
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+from django.urls import reverse
+from django.utils import translation
+
+from annotate import catalogue
+from jobs.terminal import work_off
+from judging.checks import WARNING
+from judging.models import Assignment, Batch, Campaign, Membership, Message
+from judging.releases.freeze import freeze
+from tests.cast import browser, claim, judge_all, settle
+
+CHINESE: dict[str, Any] = {"HTTP_ACCEPT_LANGUAGE": "zh-CN"}
+PLACE = re.compile(r"%\(\w+\)\d*[a-z]|\{\w+\}")
+# Names, and what a keyboard has on its keys.
+KEPT = {"Reeljudge", "English", "films", "ada", "bob", "oda", "Esc", "Enter", "person", "sits", "down", "EUR"}
+
+
+@pytest.fixture(params=catalogue.languages(), ids=lambda folder: folder.name)
+def language(request: pytest.FixtureRequest) -> Path:
+    folder: Path = request.param
+    return folder
+
+
+def test_every_text_is_translated_and_none_is_left_over(language: Path) -> None:
+    words, source = catalogue.translated(language), catalogue.in_source()
+    assert {(each.id, each.context) for each in words} == {(each.id, each.context) for each in source}
+    assert not words.obsolete
+    for each in words:
+        if not each.id:
+            continue
+        said = each.string if isinstance(each.string, tuple) else (each.string,)
+        wanted = PLACE.findall(str(each.id if isinstance(each.id, str) else each.id[-1]))
+        assert all(said), each.id
+        assert not each.fuzzy, each.id
+        for text in said:
+            assert sorted(PLACE.findall(str(text))) == sorted(wanted), each.id
+
+
+def test_the_words_of_scripts_and_of_forms_are_found_in_the_source() -> None:
+    found = catalogue.in_source()
+    for text in ["{n} today", "Sign in", "partly", "Others are writing to the same place."]:
+        assert any(text in str(each.id) for each in found), text
+
+
+def english(answer: Any) -> set[str]:
+    """The Latin words that a person reads or hears on the page, without names."""
+    page = answer.content.decode()
+    scripts = re.findall(r'<script id="words"[^>]*>(.*?)</script>', page, re.S)
+    heard = re.findall(r'(?:aria-label|title|alt|placeholder)="([^"]*)"', page)
+    shown = re.sub(r"<script.*?</script>|<kbd>.*?</kbd>|<code>.*?</code>", " ", page, flags=re.S)
+    texts = [re.sub(r"<[^>]*>", " ", shown), *heard]
+    texts += [PLACE.sub(" ", each) for script in scripts for each in json.loads(script).values()]
+    return set(re.findall(r"[A-Za-z]{2,}", html.unescape(" ".join(texts)))) - KEPT
+
+
+@pytest.mark.parametrize("step", range(1, 7))
+def test_the_tutorial_is_in_chinese(batch: Batch, ada: Membership, step: int) -> None:
+    answer = browser(ada).get(reverse("tutorial", args=["films"]), {"step": step}, **CHINESE)
+    assert 'lang="zh-hans"' in answer.content.decode()
+    assert english(answer) == set()
+
+
+@pytest.mark.parametrize("name", ["work", "account", "password", "second-factor", "problem"])
+def test_an_annotators_pages_are_in_chinese(batch: Batch, ada: Membership, name: str) -> None:
+    address = "/nowhere" if name == "problem" else reverse(name)
+    answer = browser(ada).get(address, **CHINESE)
+    assert 'lang="zh-hans"' in answer.content.decode()
+    left = english(answer)
+    assert left - set(re.findall(r"[A-Z2-7]{2,}", " ".join(left))) == set()  # but for the secret of an app
+
+
+def test_work_and_ones_own_page_are_in_chinese(batch: Batch, ada: Membership, bob: Membership) -> None:
+    Message.objects.create(to=ada, text=WARNING)
+    Campaign.objects.update(hourly_rate="12.50", currency="EUR")
+    settle(batch, ada, bob)
+    for name, arguments in (("work", []), ("mine", ["films"])):
+        answer = browser(ada).get(reverse(name, args=arguments), **CHINESE)
+        assert "评分指南" in answer.content.decode()
+        assert english(answer) == set()
+
+
+def test_the_workplace_is_in_chinese(batch: Batch, ada: Membership) -> None:
+    answer = browser(ada).get(reverse("workplace", args=[claim(ada).token]), **CHINESE)
+    assert "完全符合" in answer.content.decode()
+    assert english(answer) == set()
+
+
+def test_signing_in_and_joining_are_in_chinese(campaign: Campaign) -> None:
+    stranger = Client()
+    answer = stranger.post(reverse("sign-in"), {"username": "ada", "password": "no"}, **CHINESE)
+    assert english(answer) == set()
+    _, secret = campaign.invite("annotator", None, timedelta(days=7))
+    answer = stranger.get(reverse("invitation", args=[secret]), follow=True, **CHINESE)
+    assert "邀请您以标注员的身份加入" in answer.content.decode()
+    assert english(answer) == set()
+    form = {"username": "oda", "password1": "short", "password2": "shorter"}
+    answer = stranger.post(reverse("join"), form, **CHINESE)
+    assert "alert" in answer.content.decode()
+    assert english(answer) == set()
+
+
+def test_faults_are_told_in_the_language_of_who_made_them(batch: Batch, ada: Membership) -> None:
+    held = claim(ada)
+    address = reverse("submit", args=[held.token])
+    answer = browser(ada).post(
+        address, json.dumps({"fence": held.fence}), content_type="application/json", **CHINESE
+    )
+    assert answer.status_code == 409
+    document = answer.json()
+    assert (document["title"], document["code"]) == ("当前状态不允许此操作", "wrongstate")
+    assert document["detail"].startswith("还没有评分的片段：1, 2")
+
+
+def test_a_language_is_chosen_by_the_switch_and_kept(batch: Batch, ada: Membership) -> None:
+    for client, name in ((Client(), "sign-in"), (browser(ada), "work")):
+        answer = client.post(reverse("language"), {"language": "zh-hans", "next": reverse(name)})
+        assert (answer.status_code, answer["Location"]) == (302, reverse(name))
+        cookie = client.cookies["django_language"]
+        assert (cookie["httponly"], cookie["samesite"]) == (True, "Lax")
+        page = client.get(reverse(name))
+        assert re.findall(r'lang="([-a-z]+)"[^>]*>(English|简体中文)<', page.content.decode()) == [
+            ("en", "English"),
+            ("zh-hans", "简体中文"),
+        ]
+        assert "Accept-Language" in page["Vary"]
+        assert "Cookie" in page["Vary"]
+        client.post(reverse("language"), {"language": "en", "next": reverse(name)})
+        assert '<html lang="en">' in client.get(reverse(name), **CHINESE).content.decode()
+
+
+def test_the_switch_leads_to_no_other_site_and_only_by_a_form(db: None) -> None:
+    answer = Client().post(reverse("language"), {"language": "zh-hans", "next": "https://example.org/"})
+    assert answer["Location"] == "/"
+    assert Client().get(reverse("language")).status_code == 405
+    strict = Client(enforce_csrf_checks=True)
+    assert strict.post(reverse("language"), {"language": "zh-hans"}).status_code == 403
+
+
+def test_a_leads_pages_are_in_english_whatever_the_browser_asks_for(batch: Batch, leo: Membership) -> None:
+    page = browser(leo).get(reverse("campaign", args=["films"]), **CHINESE).content.decode()
+    assert '<html lang="en">' in page
+    assert not re.search(r"[\u4e00-\u9fff]", page)
+    assert browser(leo).get(reverse("work"), **CHINESE).content.decode().count("zh-hans") > 1
+
+
+def test_a_campaigns_own_guideline_stays_as_it_is_written(batch: Batch, leo: Membership) -> None:
+    with translation.override("zh-hans"):
+        assert "三个问题" in leo.campaign.guideline.html
+        leo.campaign.write_guideline(leo, "Three questions.\n", 0)
+        assert "Three questions." in leo.campaign.guideline.html
+
+
+def test_what_is_exported_and_checked_does_not_depend_on_the_language(
+    batch: Batch, ada: Membership, bob: Membership, leo: Membership, tmp_path: Path
+) -> None:
+    held: Assignment = claim(ada)
+    held.flag(1, "query", "odd", fence=held.fence, key=uuid4())
+    judge_all(held, lambda candidate: 4)
+    judge_all(claim(bob), lambda candidate: 4)
+    said = {}
+    for code in ("en", "zh-hans"):
+        with translation.override(code):
+            assert code == translation.get_language()
+            out = io.StringIO()
+            call_command("audit", "films", stdout=out)
+            call_command("export_qrels", "films", out=tmp_path / code, stdout=io.StringIO())
+            said[code] = [out.getvalue(), *_contents(tmp_path / code)]
+            release = freeze(leo.campaign, leo, "CC0-1.0")
+            assert work_off(io.StringIO()) == []
+        release.refresh_from_db()
+        with zipfile.ZipFile(release.file.path) as archive:
+            for name in archive.namelist():
+                assert not re.search(r"[\u4e00-\u9fff]", archive.read(name).decode()), name
+    assert said["en"] == said["zh-hans"]
+
+
+def _contents(folder: Path) -> list[str]:
+    return [file.read_text() for file in sorted(folder.rglob("*")) if file.suffix not in (".json",)]

@@ -1,0 +1,183 @@
+"""The tutorial in a real browser: the lead adds examples, an annotator walks through with the workplace's keys."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from tests.films import write_film
+from tests.installation import Installation, installation
+
+pytestmark = [pytest.mark.no_database, pytest.mark.timeout(600)]
+EXAMPLES = {"A ball is thrown.": 4, "A door is opened.": 2, "Nobody is here.": 0}
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+    """A campaign with a lead and an annotator, and films to cut clips from."""
+    home = tmp_path_factory.mktemp("tutorial")
+    with installation(home, "sqlite") as made:
+        moments = write_film(home / "films")
+        media = ["--media", str(home / "films" / "media")]
+        made.manage("import_corpus", "films", str(moments), "--format", "tvr", "--type", "v", *media)
+        queries = home / "queries.json"
+        queries.write_text(json.dumps([{"query_id": 1, "query": "A person sits down."}]))
+        made.manage("create_campaign", "films", "--corpus", "films", "--queries", str(queries))
+        yield made
+
+
+@pytest.fixture(scope="module")
+def taught(place: Installation, chromium: Browser) -> dict[str, int]:
+    """The lead adds three examples on her page and waits until their clips are cut."""
+    lead = sign_in(place, chromium.new_context(), "leo", "lead")
+    for second, (query, grade) in enumerate(EXAMPLES.items(), 1):
+        lead.goto(f"{place.address}/campaigns/films/examples/own")
+        said = {
+            "query": query,
+            "video": "film",
+            "start": str(second),
+            "end": str(second + 1),
+            "why": f"Why {grade}.",
+        }
+        for field, words in said.items():
+            lead.fill(f"[name={field}]", words)
+        lead.select_option("[name=grade]", str(grade))
+        lead.click("main button.primary")
+        expect(lead.locator(".message")).to_contain_text("in the tutorial")
+    for _ in range(120):
+        if lead.reload() and lead.locator("video").count() == len(EXAMPLES):
+            break
+        lead.wait_for_timeout(500)
+    expect(lead.locator("video")).to_have_count(len(EXAMPLES))
+    lead.context.close()
+    return EXAMPLES
+
+
+def sign_in(place: Installation, context: BrowserContext, name: str, role: str) -> Page:
+    password = place.accounts("films", role, name)[name]
+    page = context.new_page()
+    page.goto(f"{place.address}/sign-in/")
+    page.fill("[name=username]", name)
+    page.fill("[name=password]", password)
+    page.click("main button")
+    page.wait_for_url(lambda address: "sign-in" not in address)
+    return page
+
+
+@pytest.fixture
+def person(
+    place: Installation, taught: dict[str, int], chromium: Browser, request: pytest.FixtureRequest
+) -> Iterator[Page]:
+    """A new annotator at her start page; her browser must have nothing to complain about."""
+    options = getattr(request, "param", {})
+    context = chromium.new_context(**options)
+    page = sign_in(place, context, f"ada-{request.node.name[5:30].strip('_')}".replace("[", "-"), "annotator")
+    faults: list[str] = []
+    page.on("pageerror", lambda fault: faults.append(str(fault)))
+    page.on("console", lambda said: faults.append(said.text) if said.type == "error" else None)
+    yield page
+    context.close()
+    assert faults == []
+
+
+def step_of(page: Page) -> str:
+    return page.locator(".steps [aria-current]").inner_text().split()[0]
+
+
+def moving(page: Page) -> None:
+    page.wait_for_function("() => document.querySelector('main video')?.currentTime > 0.1")
+
+
+def test_walking_through_with_keys(person: Page, taught: dict[str, int]) -> None:
+    person.keyboard.press("Enter")  # what is suggested first has the focus
+    expect(person.locator("h1")).to_have_text("A query and a clip")
+    moving_still(person)
+    for step in ("2", "3", "4"):
+        person.keyboard.press("ArrowRight")
+        expect(person.locator(".steps [aria-current]")).to_contain_text(step)
+    for number in range(1, len(taught) + 1):
+        expect(person.locator(".query .n")).to_have_text(f"{number} / 3")
+        moving(person)
+        grade = taught[person.locator("h1").inner_text()]
+        expect(person.locator("#answer")).to_contain_text("Nothing is stored here")
+        person.keyboard.press(str(grade))
+        expect(person.locator("#answer")).to_contain_text(f"Your lead says {grade} too.")
+        expect(person.locator("#answer")).to_contain_text(f"Why {grade}.")
+        expect(person.locator(f"[data-key='{grade}']")).to_have_attribute("aria-pressed", "true")
+        person.keyboard.press("ArrowRight")
+    expect(person.locator("h1")).to_have_text("The tool")
+    person.keyboard.press("ArrowRight")
+    person.click("main button.primary")
+    person.wait_for_url(re.compile("/judge/(assignments/.*)?$"))
+
+
+def test_clips_among_words_are_stopped_by_key(person: Page, place: Installation) -> None:
+    person.goto(f"{place.address}/judge/films/tutorial?step=1")
+    moving_still(person)
+    person.locator("video.still").focus()
+    person.keyboard.press(" ")
+    person.wait_for_function("() => document.querySelector('video.still').paused")
+
+
+def test_going_back_and_loading_again_keep_the_place(person: Page, place: Installation) -> None:
+    person.goto(f"{place.address}/judge/films/tutorial?step=4")
+    person.keyboard.press("2")
+    expect(person.locator("#answer")).to_contain_text("our lead says")
+    person.reload()
+    expect(person.locator("[data-key='2']")).to_have_attribute("aria-pressed", "true")
+    person.keyboard.press("ArrowRight")
+    expect(person.locator(".query .n")).to_have_text("2 / 3")
+    person.go_back()
+    expect(person.locator(".query .n")).to_have_text("1 / 3")
+    expect(person.locator("[data-key='2']")).to_have_attribute("aria-pressed", "true")
+    person.go_back()
+    expect(person.locator("#answer")).to_contain_text("Nothing is stored here")
+    person.keyboard.press("ArrowLeft")
+    expect(person.locator("h1")).to_have_text("Five grades")
+
+
+def test_pause_flag_and_guideline_have_the_workplaces_keys(person: Page, place: Installation) -> None:
+    person.goto(f"{place.address}/judge/films/tutorial?step=4")
+    moving(person)
+    person.keyboard.press(" ")
+    assert person.evaluate("document.querySelector('#clip').paused")
+    person.keyboard.press(" ")
+    person.wait_for_function("() => !document.querySelector('#clip').paused")
+    person.keyboard.press("?")
+    expect(person.locator("#guideline")).to_be_visible()
+    expect(person.locator("#guideline video").first).to_be_visible()
+    person.keyboard.press("Escape")
+    expect(person.locator("#guideline")).to_be_hidden()
+    person.keyboard.press("f")
+    expect(person.locator("#answer")).to_contain_text("Here nothing is flagged")
+
+
+@pytest.mark.parametrize(
+    "person", [{"viewport": {"width": 360, "height": 740}, "has_touch": True}], indirect=True
+)
+def test_on_a_phone_nothing_is_wider_than_the_screen(person: Page, place: Installation) -> None:
+    for step in range(1, 7):
+        person.goto(f"{place.address}/judge/films/tutorial?step={step}")
+        assert person.evaluate("document.documentElement.scrollWidth") <= 360
+    person.goto(f"{place.address}/judge/films/tutorial?step=4")
+    person.tap("[data-key='0']")
+    expect(person.locator("#answer")).to_contain_text("our lead says")
+    assert person.locator("[data-key='0']").bounding_box()["height"] >= 44  # type: ignore[index]
+
+
+@pytest.mark.parametrize("person", [{"java_script_enabled": False}], indirect=True)
+def test_it_works_without_scripts(person: Page, place: Installation) -> None:
+    person.goto(f"{place.address}/judge/films/tutorial")
+    for _ in range(3):
+        person.click("text=Next →")
+    person.click("[data-key='3']")
+    expect(person.locator("#answer")).to_contain_text("our lead says")
+    assert step_of(person) == "4"
+
+
+def moving_still(page: Page) -> None:
+    page.wait_for_function("() => document.querySelector('video.still')?.currentTime > 0")
