@@ -6,7 +6,16 @@ import platform
 import sys
 import time
 
-MODULES = ["ranking", "judging", "metrics_kernel", "metrics_stability"]
+MODULES = [
+    "ranking",
+    "cutting",
+    "judging",
+    "desk",
+    "importing",
+    "workplace",
+    "metrics_kernel",
+    "metrics_stability",
+]
 
 
 def main() -> None:

@@ -1,20 +1,18 @@
 """Sixteen annotators at once, each as fast as the server answers, on SQLite and on PostgreSQL."""
 
 import json
-import os
 import random
 import statistics
-import tempfile
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from pathlib import Path
 from uuid import UUID
 
 import httpx
 
-from tests.installation import Installation, installation
+from benchmarks.databases import on_each
+from tests.installation import Installation
 
 CLIENTS, BATCHES, MOMENTS = 16, 4, 60
 
@@ -28,16 +26,10 @@ class Times:
 
 
 def figures() -> Iterator[str]:
-    kinds = {"SQLite": "sqlite", "PostgreSQL": "postgres"}
-    for name, kind in kinds.items():
-        if kind == "postgres" and not {"TEST_POSTGRES_URL", "TEST_REDIS_URL"} <= os.environ.keys():
-            yield f"{name}: skipped, it is not here"
-            continue
-        with tempfile.TemporaryDirectory() as home, installation(Path(home), kind) as place:
-            yield from _measured(name, place)
+    return on_each(_measured)
 
 
-def _measured(name: str, place: Installation) -> Iterator[str]:
+def _measured(place: Installation) -> Iterator[str]:
     passwords = _prepare(place)
     clients = [_signed_in(place, *account) for account in passwords.items()]
     began = time.perf_counter()
@@ -46,11 +38,11 @@ def _measured(name: str, place: Installation) -> Iterator[str]:
     took = time.perf_counter() - began
     saves = [each for one in times for each in one.saves]
     claims = [each for one in times for each in one.claims]
-    yield f"{name}: {CLIENTS} clients, {len(saves):,} judgements, {len(saves) / took:.0f} a second"
-    yield f"{name}: save p50 {_centile(saves, 50):.0f} ms, p99 {_centile(saves, 99):.0f} ms"
-    yield f"{name}: claim p50 {_centile(claims, 50):.0f} ms, p99 {_centile(claims, 99):.0f} ms ({len(claims)} claims)"
+    yield f"{CLIENTS} clients, {len(saves):,} judgements, {len(saves) / took:.0f} a second"
+    yield f"save p50 {_centile(saves, 50):.0f} ms, p99 {_centile(saves, 99):.0f} ms"
+    yield f"claim p50 {_centile(claims, 50):.0f} ms, p99 {_centile(claims, 99):.0f} ms ({len(claims)} claims)"
     broken = "BROKEN" in place.manage("audit", "bench", check=False)
-    yield f"{name}: audit {'broken' if broken else 'ok'}"
+    yield f"audit {'broken' if broken else 'ok'}"
 
 
 def _centile(seconds: list[float], centile: int) -> float:

@@ -1,0 +1,37 @@
+"""The lead's pages and a release of a large campaign: seconds of server time, numbers of queries, memory.
+
+`DESK_QUERIES` asks for a smaller campaign than that of 5,000 queries.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator
+
+from benchmarks.databases import on_each
+from tests.installation import Installation
+
+QUERIES = int(os.environ.get("DESK_QUERIES", "5000"))
+NAME = "bench"
+
+
+def figures() -> Iterator[str]:
+    return on_each(_measured)
+
+
+def _measured(place: Installation) -> Iterator[str]:
+    began = time.perf_counter()
+    yield place.manage("generate_campaign", NAME, "--queries", str(QUERIES)).strip()
+    yield f"generated in {time.perf_counter() - began:.0f} s"
+    began = time.perf_counter()
+    place.run("-m", "benchmarks.inside", "count", NAME)
+    yield f"all numbers counted in {time.perf_counter() - began:.0f} s"
+    pages = json.loads(place.run("-m", "benchmarks.inside", "pages", NAME))
+    for page in sorted(pages, key=lambda each: -each["p95"]):
+        yield f"{page['name']}: p95 {page['p95']:.0f} ms, median {page['median']:.0f} ms, {page['queries']} queries"
+    most = max(pages, key=lambda each: each["queries"])
+    yield f"{len(pages)} pages; at most {most['queries']} queries ({most['name']})"
+    made = json.loads(place.run("-m", "benchmarks.inside", "release", NAME))
+    yield f"release: {made['seconds']:.0f} s, {made['megabytes']} MB of memory at most, {made['size']:,} bytes"

@@ -1,0 +1,134 @@
+"""What benchmarks run inside an installation on a campaign, each in a process of its own: its answer is JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import statistics
+import sys
+import time
+from typing import Any
+
+ROUNDS = 20
+
+
+def count(name: str) -> None:
+    """Count the campaign's numbers, as a worker does."""
+    from judging.models import Campaign
+    from judging.statistics.summaries import keep
+
+    keep(Campaign.objects.get(name=name))
+
+
+def draw(name: str) -> dict[str, int]:
+    """Draw the paper's Figure 5 from what was counted, as the page's files; their sizes in bytes."""
+    from judging.figures import drawing
+    from judging.figures.rows import Subject
+    from judging.figures.shown import BY_KEY
+    from judging.models import Campaign
+    from judging.statistics.summaries import kept
+
+    campaign = Campaign.objects.get(name=name)
+    figures = [BY_KEY["figure-5a"], BY_KEY["figure-5b"]]
+    rows = {each.key: each.rows(kept(campaign, each.summary).counts, Subject(campaign)) for each in figures}
+    return {key: len(drawing.svg(key, drawn)) for key, drawn in rows.items()}
+
+
+def pages(campaign: str) -> list[dict[str, Any]]:
+    """Ask for every page of the lead, in turn, as the lead."""
+    from django.conf import settings
+    from django.test import Client
+
+    from judging.models import Membership
+
+    settings.ALLOWED_HOSTS = ["testserver"]
+    settings.SECURE_SSL_REDIRECT = False
+    client = Client()
+    client.force_login(Membership.objects.leads().get(campaign__name=campaign).user)
+    return [_page(client, name, address) for name, address in addresses(campaign).items()]
+
+
+def _page(client: Any, name: str, address: str) -> dict[str, Any]:
+    from django.db import connection
+    from django.test.utils import CaptureQueriesContext
+
+    with CaptureQueriesContext(connection) as queries:
+        answer = client.get(address)  # the first one is warming up
+    asked = len(queries)
+    assert answer.status_code == 200, (address, answer.status_code)
+    times = []
+    for _ in range(ROUNDS):
+        began = time.perf_counter()
+        client.get(address)
+        times.append(1000 * (time.perf_counter() - began))
+    p95 = statistics.quantiles(times, n=20)[18]
+    return {"name": name, "queries": asked, "p95": p95, "median": statistics.median(times)}
+
+
+def addresses(name: str) -> dict[str, str]:
+    """Every page of the lead that shows the campaign, with a batch and a person of it."""
+    from django.urls import reverse
+
+    from judging.models import Batch, Campaign, Membership, Release
+
+    campaign = Campaign.objects.get(name=name)
+    batches = Batch.objects.in_campaign(campaign).order_by("pk")
+    done = batches.filter(state=Batch.State.REVIEWED).first()
+    person = campaign.memberships.filter(role=Membership.Role.ANNOTATOR).order_by("pk").first()
+    assert done is not None
+    assert person is not None
+    found = {each: reverse(each, args=[name]) for each in PLAIN}
+    found |= {f"desk, {asked}": f"{found['campaign']}?{asked}" for asked in ASKED}
+    found |= {each: reverse(each, args=[name, person.worker]) for each in ("person", "agreement-annotator")}
+    found |= {"batch": reverse("batch", args=[name, done.pk]), "campaigns": reverse("campaigns")}
+    found["fastest first"] = reverse("check-pairs", args=[name, person.worker, "speed"])
+    found["contested judgements"] = f"{found['agreement-judgements']}?only=contested&worker={person.worker}"
+    anew = reverse("reopen", args=[name])
+    found |= {
+        "reopening a batch": f"{anew}?batch={done.pk}",
+        "reopening all": f"{anew}?worker={person.worker}",
+    }
+    found["withdrawing"] = reverse("withdraw", args=[name, done.query_id])
+    versions = campaign.releases.filter(state=Release.State.READY).values_list("version", flat=True)[:2]
+    if len(versions) == 2:
+        new, old = versions
+        found["release-difference"] = f"{reverse('release-difference', args=[name])}?from={old}&to={new}"
+    if waiting := batches.to_review().first():
+        found["batch to review"] = reverse("batch", args=[name, waiting.pk])
+    return found
+
+
+ASKED = ("show=review", "page=90", "q=waves")
+PLAIN = (
+    *("campaign", "reviews", "flags", "reopenings"),
+    *("people", "hours", "checks", "messages"),
+    *("agreement", "agreement-queries", "agreement-judgements", "figures"),
+    *("guideline", "examples", "exam", "releases", "exports", "campaign-settings"),
+)
+
+
+def release(name: str) -> dict[str, Any]:
+    """Freeze the campaign and write the zip, as a worker does."""
+    from judging.models import Campaign, Membership
+    from judging.releases.freeze import freeze, write
+
+    campaign = Campaign.objects.get(name=name)
+    lead = Membership.objects.leads().get(campaign=campaign)
+    frozen, began = freeze(campaign, lead, "CC-BY-4.0"), time.perf_counter()
+    write(frozen, lambda *_: None)
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    return {"seconds": time.perf_counter() - began, "megabytes": memory, "size": frozen.size}
+
+
+def main() -> None:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    import django
+
+    django.setup()
+    verb, name = sys.argv[1:]
+    print(json.dumps({"count": count, "draw": draw, "pages": pages, "release": release}[verb](name)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,104 @@
+"""The workplace in Chromium: from the key to the next clip moving, with a slow network; and a shift full of faults."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page
+
+from benchmarks.databases import on_each
+from tests import browsing
+from tests.browsing import Person, moving, seen
+from tests.faults import Shift
+from tests.installation import Installation, installation
+
+LATENCY, PRESSES, BETWEEN = 300, 240, 700  # milliseconds of network; presses; milliseconds between them
+SHIFT, SPARE = 500, 4  # presses on each database, and batches more than they need
+PASSWORD = "reeljudge-demo"
+# When a press brings another clip: until that clip's first frame is presented while it plays, and until the next one.
+# The listener hangs on the window, so the page's own has done its work before it.
+WATCH = """
+window.presses = [];
+window.addEventListener("keydown", ({ key, timeStamp }) => {
+  const video = document.querySelector("video.seen");
+  if (!/^[0-4]$/.test(key) || !video) return;
+  const press = {};
+  let before;
+  const presented = (_, { mediaTime }) => {
+    const took = performance.now() - timeStamp;
+    if (press.first === undefined) window.presses.push(Object.assign(press, { first: took }));
+    else if (mediaTime !== before) return void (press.second = took);
+    before = mediaTime;
+    video.requestVideoFrameCallback(presented);
+  };
+  video.requestVideoFrameCallback(presented);
+});
+"""
+
+
+def figures() -> Iterator[str]:
+    if "CHROMIUM" not in os.environ:
+        yield "skipped, Chromium is not here"
+        return
+    with browsing.chromium() as chromium:
+        with tempfile.TemporaryDirectory() as home, installation(Path(home), "sqlite") as place:
+            yield from _latency(place, chromium)
+        yield from on_each(lambda place: _shift(place, chromium))
+
+
+def _latency(place: Installation, chromium: Browser) -> Iterator[str]:
+    """The demo's clips, one annotator, batch after batch."""
+    place.manage("demo")
+    context = chromium.new_context(viewport={"width": 1280, "height": 800})
+    context.add_init_script(WATCH)
+    person = Person(place, context, "asha", PASSWORD)
+    network = {"offline": False, "latency": LATENCY, "downloadThroughput": -1, "uploadThroughput": -1}
+    session = context.new_cdp_session(person.page)
+    session.send("Network.enable")
+    session.send("Network.emulateNetworkConditions", network)
+    took: list[dict[str, float]] = []
+    while len(took) < PRESSES:
+        took += _batch(person)
+    yield f"first page: {_sizes(person.claim())}"
+    for name, words in {
+        "first": "the next clip moving",
+        "second": "the picture after that",
+    }.items():
+        times = [each[name] for each in took if name in each]
+        p50, p95 = statistics.median(times), statistics.quantiles(times, n=100)[94]
+        yield f"key to {words}: p50 {p50:.0f} ms, p95 {p95:.0f} ms ({len(times)} presses, {LATENCY} ms of network)"
+    context.close()
+
+
+def _batch(person: Person) -> list[dict[str, float]]:
+    page = person.claim()
+    moving(page)
+    while page.locator("#summary").is_hidden():
+        seen(page)  # before the wait: asking keeps the page busy
+        page.wait_for_timeout(BETWEEN)
+        page.keyboard.press("3")
+    page.wait_for_timeout(BETWEEN)
+    took: list[dict[str, float]] = page.evaluate("() => window.presses")
+    person.submit()
+    return took
+
+
+def _sizes(page: Page) -> str:
+    sizes = browsing.weight(page)
+    parts = ", ".join(f"{kind} {size / 1000:.1f}" for kind, size in sizes.items())
+    return f"{sum(sizes.values()) / 1000:.1f} kB gzipped ({parts})"
+
+
+def _shift(place: Installation, chromium: Browser) -> Iterator[str]:
+    browsing.import_films(place)
+    batches = SHIFT // 20 + SPARE
+    browsing.make_campaign(place, "shift", queries=batches)
+    browsing.wait_until_open(place, batches)
+    password = place.accounts("shift", "annotator", "ada")["ada"]
+    account = Shift(Person(place, chromium.new_context(), "ada", password)).work(SHIFT)
+    broken = "BROKEN" in place.manage("audit", "shift", check=False)
+    yield f"{account}; audit {'broken' if broken else 'ok'}"
