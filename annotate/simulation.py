@@ -66,12 +66,13 @@ class Person:
         self.member = campaign.add_member(user, role)
         self.http = httpx.Client(base_url=address, timeout=60)
         self.http.get(reverse("sign-in"))
-        form = {
-            "username": username,
-            "password": password,
-            "csrfmiddlewaretoken": self.http.cookies["csrftoken"],
-        }
-        self.http.post(reverse("sign-in"), data=form)
+        self.fill_in(reverse("sign-in"), username=username, password=password)
+
+    def fill_in(self, address: str, **form: str) -> None:
+        """Send a form, as a browser does."""
+        answer = self.http.post(address, data=form | {"csrfmiddlewaretoken": self.http.cookies["csrftoken"]})
+        if answer.is_error:
+            answer.raise_for_status()
 
     def send(self, method: str, address: str, body: object = None) -> httpx.Response:
         headers = {"Accept": "application/json", "X-CSRFToken": self.http.cookies["csrftoken"]}
@@ -111,10 +112,7 @@ class Person:
     def review(self, batch: Batch) -> None:
         said = recommendation(batch)
         verdict = said.verdict or said.possible[-1]
-        form = {"verdict": verdict, "csrfmiddlewaretoken": self.http.cookies["csrftoken"]}
-        answer = self.http.post(reverse("review", args=[self.campaign.name, batch.pk]), data=form)
-        if answer.is_error:
-            answer.raise_for_status()
+        self.fill_in(reverse("review", args=[self.campaign.name, batch.pk]), verdict=verdict)
 
 
 def _handed(token: str) -> list[Candidate]:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import pytest
-from django.db import connections
 from django.urls import reverse
 
 from corpus.models import Clip, Video
@@ -17,6 +15,7 @@ from judging.campaign_settings import SettingsForm, set_up
 from judging.models import Assignment, Batch, Campaign, Membership
 from judging.work import cut_clips_anew
 from tests.cast import browser, claim
+from tests.together import at_once
 
 # What the page sends of a campaign that is ranked and not begun.
 SENT = {
@@ -166,24 +165,10 @@ def test_whoever_claims_meanwhile_has_the_old_order_or_the_new_one(
     batch: Batch, leo: Membership, ada: Membership
 ) -> None:
     """A claim and a change in the same moment: either the change is refused, or the claim came after it."""
-    start = threading.Barrier(2, timeout=60)
-
-    def change() -> SettingsForm:
-        try:
-            start.wait()
-            return set_up(leo, SENT | {"order_seed": "99"})
-        finally:
-            connections.close_all()
-
-    def take() -> None:
-        try:
-            start.wait()
-            Assignment.objects.claim(ada)
-        finally:
-            connections.close_all()
-
-    with ThreadPoolExecutor(2) as threads:
-        form, _ = threads.submit(change), threads.submit(take)
-        stored = form.result().is_valid()
+    form, _ = at_once(
+        partial(set_up, leo, SENT | {"order_seed": "99"}), partial(Assignment.objects.claim, ada)
+    )
+    assert isinstance(form, SettingsForm)
+    stored = form.is_valid()
     held = Assignment.objects.get()
     assert held.annotator.campaign.order_seed == (99 if stored else 7)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
 from axes.models import AccessLog
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
-from django.db import connections
 from django.test import Client
 from django.urls import reverse
 
@@ -22,6 +20,7 @@ from judging.models import Campaign, Invitation, Membership
 from judging.people import sign_up
 from tests.cast import browser
 from tests.terminal import printed, refused
+from tests.together import at_once
 
 Answer = Any
 FORM = {"username": "nora", "password1": "a-long-word-7", "password2": "a-long-word-7"}
@@ -168,22 +167,8 @@ def test_joining_twice_is_harmless(made: tuple[Invitation, str]) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_of_fifty_who_open_it_at_once_one_comes_in(made: tuple[Invitation, str]) -> None:
-    start = threading.Barrier(50, timeout=60)
-
-    def come(number: int) -> bool:
-        try:
-            start.wait()
-            sign_up(made[0], f"person{number}", "a-long-word-7")
-        except Gone:
-            return False
-        else:
-            return True
-        finally:
-            connections.close_all()
-
-    with ThreadPoolExecutor(50) as threads:
-        came = list(threads.map(come, range(50)))
-    assert sum(came) == 1
+    came = at_once(*[partial(sign_up, made[0], f"person{n}", "a-long-word-7") for n in range(50)])
+    assert sum(not isinstance(each, Gone) for each in came) == 1
     assert User.objects.filter(username__startswith="person").count() == 1
     assert Membership.objects.filter(user__username__startswith="person").count() == 1
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from uuid import uuid4
 
 import pytest
-from django.db import connections
 from django.urls import reverse
 
 from judging.audit import audit
@@ -16,6 +14,7 @@ from judging.errors import BadValue, Stale, WrongState
 from judging.models import Assignment, Batch, Judgement, Membership
 from tests.cast import browser, claim, judge_all, settle_round_one
 from tests.terminal import refused
+from tests.together import at_once
 
 
 def again(member: Membership) -> Membership:
@@ -127,22 +126,8 @@ def test_the_only_lead_stays(leo: Membership, ada: Membership, member: Callable[
 def test_of_two_leads_who_leave_at_once_one_stays(leo: Membership, member: Callable[..., Membership]) -> None:
     pair = [leo, member("mina", "lead")]
     for _ in range(5):
-        start = threading.Barrier(2, timeout=60)
-
-        def leave(lead: Membership, start: threading.Barrier = start) -> bool:
-            try:
-                start.wait()
-                lead.deactivate(lead, "")
-            except WrongState:
-                return False
-            else:
-                return True
-            finally:
-                connections.close_all()
-
-        with ThreadPoolExecutor(2) as threads:
-            left = list(threads.map(leave, pair))
-        assert sorted(left) == [False, True]
+        left = at_once(*[partial(lead.deactivate, lead, "") for lead in pair])
+        assert sum(isinstance(each, WrongState) for each in left) == 1
         assert Membership.objects.leads().count() == 1
         Membership.objects.update(state="active")
 

@@ -7,21 +7,20 @@ Examinees who finish together are the other race.
 from __future__ import annotations
 
 import contextlib
-import threading
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import connection, connections, models
+from django.db import connection, models
 from django.db.models import Count
 
 from corpus.models import Corpus, Moment, Video
 from judging import transactions
 from judging.audit import audit
-from judging.errors import Busy
+from judging.errors import JudgingError
 from judging.exam import set_exam
 from judging.models import (
     Assignment,
@@ -35,6 +34,7 @@ from judging.models import (
 )
 from judging.models.sitting import exam_batches
 from tests.cast import judge_all, make_query
+from tests.together import at_once
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ANNOTATORS = 100
@@ -58,22 +58,9 @@ def crowd() -> list[Membership]:
     )
 
 
-def all_claim(crowd: list[Membership]) -> list[Assignment | None]:
-    """Everybody claims in the same moment; who is told that it is busy asks again, as the browser does."""
-    start = threading.Barrier(ANNOTATORS, timeout=60)
-
-    def claim(annotator: Membership) -> Assignment | None:
-        try:
-            start.wait()
-            for _ in range(50):
-                with contextlib.suppress(Busy):
-                    return Assignment.objects.claim(annotator)
-            raise AssertionError("busy fifty times")
-        finally:
-            connections.close_all()
-
-    with ThreadPoolExecutor(ANNOTATORS) as threads:
-        return list(threads.map(claim, crowd))
+def all_claim(crowd: list[Membership]) -> list[Assignment | JudgingError | None]:
+    """Everybody claims in the same moment."""
+    return at_once(*[partial(Assignment.objects.claim, annotator) for annotator in crowd])
 
 
 def most_in_a_round() -> int:
@@ -110,7 +97,7 @@ def no_lock(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_hundred_claim_and_no_place_is_given_twice(crowd: list[Membership]) -> None:
-    claimed = [each for each in all_claim(crowd) if each]
+    claimed = [each for each in all_claim(crowd) if isinstance(each, Assignment)]
     assert len(claimed) == 2 * QUERIES
     assert most_in_a_round() == 2
     assert not any(audit(crowd[0].campaign).values())
@@ -131,15 +118,8 @@ def test_without_the_lock_and_the_constraint_places_are_given_twice(
 
 
 def test_the_same_person_in_ten_tabs_gets_one_batch(crowd: list[Membership]) -> None:
-    def claim(annotator: Membership) -> Assignment | None:
-        try:
-            return Assignment.objects.claim(annotator)
-        finally:
-            connections.close_all()
-
-    with ThreadPoolExecutor(10) as tabs:
-        claimed = list(tabs.map(claim, [crowd[0]] * 10))
-    assert len({each.pk for each in claimed if each}) == 1
+    claimed = at_once(*[partial(Assignment.objects.claim, crowd[0])] * 10)
+    assert len({each.pk for each in claimed if isinstance(each, Assignment)}) == 1
     assert Batch.objects.filter(taken=1).count() == 1
 
 
@@ -150,20 +130,8 @@ def test_examinees_who_finish_together_are_each_marked_once(waits: bool) -> None
     if not waits:
         Candidate.objects.filter(query__kind=Kind.EXAM).update(truth=2)
     held = [all_but_submitted(member) for member in campaign.memberships.order_by("worker")]
-    start = threading.Barrier(2 * len(held), timeout=60)
-
-    def submit(assignment: Assignment) -> None:
-        try:
-            start.wait()
-            for _ in range(50):
-                with contextlib.suppress(Busy):
-                    return assignment.submit(assignment.fence)
-            raise AssertionError("busy fifty times")
-        finally:
-            connections.close_all()
-
-    with ThreadPoolExecutor(2 * len(held)) as tabs:
-        list(tabs.map(submit, held * 2))  # each from two tabs
+    said = at_once(*[partial(each.submit, each.fence) for each in held * 2])  # each from two tabs
+    assert not any(isinstance(each, JudgingError) for each in said)
     assert list(Sitting.objects.values_list("result", "pairs", "off")) == [("passed", 10, 0)] * 6
     assert Event.objects.filter(kind=Event.Kind.QUALIFIED).count() == 6
     assert not any(audit(campaign).values())

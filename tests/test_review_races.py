@@ -2,48 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
-import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from uuid import uuid4
 
 import pytest
-from django.db import connections
 
 from judging.adjudicating import adjudicate
 from judging.audit import audit
-from judging.errors import Busy, JudgingError
 from judging.models import Assignment, Batch, Campaign, Candidate, Membership, Reopening, Review
 from judging.reopening import of_batch, of_candidate, of_work, reopen
 from judging.reviewing import review, undo
 from judging.withdrawing import withdraw
 from tests.cast import claim, judge_all, settle, settle_round_one
+from tests.together import at_once
 
 pytestmark = pytest.mark.django_db(transaction=True)
 TIMES = 3
-Verb = Callable[[], object]
-
-
-def at_once(*verbs: Verb) -> list[object]:
-    """Do all in the same moment; what each gave, or the fault that it was answered with."""
-    start = threading.Barrier(len(verbs), timeout=60)
-
-    def one(verb: Verb) -> object:
-        try:
-            start.wait()
-            for _ in range(50):
-                with contextlib.suppress(Busy):
-                    return verb()
-            raise AssertionError("busy fifty times")
-        except JudgingError as fault:
-            return fault
-        finally:
-            connections.close_all()
-
-    with ThreadPoolExecutor(len(verbs)) as threads:
-        return list(threads.map(one, verbs))
 
 
 def sound(campaign: Campaign) -> bool:
