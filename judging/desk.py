@@ -18,6 +18,7 @@ from judging.preparing import CUT_ANEW, CUT_CLIPS
 from judging.ranking import RANK
 from judging.recommending import Recommendation, recommendations
 from judging.releases.freeze import FREEZE
+from judging.reopening import REOPEN
 from judging.statistics.summaries import COUNT
 from judging.study import STUDY
 
@@ -137,15 +138,22 @@ def appearance(batch: Batch) -> tuple[str, str]:
 
 
 def unfinished_jobs(campaign: Campaign) -> QuerySet[Job]:
-    """The campaign's jobs that are waited for: of its own, of batches whose clips are to come, of releases."""
+    """The campaign's jobs that are waited for: of its own, of batches whose clips are to come, of
+    releases, and of somebody's work that is reopened.
+    """
     own = Q(kind__in=[RANK, CUT_ANEW, COUNT, STUDY], key=campaign.job_key)
     preparing = Batch.objects.in_campaign(campaign).filter(state=Batch.State.PREPARING)
     unwritten = campaign.releases.filter(state=Release.State.MAKING)
-    clips, releases = (
+    of_work = campaign.reopenings.filter(annotator__isnull=False)
+    clips, releases, reopenings = (
         Q(kind=kind, key__in=rows.annotate(name=Concat(Value(word), Cast("pk", CharField()))).values("name"))
-        for kind, word, rows in ((CUT_CLIPS, "batch ", preparing), (FREEZE, "release ", unwritten))
+        for kind, word, rows in (
+            (CUT_CLIPS, "batch ", preparing),
+            (FREEZE, "release ", unwritten),
+            (REOPEN, "reopening ", of_work),
+        )
     )
-    return Job.objects.filter(own | clips | releases).exclude(state=Job.State.DONE)
+    return Job.objects.filter(own | clips | releases | reopenings).exclude(state=Job.State.DONE)
 
 
 def jobs_of(campaign: Campaign) -> dict[str, Any]:

@@ -10,10 +10,11 @@ from corpus.models import Clip
 from jobs.errors import JobError
 from jobs.registry import Report, kind
 from judging.errors import JudgingError
-from judging.models import Batch, Campaign, Release
+from judging.models import Batch, Campaign, Release, Reopening
 from judging.preparing import CUT_ANEW, CUT_CLIP, CUT_CLIPS, clips_for, prepare
 from judging.ranking import RANK, rank
 from judging.releases.freeze import FREEZE, write
+from judging.reopening import REOPEN, carry_out
 from judging.statistics.summaries import COUNT, keep
 from judging.study import STUDY, Plan, start
 
@@ -82,6 +83,12 @@ def freeze_a_release(arguments: dict[str, Any], report: Report) -> None:
 @kind(COUNT)
 def count_agreement(arguments: dict[str, Any], report: Report) -> None:
     keep(Campaign.objects.get(pk=arguments["campaign"]))
+
+
+@kind(REOPEN)
+def reopen_somebodys_work(arguments: dict[str, Any], report: Report) -> None:
+    rows = Reopening.objects.select_related("lead", "campaign", "annotator__campaign")
+    carry_out(rows.get(pk=arguments["reopening"]), report)
 
 
 @kind(STUDY)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
+from io import StringIO
 from typing import Any
 from uuid import uuid4
 
@@ -12,6 +13,7 @@ from django.test import Client
 from django.utils import timezone
 
 from corpus.models import Moment
+from jobs.terminal import work_off
 from judging.models import (
     Assignment,
     Batch,
@@ -24,6 +26,7 @@ from judging.models import (
     Review,
     Revision,
 )
+from judging.reopening import reopen_work
 from judging.reviewing import review
 
 
@@ -147,3 +150,9 @@ def work_until_check(annotator: Membership, grade: Callable[[Candidate], int], m
             return assignment
         judge_at_once(assignment, grade)
     raise AssertionError(f"no check in {most} batches")
+
+
+def reopen_all(lead: Membership, annotator: Membership) -> None:
+    """All work of the annotator, reopened to its end."""
+    reopen_work(lead, annotator, "again")
+    work_off(StringIO())

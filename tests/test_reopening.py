@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from io import StringIO
 from uuid import uuid4
 
 import pytest
 from django.urls import reverse
 from django.utils import timezone
 
+from jobs.models import Job
+from jobs.terminal import work_off
 from judging.audit import audit
 from judging.batchpage import Number, rows_of
 from judging.cost import cost_of
+from judging.desk import unfinished_jobs
 from judging.errors import Stale, WrongState
 from judging.exports import FILES
 from judging.models import (
@@ -28,9 +32,18 @@ from judging.models import (
     Revision,
 )
 from judging.recommending import recommendation
-from judging.reopening import of_batch, of_candidate, of_work, reopen
+from judging.reopening import REOPEN, carry_out, of_batch, of_candidate, of_work, reopen, reopen_work
 from judging.reviewing import review, standing
-from tests.cast import browser, claim, expire, judge_all, make_query, settle, settle_round_one
+from tests.cast import (
+    browser,
+    claim,
+    expire,
+    judge_all,
+    make_query,
+    reopen_all,
+    settle,
+    settle_round_one,
+)
 
 
 def sound(campaign: Campaign) -> bool:
@@ -229,14 +242,14 @@ def test_all_work_of_one_is_judged_again(
 ) -> None:
     other = make_query(campaign, "2", "A person runs.").batches.get()
     settle(other, bob, cleo)
-    reopen(leo, of_work(ada), "grades without watching")
+    reopen_all(leo, ada)
     settled.refresh_from_db()
     other.refresh_from_db()
     assert (settled.state, other.state) == ("replaced", "settled")
     assert not Judgement.objects.filter(annotator=ada, seat__isnull=False).exists()
     settle(settled.newest, cleo, dan)
     with pytest.raises(WrongState):
-        reopen(leo, of_work(ada), "again")
+        reopen_all(leo, ada)
     assert sound(campaign)
 
 
@@ -245,7 +258,7 @@ def test_a_batch_in_her_hands_goes_to_others(
 ) -> None:
     live = claim(ada)
     live.judge(1, 2, fence=live.fence, key=uuid4())
-    reopen(leo, of_work(ada), "again")
+    reopen_all(leo, ada)
     batch.refresh_from_db()
     live.refresh_from_db()
     assert (batch.taken, live.state) == (0, "lapsed")
@@ -263,7 +276,7 @@ def test_what_she_submitted_in_a_round_under_way_is_taken_back(
 ) -> None:
     judge_all(claim(ada), lambda candidate: 0)
     judge_all(his := claim(bob), lambda candidate: 4, submit=False)
-    reopen(leo, of_work(ada), "again")
+    reopen_all(leo, ada)
     batch.refresh_from_db()
     assert (batch.taken, batch.state) == (1, "open")
     his.submit(his.fence)
@@ -286,7 +299,7 @@ def test_a_round_two_that_rests_on_her_grades_begins_anew(
 ) -> None:
     settle_round_one(batch, ada, bob, apart=3)
     judge_all(hers := claim(cleo), lambda candidate: 4, submit=False)
-    reopen(leo, of_work(ada), "again")
+    reopen_all(leo, ada)
     with pytest.raises(Stale):
         hers.submit(hers.fence)
     batch.refresh_from_db()
@@ -300,7 +313,7 @@ def test_in_round_two_only_her_place_is_taken_back(
 ) -> None:
     settle_round_one(batch, ada, bob, apart=3)
     judge_all(claim(cleo), lambda candidate: 0)
-    reopen(leo, of_work(cleo), "again")
+    reopen_all(leo, cleo)
     batch.refresh_from_db()
     assert (batch.round, batch.taken, batch.newest) == (2, 0, batch)
     assert Judgement.objects.filter(annotator=ada, seat=1).count() == 20
@@ -310,7 +323,53 @@ def test_in_round_two_only_her_place_is_taken_back(
 
 def test_nothing_of_hers_is_said_so(batch: Batch, ada: Membership, leo: Membership) -> None:
     with pytest.raises(WrongState, match=f"all work of worker {ada.worker}"):
-        reopen(leo, of_work(ada), "again")
+        reopen_all(leo, ada)
+
+
+def test_it_goes_on_where_it_was_cut_off(
+    settled: Batch,
+    campaign: Campaign,
+    ada: Membership,
+    bob: Membership,
+    leo: Membership,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for number in (2, 3):
+        settle(make_query(campaign, str(number), f"query {number}").batches.get(), ada, bob)
+    record, begun = reopen_work(leo, ada, "again"), list[int]()
+
+    def report(done: int, total: int, message: str = "") -> None:
+        begun.append(total)
+        if done == 1:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        carry_out(record, report)
+    assert Batch.objects.filter(state="replaced").count() == 1
+    carry_out(record, lambda *_: None)
+    assert (begun, Batch.objects.filter(state="replaced").count()) == ([3, 3], 3)
+    assert Reopening.objects.get() == record
+    assert sound(campaign)
+
+
+def test_it_is_asked_for_once(settled: Batch, ada: Membership, leo: Membership) -> None:
+    record = reopen_work(leo, ada, "again")
+    with pytest.raises(WrongState, match="All work of worker 1 is being reopened already"):
+        reopen_work(leo, ada, "again")
+    job = Job.objects.get(kind=REOPEN)
+    assert list(unfinished_jobs(settled.query.campaign)) == [job]
+    assert "0 % done" in browser(leo).get(reverse("reopenings", args=["films"])).content.decode()
+    taken = Job.objects.take("a worker")
+    assert taken == job
+    taken.fail("the disk is full")
+    page = browser(leo).get(reverse("reopenings", args=["films"])).content.decode()
+    assert "stopped at 0 %" in page
+    work_off(StringIO())
+    browser(leo).post(reverse("job-again", args=["films", job.pk]))
+    work_off(StringIO())
+    settled.refresh_from_db()
+    assert (settled.state, record.judgements.count()) == ("replaced", 40)
+    assert "% done" not in browser(leo).get(reverse("reopenings", args=["films"])).content.decode()
 
 
 # Pages ----------------------------------------------------------------------------------------------------
@@ -372,6 +431,17 @@ def test_a_form_reopens_once_with_a_reason(settled: Batch, leo: Membership) -> N
     assert client.post(address, form | {"reason": "again"}).status_code == 409
     assert "Nothing of it can be reopened" in client.get(address, form).content.decode()
     assert Reopening.objects.count() == 1
+
+
+def test_a_form_has_a_job_reopen_all_work_of_one(settled: Batch, ada: Membership, leo: Membership) -> None:
+    client, address = browser(leo), reverse("reopen", args=["films"])
+    form = {"worker": ada.worker, "reason": "graded without watching"}
+    page = client.post(address, form, follow=True).content.decode()
+    assert f"Being reopened, query by query: all work of worker {ada.worker}." in page
+    assert client.post(address, form).status_code == 409
+    work_off(StringIO())
+    settled.refresh_from_db()
+    assert settled.state == "replaced"
 
 
 @pytest.mark.parametrize("form", [{}, {"candidate": "x"}, {"batch": "1", "worker": "1"}])

@@ -11,10 +11,10 @@ import pytest
 from judging.adjudicating import adjudicate
 from judging.audit import audit
 from judging.models import Assignment, Batch, Campaign, Candidate, Membership, Reopening, Review
-from judging.reopening import of_batch, of_candidate, of_work, reopen
+from judging.reopening import of_batch, of_candidate, reopen
 from judging.reviewing import review, undo
 from judging.withdrawing import withdraw
-from tests.cast import claim, judge_all, settle, settle_round_one
+from tests.cast import claim, judge_all, reopen_all, settle, settle_round_one
 from tests.together import at_once
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -82,7 +82,7 @@ def test_taking_back_work_while_she_judges_submits_and_claims(
     judge_all(hers := claim(ada), lambda candidate: 2, submit=False)
     judge_all(claim(bob), lambda candidate: 2)
     at_once(
-        lambda: reopen(leo, of_work(ada), "again"),
+        lambda: reopen_all(leo, ada),
         lambda: hers.submit(hers.fence),
         lambda: hers.judge(1, 4, fence=hers.fence, key=uuid4()),
         lambda: Assignment.objects.claim(cleo),
@@ -97,7 +97,7 @@ def test_a_round_two_is_reopened_while_it_ends(
     settle_round_one(batch, ada, bob, apart=3)
     judge_all(claim(cleo), lambda candidate: 4)
     judge_all(his := claim(dan), lambda candidate: 4, submit=False)
-    at_once(lambda: reopen(leo, of_work(ada), "again"), lambda: his.submit(his.fence))
+    at_once(lambda: reopen_all(leo, ada), lambda: his.submit(his.fence))
     assert not ada.judgements.filter(seat__isnull=False).exists()
     assert sound(batch.query.campaign)
 

@@ -59,11 +59,22 @@ class Reopening(models.Model):
     campaign = models.ForeignKey("judging.Campaign", models.PROTECT, related_name="reopenings")
     lead = models.ForeignKey("judging.Membership", models.PROTECT, related_name="reopenings")
     what = models.CharField(max_length=200, help_text="in words: a candidate, a batch, the work of somebody")
+    annotator = models.ForeignKey(
+        "judging.Membership",
+        models.PROTECT,
+        null=True,
+        related_name="+",
+        help_text="whose work, if all of it",
+    )
     reason = models.CharField(max_length=500)
     at = models.DateTimeField(db_default=Now())
 
     def __str__(self) -> str:
         return self.what
+
+    @property
+    def job_key(self) -> str:
+        return f"reopening {self.pk}"
 
 
 class Adjudication(models.Model):

@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from jobs.models import Job
 from judging import doors
 from judging.adjudicating import adjudicate, withdraw_adjudication
 from judging.consensus import GRADES
@@ -15,7 +16,7 @@ from judging.cost import cost_of
 from judging.errors import BadValue
 from judging.models import Assignment, Judgement, Membership
 from judging.problems import reason_in
-from judging.reopening import Scope, of_batch, of_candidate, of_work, reopen
+from judging.reopening import Scope, jobs_of, of_batch, of_candidate, of_work, reopen, reopen_work
 from judging.withdrawing import bring_back, withdraw
 
 ON_A_PAGE = 50
@@ -28,8 +29,12 @@ def reopened(request: HttpRequest, name: str) -> HttpResponse:
     asked = request.POST if request.method == "POST" else request.GET
     scope = _scope(lead, asked)
     if request.method == "POST":
-        done = reopen(lead, scope, reason_in(asked))
-        messages.success(request, f"Reopened: {done.what}. Others judge it now.")
+        if "worker" in asked:
+            done = reopen_work(lead, doors.annotator_of(lead, int(asked["worker"])), reason_in(asked))
+            messages.success(request, f"Being reopened, query by query: {done.what}.")
+        else:
+            done = reopen(lead, scope, reason_in(asked))
+            messages.success(request, f"Reopened: {done.what}. Others judge it now.")
         return redirect("reopenings", name=name)
     context = {
         "member": lead,
@@ -59,10 +64,13 @@ def reopenings(request: HttpRequest, name: str) -> HttpResponse:
     member = doors.membership(request, name)
     rows = member.campaign.reopenings.select_related("lead__user").order_by("-pk")
     people = member.campaign.memberships.annotators().select_related("user")
+    page = Paginator(rows, ON_A_PAGE).get_page(request.GET.get("page"))
+    jobs = {job.key: job for job in jobs_of(page).exclude(state=Job.State.DONE)}
     context = {
         "member": member,
         "campaign": member.campaign,
-        "page": Paginator(rows, ON_A_PAGE).get_page(request.GET.get("page")),
+        "page": page,
+        "rows": [(each, jobs.get(each.job_key)) for each in page],
         "people": people.order_by("worker"),
     }
     return render(request, "judging/reopenings.html", context)
