@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from statistics import median
-from typing import Any, NamedTuple
+from typing import Any
 
-from django.db.models import Count, F, Max, OuterRef, Q, QuerySet, Subquery
-from django.db.models.functions import Abs, Coalesce, Now
+from django.db.models import Count, F, Max, OuterRef, Q, QuerySet, Subquery, Window
+from django.db.models.functions import Abs, Coalesce, Now, RowNumber
 from django.db.models.lookups import GreaterThan
 
 from judging.models.campaign import Campaign
@@ -29,13 +28,11 @@ SPEED_OVER = timedelta(days=30)
 
 @dataclass(frozen=True)
 class Standing:
-    """An annotator's check pairs: all of them, and the newest since her last return to work."""
+    """An annotator's newest check pairs since her last return to work, and what followed from them."""
 
-    pairs: int = 0
-    off: int = 0
     recent: int = 0
     recent_off: int = 0
-    since_warning: int = 0
+    since_warning: int = 0  # of the newest checks
     warned: datetime | None = None
     paused: datetime | None = None
 
@@ -47,6 +44,14 @@ class Standing:
     def tells(self) -> bool:
         """Whether there are enough pairs for the share to mean something."""
         return self.recent >= ENOUGH
+
+
+@dataclass(frozen=True)
+class Checked:
+    """All of an annotator's check pairs."""
+
+    pairs: int = 0
+    off: int = 0
 
 
 @dataclass(frozen=True)
@@ -69,65 +74,45 @@ def check_pairs(campaign: Campaign) -> QuerySet[Any]:
 
 
 def standings(campaign: Campaign, only: Membership | None = None) -> dict[int, Standing]:
-    """Where each annotator with check pairs or events stands, by the membership's key; in three queries."""
-    rows = check_pairs(campaign).filter(**({"annotator": only} if only else {}))
-    done = _done(rows)
+    """Where each annotator with check pairs or events stands now, by the membership's key; in two queries.
+
+    Only the newest checks are read, so many that they hold the window: however long the campaign lasts.
+    """
+    members = campaign.memberships.filter(**({"pk": only.pk} if only else {}))
+    newest_first = Window(
+        RowNumber(), partition_by="pk", order_by=("-assignments__submitted", "-assignments")
+    )
+    checks = members.filter(assignments__batch__kind=Kind.CHECK, assignments__state="submitted")
+    newest = checks.annotate(number=newest_first).filter(number__lte=WINDOW).values("assignments")
     marks: dict[int, list[tuple[datetime, bool]]] = defaultdict(list)
-    newest = rows.filter(assignment__in=[key for checks in done.values() for key in _newest(checks)])
-    for member, at, mark in newest.values_list("annotator", "assignment__submitted", "off"):
-        marks[member].append((at, bool(mark)))
+    rows = check_pairs(campaign).filter(assignment__in=newest)
+    for member, at, off in rows.values_list("annotator", "assignment__submitted", "off"):
+        marks[member].append((at, bool(off)))
     events = Event.objects.filter(member__campaign=campaign).order_by().values_list("member", "kind")
     last = {(member, kind): at for member, kind, at in events.annotate(last=Max("at"))}
     return {
-        member: _standing(done[member], marks[member], _of(member, last))
-        for member in done.keys() | {member for member, _ in last}
+        member: _standing(marks[member], {kind: at for (who, kind), at in last.items() if who == member})
+        for member in marks.keys() | {member for member, _ in last}
     }
 
 
-class Done(NamedTuple):
-    """A check that was handed in."""
-
-    assignment: int
-    at: datetime
-    pairs: int
-    off: int
-
-
-def _done(rows: QuerySet[Any]) -> dict[int, list[Done]]:
-    """Each annotator's checks, newest first: some thousands, where the pairs are ten times as many."""
-    done: dict[int, list[Done]] = defaultdict(list)
-    checks = rows.order_by("-assignment__submitted", "-assignment")
-    checks = checks.values_list("annotator", "assignment", "assignment__submitted")
-    for member, *rest in checks.annotate(n=Count("pk"), n_off=Count("pk", filter=Q(off=True))):
-        done[member].append(Done(*rest))
-    return done
-
-
-def _newest(checks: list[Done]) -> Iterator[int]:
-    """Those that hold the window."""
-    pairs = 0
-    for check in checks:
-        if pairs < WINDOW:
-            yield check.assignment
-        pairs += check.pairs
-
-
-def _of(member: int, last: dict[tuple[int, str], datetime]) -> dict[str, datetime]:
-    return {kind: at for (who, kind), at in last.items() if who == member}
-
-
-def _standing(done: list[Done], newest: list[tuple[datetime, bool]], last: dict[str, datetime]) -> Standing:
+def _standing(newest: list[tuple[datetime, bool]], last: dict[str, datetime]) -> Standing:
     resumed, warned = last.get(Event.Kind.RESUMED), last.get(Event.Kind.WARNED)
-    window = [mark for at, mark in newest if not resumed or at > resumed][:WINDOW]
+    window = [off for at, off in newest if not resumed or at > resumed][:WINDOW]
     return Standing(
-        pairs=sum(check.pairs for check in done),
-        off=sum(check.off for check in done),
         recent=len(window),
         recent_off=sum(window),
-        since_warning=sum(check.pairs for check in done if not warned or check.at > warned),
+        since_warning=sum(not warned or at > warned for at, _ in newest),
         warned=warned,
         paused=last.get(Event.Kind.PAUSED),
     )
+
+
+def check_totals(campaign: Campaign) -> dict[int, Checked]:
+    """Each annotator's check pairs of the whole campaign, by the membership's key; every one is read."""
+    rows = check_pairs(campaign).order_by().values_list("annotator")
+    counted = rows.annotate(n=Count("pk"), n_off=Count("pk", filter=Q(off=True)))
+    return {member: Checked(pairs, off) for member, pairs, off in counted}
 
 
 # The first press, of the last thirty days, of a known time.

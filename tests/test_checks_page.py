@@ -9,7 +9,7 @@ import pytest
 from django.urls import reverse
 
 from judging.gold import draw_gold, gold
-from judging.marks import standings
+from judging.marks import check_totals, standings
 from judging.models import Campaign, Candidate, Kind, Membership, Query, Revision
 from tests.cast import browser, by_rank, judge_at_once, settled_and_more, work_until_check
 
@@ -44,12 +44,12 @@ def test_every_threshold_is_in_sight(checked: Campaign, leo: Membership) -> None
 
 
 def test_each_number_leads_to_its_pairs(checked: Campaign, ada: Membership, leo: Membership) -> None:
-    standing, text = standings(checked)[ada.pk], page(leo)
-    assert standing.pairs == standing.off > 0
+    hers, standing, text = check_totals(checked)[ada.pk], standings(checked)[ada.pk], page(leo)
+    assert hers.pairs == hers.off > 0
     for show in ("all", "off", "newest"):
         assert reverse("check-pairs", args=["films", ada.worker, show]) in text
         rows = rows_of(page(leo, "check-pairs", ada.worker, show))
-        assert len(rows) == standing.pairs
+        assert len(rows) == hers.pairs
         assert all("gold" in row and "off" in row for row in rows)
     assert f">0 of {standing.recent}<" not in text
 

@@ -6,7 +6,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from judging.audit import audit
-from judging.marks import standings
+from judging.marks import check_totals
 from judging.models import Batch, Campaign, Candidate, Flag, Judgement, Sitting
 
 pytestmark = pytest.mark.django_db
@@ -50,7 +50,7 @@ def test_it_has_checks_flags_an_exam_and_the_leads_word() -> None:
     assert not any(audit(campaign).values())
     said = Judgement.objects.filter(annotator__campaign=campaign)
     assert 0.02 < said.filter(candidate__query__kind="check").count() / said.count() < 0.06
-    assert any(0 < standing.off < standing.pairs for standing in standings(campaign).values())
+    assert any(0 < hers.off < hers.pairs for hers in check_totals(campaign).values())
     assert Flag.objects.waiting(campaign).exists()
     assert campaign.reopenings.exists()
     assert Sitting.objects.filter(member__campaign=campaign, ended__isnull=False).count() == 6

@@ -11,7 +11,7 @@ import pytest
 from judging.audit import audit
 from judging.errors import WrongState
 from judging.gold import draw_gold
-from judging.marks import Speed, check_pairs, speeds, standings
+from judging.marks import Checked, Speed, check_pairs, check_totals, speeds, standings
 from judging.models import Assignment, Campaign, Candidate, Event, Kind, Membership, Message, Revision
 from tests.cast import by_rank, claim, judge_at_once, settled_and_more, work_until_check
 
@@ -52,14 +52,14 @@ def kinds(member: Membership) -> list[str]:
 
 def test_who_grades_as_expected_hears_nothing(checked: Campaign, ada: Membership) -> None:
     do_checks(ada, 30, by_rank)
-    assert standings(checked)[ada.pk].off == 0
+    assert check_totals(checked)[ada.pk].off == 0
     assert not Event.objects.exists()
     assert not Message.objects.exists()
 
 
 def test_within_the_tolerance_nothing_is_off(checked: Campaign, ada: Membership) -> None:
     pairs = do_checks(ada, 12, lambda candidate: min(4, by_rank(candidate) + 1))
-    assert (standings(checked)[ada.pk].pairs, standings(checked)[ada.pk].off) == (pairs, 0)
+    assert check_totals(checked)[ada.pk] == Checked(pairs, 0)
 
 
 def test_a_repeat_is_held_against_her_own_grade(checked: Campaign, ada: Membership) -> None:
@@ -67,10 +67,11 @@ def test_a_repeat_is_held_against_her_own_grade(checked: Campaign, ada: Membersh
     checked.queries.filter(kind=Kind.CHECK).update(withdrawn="2026-01-01T00:00Z")  # no gold
     for _ in range(3):
         judge_at_once(work_until_check(ada, wrong), wrong)
-    standing = standings(checked)[ada.pk]
-    assert (standing.pairs >= 15, standing.off) == (True, 0)
+    before = check_totals(checked)[ada.pk]
+    assert (before.pairs >= 15, before.off) == (True, 0)
     judge_at_once(work_until_check(ada, wrong), by_rank)
-    assert standings(checked)[ada.pk].off == standings(checked)[ada.pk].pairs - standing.pairs
+    after = check_totals(checked)[ada.pk]
+    assert after.off == after.pairs - before.pairs
 
 
 def test_a_warning_then_a_pause_then_a_new_beginning(
@@ -96,7 +97,9 @@ def test_fewer_than_ten_pairs_say_nothing(checked: Campaign, ada: Membership) ->
     check = work_until_check(ada, by_rank)
     check.batch.candidates.filter(rank=10).delete()
     judge_at_once(check, wrong)
-    assert standings(checked)[ada.pk].off == standings(checked)[ada.pk].pairs < 10
+    hers = check_totals(checked)[ada.pk]
+    assert hers.off == hers.pairs < 10
+    assert standings(checked)[ada.pk].recent == hers.pairs
     assert not Event.objects.exists()
 
 
@@ -157,5 +160,5 @@ def test_the_lead_reads_what_the_rule_reads(checked: Campaign, ada: Membership) 
         assert row.expected == by_rank(row.candidate)
         assert row.off == (abs(row.grade - row.expected) > 1)
     standing = standings(checked)[ada.pk]
-    assert (standing.pairs, standing.off) == (pairs, sum(row.off for row in rows))
+    assert check_totals(checked)[ada.pk] == Checked(pairs, sum(row.off for row in rows))
     assert (standing.recent, standing.recent_off) == (20, sum(row.off for row in rows[:20]))

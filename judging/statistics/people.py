@@ -9,17 +9,20 @@ from django.db.models import Count, Max, Q
 from django.utils import timezone
 
 from judging.hours import EVER, worked_on_days
-from judging.marks import speeds
+from judging.marks import check_totals, speeds
 from judging.models import Campaign, Revision
 
 
 def people(campaign: Campaign) -> dict[str, Any]:
-    """By the member's key: judgements and the last press; and of thirty days how many, how many fast, the median."""
+    """By the member's key: judgements and the last press; check pairs, and how many were off; and of thirty days how
+    many judgements, how many fast, the median.
+    """
     presses = Revision.objects.filter(judgement__annotator__campaign=campaign).order_by()
     first, last = Count("pk", filter=Q(number=1)), Max("at")
     made = presses.values_list("judgement__annotator").annotate(n=first, last=last)
     return {
         "made": [[key, number, at.isoformat()] for key, number, at in made],
+        "checked": [[key, each.pairs, each.off] for key, each in check_totals(campaign).items()],
         "speeds": [[key, each.judgements, each.fast, each.median] for key, each in speeds(campaign).items()],
     }
 

@@ -25,7 +25,9 @@ def listed(request: HttpRequest, name: str) -> HttpResponse:
     lead = doors.lead(request, name)
     campaign = lead.campaign
     standings, counted = marks.standings(campaign), kept(campaign, PEOPLE)
-    speeds = {key: marks.Speed(*rest) for key, *rest in counted.counts["speeds"]} if counted.counts else {}
+    numbers = counted.counts or {"checked": [], "speeds": []}
+    checked = {key: marks.Checked(*rest) for key, *rest in numbers["checked"]}
+    speeds = {key: marks.Speed(*rest) for key, *rest in numbers["speeds"]}
     annotators = campaign.memberships.annotators().select_related("user")
     found = sources(campaign, most=SOURCES_LOOKED_AT)
     context = {
@@ -33,7 +35,12 @@ def listed(request: HttpRequest, name: str) -> HttpResponse:
         "campaign": campaign,
         "kept": counted,
         "rows": [
-            (annotator, standings.get(annotator.pk, marks.Standing()), speeds.get(annotator.pk))
+            (
+                annotator,
+                checked.get(annotator.pk),
+                standings.get(annotator.pk, marks.Standing()),
+                speeds.get(annotator.pk),
+            )
             for annotator in annotators.order_by("worker")
         ],
         "rules": {"window": marks.WINDOW, "enough": marks.ENOUGH, "fast": marks.FAST, "after": REPEAT_AFTER},
