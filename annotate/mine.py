@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any
@@ -14,6 +15,7 @@ from django.utils.translation import gettext as _
 from annotate.handing import progress
 from judging.hours import Worked, total, worked_by_day
 from judging.models import Candidate, Judgement, Kind, Membership
+from judging.rates import Rates
 
 DAYS = 14
 COMPARED, FEWEST = (
@@ -36,23 +38,23 @@ class Row:
 def home(member: Membership) -> dict[str, Any]:
     """What stands under the button."""
     monday = _midnight(timezone.localdate() - timedelta(days=timezone.localdate().weekday()))
-    week = total(worked_by_day(member, monday, _tomorrow()).values())
+    week = worked_by_day(member, monday, _tomorrow())
     return progress(member) | {
-        "week": _row(member, week),
+        "week": _row(member, Rates.of(member.campaign), week),
         "agreement": agreement(member),
         "inbox": member.messages.unread().order_by("-at", "-pk"),
     }
 
 
-def fortnight(member: Membership) -> list[Row]:
-    """The days of the last two weeks on which something was done, newest first."""
-    first = _midnight(timezone.localdate() - timedelta(days=DAYS - 1))
-    days = worked_by_day(member, first, _tomorrow())
-    return [_row(member, days[day], day) for day in sorted(days, reverse=True)]
-
-
-def in_all(member: Membership, rows: list[Row]) -> Row:
-    return _row(member, total(row.worked for row in rows))
+def fortnight(member: Membership) -> dict[str, Any]:
+    """The days of the last two weeks on which something was done, newest first; their sum; and rates of before."""
+    first = timezone.localdate() - timedelta(days=DAYS - 1)
+    days, rates = worked_by_day(member, _midnight(first), _tomorrow()), Rates.of(member.campaign)
+    return {
+        "days": [_row(member, rates, {day: days[day]}, day) for day in sorted(days, reverse=True)],
+        "all": _row(member, rates, days),
+        "earlier_rates": [(last, rate) for last, rate in rates.past if last >= first],
+    }
 
 
 def agreement(member: Membership) -> str:
@@ -75,11 +77,12 @@ def agreement(member: Membership) -> str:
     )
 
 
-def _row(member: Membership, worked: Worked, day: date | None = None) -> Row:
+def _row(member: Membership, rates: Rates, days: Mapping[date, Worked], day: date | None = None) -> Row:
+    worked = total(days.values())
     hours, minutes = worked.hours_and_minutes
     time = _("%(hours)d h %(minutes)02d min") % {"hours": hours, "minutes": minutes}
-    rate = member.campaign.hourly_rate
-    earned = "" if rate is None else f"{worked.earned(rate):,.2f} {member.campaign.currency}".strip()
+    pay = rates.earned(days)
+    earned = "" if pay is None else f"{pay:,.2f} {member.campaign.currency}".strip()
     return Row(worked, time, earned, day)
 
 

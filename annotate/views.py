@@ -44,11 +44,8 @@ def work(request: HttpRequest) -> HttpResponse:
 def my_page(request: HttpRequest, name: str) -> HttpResponse:
     """What I did, and what my lead wrote to me."""
     member = doors.own(request, name)
-    days = mine.fortnight(member)
-    context = {
+    context = mine.fortnight(member) | {
         "campaign": member.campaign,
-        "days": days,
-        "all": mine.in_all(member, days),
         "agreement": mine.agreement(member),
         "inbox": member.messages.unread_first(),
     }

@@ -9,12 +9,14 @@ from typing import Any
 
 from django import forms
 from django.core.validators import MaxValueValidator, MinValueValidator
+from django.utils.formats import date_format
 
 from jobs.models import Job
 from judging.consensus import GRADES
 from judging.models import Assignment, Batch, Campaign, Candidate, Membership
 from judging.models.campaign import CHECK_RATES
 from judging.preparing import CUT_ANEW
+from judging.rates import keep_past
 from judging.teaching import show
 from judging.transactions import all_or_nothing, locked
 
@@ -31,7 +33,7 @@ SECTIONS = {
     "When a query has had enough": ("second_from", "auto_second_from", "auto_close_below"),
     "Who may judge": ("exam", "exam_rounds"),
     "Quiet checks": ("check_rate", "check_warn", "check_pause"),
-    "Pay": ("hourly_rate", "currency"),
+    "Pay": ("hourly_rate", "currency", "all_days"),
 }
 LABELS = {
     "title": "Title",
@@ -52,6 +54,7 @@ LABELS = {
     "check_pause": "Pause from a share of missed checks of",
     "hourly_rate": "Pay for an hour",
     "currency": "Currency",
+    "all_days": "Days before today are paid at this rate, too",
 }
 HELP = {
     "title": "What people see instead of its short name.",
@@ -70,8 +73,9 @@ HELP = {
     "check_rate": "0 for none, else 0.05 to 0.15. Checks look like any other batch.",
     "check_warn": "Between 0 and 1. Whoever misses that share of her checks gets a message.",
     "check_pause": "Between 0 and 1, at least the warning's. From here on she gets no more work until you decide.",
-    "hourly_rate": "Annotators see what they earned. Past periods follow it, too: download them before a raise.",
+    "hourly_rate": "Annotators see what they earned. A new rate holds from today on.",
     "currency": "Three letters of ISO 4217, like SGD, EUR or INR.",
+    "all_days": "To mend a wrong rate: what was earned before is counted anew.",
 }
 
 
@@ -80,9 +84,11 @@ def set_up(lead: Membership, said: Mapping[str, Any]) -> SettingsForm:
     """Store the settings if they are right; what is fixed stays, also while somebody claims this very moment."""
     # Claims lock the claimant's membership: while all are held, nobody gets a batch.
     list(locked(Membership.objects.filter(campaign=lead.campaign)).order_by("pk"))
-    form = SettingsForm(said, instance=Campaign.objects.get(pk=lead.campaign_id))
+    campaign = Campaign.objects.get(pk=lead.campaign_id)
+    rate, form = campaign.hourly_rate, SettingsForm(said, instance=campaign)
     if form.is_valid():
-        campaign = form.save()
+        form.save()
+        keep_past(campaign, rate, form.cleaned_data["all_days"])
         if {"padding", "sound"} & set(form.changed_data):
             _cut_anew(campaign)
     return form
@@ -115,6 +121,8 @@ class Fixed:
 
 
 class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # the stubs' parameter is not there at run time
+    all_days = forms.BooleanField(required=False, label=LABELS["all_days"], help_text=HELP["all_days"])
+
     class Meta:
         model = Campaign
         fields = [name for names in SECTIONS.values() for name in names]
@@ -133,6 +141,10 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # the stubs' par
         self._between("tolerance", 0, 3)
         self._between("exam_rounds", 1, MOST_ROUNDS)
         self._between("hourly_rate", 0, 999_999)
+        self.past = list(self.instance.past_rates.order_by("last")) if self.instance.pk else []
+        if self.past:
+            until = ", ".join(f"{each.hourly} until {date_format(each.last, 'j F Y')}" for each in self.past)
+            self.fields["hourly_rate"].help_text += f" It was {until}."
         self.fixed = fixed(self.instance)
         self.asked = {name: self.fields.pop(name) for name in self.fixed}
 
@@ -178,6 +190,11 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # the stubs' par
             )
         if said.get("hourly_rate") is not None and not said.get("currency") and "currency" not in self.errors:
             self.add_error("currency", "Name the currency of the pay, like SGD.")
+        if self.past and "currency" in self.changed_data and not said.get("all_days"):
+            self.add_error(
+                "currency",
+                f"Past days were paid in {self.initial['currency']}; tick that they are paid at this rate, too.",
+            )
         return said
 
     def _differs(self, name: str, field: forms.Field) -> bool:

@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.utils.formats import date_format
 
 from judging.models import Campaign
+from judging.rates import Rates
 from judging.sparks import Spark, bars, line
 from judging.statistics.summaries import AGREEMENT, PROGRESS, Kept
 
@@ -73,9 +74,11 @@ def _grades(campaign: Campaign, numbers: Numbers) -> Spark:
 
 def _spent(campaign: Campaign, numbers: Numbers) -> Spark:
     hours, left = numbers["seconds"] / 3600, numbers["seconds_left"] / 3600
-    rate = float(campaign.hourly_rate or 0)
+    rates, rate = Rates.of(campaign), float(campaign.hourly_rate or 0)
     if rate:
-        value = f"{campaign.currency} {rate * hours:,.0f}"
+        worked = ((date.fromisoformat(day), seconds) for day, _, seconds in numbers["days"])
+        spent = sum(seconds / 3600 * float(rates.on(day) or 0) for day, seconds in worked)
+        value = f"{campaign.currency} {spent:,.0f}"
         note = f"{hours:,.0f} hours; about {campaign.currency} {rate * left:,.0f} still to come"
     else:
         value, note = f"{hours:,.1f} hours", f"about {left:,.1f} still to come"

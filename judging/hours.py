@@ -43,7 +43,11 @@ class Worked:
 
     def earned(self, hourly_rate: Decimal) -> Decimal:
         """The pay for the hours, rounded half up to cents once, at the end."""
-        return (self.seconds * hourly_rate / 3600).quantize(CENT, ROUND_HALF_UP)
+        return pay(self.seconds * hourly_rate)
+
+
+def pay(seconds_times_rate: Decimal) -> Decimal:
+    return (seconds_times_rate / 3600).quantize(CENT, ROUND_HALF_UP)
 
 
 def by_member(days: dict[tuple[int, date], Worked]) -> dict[int, Worked]:

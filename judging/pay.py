@@ -14,6 +14,7 @@ from django.utils import timezone
 from judging.errors import BadValue
 from judging.hours import MILLISECOND, Worked, by_member, total, worked_on_days
 from judging.models import Campaign, Membership
+from judging.rates import Rates
 from judging.spreadsheet import harmless
 from judging.statistics.summaries import DAYS, last_kept
 
@@ -74,11 +75,15 @@ def _day(values: Any, field: str, usual: date) -> date:
 
 def worked_in(campaign: Campaign, period: Period) -> dict[int, Worked]:
     """What each member did in the period: on days that were counted once they were over, and since."""
+    return by_member(_days_in(campaign, period))
+
+
+def _days_in(campaign: Campaign, period: Period) -> dict[tuple[int, date], Worked]:
     days, start = _days_counted(campaign)
     found = {key: part for key, part in days.items() if period.first <= key[1] <= period.last}
     if start is None or start < period.end:
         found |= worked_on_days(campaign, max(start or period.start, period.start), period.end)
-    return by_member(found)
+    return found
 
 
 def _days_counted(campaign: Campaign) -> tuple[dict[tuple[int, date], Worked], datetime | None]:
@@ -95,38 +100,49 @@ def _days_counted(campaign: Campaign) -> tuple[dict[tuple[int, date], Worked], d
 
 @dataclass(frozen=True)
 class PayRow:
+    """What somebody did in days that have one rate."""
+
     member: Membership
+    period: Period
     worked: Worked
-    pay: Decimal | None
+    rate: Decimal | None
+
+    @property
+    def pay(self) -> Decimal | None:
+        return None if self.rate is None else self.worked.earned(self.rate)
 
 
 def pay_of(campaign: Campaign, period: Period) -> list[PayRow]:
-    """Who did something in the period, by worker number."""
-    did = worked_in(campaign, period)
-    members = campaign.memberships.filter(pk__in=did).select_related("user").order_by("worker")
-    rate = campaign.hourly_rate
-    return [
-        PayRow(each, did[each.pk], None if rate is None else did[each.pk].earned(rate)) for each in members
-    ]
+    """Who did something in the period, by worker number; for each rate a row of its own."""
+    days, rates = _days_in(campaign, period), Rates.of(campaign)
+    members = campaign.memberships.select_related("user").in_bulk({member for member, _ in days})
+    rows = []
+    for first, last in rates.stretches(period.first, period.last):
+        did = by_member({key: part for key, part in days.items() if first <= key[1] <= last})
+        some = (PayRow(members[key], Period(first, last), part, rates.on(last)) for key, part in did.items())
+        rows += sorted(some, key=lambda row: row.member.worker)
+    return rows
 
 
-def sum_of(rows: list[PayRow]) -> tuple[Worked, Decimal]:
-    return total(row.worked for row in rows), sum((row.pay or Decimal(0) for row in rows), Decimal(0))
+def sum_of(rows: list[PayRow]) -> tuple[Worked, Decimal | None]:
+    """All that was done, and its pay; None where nothing has a rate."""
+    paid = [row.pay for row in rows if row.pay is not None]
+    return total(row.worked for row in rows), sum(paid, Decimal(0)) if paid else None
 
 
 def write_csv(out: Any, campaign: Campaign, period: Period, names: bool) -> None:
-    """A line for each person; by worker number, and by name only where pay needs it."""
+    """A line for each person and rate; by worker number, and by name only where pay needs it."""
     writer = csv.writer(out, lineterminator="\r\n")
     who = ["worker", "name"] if names else ["worker"]
     writer.writerow([*who, "from", "to", "batches", "judgements", "hours", "rate", "currency", "pay"])
     for row in pay_of(campaign, period):
-        writer.writerow(map(harmless, _cells(campaign, period, row, names)))
+        writer.writerow(map(harmless, _cells(campaign, row, names)))
 
 
-def _cells(campaign: Campaign, period: Period, row: PayRow, names: bool) -> Iterator[object]:
+def _cells(campaign: Campaign, row: PayRow, names: bool) -> Iterator[object]:
     yield row.member.worker
     if names:
         yield row.member.user.get_full_name() or row.member.user.get_username()
-    yield from (period.first, period.last, row.worked.batches, row.worked.judgements)
+    yield from (row.period.first, row.period.last, row.worked.batches, row.worked.judgements)
     yield row.worked.hours.quantize(MILLISECOND)
-    yield from (campaign.hourly_rate or "", campaign.currency, "" if row.pay is None else row.pay)
+    yield from ("" if row.rate is None else row.rate, campaign.currency, "" if row.pay is None else row.pay)

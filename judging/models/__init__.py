@@ -1,7 +1,7 @@
 """What people said about moments: campaigns, queries and their candidates, batches, judgements and reviews."""
 
 from judging.models.assignment import Assignment
-from judging.models.campaign import Campaign
+from judging.models.campaign import Campaign, PastRate
 from judging.models.judgement import Flag, Judgement, Revision
 from judging.models.membership import Membership
 from judging.models.people import Event, Invitation, Message
@@ -27,6 +27,7 @@ __all__ = [
     "Kind",
     "Membership",
     "Message",
+    "PastRate",
     "Query",
     "Release",
     "Reopening",

@@ -43,6 +43,20 @@ class CampaignQuerySet(models.QuerySet["Campaign"]):
         )
 
 
+class PastRate(models.Model):
+    """What an hour was paid before the rate changed."""
+
+    campaign = models.ForeignKey("judging.Campaign", models.CASCADE, related_name="past_rates")
+    last = models.DateField(help_text="the last day that it holds for, in the time zone of the pages")
+    hourly = models.DecimalField(max_digits=8, decimal_places=2)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["campaign", "last"], name="one_rate_until_a_day")]
+
+    def __str__(self) -> str:
+        return f"{self.hourly} until {self.last}"
+
+
 class Campaign(models.Model):
     name = models.SlugField(max_length=100, unique=True)
     title = models.CharField(max_length=200, blank=True)

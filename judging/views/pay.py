@@ -7,16 +7,25 @@ from django.views.decorators.http import require_safe
 
 from judging import doors
 from judging.pay import Period, pay_of, sum_of, write_csv
+from judging.rates import Rates
 
 
 @require_safe
 @never_cache
 def hours(request: HttpRequest, name: str) -> HttpResponse:
     lead, period = doors.lead(request, name), Period.asked(request.GET)
-    rows = pay_of(lead.campaign, period)
+    rows, rates = pay_of(lead.campaign, period), Rates.of(lead.campaign)
     worked, pay = sum_of(rows)
-    context = {"member": lead, "campaign": lead.campaign, "period": period, "rows": rows}
-    return render(request, "judging/hours.html", context | {"worked": worked, "pay": pay})
+    context = {
+        "member": lead,
+        "campaign": lead.campaign,
+        "period": period,
+        "rows": rows,
+        "parts": [(*days, rates.on(days[0])) for days in rates.stretches(period.first, period.last)],
+        "worked": worked,
+        "pay": pay,
+    }
+    return render(request, "judging/hours.html", context)
 
 
 @require_safe
