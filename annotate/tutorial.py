@@ -12,8 +12,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from judging import doors
-from judging.guideline import GRADES
+from judging.guideline import LEVELS
 from judging.models import Example, Flag, Membership
+from judging.problems import is_whole
 from judging.teaching import Level, levels
 
 STEPS = {
@@ -39,7 +40,7 @@ def tutorial(request: HttpRequest, name: str) -> HttpResponse:
         "member": member,
         "campaign": member.campaign,
         "levels": taught,
-        "grades": GRADES.items(),
+        "grades": LEVELS.items(),
         "reasons": Flag.Reason.choices,
         "best": next(iter(taught[0].examples), None),
         "any": any(level.examples for level in taught),
@@ -71,7 +72,7 @@ def _tried(request: HttpRequest, member: Membership, chosen: list[Example]) -> d
     """The example to try, what the annotator said of it, and only then what the lead says."""
     number = _number(request, "example", len(chosen))
     example, said = chosen[number - 1], request.GET.get("said", "")
-    grade = int(said) if said in map(str, GRADES) else None
+    grade = int(said) if said in map(str, LEVELS) else None
     apart = abs(grade - example.grade) if grade is not None else None
     return {
         "example": example,
@@ -89,4 +90,4 @@ def _tried(request: HttpRequest, member: Membership, chosen: list[Example]) -> d
 def _number(request: HttpRequest, field: str, most: int) -> int:
     """A number from 1 in the address; the nearest that there is, for what is none."""
     said = request.GET.get(field, "")
-    return min(most, max(1, int(said))) if said.isascii() and said.isdecimal() and len(said) < 9 else 1
+    return min(most, max(1, int(said))) if is_whole(said) else 1

@@ -20,6 +20,7 @@ from judging.models import (
     Review,
 )
 from judging.models.sitting import exam_batches
+from judging.problems import KEY, is_whole
 from judging.teaching import shown
 
 
@@ -98,14 +99,9 @@ def flag(member: Membership, pk: int) -> Flag:
 
 def reviews(member: Membership, keys: list[str]) -> list[Review]:
     """Those of the campaign's reviews with these keys that still hold; what is no key is nothing."""
-    found = Review.objects.holding().filter(pk__in=[key for key in keys if is_key(key)])
+    found = Review.objects.holding().filter(pk__in=[key for key in keys if is_whole(key, KEY)])
     of_campaign = found.filter(batch__query__campaign=member.campaign)
     return list(of_campaign.select_related("batch__query__campaign").order_by("pk"))
-
-
-def is_key(text: str) -> bool:
-    """Whether an address or a form says a key of a row."""
-    return text.isascii() and text.isdecimal() and len(text) < 19
 
 
 def assignment(request: HttpRequest, token: str) -> Assignment:

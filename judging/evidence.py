@@ -15,6 +15,7 @@ from judging.errors import BadValue
 from judging.marks import FAST
 from judging.models import Adjudication, Campaign, Candidate, Judgement, Query, Revision
 from judging.models.pool import ANNOTATORS
+from judging.problems import KEY, whole
 
 ON_A_PAGE = 50
 PARTNERS = {1: 2, 2: 1, 3: 4, 4: 3}  # seats of the same round
@@ -150,9 +151,7 @@ def _others() -> Judgements:
 
 
 def _number(field: str, value: str) -> int:
-    if not (value.isascii() and value.isdecimal() and len(value) < 19):
-        raise BadValue(field, repr(value[:20]), "a number")
-    return int(value)
+    return whole(field, value, digits=KEY)
 
 
 def _grade(field: str, value: str) -> int:

@@ -8,7 +8,7 @@ from django import forms
 from django.core.validators import MaxValueValidator, MinValueValidator
 
 from corpus.models import Moment
-from judging.guideline import GRADES
+from judging.guideline import LEVELS
 from judging.models import Campaign
 
 LONGEST_GUIDELINE = 50_000  # characters
@@ -40,7 +40,7 @@ class ExampleForm(forms.Form):
     """What an example teaches."""
 
     grade = forms.TypedChoiceField(
-        coerce=int, choices=[(grade, f"{grade} {words[0]}") for grade, words in GRADES.items()]
+        coerce=int, choices=[(grade, f"{grade} {words[0]}") for grade, words in LEVELS.items()]
     )
     why = forms.CharField(
         max_length=LONGEST_WHY,

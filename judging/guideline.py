@@ -3,7 +3,7 @@
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop
 
-GRADES = {
+LEVELS = {
     0: (_("unrelated"), _("Nothing that the query says happens here. A person alone does not count.")),
     1: (
         _("few points"),

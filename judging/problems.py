@@ -99,6 +99,21 @@ def _constant(name: str) -> float:
     return float(name)  # NaN and infinities reach the field's own check, which names the field
 
 
+KEY = 18  # digits that a key of a row may have
+
+
+def is_whole(text: str, digits: int = 9) -> bool:
+    """Whether an address or a form says a whole number of at most so many digits."""
+    return text.isascii() and text.isdecimal() and len(text) <= digits
+
+
+def whole(field: str, text: str, right: str = "a whole number", digits: int = 9) -> int:
+    """The whole number that an address or a form says; anything else is refused."""
+    if not is_whole(text, digits):
+        raise BadValue(field, shown(text), right)
+    return int(text)
+
+
 def grade_in(body: dict[str, Any]) -> int:
     """The grade: one of the integers 0-4, and nothing that merely looks like one."""
     value = body.get("grade")

@@ -10,7 +10,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from corpus.clips import clips_of
 from corpus.models import Moment
 from judging.errors import WrongState
-from judging.guideline import GRADES
+from judging.guideline import LEVELS
 from judging.models import Campaign, Candidate, Example, Membership
 from judging.preparing import prepare_clip
 from judging.transactions import all_or_nothing, locked
@@ -34,7 +34,7 @@ def levels(campaign: Campaign) -> list[Level]:
     examples = list(shown(campaign.examples.all()).select_related("clip"))
     return [
         Level(grade, str(name), str(meaning), [example for example in examples if example.grade == grade])
-        for grade, (name, meaning) in sorted(GRADES.items(), reverse=True)
+        for grade, (name, meaning) in sorted(LEVELS.items(), reverse=True)
     ]
 
 

@@ -13,7 +13,7 @@ from judging.batchpage import Number, rows_of
 from judging.chart import grades_by_rank
 from judging.desk import appearance
 from judging.errors import BadValue, WrongState
-from judging.guideline import GRADES
+from judging.guideline import LEVELS
 from judging.models import Batch, Membership, Review
 from judging.problems import text_in
 from judging.recommending import recommendation
@@ -42,7 +42,7 @@ def one(request: HttpRequest, name: str, pk: int) -> HttpResponse:
         "others": number.others,
         "next": next_to_review(batch),
         "done": doors.reviews(member, request.GET.getlist("done")),
-        "grades": GRADES,
+        "grades": LEVELS,
         "teachable": {each.pk for each in teachable(member.campaign).filter(query=batch.query)},
     }
     return render(request, "judging/batch.html", context)

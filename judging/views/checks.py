@@ -12,6 +12,7 @@ from judging import doors, marks
 from judging.checks import REPEAT_AFTER
 from judging.errors import WrongState
 from judging.gold import draw_gold, gold, make_gold, sources
+from judging.problems import KEY, is_whole
 from judging.statistics.summaries import PEOPLE, kept
 
 SOURCES_SHOWN = 20
@@ -79,9 +80,7 @@ def set_gold(request: HttpRequest, name: str) -> HttpResponse:
     """Gold of one closed query, or drawn from those that can be."""
     campaign = doors.lead(request, name).campaign
     if asked := request.POST.get("query"):
-        query = get_object_or_404(
-            campaign.queries, pk=int(asked) if asked.isdecimal() and len(asked) < 20 else 0
-        )
+        query = get_object_or_404(campaign.queries, pk=int(asked) if is_whole(asked, KEY) else 0)
         try:
             make_gold(query)
             messages.success(request, f"“{query}” is a check now.")

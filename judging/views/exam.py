@@ -14,7 +14,7 @@ from judging.exam import DEPTH, QUERIES, set_exam, set_truth
 from judging.examinees import examinee, overview, pairs_of, pairs_of_one
 from judging.models import Sitting
 from judging.models.sitting import QUORUM, exam_batches, said_in, truths
-from judging.problems import text_in
+from judging.problems import text_in, whole
 
 LONGEST_WHY, LONGEST_REASON = 1000, 400
 TRUTHS = {"": None} | {str(grade): grade for grade in GRADES}
@@ -48,10 +48,7 @@ def make(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def _number(request: HttpRequest, field: str) -> int:
-    value = request.POST.get(field, "")
-    if not (value.isascii() and value.isdecimal()) or len(value) > 9:
-        raise BadValue(field, repr(value[:40]), "a whole number")
-    return int(value)
+    return whole(field, request.POST.get(field, ""))
 
 
 @require_safe

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from judging import doors, teaching
 from judging.errors import WrongState
 from judging.forms import ExampleForm, OwnExampleForm
-from judging.guideline import GRADES
+from judging.guideline import LEVELS
 from judging.models import Example, Membership
 
 MOST_FOUND = 20
@@ -29,7 +29,7 @@ def listed(request: HttpRequest, name: str) -> HttpResponse:
     context = {
         "member": member,
         "campaign": member.campaign,
-        "grades": sorted(GRADES.items(), reverse=True),
+        "grades": sorted(LEVELS.items(), reverse=True),
         "examples": examples,
         "hidden": set(hidden.values_list("pk", flat=True)),
         "words": words,

@@ -18,6 +18,7 @@ from judging.errors import BadValue, WrongState
 from judging.figures.rows import Rows, Subject
 from judging.figures.shown import BY_KEY, DRAWN, TABLES, Figure
 from judging.models import Kind, Membership, Query
+from judging.problems import whole
 from judging.spreadsheet import harmless
 from judging.statistics.summaries import FIGURES, kept
 from judging.study import Plan, ask_for_study
@@ -95,14 +96,10 @@ def shown(figure: Figure, counts: Any, subject: Subject) -> dict[str, Any]:
 def _subject(request: HttpRequest, member: Membership) -> Subject:
     if "worker" not in request.GET:
         return Subject(member.campaign, query=_query(request, member))
-    who = get_object_or_404(member.campaign.memberships, worker=_worker(request.GET["worker"]))
+    who = get_object_or_404(
+        member.campaign.memberships, worker=whole("worker", request.GET["worker"], "a worker's number")
+    )
     return Subject(member.campaign, member=who)
-
-
-def _worker(value: str) -> int:
-    if not (value.isascii() and value.isdecimal() and len(value) < 10):
-        raise BadValue("worker", repr(value[:20]), "a worker's number")
-    return int(value)
 
 
 def _query(request: HttpRequest, member: Membership) -> Query | None:
@@ -135,7 +132,4 @@ def _drawn(figure: Figure, rows: Rows, ending: str) -> HttpResponse:
 
 
 def _number(request: HttpRequest, field: str, default: int) -> int:
-    value = request.POST.get(field, str(default))
-    if not (value.isascii() and value.isdecimal() and len(value) < 10):
-        raise BadValue(field, repr(value[:20]), "a number")
-    return int(value)
+    return whole(field, request.POST.get(field, str(default)))

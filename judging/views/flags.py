@@ -11,7 +11,7 @@ from django.views.decorators.http import require_POST, require_safe
 from judging import doors
 from judging.batchpage import Complaint, named
 from judging.errors import BadValue
-from judging.guideline import GRADES
+from judging.guideline import LEVELS
 from judging.models import Flag
 from judging.preparing import retry_clips
 
@@ -25,7 +25,7 @@ def listed(request: HttpRequest, name: str) -> HttpResponse:
     flags = flags.select_related("candidate__query", "candidate__clip", "assignment__annotator__user")
     page = Paginator(flags, ON_A_PAGE).get_page(request.GET.get("page"))
     rows = [Complaint(flag, named(flag.assignment.annotator, member)) for flag in page]
-    context = {"member": member, "campaign": member.campaign, "page": page, "rows": rows, "grades": GRADES}
+    context = {"member": member, "campaign": member.campaign, "page": page, "rows": rows, "grades": LEVELS}
     return render(request, "judging/flags.html", context)
 
 

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_POST, require_safe
 from judging import doors
 from judging.errors import BadValue
 from judging.models import Campaign, Membership, Message
-from judging.problems import text_in
+from judging.problems import text_in, whole
 
 LONGEST = 2000
 SHOWN = 100
@@ -40,16 +40,10 @@ def send(request: HttpRequest, name: str) -> HttpResponse:
         raise BadValue("text", "empty", "what the annotator is to read")
     chosen = annotators(lead.campaign)
     if to != "all":
-        chosen = chosen.filter(pk=doors.annotator_of(lead, worker_in(to)).pk)
+        chosen = chosen.filter(pk=doors.annotator_of(lead, whole("to", to, "a worker's number, or all")).pk)
     number = Message.objects.send(chosen, text, by=lead)
     messages.success(request, f"Sent to {number}.")
     return redirect("messages", name=name)
-
-
-def worker_in(to: str) -> int:
-    if not to.isdecimal() or len(to) > 9:
-        raise BadValue("to", repr(to[:40]), "a worker's number, or all")
-    return int(to)
 
 
 def annotators(campaign: Campaign) -> QuerySet[Membership]:

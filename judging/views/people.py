@@ -16,7 +16,7 @@ from judging import doors
 from judging.errors import BadValue, WrongState
 from judging.models import Membership
 from judging.people import DAYS_SHOWN, days_of, rows_of
-from judging.problems import text_in
+from judging.problems import is_whole, text_in
 from judging.statistics.summaries import PEOPLE, kept
 
 LIFETIMES = {1: "1 hour", 24: "1 day", 72: "3 days", 168: "7 days", 336: "14 days", 720: "30 days"}
@@ -114,7 +114,7 @@ def invite(request: HttpRequest, name: str) -> HttpResponse:
     lead = doors.lead(request, name)
     role, hours = request.POST.get("role", ""), request.POST.get("hours", "")
     _one_of("role", role, Membership.Role.values)
-    if not hours.isascii() or not hours.isdigit() or len(hours) > 3 or not 1 <= int(hours) <= 720:
+    if not is_whole(hours, digits=3) or not 1 <= int(hours) <= 720:
         raise BadValue("hours", repr(hours[:40]), "1 to 720")
     _, secret = lead.campaign.invite(role, lead, timedelta(hours=int(hours)))
     return _listed(request, lead, request.build_absolute_uri(reverse("invitation", args=[secret])))

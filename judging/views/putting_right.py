@@ -15,7 +15,7 @@ from judging.consensus import GRADES
 from judging.cost import cost_of
 from judging.errors import BadValue
 from judging.models import Assignment, Judgement, Membership
-from judging.problems import reason_in
+from judging.problems import KEY, is_whole, reason_in
 from judging.reopening import Scope, jobs_of, of_batch, of_candidate, of_work, reopen, reopen_work
 from judging.withdrawing import bring_back, withdraw
 
@@ -53,7 +53,7 @@ def _scope(lead: Membership, asked: QueryDict) -> Scope:
         "worker": lambda key: of_work(doors.annotator_of(lead, key)),
     }
     said = [(what, str(asked[what])) for what in scopes if what in asked]
-    if len(said) != 1 or not doors.is_key(said[0][1]):
+    if len(said) != 1 or not is_whole(said[0][1], KEY):
         raise BadValue("what", "not one number", "one of candidate, batch or worker, as a number")
     return scopes[said[0][0]](int(said[0][1]))
 

@@ -11,10 +11,9 @@ from django.views.decorators.http import require_POST, require_safe
 
 from jobs.models import Job
 from judging import doors
-from judging.errors import BadValue
 from judging.exports import csv_lines
 from judging.models import Campaign, Release
-from judging.problems import shown
+from judging.problems import whole
 from judging.releases.card import LICENCES
 from judging.releases.compared import changes, compare
 from judging.releases.difference import HEADER
@@ -80,10 +79,7 @@ def _ready(campaign: Campaign, version: int) -> Release:
 
 
 def _version(request: HttpRequest, field: str) -> int:
-    value = request.GET.get(field, "")
-    if not (value.isdecimal() and value.isascii() and len(value) < 9):
-        raise BadValue(field, shown(value), "the number of a release")
-    return int(value)
+    return whole(field, request.GET.get(field, ""), "the number of a release")
 
 
 def _rows(old: Release, new: Release) -> Iterator[str]:

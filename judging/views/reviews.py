@@ -11,6 +11,7 @@ from django.views.decorators.http import require_POST, require_safe
 from judging import doors
 from judging.errors import BadValue, WrongState
 from judging.models import Batch, Membership, Review
+from judging.problems import KEY, is_whole
 from judging.recommending import recommendations
 from judging.reviewing import accept, undo
 from judging.views.batches import address_after
@@ -63,7 +64,7 @@ def _seen(fields: list[str]) -> list[tuple[int, str, str]]:
 
 
 def _is_row(row: list[str]) -> bool:
-    return len(row) == 3 and doors.is_key(row[0]) and row[1] in Review.Verdict.values
+    return len(row) == 3 and is_whole(row[0], KEY) and row[1] in Review.Verdict.values
 
 
 @require_POST
