@@ -96,6 +96,11 @@ class BatchRow:
     to_review: bool
     recommendation: Recommendation | None  # once all is settled
 
+    @property
+    def acceptable(self) -> bool:
+        """Whether there is a recommendation to follow."""
+        return bool(self.to_review and self.recommendation and self.recommendation.verdict)
+
 
 @dataclass(frozen=True)
 class QueryRow:

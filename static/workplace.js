@@ -132,7 +132,7 @@
   function showAbsence() {
     $("absent").hidden = !stage.absent;
     $("bar").hidden = !places.all[at].clip; // what does not load can be tried again there
-    $("absent").textContent = absence();
+    $("absent").textContent = stage.absent ? absence() : "";
     showGate();
   }
 

@@ -37,6 +37,7 @@ def one(request: HttpRequest, name: str) -> HttpResponse:
     campaign, table, found = member.campaign, Table.asked(request.GET), jobs_of(member.campaign)
     kept = kept_together(campaign, PROGRESS, AGREEMENT)
     page = Paginator(table.rows(campaign), QUERIES_ON_A_PAGE).get_page(request.GET.get("page"))
+    rows = rows_of(list(page))
     context = {
         "member": member,
         "campaign": campaign,
@@ -48,7 +49,8 @@ def one(request: HttpRequest, name: str) -> HttpResponse:
         "sorts": [(key, words) for key, (words, _) in SORTS.items()],
         "page": page,
         "pages": table.address(page="").lstrip("?"),
-        "rows": rows_of(list(page)),
+        "rows": rows,
+        "acceptable": any(batch.acceptable for row in rows for batch in row.batches),
         "jobs": found,
     }
     return render(request, "judging/campaign.html", context)
