@@ -9,12 +9,10 @@ from dataclasses import dataclass
 from django.db.models import Count, Q
 
 from judging.models import Campaign, Candidate, Flag, Judgement, Membership
-from judging.models.pool import ANNOTATORS, CandidateQuerySet
+from judging.models.pool import ANNOTATORS
 from judging.recommending import Part
 from judging.reopening import Scope
 from judging.statistics.summaries import PROGRESS, kept
-
-PART = ("query_id", "batch__number")
 
 
 @dataclass(frozen=True)
@@ -33,20 +31,21 @@ class Cost:
 
 
 def cost_of(campaign: Campaign, scope: Scope) -> Cost:
-    rows = scope.candidates.order_by()
-    said, counted = _said(rows)
-    parts = {(query, number): n for query, number, n in rows.values_list(*PART).annotate(n=Count("pk"))}
-    for query, number, annotator in _flagged(campaign, rows):
-        said[query, number].add(annotator)
+    # The scope is a long question where it is somebody's whole work: asked twice, and not for each number.
+    rows = scope.candidates.order_by().values_list("pk", "query_id", "batch__number")
+    parts = {candidate: (query, number) for candidate, query, number in rows}
+    said, counted = _said(scope)
+    for candidate, annotator in _flags(campaign):
+        if candidate in parts:
+            said[parts[candidate]].add(annotator)
     again = Candidate.objects.filter(batch__assignments__in=scope.places)
     again = again.filter(Q(batch__round=1) | Q(escalated=True))
     progress = kept(campaign, PROGRESS).counts
-    candidates, able = sum(parts.values()), _able(campaign)
-    judged = ANNOTATORS * candidates + again.count()
-    left = [len(able - said[part]) for part in parts]
+    judged, able = ANNOTATORS * len(parts) + again.count(), _able(campaign)
+    left = [len(able - said[part]) for part in set(parts.values())]
     return Cost(
-        candidates=candidates,
-        batches=len(parts),
+        candidates=len(parts),
+        batches=len(left),
         # A place is in a round under way, where nothing of the scope is: no judgement is counted twice.
         judgements=counted + Judgement.objects.filter(assignment__in=scope.places).count(),
         places=scope.places.count(),
@@ -64,20 +63,18 @@ def _able(campaign: Campaign) -> set[int]:
     return set(people.values_list("pk", flat=True))
 
 
-def _said(rows: CandidateQuerySet) -> tuple[dict[Part, set[int]], int]:
+def _said(scope: Scope) -> tuple[dict[Part, set[int]], int]:
     """Who judged something in each batch that would begin anew; and how many judgements count there."""
     said: dict[Part, set[int]] = defaultdict(set)
+    rows = scope.candidates.order_by().values_list("query_id", "batch__number", "judgements__annotator")
     counted = 0
-    judged = rows.values_list(*PART, "judgements__annotator").annotate(seated=Count("judgements__seat"))
-    for query, number, annotator, seated in judged:
+    for query, number, annotator, seated in rows.annotate(seated=Count("judgements__seat")):
         said[query, number].add(annotator)
         counted += seated
     return said, counted
 
 
-def _flagged(campaign: Campaign, rows: CandidateQuerySet) -> Iterable[tuple[int, int, int]]:
-    """Who flagged something in each batch that would begin anew."""
+def _flags(campaign: Campaign) -> Iterable[tuple[int, int]]:
+    """All candidates that were flagged, and by whom."""
     flags = Flag.objects.filter(assignment__annotator__campaign=campaign)
-    by = list(flags.values_list("candidate", "assignment__annotator"))
-    parts = {pk: part for pk, *part in rows.filter(pk__in={pk for pk, _ in by}).values_list("pk", *PART)}
-    return [(*parts[pk], annotator) for pk, annotator in by if pk in parts]
+    return flags.values_list("candidate", "assignment__annotator")
