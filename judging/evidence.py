@@ -51,13 +51,15 @@ def evidence(campaign: Campaign, asked: QueryDict) -> Evidence:
     for name, choose in FILTERS.items():
         if value := asked.get(name):
             rows = choose(rows, value, campaign)
-    rows = rows.select_related("candidate__query", "candidate__clip", "annotator__user", "assignment")
-    found = list(rows.order_by("-pk")[: ON_A_PAGE + 1])
-    page = found[:ON_A_PAGE]
-    return Evidence(_lines(page), page[-1].pk if len(found) > ON_A_PAGE else None)
+    # Keys first: what a line shows is joined to those of a page only.
+    keys = list(rows.order_by("-pk").values_list("pk", flat=True)[: ON_A_PAGE + 1])
+    page = keys[:ON_A_PAGE]
+    return Evidence(_lines(page), page[-1] if len(keys) > ON_A_PAGE else None)
 
 
-def _lines(page: Sequence[Judgement]) -> list[Line]:
+def _lines(keys: Sequence[int]) -> list[Line]:
+    shown = Judgement.objects.filter(pk__in=keys).order_by("-pk")
+    page = list(shown.select_related("candidate__query", "candidate__clip", "annotator__user", "assignment"))
     candidates = [judgement.candidate_id for judgement in page]
     rows = Judgement.objects.filter(candidate__in=candidates, seat__isnull=False)
     seats = {(each.candidate_id, each.seat): each for each in rows.select_related("annotator__user")}
