@@ -160,7 +160,9 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # the stubs' par
 
     def _fixed(self, name: str) -> Fixed:
         value = getattr(self.instance, name)
-        return Fixed(LABELS[name], {True: "yes", False: "no"}.get(value, f"{value:g}"), self.fixed[name])
+        if isinstance(value, bool):
+            value = "yes" if value else "no"
+        return Fixed(LABELS[name], f"{value:g}" if isinstance(value, float) else str(value), self.fixed[name])
 
     def clean_currency(self) -> str:
         currency = str(self.cleaned_data["currency"]).upper()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -123,6 +124,21 @@ def test_once_a_batch_is_handed_out_all_are_judged_alike(
     assert (now().padding, now().sound, now().tolerance, now().order_seed) == (0, False, 1, 7)
     assert send(leo, title="Still free").status_code == 302
     assert now().title == "Still free"
+
+
+def test_what_is_fixed_is_shown_as_it_is(batch: Batch, leo: Membership, ada: Membership) -> None:
+    Campaign.objects.update(padding=1.5, order_seed=20240531)
+    claim(ada)
+    page = browser(leo).get(reverse("campaign-settings", args=["films"])).content.decode()
+    shown = re.findall(r"<p>([^<]+): <strong>([^<]+)</strong>", page)
+    assert shown == [
+        ("Seconds around a moment", "1.5"),
+        ("Clips are heard", "no"),
+        ("Candidates in a batch", "20"),
+        ("Batches of a query, at most", "2"),
+        ("Grades agree when they differ by at most", "1"),
+        ("Seed of the order of clips", "20240531"),
+    ]
 
 
 def test_a_campaign_without_candidates_may_choose_its_batches(campaign: Campaign, leo: Membership) -> None:

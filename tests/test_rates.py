@@ -72,7 +72,7 @@ def test_the_lead_reads_both_rates(paid: Campaign, leo: Membership) -> None:
     assert page.context["pay"] == Decimal("39.00")
     text = page.content.decode()
     assert "at 14.00 SGD an hour from" in text
-    assert "at 20.00 SGD an hour from" in text
+    assert "20.00 SGD an hour from" in text
     settings = browser(leo).get(reverse("campaign-settings", args=["films"])).content.decode()
     assert f"It was 14.00 until {TODAY() - timedelta(days=1):%-d %B %Y}." in settings
 
