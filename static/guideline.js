@@ -1,21 +1,17 @@
-// The guideline slides in from the side and leaves the clip playing; its examples play while they are in sight, or,
-// where less motion is asked for, when their controls start them.
+// Clips among words play while they are in sight, and their controls stop them; where less motion is asked for, the
+// controls start them. The guideline slides in from the side and leaves what is judged playing.
 "use strict";
 
 (() => {
-  const panel = document.getElementById("guideline");
-  const help = document.getElementById("help");
-  const insight = new IntersectionObserver((entries) => {
-    for (const { target, isIntersecting } of entries)
-      if (isIntersecting) target.play().catch(() => {});
-      else target.pause();
-  });
-  const calm = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
-  for (const video of panel.querySelectorAll("video")) {
-    video.muted = true;
-    if (!calm) insight.observe(video);
+  if (!window.matchMedia("(prefers-reduced-motion: reduce)").matches) {
+    const play = ({ target, isIntersecting }) => (isIntersecting ? target.play().catch(() => {}) : target.pause());
+    const inSight = new IntersectionObserver((seen) => seen.forEach(play), { threshold: 0.5 });
+    for (const video of document.querySelectorAll("video.still")) inSight.observe(video);
   }
 
+  const panel = document.getElementById("guideline");
+  if (!panel) return;
+  const help = document.getElementById("help");
   let before = null; // what had the focus when it was opened
 
   function open(wanted = panel.hidden) {
@@ -28,7 +24,7 @@
     else if (inside) (before === document.body ? document.querySelector("main") : before).focus();
   }
 
-  help.addEventListener("click", () => open());
+  help.addEventListener("click", (event) => (event.preventDefault(), open())); // without a script it is a link
   document.getElementById("close-guideline").addEventListener("click", () => open(false));
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input")) return;

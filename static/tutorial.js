@@ -2,41 +2,19 @@
 "use strict";
 
 (() => {
-  const $ = (id) => document.getElementById(id);
-  const clip = $("clip");
-  const guideline = $("guideline");
+  const clip = document.getElementById("clip");
+  const button = document.getElementById("pause");
 
   function pause() {
     if (clip.paused) clip.play().catch(() => {});
     else clip.pause();
   }
 
-  function openGuideline(open) {
-    guideline.hidden = !open;
-    (open ? $("close-guideline") : $("help")).focus();
-  }
-
-  const keys = {};
   if (clip) {
-    keys[" "] = pause;
-    $("pause").hidden = false;
-    $("pause").addEventListener("click", pause);
-    clip.addEventListener("timeupdate", () => ($("time").value = clip.currentTime / (clip.duration || 1)));
-  }
-  if (guideline) {
-    keys["?"] = () => openGuideline(guideline.hidden);
-    keys.Escape = () => guideline.hidden || openGuideline(false);
-    $("help").addEventListener("click", (event) => (event.preventDefault(), openGuideline(guideline.hidden)));
-    $("close-guideline").addEventListener("click", () => openGuideline(false));
-  }
-
-  // A clip among words plays while it is in sight, and its controls stop it; where less motion is asked for, they start it.
-  if (!window.matchMedia("(prefers-reduced-motion: reduce)").matches) {
-    const inSight = new IntersectionObserver(
-      (seen) => seen.forEach(({ target, isIntersecting }) => (isIntersecting ? target.play().catch(() => {}) : target.pause())),
-      { threshold: 0.6 },
-    );
-    for (const video of document.querySelectorAll(".tutorial video.still")) inSight.observe(video);
+    button.hidden = false;
+    button.addEventListener("click", pause);
+    const time = document.getElementById("time");
+    clip.addEventListener("timeupdate", () => (time.value = clip.currentTime / (clip.duration || 1)));
   }
 
   document.addEventListener("keydown", (event) => {
@@ -45,7 +23,7 @@
     if (own) return;
     const key = event.key.length > 1 ? event.key : event.key.toLowerCase(); // Caps Lock changes nothing
     const wanted = document.querySelector(`[data-key="${CSS.escape(key)}"]`);
-    if (keys[key]) keys[key]();
+    if (key === " " && clip) pause();
     else if (wanted) wanted.click();
     else return;
     event.preventDefault();
