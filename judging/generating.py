@@ -85,7 +85,7 @@ def _cast(campaign: Campaign, annotators: int, chance: random.Random) -> Cast:
     for place in range(annotators + 1):
         user, _ = User.objects.get_or_create(username=f"{campaign.name}-{place or 'lead'}")
         campaign.add_member(user, Membership.Role.ANNOTATOR if place else Membership.Role.LEAD)
-    members = campaign.memberships.annotators()
+    members = campaign.memberships.annotators().order_by("worker")
     lead = campaign.memberships.get(role=Membership.Role.LEAD)
     return Cast({member: chance.uniform(-0.5, 0.5) for member in members}, lead, chance)
 

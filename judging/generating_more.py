@@ -133,8 +133,8 @@ def _exam(campaign: Campaign, people: list[Membership], queries: int, chance: ra
     """Sat by everybody at the campaign's begin; who did not pass works on the lead's word."""
     set_exam(campaign, seed=1, queries=queries, keep_in_pool=True)
     made, began = Made(), timezone.now() - timedelta(days=DAYS + 1)
-    for batch in exam_batches(campaign).prefetch_related("candidates"):
-        pairs = [(each, round(4 * each.similarity)) for each in batch.candidates.all()]
+    for batch in exam_batches(campaign).order_by("pk"):
+        pairs = [(each, round(4 * each.similarity)) for each in batch.candidates.order_by("rank")]
         for member in people:
             _judge(batch, member, pairs, began, chance, made)
     made.store()
