@@ -102,6 +102,7 @@ def test_walking_through_with_keys(person: Page, taught: dict[str, int]) -> None
     for number in range(1, len(taught) + 1):
         expect(person.locator(".query .n")).to_have_text(f"{number} / 3")
         moving(person)
+        expect(person.locator("#clip")).to_be_visible()
         grade = taught[person.locator("h1").inner_text()]
         expect(person.locator("#answer")).to_contain_text("Nothing is stored here")
         person.keyboard.press(str(grade))
