@@ -141,7 +141,7 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # the stubs' par
         self._between("tolerance", 0, 3)
         self._between("exam_rounds", 1, MOST_ROUNDS)
         self._between("hourly_rate", 0, 999_999)
-        self.past = list(self.instance.past_rates.order_by("last")) if self.instance.pk else []
+        self.past = list(self.instance.past_rates.order_by("last"))
         if self.past:
             until = ", ".join(f"{each.hourly} until {date_format(each.last, 'j F Y')}" for each in self.past)
             self.fields["hourly_rate"].help_text += f" It was {until}."

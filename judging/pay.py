@@ -112,9 +112,9 @@ class PayRow:
         return None if self.rate is None else self.worked.earned(self.rate)
 
 
-def pay_of(campaign: Campaign, period: Period) -> list[PayRow]:
+def pay_of(campaign: Campaign, period: Period, rates: Rates) -> list[PayRow]:
     """Who did something in the period, by worker number; for each rate a row of its own."""
-    days, rates = _days_in(campaign, period), Rates.of(campaign)
+    days = _days_in(campaign, period)
     members = campaign.memberships.select_related("user").in_bulk({member for member, _ in days})
     rows = []
     for first, last in rates.stretches(period.first, period.last):
@@ -135,7 +135,7 @@ def write_csv(out: Any, campaign: Campaign, period: Period, names: bool) -> None
     writer = csv.writer(out, lineterminator="\r\n")
     who = ["worker", "name"] if names else ["worker"]
     writer.writerow([*who, "from", "to", "batches", "judgements", "hours", "rate", "currency", "pay"])
-    for row in pay_of(campaign, period):
+    for row in pay_of(campaign, period, Rates.of(campaign)):
         writer.writerow(map(harmless, _cells(campaign, row, names)))
 
 

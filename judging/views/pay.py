@@ -14,7 +14,8 @@ from judging.rates import Rates
 @never_cache
 def hours(request: HttpRequest, name: str) -> HttpResponse:
     lead, period = doors.lead(request, name), Period.asked(request.GET)
-    rows, rates = pay_of(lead.campaign, period), Rates.of(lead.campaign)
+    rates = Rates.of(lead.campaign)
+    rows = pay_of(lead.campaign, period, rates)
     worked, pay = sum_of(rows)
     context = {
         "member": lead,
