@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from metrics.formats.tables import Qrels, Run
 from metrics.measures import default_measures, evaluator, qrels_from_dict, run_from_dict
 from metrics.measures.iou import temporal_iou
-from metrics.measures.tables import Qrels, Run
 
 MOMENTS, PREDICTIONS = 40, 100
 CUTS, BARS = (10, 20, 40), (0.3, 0.5, 0.7)

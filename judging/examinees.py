@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from django.db.models import Count
 
-from judging.agreement import kappa
 from judging.models import Campaign, Candidate, Flag, Membership, Sitting
 from judging.models.sitting import Said, Truths, exam_batches, said_in, truths
+from metrics.analysis.agreement import kappa
 
 
 class Kappas(NamedTuple):

@@ -2,6 +2,6 @@
 
 import sys
 
-from metrics.commands.main import main
+from .commands.main import main
 
 sys.exit(main())

@@ -8,9 +8,9 @@ from typing import Any
 
 import altair as alt
 
-from judging import theme
-from metrics.measures import parse_measure
-from metrics.measures.errors import MeasureError
+from . import theme
+from .formats.errors import MeasureError
+from .measures import parse_measure
 
 Rows = list[dict[str, Any]]
 KINDS = (".svg", ".png", ".pdf")

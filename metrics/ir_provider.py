@@ -18,13 +18,13 @@ from ir_measures import providers
 from ir_measures.measures.base import Agg, Measure, ParamInfo, register, registry
 from ir_measures.util import Metric, QrelsConverter, RunConverter
 
-from metrics.measures import aggregate
-from metrics.measures.definitions import DEFINITIONS, Definition
-from metrics.measures.evaluate import Evaluator
-from metrics.measures.grammar import Measure as OurMeasure
-from metrics.measures.grammar import parse_measure
-from metrics.measures.tables import Qrels, Run, qrels_from_dict, run_from_dict
-from metrics.measures.trec import times_of_id
+from .formats.tables import Qrels, Run, qrels_from_dict, run_from_dict
+from .formats.trec import times_of_id
+from .measures import aggregate
+from .measures.definitions import DEFINITIONS, Definition
+from .measures.evaluate import Evaluator
+from .measures.grammar import Measure as OurMeasure
+from .measures.grammar import parse_measure
 
 
 class MomentMeasure(Measure):

@@ -8,9 +8,9 @@ from typing import Any
 import altair as alt
 import vl_convert
 
-from judging import theme
 from judging.consensus import GRADES
 from judging.figures.rows import DRIFTS, Rows
+from metrics import theme
 
 WIDTH, HEIGHT = 760, 280
 TEXT = {"labelFontSize": 13, "titleFontSize": 14}

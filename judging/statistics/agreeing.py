@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from judging.agreement import alpha_of, kappa_of
 from judging.consensus import GRADES
 from judging.marks import FAST
 from judging.models.pool import ANNOTATORS
 from judging.statistics.rows import NOBODY, Floats, Ints, Judged, Read, Records
+from metrics.analysis.agreement import alpha_of, kappa_of
 
 Numbers = dict[str, Any]
 LEVELS = np.array(GRADES, np.float64)

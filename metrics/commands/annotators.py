@@ -5,10 +5,10 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
-from metrics.commands import inputs
+from . import inputs
 
 if TYPE_CHECKING:
-    from judging.agreement import Scale, Weights
+    from ..analysis.agreement import Scale, Weights
 
 SCALES: tuple["Scale", ...] = ("nominal", "ordinal", "interval")
 WEIGHTS: tuple["Weights", ...] = ("plain", "linear", "quadratic")
@@ -25,8 +25,8 @@ def add(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    from judging.agreement import alpha, kappas
-    from metrics.ratings import read_ratings
+    from ..analysis.agreement import alpha, kappas
+    from ..formats.ratings import read_ratings
 
     ratings = read_ratings(args.ratings)
     values: dict[str, float] = {f"alpha {scale}": alpha(ratings, scale) for scale in SCALES}

@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from metrics.commands import inputs
+from . import inputs
 
 DEFAULT = (
     "R@5,0.5",
@@ -28,8 +28,8 @@ def add(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    from metrics.measures import parse_measures
-    from metrics.measures.axioms import AXIOMS, counterexample
+    from ..analysis.axioms import AXIOMS, counterexample
+    from ..measures import parse_measures
 
     measures, convention = inputs.measures_of(args, lambda: parse_measures(DEFAULT))
     width = max(len(measure.spelling) for measure in measures)

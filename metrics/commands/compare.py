@@ -6,10 +6,10 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from metrics.commands import inputs
+from . import inputs
 
 if TYPE_CHECKING:
-    from metrics.measures.compare import Comparison
+    from ..analysis.compare import Comparison
 
 FORMATS = ("table", "csv", "json", "latex", "markdown")
 Cells = list[list[str]]
@@ -33,8 +33,8 @@ def add(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    from metrics.measures import MeasureError, scores_of
-    from metrics.measures.compare import compare
+    from ..analysis.compare import compare
+    from ..measures import MeasureError, scores_of
 
     if not 0 < args.level < 1 or args.resamples < 1 or args.seed < 0:
         raise MeasureError("--level must lie between 0 and 1, --resamples be at least 1, --seed not negative")
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> None:
 
 def cells(found: "Comparison", mark: str) -> Cells:
     """Rows of text: a header, then each run with its letter, means, superscripts and intervals."""
-    from metrics.measures.compare import letter
+    from ..analysis.compare import letter
 
     rows = [["run", *map(str, found.measures)]]
     for i, name in enumerate(found.runs):

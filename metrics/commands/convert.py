@@ -5,7 +5,7 @@ import sys
 from itertools import pairwise
 from typing import Any
 
-from metrics.commands import inputs
+from . import inputs
 
 TO_QRELS = ("jsonl", "nested", "trec")
 TO_RUN = ("ranking", "predictions", "tvretrieval", "trec")
@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def convert_qrels(args: argparse.Namespace) -> str:
-    from metrics.measures import writers
+    from ..formats import writers
 
     qrels = inputs.load_qrels(args)
     check(args.to, TO_QRELS, "qrels")
@@ -48,8 +48,9 @@ def convert_qrels(args: argparse.Namespace) -> str:
 
 
 def convert_run(args: argparse.Namespace) -> str:
-    from metrics.measures import MeasureError, writers
-    from metrics.measures.read_runs import read_video_index
+    from ..formats import writers
+    from ..formats.read_runs import read_video_index
+    from ..measures import MeasureError
 
     run = inputs.load_run(args, args.run_file)
     check(args.to, TO_RUN, "run")
@@ -65,7 +66,7 @@ def convert_run(args: argparse.Namespace) -> str:
 
 
 def check(format: str, formats: tuple[str, ...], kind: str) -> None:
-    from metrics.measures import MeasureError
+    from ..measures import MeasureError
 
     if format not in formats:
         raise MeasureError(f"unknown {kind} format {format!r} for --to; there are {', '.join(formats)}")
@@ -73,7 +74,7 @@ def check(format: str, formats: tuple[str, ...], kind: str) -> None:
 
 def note_new_scores(run: Any) -> None:
     """Say so when scores had to give way to ranks."""
-    from metrics.measures import writers
+    from ..formats import writers
 
     bounds = run.offsets.tolist()
     flat = sum(not writers.falls(run.scores[low:high]) for low, high in pairwise(bounds))

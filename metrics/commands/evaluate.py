@@ -6,10 +6,10 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from metrics.commands import inputs
+from . import inputs
 
 if TYPE_CHECKING:
-    from metrics.measures import Scores
+    from ..measures import Scores
 
 
 def add(commands: Any) -> None:
@@ -26,7 +26,7 @@ def add(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    from metrics.measures import calc
+    from ..measures import calc
 
     measures, convention = inputs.measures_of(args)
     qrels = inputs.load_qrels(args)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from metrics.measures import Convention, Measure, Qrels, Run
+    from ..measures import Convention, Measure, Qrels, Run
 
 QRELS_FORMATS = ("jsonl", "nested", "trec", "tvr", "qvhighlights", "didemo", "axiou", "charades")
 RUN_FORMATS = ("ranking", "predictions", "tvretrieval", "trec", "qvhighlights", "stal", "axiou")
@@ -64,13 +64,13 @@ def add_measures(parser: argparse.ArgumentParser, default: str = "NDCG@10,20,40 
 
 
 def load_qrels(args: argparse.Namespace) -> "Qrels":
-    from metrics.measures import read_qrels
+    from ..formats.read_qrels import read_qrels
 
     return read_qrels(args.qrels, args.format_qrels, args.moments)
 
 
 def load_run(args: argparse.Namespace, path: str) -> "Run":
-    from metrics.measures import read_run
+    from ..measures import read_run
 
     return read_run(path, args.format_run, args.videos, args.moments, args.task)
 
@@ -79,7 +79,7 @@ def measures_of(
     args: argparse.Namespace, default: "Callable[[], list[Measure]] | None" = None
 ) -> "tuple[list[Measure], Convention]":
     """The measures and the convention asked for: checked before any file is read."""
-    from metrics.measures import convention_named, default_measures, parse_measures
+    from ..measures import convention_named, default_measures, parse_measures
 
     measures = parse_measures(args.measures) if args.measures else (default or default_measures)()
     return measures, convention_named(args.convention).with_missing(args.missing)
@@ -87,7 +87,7 @@ def measures_of(
 
 def save(path: str, text: str) -> None:
     """Write a file, or say in one line why not."""
-    from metrics.measures import MeasureError
+    from ..measures import MeasureError
 
     try:
         Path(path).write_text(text, encoding="utf-8")

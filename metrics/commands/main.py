@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from metrics.commands import annotators, axioms, compare, convert, evaluate, meta, project
+from . import annotators, axioms, compare, convert, evaluate, meta, project
 
 COMMANDS = (evaluate, compare, convert, project, meta, axioms, annotators)
 
@@ -24,7 +24,7 @@ class Parser(argparse.ArgumentParser):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit code: 0, or 2 for bad input."""
     args = parser().parse_args(arguments)
-    from metrics.measures.errors import MeasureError
+    from ..formats.errors import MeasureError
 
     try:
         args.run(args)

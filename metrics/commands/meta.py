@@ -10,11 +10,11 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from metrics.commands import inputs
+from . import inputs
 
 if TYPE_CHECKING:
-    from metrics.measures import Convention, Measure, Qrels, Run
-    from metrics.measures.arrays import Floats
+    from ..formats.arrays import Floats
+    from ..measures import Convention, Measure, Qrels, Run
 
 Row = dict[str, Any]
 HELP = {
@@ -77,8 +77,8 @@ def add_select(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    from metrics.measures import MeasureError
-    from metrics.measures.meta import paper_measures
+    from ..analysis.meta import paper_measures
+    from ..measures import MeasureError
 
     if args.seed < 0 or getattr(args, "trials", 1) < 1 or getattr(args, "datasets", 1) < 1:
         raise MeasureError("--seed must not be negative; --trials and --datasets must be at least 1")
@@ -98,7 +98,8 @@ def agreement_rows(
     measures: "list[Measure]",
     convention: "Convention",
 ) -> list[Row]:
-    from metrics.measures import meta, scores_of
+    from ..analysis import meta
+    from ..measures import scores_of
 
     tau = meta.agreement(meta.score_block(scores_of(measures, qrels, runs, convention)))
     return [
@@ -115,7 +116,8 @@ def stability_rows(
     measures: "list[Measure]",
     convention: "Convention",
 ) -> list[Row]:
-    from metrics.measures import meta, scores_of
+    from ..analysis import meta
+    from ..measures import scores_of
 
     block = meta.score_block(scores_of(measures, qrels, runs, convention))
     sizes = args.sizes or sorted({max(1, block.shape[1] * tenth // 10) for tenth in range(1, 10)})
@@ -140,8 +142,8 @@ def noise_rows(
     measures: "list[Measure]",
     convention: "Convention",
 ) -> list[Row]:
-    from metrics.measures import MeasureError
-    from metrics.measures.noise import noise_error
+    from ..analysis.noise import noise_error
+    from ..measures import MeasureError
 
     if not all(0 <= level < math.inf for level in args.levels):
         raise MeasureError("--levels must be numbers of seconds from 0 up")
@@ -160,7 +162,8 @@ def ties_rows(
     measures: "list[Measure]",
     convention: "Convention",
 ) -> list[Row]:
-    from metrics.measures import meta, scores_of
+    from ..analysis import meta
+    from ..measures import scores_of
 
     share = meta.all_tied(meta.score_block(scores_of(measures, qrels, runs, convention)))
     return [{"measure": str(m), "all_tied": float(x)} for m, x in zip(measures, share, strict=True)]
@@ -173,7 +176,8 @@ def select_rows(
     measures: "list[Measure]",
     convention: "Convention",
 ) -> list[Row]:
-    from metrics.measures import meta, parse_measures, scores_of
+    from ..analysis import meta
+    from ..measures import parse_measures, scores_of
 
     test_measures = parse_measures(args.test_measures) if args.test_measures else measures
     both = list(dict.fromkeys([*measures, *test_measures]))
@@ -197,7 +201,9 @@ def splits(
     args: argparse.Namespace, block: "Floats", measures: "list[Measure]", convention: "Convention"
 ) -> "tuple[Floats, Floats]":
     """Scores for validation and for test: from two splits, or from random halves of one."""
-    from metrics.measures import MeasureError, meta, read_qrels, scores_of
+    from ..analysis import meta
+    from ..formats.read_qrels import read_qrels
+    from ..measures import MeasureError, scores_of
 
     if bool(args.test_qrels) != bool(args.test_runs):
         raise MeasureError("--test-qrels and --test-runs go together")
@@ -213,10 +219,10 @@ def splits(
 
 
 def figure(kind: str, rows: list[Row], path: str) -> None:
-    from metrics.measures import MeasureError
+    from ..measures import MeasureError
 
     try:
-        from metrics.figures import draw
+        from ..figures import draw
     except ImportError:
         raise MeasureError("--figure needs altair and vl-convert-python: pip install them") from None
     draw(kind, [inputs.plain_numbers(row) for row in rows], path)

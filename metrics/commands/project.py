@@ -3,10 +3,10 @@
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from metrics.commands import inputs
+from . import inputs
 
 if TYPE_CHECKING:
-    from metrics.measures.project import Projection
+    from ..analysis.project import Projection
 
 
 def add(commands: Any) -> None:
@@ -30,7 +30,7 @@ def add(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    from metrics.measures.project import project
+    from ..analysis.project import project
 
     qrels = inputs.load_qrels(args)
     projected = project(qrels, inputs.load_run(args, args.run_file), args.iou, args.convention)
@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> None:
 
 def print_scores(projected: "Projection", names: list[str]) -> None:
     """Aggregates of ir_measures' own measures, trec_eval's among them."""
-    from metrics.measures import MeasureError
+    from ..measures import MeasureError
 
     try:
         import ir_measures

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from metrics.measures.arrays import Floats
-from metrics.measures.conventions import Convention
+from ..formats.arrays import Floats
+from .conventions import Convention
 
 if TYPE_CHECKING:
-    from metrics.measures.grammar import Measure
+    from .grammar import Measure
 
 
 def aggregate(measure: "Measure", values: Floats, convention: Convention) -> float | None:

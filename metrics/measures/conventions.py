@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from typing import Literal
 
-from metrics.measures.errors import MeasureError
+from ..formats.errors import MeasureError
 
 Family = Literal["graded", "hit", "detection", "highlight"]
 Missing = Literal["skip", "zero", "error"]

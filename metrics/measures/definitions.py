@@ -4,13 +4,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from metrics.measures import graded, highlights, hits
-from metrics.measures.arrays import Floats
-from metrics.measures.conventions import Family, Options
-from metrics.measures.scene import Plan, Scene
+from ..formats.arrays import Floats
+from . import graded, highlights, hits
+from .conventions import Family, Options
+from .scene import Plan, Scene
 
 if TYPE_CHECKING:
-    from metrics.measures.grammar import Measure
+    from .grammar import Measure
 
 Score = Callable[[Scene, Options, "Measure", Plan], Floats]
 

@@ -6,14 +6,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from metrics.measures.aggregate import aggregate, reported
-from metrics.measures.arrays import Floats
-from metrics.measures.conventions import Convention, Options, convention_named
-from metrics.measures.errors import MeasureError
-from metrics.measures.grammar import Measure, parse_measures
-from metrics.measures.scene import Ground, Plan, Scene
-from metrics.measures.sources import as_qrels, as_run
-from metrics.measures.tables import Run
+from ..formats.arrays import Floats
+from ..formats.errors import MeasureError
+from ..formats.sources import as_qrels, as_run
+from ..formats.tables import Run
+from .aggregate import aggregate, reported
+from .conventions import Convention, Options, convention_named
+from .grammar import Measure, parse_measures
+from .scene import Ground, Plan, Scene
 
 
 class QueryValue(NamedTuple):

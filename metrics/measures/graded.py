@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from metrics.measures import scores
-from metrics.measures.arrays import Floats, Ints
-from metrics.measures.conventions import Options
-from metrics.measures.scene import Pick, Plan, Scene
+from ..formats.arrays import Floats, Ints
+from . import scores
+from .conventions import Options
+from .scene import Pick, Plan, Scene
 
 if TYPE_CHECKING:
-    from metrics.measures.grammar import Measure
+    from .grammar import Measure
 
 LENGTHS = {"short": (0.0, 10.0), "middle": (10.0, 30.0), "long": (30.0, 150.0)}  # QVHighlights, seconds
 

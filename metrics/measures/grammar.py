@@ -12,9 +12,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from metrics.measures.definitions import DEFINITIONS, Definition
-from metrics.measures.errors import MeasureError
-from metrics.measures.spellings import ALIASES, EXAMPLES, PAPER_SPELLINGS, PARAMS, thresholds_of
+from ..formats.errors import MeasureError
+from .definitions import DEFINITIONS, Definition
+from .spellings import ALIASES, EXAMPLES, PAPER_SPELLINGS, PARAMS, thresholds_of
 
 SHAPE = re.compile(r"(?P<name>[A-Za-z]\w*)(?:\((?P<params>[^()]*)\))?(?:@(?P<cutoff>\d+))?")
 NO_CUTOFF = 10**9

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from metrics.measures.arrays import Floats, Ints
-from metrics.measures.conventions import Options
-from metrics.measures.errors import MeasureError
-from metrics.measures.scene import Plan, Scene
+from ..formats.arrays import Floats, Ints
+from ..formats.errors import MeasureError
+from .conventions import Options
+from .scene import Plan, Scene
 
 if TYPE_CHECKING:
-    from metrics.measures.grammar import Measure
+    from .grammar import Measure
 
 VERY_GOOD = 4
 

@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from metrics.measures import scores
-from metrics.measures.arrays import Floats, Ints
-from metrics.measures.conventions import Options
-from metrics.measures.errors import MeasureError
-from metrics.measures.graded import LENGTHS
-from metrics.measures.scene import Pick, Plan, Scene
+from ..formats.arrays import Floats, Ints
+from ..formats.errors import MeasureError
+from . import scores
+from .conventions import Options
+from .graded import LENGTHS
+from .scene import Pick, Plan, Scene
 
 if TYPE_CHECKING:
-    from metrics.measures.grammar import Measure
+    from .grammar import Measure
 
 DEFAULT_PHI = 0.8
 

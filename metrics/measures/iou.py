@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from metrics.measures.arrays import Floats
+from ..formats.arrays import Floats
 
 
 def temporal_iou(

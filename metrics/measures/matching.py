@@ -12,8 +12,8 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from metrics.measures.arrays import Bools, Floats, Ints
-from metrics.measures.iou import temporal_iou
+from ..formats.arrays import Bools, Floats, Ints
+from .iou import temporal_iou
 
 BLOCK = 40_000  # pairs at a time: what is computed on them stays in the cache
 

@@ -8,11 +8,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from metrics.measures.arrays import Bools, Floats, Ints
-from metrics.measures.conventions import Options
-from metrics.measures.errors import MeasureError
-from metrics.measures.matching import Pairs, Spans, best, by_two_annotators, join, match, passing
-from metrics.measures.tables import Qrels, Run
+from ..formats.arrays import Bools, Floats, Ints
+from ..formats.errors import MeasureError
+from ..formats.tables import Qrels, Run
+from .conventions import Options
+from .matching import Pairs, Spans, best, by_two_annotators, join, match, passing
 
 T = TypeVar("T")
 

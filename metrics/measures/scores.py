@@ -7,7 +7,7 @@ on.
 
 import numpy as np
 
-from metrics.measures.arrays import Floats, Ints
+from ..formats.arrays import Floats, Ints
 
 
 def gains(grades: Ints, gain: str) -> Floats:

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from judging.agreement import Ratings, alpha, kappa, kappas
+from metrics.analysis.agreement import Ratings, alpha, kappa, kappas
+from metrics.formats.ratings import read_ratings
 from metrics.measures import MeasureError
-from metrics.ratings import read_ratings
 from tests.metrics.shared import SHARED, needs_shared, run_cli, write
 
 SCALES: tuple[Any, ...] = ("nominal", "ordinal", "interval")

@@ -6,7 +6,8 @@ import pytest
 
 from metrics.commands.inputs import QRELS_FORMATS, RUN_FORMATS
 from metrics.commands.main import COMMANDS, parser
-from metrics.measures import CONVENTIONS, parse_measure, read_runs
+from metrics.formats import read_runs
+from metrics.measures import CONVENTIONS, parse_measure
 from metrics.measures.definitions import DEFINITIONS
 from metrics.measures.spellings import PARAMS
 from tests.metrics.shared import ROOT
@@ -57,7 +58,7 @@ def test_the_spellings_in_the_table_are_read() -> None:
 
 def test_the_command_line_knows_the_readers_formats() -> None:
 
-    from metrics.measures.read_qrels import FORMATS as QRELS
+    from metrics.formats.read_qrels import FORMATS as QRELS
 
     assert QRELS == QRELS_FORMATS
     assert read_runs_formats() == RUN_FORMATS

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
+from metrics.formats.read_qrels import read_qrels
 from metrics.measures import (
     Options,
     Run,
@@ -15,7 +16,6 @@ from metrics.measures import (
     evaluator,
     parse_measure,
     qrels_from_dict,
-    read_qrels,
     run_from_dict,
 )
 from metrics.measures.definitions import DEFINITIONS

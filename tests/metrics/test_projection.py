@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
+from metrics.analysis.project import project
 from metrics.measures import calc, parse_measure, qrels_from_dict, run_from_dict
-from metrics.measures.project import project
 from tests.metrics.shared import SHARED, needs_shared, run_cli, write
 from tests.metrics.worlds import worlds
 

@@ -6,8 +6,8 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-from metrics.measures.errors import MeasureError
-from metrics.measures.rows import query_name, show
+from .errors import MeasureError
+from .rows import query_name, show
 
 GZIP = b"\x1f\x8b"
 

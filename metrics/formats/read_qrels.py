@@ -4,20 +4,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from metrics.measures import published
-from metrics.measures.errors import MeasureError
-from metrics.measures.files import (
-    Place,
-    Record,
-    json_lines,
-    looks_like_json,
-    looks_like_json_lines,
-    parse_json,
-    read_text,
-)
-from metrics.measures.rows import Rows, show
-from metrics.measures.tables import Qrels
-from metrics.measures.trec import read_side_file, read_trec_qrels
+from . import published
+from .errors import MeasureError
+from .files import Place, Record, json_lines, looks_like_json, looks_like_json_lines, parse_json, read_text
+from .rows import Rows, show
+from .tables import Qrels
+from .trec import read_side_file, read_trec_qrels
 
 FORMATS = ("jsonl", "nested", "trec", "tvr", "qvhighlights", "didemo", "axiou", "charades")
 

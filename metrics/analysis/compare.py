@@ -6,10 +6,10 @@ from itertools import combinations
 
 import numpy as np
 
-from metrics.measures.arrays import Floats
-from metrics.measures.errors import MeasureError
-from metrics.measures.evaluate import Scores
-from metrics.measures.grammar import Measure
+from ..formats.arrays import Floats
+from ..formats.errors import MeasureError
+from ..measures.evaluate import Scores
+from ..measures.grammar import Measure
 
 BLOCK = 1_000_000  # random numbers at a time
 LETTERS = "abcdefghijklmnopqrstuvwxyz"

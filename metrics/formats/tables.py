@@ -11,9 +11,9 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from metrics.measures.arrays import Floats, Ints
-from metrics.measures.errors import MeasureError
-from metrics.measures.rows import Rows, forwards, grade_column, grouping, numbers, time_columns, video_column
+from .arrays import Floats, Ints
+from .errors import MeasureError
+from .rows import Rows, forwards, grade_column, grouping, numbers, time_columns, video_column
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -4,20 +4,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from metrics.measures import published
-from metrics.measures.errors import MeasureError
-from metrics.measures.files import (
-    Place,
-    Record,
-    json_lines,
-    looks_like_json,
-    looks_like_json_lines,
-    parse_json,
-    read_text,
-)
-from metrics.measures.rows import Rows, show
-from metrics.measures.tables import Run
-from metrics.measures.trec import Times, read_side_file, read_trec_run
+from . import published
+from .errors import MeasureError
+from .files import Place, Record, json_lines, looks_like_json, looks_like_json_lines, parse_json, read_text
+from .rows import Rows, show
+from .tables import Run
+from .trec import Times, read_side_file, read_trec_run
 
 FORMATS = ("ranking", "predictions", "tvretrieval", "trec", "qvhighlights", "stal", "axiou")
 TASKS = ("VCMR", "SVMR", "VR")

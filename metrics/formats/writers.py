@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from metrics.measures.arrays import Floats
-from metrics.measures.errors import MeasureError
-from metrics.measures.tables import Qrels, Run, Table
+from .arrays import Floats
+from .errors import MeasureError
+from .tables import Qrels, Run, Table
 
 Index = Mapping[str, int]
 

@@ -9,11 +9,11 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from metrics.measures.arrays import Bools, Floats, Ints
-from metrics.measures.errors import MeasureError
-from metrics.measures.evaluate import Scores
-from metrics.measures.grammar import Measure, parse_measure
-from metrics.measures.tau import signs, tau_b
+from ..formats.arrays import Bools, Floats, Ints
+from ..formats.errors import MeasureError
+from ..measures.evaluate import Scores
+from ..measures.grammar import Measure, parse_measure
+from .tau import signs, tau_b
 
 TRIALS = 5000
 BLOCK = 250  # trials at a time

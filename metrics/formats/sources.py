@@ -4,11 +4,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from metrics.measures.errors import MeasureError
-from metrics.measures.read_qrels import read_qrels
-from metrics.measures.read_runs import read_run
-from metrics.measures.rows import Rows
-from metrics.measures.tables import Qrels, Run, qrels_from_dict, run_from_dict
+from .errors import MeasureError
+from .read_qrels import read_qrels
+from .read_runs import read_run
+from .rows import Rows
+from .tables import Qrels, Run, qrels_from_dict, run_from_dict
 
 GRADE, SCORE = ("relevance", "grade"), ("score", "model_scores")
 

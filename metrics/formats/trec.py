@@ -5,10 +5,10 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from metrics.measures.errors import MeasureError
-from metrics.measures.files import read_text
-from metrics.measures.rows import Rows, show
-from metrics.measures.tables import Qrels, Run
+from .errors import MeasureError
+from .files import read_text
+from .rows import Rows, show
+from .tables import Qrels, Run
 
 MOMENT_ID = re.compile(r"(?P<video>.+)@(?P<start>-?\d+)-(?P<end>-?\d+)(?:[#~]\d+)?")
 Times = dict[str, tuple[str, float, float]]

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from metrics.measures.arrays import Floats
-from metrics.measures.errors import MeasureError
-from metrics.measures.files import Place, Record
-from metrics.measures.rows import Rows, show
-from metrics.measures.tables import Qrels, Run
+from .arrays import Floats
+from .errors import MeasureError
+from .files import Place, Record
+from .rows import Rows, show
+from .tables import Qrels, Run
 
 CLIP_SECONDS = 2  # QVHighlights judges saliency in clips of two seconds
 SEGMENT_SECONDS = 5  # DiDeMo's times are segments of five seconds

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from metrics.measures.arrays import Floats
+from ..formats.arrays import Floats
 
 SLACK = 1e-12  # of a mean: sums of the same values in another order are still ties
 

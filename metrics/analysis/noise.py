@@ -6,13 +6,13 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from metrics.measures.arrays import Floats
-from metrics.measures.conventions import Convention, convention_named
-from metrics.measures.errors import MeasureError
-from metrics.measures.evaluate import Evaluator
-from metrics.measures.grammar import Measure
-from metrics.measures.scene import Ground, Scene
-from metrics.measures.tables import Qrels, Run
+from ..formats.arrays import Floats
+from ..formats.errors import MeasureError
+from ..formats.tables import Qrels, Run
+from ..measures.conventions import Convention, convention_named
+from ..measures.evaluate import Evaluator
+from ..measures.grammar import Measure
+from ..measures.scene import Ground, Scene
 
 LEVELS = (1.0, 2.0, 3.0, 4.0)
 RATERS = 5

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from metrics.measures.arrays import Floats, Ints
-from metrics.measures.errors import MeasureError
+from .arrays import Floats, Ints
+from .errors import MeasureError
 
 HIGHEST_GRADE = 100  # far above any scale in use, far below where 2^grade leaves float64
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import numpy as np
 
-from judging.agreement import Ratings
-from metrics.measures.errors import MeasureError
-from metrics.measures.files import read_text
-from metrics.measures.rows import show
+from ..analysis.agreement import Ratings
+from .errors import MeasureError
+from .files import read_text
+from .rows import show
 
 COLUMNS = ("pair_id", "worker", "relevance")
 

@@ -8,12 +8,12 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from metrics.measures.arrays import Bools, Floats, Ints
-from metrics.measures.conventions import Convention
-from metrics.measures.errors import MeasureError
-from metrics.measures.evaluate import calc
-from metrics.measures.grammar import Measure, parse_measure
-from metrics.measures.tables import qrels_from_dict, run_from_dict
+from ..formats.arrays import Bools, Floats, Ints
+from ..formats.errors import MeasureError
+from ..formats.tables import qrels_from_dict, run_from_dict
+from ..measures.conventions import Convention
+from ..measures.evaluate import calc
+from ..measures.grammar import Measure, parse_measure
 
 Axiom = Literal["INV-k", "MON-k"]
 AXIOMS: tuple[Axiom, ...] = ("INV-k", "MON-k")

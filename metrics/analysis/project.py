@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metrics.measures.arrays import Ints
-from metrics.measures.conventions import Convention, convention_named
-from metrics.measures.errors import MeasureError
-from metrics.measures.scene import Ground, Pick, Plan, Scene
-from metrics.measures.scores import gains
-from metrics.measures.tables import Qrels, Run
+from ..formats.arrays import Ints
+from ..formats.errors import MeasureError
+from ..formats.tables import Qrels, Run
+from ..measures.conventions import Convention, convention_named
+from ..measures.scene import Ground, Pick, Plan, Scene
+from ..measures.scores import gains
 
 
 @dataclass(frozen=True)
