@@ -11,11 +11,12 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from base.fields import is_whole
+from campaigns.guideline_text import LEVELS
+from campaigns.models import Membership
 from judging import doors
-from judging.guideline import LEVELS
-from judging.models import Example, Flag, Membership
-from judging.problems import is_whole
-from judging.teaching import Level, levels
+from judging.models import Example, Flag
+from judging.quality.examples import Level, levels
 
 STEPS = {
     "pair": _("A query and a clip"),

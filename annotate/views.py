@@ -9,24 +9,18 @@ from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotate import mine, words
-from annotate.examinee import nothing_for
-from annotate.handing import handed_out, judged_today
+from annotate import about_me, script_texts
+from annotate.exam import nothing_for
+from annotate.fields import fence_in, grade_in, input_in, json_body, key_in, seconds_in
+from annotate.handed_out import handed_out, judged_today
+from base.errors import BadValue
+from base.fields import shown, text_in
+from base.problem_documents import speaks_json
+from campaigns.models import Membership
 from judging import doors
-from judging.errors import BadValue
-from judging.models import Assignment, Flag, Membership
-from judging.problems import (
-    fence_in,
-    grade_in,
-    input_in,
-    json_body,
-    key_in,
-    seconds_in,
-    shown,
-    speaks_json,
-    text_in,
-)
-from judging.teaching import levels
+from judging.models import Assignment, Flag
+from judging.quality.examples import levels
+from judging.work import claiming, grading, submitting
 
 
 @require_safe
@@ -35,7 +29,7 @@ def work(request: HttpRequest) -> HttpResponse:
     """The annotator's home: one button for each campaign, and what was done so far."""
     own = Membership.objects.filter(user=request.user.pk, role=Membership.Role.ANNOTATOR)
     members = own.select_related("campaign").order_by("campaign__name")
-    context = {"campaigns": [mine.home(member) for member in members], "words": words.outbox()}
+    context = {"campaigns": [about_me.home(member) for member in members], "words": script_texts.outbox()}
     return render(request, "annotate/work.html", context)
 
 
@@ -44,9 +38,9 @@ def work(request: HttpRequest) -> HttpResponse:
 def my_page(request: HttpRequest, name: str) -> HttpResponse:
     """What I did, and what my lead wrote to me."""
     member = doors.own(request, name)
-    context = mine.fortnight(member) | {
+    context = about_me.fortnight(member) | {
         "campaign": member.campaign,
-        "agreement": mine.agreement(member),
+        "agreement": about_me.agreement(member),
         "inbox": member.messages.unread_first(),
     }
     return render(request, "annotate/mine.html", context)
@@ -62,7 +56,7 @@ def read(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 def claim(request: HttpRequest, name: str) -> HttpResponse:
     """Give me work: the batch in my hands, or another; as a page, or as JSON."""
     annotator = doors.annotator(request, name)
-    assignment = Assignment.objects.claim(annotator)
+    assignment = claiming.claim(annotator)
     if speaks_json(request):
         return JsonResponse({"assignment": handed_out(assignment) if assignment else None})
     if assignment is None:
@@ -87,7 +81,7 @@ def workplace(request: HttpRequest, token: str) -> HttpResponse:
         "today": judged_today(assignment.annotator),
         "levels": levels(campaign),
         "reasons": Flag.Reason.choices,
-        "words": words.workplace(),
+        "words": script_texts.workplace(),
     }
     return render(request, "annotate/workplace.html", context)
 
@@ -101,7 +95,8 @@ def _ended(assignment: Assignment) -> str:
 @require_http_methods(["PUT"])
 def judge(request: HttpRequest, token: str, position: int) -> HttpResponse:
     assignment, body = doors.assignment(request, token), json_body(request)
-    revision = assignment.judge(
+    revision = grading.judge(
+        assignment,
         position,
         grade_in(body),
         fence=fence_in(body),
@@ -117,26 +112,26 @@ def flag(request: HttpRequest, token: str, position: int) -> HttpResponse:
     """Flag a clip, or take the flag back."""
     assignment, body = doors.assignment(request, token), json_body(request)
     if request.method == "DELETE":
-        assignment.unflag(position, fence=fence_in(body), key=key_in(body))
+        grading.unflag(assignment, position, fence=fence_in(body), key=key_in(body))
         return JsonResponse({"position": position, "reason": None})
     reason = body.get("reason")
     if reason not in Flag.Reason.values:
         raise BadValue("reason", shown(reason), f"one of {', '.join(Flag.Reason.values)}")
     comment, seconds = text_in(body, "comment", 500), seconds_in(body)
     fence, key = fence_in(body), key_in(body)
-    assignment.flag(position, str(reason), comment, fence=fence, key=key, seconds=seconds)
+    grading.flag(assignment, position, str(reason), comment, fence=fence, key=key, seconds=seconds)
     return JsonResponse({"position": position, "reason": reason})
 
 
 @require_POST
 def resume(request: HttpRequest, token: str) -> HttpResponse:
     """Go on after the lease ran out: the new fence, or a conflict when the place has gone to another."""
-    return JsonResponse({"fence": doors.assignment(request, token).resume().fence})
+    return JsonResponse({"fence": claiming.resume(doors.assignment(request, token)).fence})
 
 
 @require_POST
 def submit(request: HttpRequest, token: str) -> HttpResponse:
-    doors.assignment(request, token).submit(fence_in(json_body(request)))
+    submitting.submit(doors.assignment(request, token), fence_in(json_body(request)))
     messages.success(request, gettext("Submitted. Thank you."))
     return JsonResponse({"submitted": True})
 

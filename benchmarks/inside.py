@@ -15,19 +15,19 @@ ROUNDS = 20
 
 def count(name: str) -> None:
     """Count the campaign's numbers, as a worker does."""
-    from judging.models import Campaign
-    from judging.statistics.summaries import keep
+    from campaigns.models import Campaign
+    from reports.summaries import keep
 
     keep(Campaign.objects.get(name=name))
 
 
 def draw(name: str) -> dict[str, int]:
     """Draw the paper's Figure 5 from what was counted, as the page's files; their sizes in bytes."""
-    from judging.figures import drawing
-    from judging.figures.rows import Subject
-    from judging.figures.shown import BY_KEY
-    from judging.models import Campaign
-    from judging.statistics.summaries import kept
+    from campaigns.models import Campaign
+    from reports.figures import drawing
+    from reports.figures.catalogue import BY_KEY
+    from reports.figures.numbers import Subject
+    from reports.summaries import kept
 
     campaign = Campaign.objects.get(name=name)
     figures = [BY_KEY["figure-5a"], BY_KEY["figure-5b"]]
@@ -40,7 +40,7 @@ def pages(campaign: str) -> list[dict[str, Any]]:
     from django.conf import settings
     from django.test import Client
 
-    from judging.models import Membership
+    from campaigns.models import Membership
 
     settings.ALLOWED_HOSTS = ["testserver"]
     settings.SECURE_SSL_REDIRECT = False
@@ -70,7 +70,9 @@ def addresses(name: str) -> dict[str, str]:
     """Every page of the lead that shows the campaign, with a batch and a person of it."""
     from django.urls import reverse
 
-    from judging.models import Batch, Campaign, Membership, Release
+    from campaigns.models import Campaign, Membership
+    from judging.models import Batch
+    from releases.models import Release
 
     campaign = Campaign.objects.get(name=name)
     batches = Batch.objects.in_campaign(campaign).order_by("pk")
@@ -110,8 +112,8 @@ PLAIN = (
 
 def release(name: str) -> dict[str, Any]:
     """Freeze the campaign and write the zip, as a worker does."""
-    from judging.models import Campaign, Membership
-    from judging.releases.freeze import freeze, write
+    from campaigns.models import Campaign, Membership
+    from releases.freezing import freeze, write
 
     campaign = Campaign.objects.get(name=name)
     lead = Membership.objects.leads().get(campaign=campaign)

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 from django.core.management import call_command
 
-from corpus.embedding import Vectors, embed
-from corpus.nearest import BLOCK, nearest
+from retrieval.embedding import Vectors, embed
+from retrieval.nearest import BLOCK, nearest
 
 SHARED = Path(os.environ.get("REELJUDGE_SHARED", "../shared")) / "data"
 QUERIES, K, RUNS = 3281, 40, 5

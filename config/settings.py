@@ -47,10 +47,17 @@ INSTALLED_APPS = [
     "django_otp",
     "django_otp.plugins.otp_totp",
     "django_otp.plugins.otp_static",
+    "base",
     "jobs",
     "corpus",
+    "retrieval",
+    "campaigns",
     "judging",
+    "reports",
+    "releases",
     "annotate",
+    "lead",
+    "demo",
 ]
 
 MIDDLEWARE = [
@@ -58,17 +65,16 @@ MIDDLEWARE = [
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
-    "judging.language.LanguageMiddleware",
+    "base.middleware.LanguageMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django_otp.middleware.OTPMiddleware",
-    "judging.problems.SignedInMiddleware",
-    "judging.second_factor.SecondFactorMiddleware",
+    "base.middleware.SignedInMiddleware",
+    "campaigns.accounts.second_factor.SecondFactorMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "django_htmx.middleware.HtmxMiddleware",
-    "judging.problems.ProblemMiddleware",
+    "base.middleware.ProblemMiddleware",
     "axes.middleware.AxesMiddleware",
 ]
 
@@ -135,26 +141,26 @@ STATICFILES_DIRS = [BASE_DIR / "static"]
 STATICFILES_FINDERS = [
     "django.contrib.staticfiles.finders.FileSystemFinder",
     "django.contrib.staticfiles.finders.AppDirectoriesFinder",
-    "judging.vega.VegaFinder",
+    "base.vega_script.VegaFinder",
 ]
 
 # Judging --------------------------------------------------------------------------------------------------
 ASSIGNMENT_LEASE = env.int("ASSIGNMENT_LEASE", default=90 * 60)  # seconds without activity
 
 # People and security --------------------------------------------------------------------------------------
-AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "judging.second_factor.Backend"]
+AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "campaigns.accounts.second_factor.Backend"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
 ]
-CSRF_FAILURE_VIEW = "judging.problems.csrf_failure"
+CSRF_FAILURE_VIEW = "base.problem_documents.csrf_failure"
 LOGIN_URL = "sign-in"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "sign-in"
 AXES_FAILURE_LIMIT = env.int("SIGN_IN_ATTEMPTS", default=10)
 AXES_COOLOFF_TIME = 0.25  # hours
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
-AXES_LOCKOUT_TEMPLATE = "registration/locked.html"
+AXES_LOCKOUT_TEMPLATE = "accounts/locked.html"
 AXES_RESET_ON_SUCCESS = True
 AXES_VERBOSE = False
 AXES_SENSITIVE_PARAMETERS = ["username", "ip_address", "code"]  # not written down with failed attempts

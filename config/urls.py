@@ -3,7 +3,8 @@
 from django.urls import include, path
 
 urlpatterns = [
-    path("", include("judging.urls")),
+    path("", include("campaigns.accounts.urls")),
+    path("", include("lead.urls")),
     path("", include("annotate.urls")),
 ]
-handler404 = "judging.problems.not_found"
+handler404 = "base.problem_documents.not_found"

@@ -4,10 +4,10 @@ from celery import shared_task
 
 from jobs.models import Job
 from jobs.run import run, worker_name
-from jobs.travel import send
+from jobs.travel import TASK, send
 
 
-@shared_task(name="jobs.run")  # type: ignore[untyped-decorator]
+@shared_task(name=TASK)  # type: ignore[untyped-decorator]
 def run_job(pk: int) -> None:
     if job := Job.objects.take(worker_name(), pk):
         run(job)

@@ -5,4 +5,4 @@ class JudgingConfig(AppConfig):
     name = "judging"
 
     def ready(self) -> None:
-        from judging import work  # noqa: F401 - registers the kinds of job
+        from judging import jobs  # noqa: F401 - registers the kinds of job

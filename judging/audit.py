@@ -8,22 +8,13 @@ from dataclasses import dataclass
 from django.db import models
 from django.db.models import Count, Exists, F, Max, OuterRef, Q, Subquery
 
+from campaigns.models import Campaign
 from jobs.models import Job
-from judging.adjudicating import ADJUDICATED
-from judging.consensus import RULE, consensus
-from judging.models import (
-    Adjudication,
-    Assignment,
-    Batch,
-    Campaign,
-    Candidate,
-    Judgement,
-    Kind,
-    Review,
-    Revision,
-)
+from judging.consensus import RULE
+from judging.models import Adjudication, Assignment, Batch, Candidate, Judgement, Kind, Review, Revision
 from judging.models.pool import ANNOTATORS
-from judging.preparing import CUT_CLIPS
+from judging.pool.clips import CUT_CLIPS
+from judging.review.adjudicating import ADJUDICATED
 
 Findings = Iterator[str]
 
@@ -160,9 +151,14 @@ def _recomputed(candidate: Candidate) -> tuple[str, int | None]:
     rounds = batch.round if done else batch.round - 1
     if not rounds:
         return Candidate.Outcome.OPEN, None
-    fresh = Candidate(query=candidate.query, escalated=candidate.escalated)
     rounds = rounds if candidate.escalated else 1
-    fresh.settle(rounds, candidate.counted_grades(rounds))
+    return _outcome_of(candidate, rounds, final=False)
+
+
+def _outcome_of(candidate: Candidate, rounds: int, *, final: bool) -> tuple[str, int | None]:
+    """The outcome and the grade that the candidate's counted judgements come to."""
+    fresh = Candidate(query=candidate.query, escalated=candidate.escalated)
+    fresh.settle(rounds, candidate.counted_grades(rounds), final=final)
     return fresh.outcome, fresh.grade
 
 
@@ -171,9 +167,9 @@ def same_imported_consensus(campaign: Campaign) -> Findings:
         Candidate.objects.in_pool(campaign).select_related("query__campaign").prefetch_related("judgements")
     )
     for candidate in rows.iterator(chunk_size=2000):
-        right = consensus(candidate.counted_grades(), campaign.tolerance).grade
-        if candidate.outcome != Candidate.Outcome.ADJUDICATED and candidate.grade != right:
-            yield f"candidate {candidate.pk} has grade {candidate.grade}; its judgements say {right}"
+        stored, right = (candidate.outcome, candidate.grade), _outcome_of(candidate, 2, final=True)
+        if candidate.outcome != Candidate.Outcome.ADJUDICATED and stored != right:
+            yield f"candidate {candidate.pk} is stored as {stored}; its judgements say {right}"
 
 
 def leads_word(campaign: Campaign) -> Findings:

@@ -13,7 +13,6 @@ from typing import Literal
 
 RULE = "tvr-ranking/1"  # changes whenever any input would get another outcome; printed in each export
 GRADES = range(5)
-TOLERANCE = 1
 
 Status = Literal["open", "settled", "contested", "discarded"]
 
@@ -26,13 +25,13 @@ class Outcome:
     grade: int | None = None
 
 
-def consensus(grades: Sequence[int], tolerance: int = TOLERANCE) -> Outcome:
+def consensus(grades: Sequence[int], tolerance: int = 1) -> Outcome:
     """The outcome of a candidate's grades, in whatever order they were given.
 
     Parameters
     ----------
     grades : up to four integers in 0-4, one an annotator
-    tolerance : the largest difference that still counts as agreement
+    tolerance : the largest difference that still counts as agreement; 1 in the paper
 
     Returns
     -------

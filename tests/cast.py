@@ -12,22 +12,14 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
+from campaigns.models import Campaign, Membership
 from corpus.models import Moment
 from jobs.terminal import work_off
-from judging.models import (
-    Assignment,
-    Batch,
-    Campaign,
-    Candidate,
-    Judgement,
-    Kind,
-    Membership,
-    Query,
-    Review,
-    Revision,
-)
-from judging.reopening import reopen_work
-from judging.reviewing import review
+from judging.models import Assignment, Batch, Candidate, Judgement, Kind, Query, Review, Revision
+from judging.pool import opening
+from judging.review.reopening import reopen_work
+from judging.review.reviewing import review
+from judging.work import claiming, grading, submitting
 
 
 def make_query(campaign: Campaign, query_id: str, text: str) -> Query:
@@ -37,7 +29,7 @@ def make_query(campaign: Campaign, query_id: str, text: str) -> Query:
         Candidate(query=query, moment=moment, rank=rank, similarity=1 - rank / 100)
         for rank, moment in enumerate(moments, 1)
     )
-    query.open_batch(1)
+    opening.open_batch(query, 1)
     return query
 
 
@@ -56,9 +48,11 @@ def content_of(answer: Any) -> bytes:
 def judge_all(assignment: Assignment, grade: Callable[[Candidate], int], submit: bool = True) -> None:
     """Give every candidate of an assignment the grade that the function says, and submit."""
     for position, candidate in enumerate(assignment.handed(), 1):
-        assignment.judge(position, grade(candidate), fence=assignment.fence, key=uuid4(), seconds=1.0)
+        grading.judge(
+            assignment, position, grade(candidate), fence=assignment.fence, key=uuid4(), seconds=1.0
+        )
     if submit:
-        assignment.submit(assignment.fence)
+        submitting.submit(assignment, assignment.fence)
 
 
 def judge_at_once(assignment: Assignment, grade: Callable[[Candidate], int]) -> None:
@@ -73,11 +67,11 @@ def judge_at_once(assignment: Assignment, grade: Callable[[Candidate], int]) -> 
         Revision(judgement=judgement, number=1, grade=judgement.grade, key=uuid4(), seconds=1.0)
         for judgement in judgements
     )
-    assignment.submit(assignment.fence)
+    submitting.submit(assignment, assignment.fence)
 
 
 def claim(annotator: Membership) -> Assignment:
-    assignment = Assignment.objects.claim(annotator)
+    assignment = claiming.claim(annotator)
     assert assignment is not None
     return assignment
 

@@ -11,9 +11,10 @@ import pytest
 from django.contrib.auth.models import User
 from playwright.sync_api import Browser
 
-from annotate import catalogue
+from base import translations
+from campaigns.models import Campaign, Membership
 from corpus.models import Corpus, Moment, Video
-from judging.models import Batch, Campaign, Membership
+from judging.models import Batch
 from tests import browsing
 from tests.cast import make_query, settle
 
@@ -22,7 +23,7 @@ SHARED = Path(os.environ.get("REELJUDGE_SHARED", Path(__file__).parent.parent.pa
 
 def pytest_sessionstart() -> None:
     """Pages in other languages need compiled words, which no repository has."""
-    catalogue.compile_all()
+    translations.compile_all()
 
 
 @pytest.fixture(autouse=True)

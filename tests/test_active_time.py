@@ -15,8 +15,10 @@ from django.db.models import Sum
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from judging.hours import total, worked_by_day
-from judging.models import Assignment, Batch, Campaign, Flag, Membership, Revision
+from campaigns.models import Campaign, Membership
+from judging.models import Assignment, Batch, Flag, Revision
+from judging.work import claiming, grading, submitting
+from reports.pay.hours import total, worked_by_day
 from tests.cast import began, claim, expire, judge_all, make_query
 
 EVER = datetime(2000, 1, 1, tzinfo=UTC), datetime(3000, 1, 1, tzinfo=UTC)
@@ -35,16 +37,16 @@ sayings = st.lists(
 def say(assignment: Assignment, position: int, what: str, seconds: float | None, key: UUID) -> None:
     fence = assignment.fence
     if what == "grade":
-        assignment.judge(position, position % 5, fence=fence, key=key, seconds=seconds)
+        grading.judge(assignment, position, position % 5, fence=fence, key=key, seconds=seconds)
     elif what == "flag":
-        assignment.flag(position, "other", str(key), fence=fence, key=key, seconds=seconds)
+        grading.flag(assignment, position, "other", str(key), fence=fence, key=key, seconds=seconds)
     else:
-        assignment.unflag(position, fence=fence, key=key)
+        grading.unflag(assignment, position, fence=fence, key=key)
 
 
 def recorded(annotator: Membership) -> float:
     revisions = Revision.objects.filter(judgement__annotator=annotator)
-    flags = Flag.said.filter(assignment__annotator=annotator)
+    flags = Flag.recorded.filter(assignment__annotator=annotator)
     return sum(float(rows.aggregate(total=Sum("seconds"))["total"] or 0) for rows in (revisions, flags))
 
 
@@ -74,7 +76,7 @@ def test_the_sum_is_never_more_than_the_clock_and_no_part_negative(
                 say(held, position, what, seconds, key)
         assert recorded(held.annotator) <= wall + SLACK
         assert not Revision.objects.filter(seconds__lt=0).exists()
-        assert not Flag.said.filter(seconds__lt=0).exists()
+        assert not Flag.recorded.filter(seconds__lt=0).exists()
 
 
 @claimed_by_the_database
@@ -149,7 +151,7 @@ def test_the_seconds_of_a_flag_wait_for_what_is_said_instead(held: Assignment, a
 def test_the_same_flag_again_adds_the_new_visits_seconds(held: Assignment) -> None:
     began(held, 100)
     for seconds in (10.0, 3.0):
-        held.flag(1, "clip", "", fence=held.fence, key=uuid4(), seconds=seconds)
+        grading.flag(held, 1, "clip", "", fence=held.fence, key=uuid4(), seconds=seconds)
     assert Flag.objects.get().seconds == 13.0
 
 
@@ -168,9 +170,9 @@ def test_two_assignments_do_not_share_the_same_hour(
     judge_all(other, lambda candidate: 2, submit=False)
     for _ in range(4):
         say(other, next(numbers), "grade", 895.0, uuid4())
-    other.submit(other.fence)
+    submitting.submit(other, other.fence)
     held.batch.taken = 0
     held.batch.save()
-    back = held.resume()
+    back = claiming.resume(held)
     say(back, 1, "grade", 3600.0, uuid4())
     assert recorded(ada) == pytest.approx(3600, abs=SLACK)

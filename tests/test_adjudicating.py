@@ -9,19 +9,21 @@ from uuid import uuid4
 import pytest
 from django.urls import reverse
 
-from judging.adjudicating import adjudicate, withdraw_adjudication
+from base.errors import WrongState
+from campaigns.models import Campaign, Membership
 from judging.audit import audit
-from judging.errors import WrongState
-from judging.exports import FILES
-from judging.figures import words
-from judging.figures.rows import Subject, example
-from judging.models import Adjudication, Batch, Campaign, Candidate, Membership
-from judging.recommending import recommendation
-from judging.reopening import of_candidate, reopen
-from judging.statistics.agreeing import agreement, by_query
-from judging.statistics.collection import collection
-from judging.statistics.progress import progress
-from judging.statistics.rows import read
+from judging.models import Adjudication, Batch, Candidate
+from judging.review.adjudicating import adjudicate, withdraw_adjudication
+from judging.review.recommending import recommendation
+from judging.review.reopening import of_candidate, reopen
+from judging.work import grading, submitting
+from releases.exports import FILES
+from reports.figures import explanations
+from reports.figures.numbers import Subject, example
+from reports.statistics.agreement import agreement, by_query
+from reports.statistics.collection import collection
+from reports.statistics.progress import progress
+from reports.statistics.records import read
 from tests.cast import browser, claim, judge_all, settle_round_one
 
 
@@ -74,8 +76,8 @@ def test_a_flagged_candidate_is_graded_and_its_flag_dealt_with(
     flagged = work.handed()[0]
     work.judgements.get(candidate=flagged).revisions.all().delete()
     work.judgements.get(candidate=flagged).delete()
-    work.flag(1, "other", "too dark", fence=work.fence, key=uuid4())
-    work.submit(work.fence)
+    grading.flag(work, 1, "other", "too dark", fence=work.fence, key=uuid4())
+    submitting.submit(work, work.fence)
     judge_all(claim(bob), lambda candidate: 2)
     adjudicate(flagged, leo, 1, "only the door")
     assert flagged.flags.get().handled_by == leo
@@ -167,8 +169,8 @@ def test_figure_6_tells_the_leads_grades_apart(judged: Batch, leo: Membership) -
     rows = example(None, Subject(judged.query.campaign, judged.query))
     assert (rows[0]["grade"], rows[0]["outcome"]) == (4, "adjudicated")
     best = max(row["grade"] for row in rows if row["outcome"] == "settled")
-    assert f"The highest grade, {best}, goes first to rank 2" not in words.example(rows)
-    assert f"The highest grade, {best}," in words.example(rows)
+    assert f"The highest grade, {best}, goes first to rank 2" not in explanations.example(rows)
+    assert f"The highest grade, {best}," in explanations.example(rows)
 
 
 def test_reopening_ends_an_adjudication(judged: Batch, leo: Membership) -> None:

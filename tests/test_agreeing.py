@@ -13,11 +13,13 @@ import pytest
 from django.utils import timezone
 from sklearn.metrics import cohen_kappa_score
 
-from judging.models import Assignment, Campaign, Candidate, Judgement, Kind, Membership, Query
-from judging.statistics.agreeing import agreement, by_query
-from judging.statistics.collection import by_rank, by_similarity, collection, spread
-from judging.statistics.rows import CANDIDATE, JUDGEMENT, Read, joined, read
+from campaigns.models import Campaign, Membership
+from judging.models import Assignment, Candidate, Judgement, Kind, Query
+from judging.pool import opening
 from metrics.analysis.agreement import Ratings, alpha, alpha_of, kappa_of
+from reports.statistics.agreement import agreement, by_query
+from reports.statistics.collection import by_rank, by_similarity, collection, spread
+from reports.statistics.records import CANDIDATE, JUDGEMENT, Read, joined, read
 from tests.cast import claim, judge_all, make_query
 
 ADA, BOB = (0, 2, 4, 1), (1, 2, 1, 1)  # of ranks 1-4; they are far apart on rank 3
@@ -115,7 +117,7 @@ def test_what_does_not_count_is_not_counted(judged: Campaign, ada: Membership) -
     before = agreement(read(judged), 1)
     query = Query.objects.create(campaign=judged, kind=Kind.CHECK, query_id="c", text="checked")
     Candidate.objects.create(query=query, moment_id=Candidate.objects.first().moment_id, rank=1, similarity=1)  # type: ignore[union-attr]
-    check = query.open_batch(1)
+    check = opening.open_batch(query, 1)
     judge_all(check.lend_to(ada), lambda candidate: 0)
     assert agreement(read(judged), 1) == before
     Query.objects.filter(query_id="7").update(withdrawn=timezone.now())

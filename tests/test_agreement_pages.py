@@ -12,12 +12,14 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from campaigns.models import Campaign, Membership
 from jobs.models import Job
 from jobs.run import worker_name
 from jobs.terminal import work_off
-from judging.models import Assignment, Batch, Campaign, Judgement, Membership, Query, Summary
-from judging.statistics import summaries
-from judging.withdrawing import withdraw
+from judging.models import Assignment, Batch, Judgement, Query
+from judging.review.withdrawing import withdraw
+from reports import summaries
+from reports.models import Summary
 from tests.cast import browser, claim, judge_all, settle_round_one
 
 

@@ -12,9 +12,11 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.db.models import F
 
+from campaigns.models import Campaign, Membership
 from jobs.models import Job
 from judging.audit import audit
-from judging.models import Assignment, Batch, Campaign, Candidate, Judgement, Membership, Revision
+from judging.models import Assignment, Batch, Candidate, Judgement, Revision
+from judging.work import grading
 from tests.cast import claim, judge_all, make_query, settle_round_one
 
 
@@ -83,7 +85,7 @@ def write_after_submission() -> None:
 def count_what_was_not_submitted() -> None:
     assignment = Assignment.objects.live().first()
     assert assignment is not None
-    assignment.judge(1, 2, fence=assignment.fence, key=uuid4())
+    grading.judge(assignment, 1, 2, fence=assignment.fence, key=uuid4())
     assignment.judgements.update(seat=assignment.seat)
 
 
@@ -101,7 +103,7 @@ def forget_a_batchs_clips() -> None:
 def drop_a_revision() -> None:
     assignment = Assignment.objects.live().get()
     for grade in (1, 2, 3):
-        assignment.judge(1, grade, fence=assignment.fence, key=uuid4())
+        grading.judge(assignment, 1, grade, fence=assignment.fence, key=uuid4())
     Revision.objects.filter(judgement__assignment=assignment, number=2).delete()
 
 

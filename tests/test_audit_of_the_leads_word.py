@@ -8,23 +8,14 @@ import pytest
 from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 
-from judging.adjudicating import adjudicate
+from campaigns.models import Campaign, Membership
 from judging.audit import audit
-from judging.models import (
-    Adjudication,
-    Assignment,
-    Batch,
-    Campaign,
-    Candidate,
-    Judgement,
-    Membership,
-    Query,
-    Reopening,
-    Review,
-)
-from judging.reopening import of_batch, of_candidate, reopen
-from judging.reviewing import review, undo
-from judging.withdrawing import withdraw
+from judging.models import Adjudication, Assignment, Batch, Candidate, Judgement, Query, Reopening, Review
+from judging.review.adjudicating import adjudicate
+from judging.review.reopening import of_batch, of_candidate, reopen
+from judging.review.reviewing import review, undo
+from judging.review.withdrawing import withdraw
+from judging.work import claiming
 from tests.cast import claim, judge_all, make_query, settle_round_one
 
 
@@ -188,7 +179,7 @@ def test_judging_goes_on_behind_all_of_it(
     righted: Campaign, batch: Batch, member: Callable[..., Membership]
 ) -> None:
     for annotator in (member("eve"), member("fay")):
-        while work := Assignment.objects.claim(annotator):
+        while work := claiming.claim(annotator):
             judge_all(work, lambda candidate: 3)
     assert not Batch.objects.filter(query__withdrawn=None, state="open").exists()
     assert broken(righted) == set()

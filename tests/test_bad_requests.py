@@ -10,9 +10,10 @@ import pytest
 from django.http import HttpResponse
 from django.urls import reverse
 
-from judging.errors import BadValue
-from judging.models import Assignment, Batch, Flag, Judgement, Membership, Review
-from judging.problems import grade_in
+from annotate.fields import grade_in
+from base.errors import BadValue
+from campaigns.models import Membership
+from judging.models import Assignment, Batch, Flag, Judgement, Review
 from tests.cast import browser, claim, settle_round_one
 
 

@@ -12,10 +12,12 @@ from django.core.files.base import ContentFile
 from django.test import Client
 from django.urls import reverse
 
+from campaigns.models import Campaign, Event, Membership, Message
 from corpus.models import Clip, Moment
-from judging.gold import draw_gold
-from judging.models import Assignment, Batch, Campaign, Candidate, Event, Example, Membership, Message
-from judging.teaching import add_own_example
+from judging.models import Assignment, Batch, Candidate, Example
+from judging.quality.examples import add_own_example
+from judging.quality.gold import draw_gold
+from judging.work import grading
 from tests.cast import (
     browser,
     claim,
@@ -150,7 +152,7 @@ def test_round_two_looks_like_round_one(
 
 def test_her_own_grades_come_back_and_nobody_elses(worked: Batch, ada: Membership) -> None:
     handed = claim(ada)
-    handed.judge(5, 1, fence=handed.fence, key=uuid4())
+    grading.judge(handed, 5, 1, fence=handed.fence, key=uuid4())
     expire(handed)
     answer = browser(ada).post(reverse("claim", args=["films"]), headers={"accept": "application/json"})
     grades = [place["grade"] for place in answer.json()["assignment"]["places"]]

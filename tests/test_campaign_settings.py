@@ -10,11 +10,13 @@ from typing import Any
 import pytest
 from django.urls import reverse
 
+from campaigns.models import Campaign, Membership
 from corpus.models import Clip, Video
 from jobs.models import Job
-from judging.campaign_settings import SettingsForm, set_up
-from judging.models import Assignment, Batch, Campaign, Membership
-from judging.work import cut_clips_anew
+from judging.jobs import cut_clips_anew
+from judging.models import Assignment, Batch
+from judging.work import claiming
+from lead.settings_form import SettingsForm, set_up
 from tests.cast import browser, claim
 from tests.together import at_once
 
@@ -161,7 +163,7 @@ def test_other_padding_cuts_the_clips_anew(batch: Batch, leo: Membership, ada: M
     assert send(leo, padding="2").status_code == 302
     batch.refresh_from_db()
     assert batch.state == Batch.State.PREPARING
-    assert Assignment.objects.claim(ada) is None
+    assert claiming.claim(ada) is None
     cut_clips_anew(Job.objects.get(kind="cut clips anew").arguments, lambda done, total, message="": None)
     clips = Clip.objects.filter(candidates__batch=batch)
     assert not before & set(clips.values_list("pk", flat=True))
@@ -181,9 +183,7 @@ def test_whoever_claims_meanwhile_has_the_old_order_or_the_new_one(
     batch: Batch, leo: Membership, ada: Membership
 ) -> None:
     """A claim and a change in the same moment: either the change is refused, or the claim came after it."""
-    form, _ = at_once(
-        partial(set_up, leo, SENT | {"order_seed": "99"}), partial(Assignment.objects.claim, ada)
-    )
+    form, _ = at_once(partial(set_up, leo, SENT | {"order_seed": "99"}), partial(claiming.claim, ada))
     assert isinstance(form, SettingsForm)
     stored = form.is_valid()
     held = Assignment.objects.get()

@@ -12,12 +12,14 @@ from django.core.management import CommandError, call_command
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from base.errors import WrongState
+from campaigns.models import Campaign, Membership
 from judging.audit import audit
-from judging.checks import REPEAT_AFTER, is_wanted
-from judging.errors import WrongState
-from judging.exports import FILES
-from judging.gold import draw_gold, gold, make_gold, sources
-from judging.models import Assignment, Campaign, Candidate, Kind, Membership, Query
+from judging.models import Assignment, Candidate, Kind, Query
+from judging.quality.checks import REPEAT_AFTER, is_wanted
+from judging.quality.gold import draw_gold, gold, make_gold, sources
+from judging.work import claiming
+from releases.exports import FILES
 from tests.cast import (
     by_rank,
     claim,
@@ -42,7 +44,7 @@ def history(person: Membership) -> list[Assignment]:
 
 def work(person: Membership, batches: int, grade: Callable[[Candidate], int] = by_rank) -> None:
     for _ in range(batches):
-        if assignment := Assignment.objects.claim(person):
+        if assignment := claiming.claim(person):
             judge_at_once(assignment, grade)
 
 

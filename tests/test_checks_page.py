@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from django.urls import reverse
 
-from judging.gold import draw_gold, gold
-from judging.marks import check_totals, standings
-from judging.models import Campaign, Candidate, Kind, Membership, Query, Revision
+from campaigns.models import Campaign, Membership
+from judging.models import Candidate, Kind, Query, Revision
+from judging.quality.check_results import check_totals, standings
+from judging.quality.gold import draw_gold, gold
 from tests.cast import browser, by_rank, judge_at_once, settled_and_more, work_until_check
 
 

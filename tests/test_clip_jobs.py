@@ -12,12 +12,13 @@ import av
 import pytest
 from django.core.files.storage import default_storage
 
+from campaigns.models import Campaign
 from corpus.clips import widened
 from corpus.models import Clip, Corpus, Moment, Video
 from jobs.models import Job
 from jobs.run import run
 from jobs.terminal import work_off
-from judging.models import Batch, Campaign
+from judging.models import Batch
 from tests.cast import make_query
 from tests.numbered import draw_film, seen
 from tests.terminal import printed

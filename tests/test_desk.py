@@ -14,16 +14,17 @@ from django.urls import reverse
 from django.utils import timezone
 
 from benchmarks.inside import addresses
+from campaigns.models import Campaign, Membership
+from demo.generating import generate
 from jobs.models import Job
-from judging.desk import Table
-from judging.generating import generate
-from judging.models import Assignment, Batch, Campaign, Candidate, Flag, Membership, Query, Review, Sitting
-from judging.needs import needs
-from judging.ranking import RANK
-from judging.releases.freeze import freeze
-from judging.statistics.progress import progress
-from judging.statistics.rows import read
-from judging.study import Plan, ask_for_study
+from judging.models import Assignment, Batch, Candidate, Flag, Query, Review, Sitting
+from judging.pool.ranking import RANK
+from judging.pool.study import Plan, ask_for_study
+from lead.desk.needs import needs
+from lead.desk.queries import Table
+from releases.freezing import freeze
+from reports.statistics.progress import progress
+from reports.statistics.records import read
 from tests.cast import browser, claim, judge_all, make_query, settle, settle_round_one
 
 
@@ -250,8 +251,8 @@ def test_a_kept_campaign_is_shown_in_at_most_fifteen_questions(
     db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As a large one, whose numbers a job has counted."""
-    monkeypatch.setattr("judging.statistics.summaries.AT_ONCE", 10)
-    from judging.statistics.summaries import keep
+    monkeypatch.setattr("reports.summaries.AT_ONCE", 10)
+    from reports.summaries import keep
 
     list(generate("kept", 20, annotators=6, seed=1))
     keep(Campaign.objects.get(name="kept"))

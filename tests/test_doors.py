@@ -16,22 +16,14 @@ from django.test import Client
 from django.urls import NoReverseMatch, URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
+from campaigns.models import Membership, Message
 from corpus.models import Clip, Corpus, Moment
 from jobs.models import Job
-from judging.models import (
-    Assignment,
-    Batch,
-    Candidate,
-    Example,
-    Flag,
-    Kind,
-    Membership,
-    Message,
-    Query,
-    Release,
-)
-from judging.ranking import RANK
-from judging.releases.freeze import freeze
+from judging.models import Assignment, Batch, Candidate, Example, Flag, Kind, Query
+from judging.pool.ranking import RANK
+from judging.work import submitting
+from releases.freezing import freeze
+from releases.models import Release
 from tests.cast import browser, claim, content_of, judge_all
 
 # name: (method, stranger, outsider, annotator, other annotator, researcher, lead)
@@ -266,7 +258,7 @@ def test_the_matrix(
         Release.objects.update(state=Release.State.READY, file=Clip.objects.exclude(file="")[0].file.name)
     if name in ("review", "example-judged"):
         judge_all(claim(bob), lambda candidate: 2)
-        held.submit(held.fence)
+        submitting.submit(held, held.fence)
     assert tuple(undone(ask, people[who], name, held) for who in PEOPLE) == MATRIX[name][1:]
 
 
@@ -348,7 +340,7 @@ def test_an_examples_clip_is_open_to_its_campaign_only(
 def test_clips_close_with_the_batch(held: Assignment, ada: Membership) -> None:
     client = browser(ada)
     assert ask(client, "clip", held) == 200
-    held.submit(held.fence)
+    submitting.submit(held, held.fence)
     assert ask(client, "clip", held) == 404
 
 

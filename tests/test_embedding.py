@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from corpus import embedding
-from corpus.embedding import BUNDLED, embed, encoder, model_name
 from corpus.errors import CorpusError
-from corpus.models import Vector
+from retrieval import embedding
+from retrieval.embedding import BUNDLED, embed, encoder, model_name
+from retrieval.models import Vector
 from tests.terminal import ROOT
 
 pytestmark = pytest.mark.django_db

@@ -11,26 +11,17 @@ from django.core.management import CommandError, call_command
 from django.db.models import F
 from django.urls import reverse
 
-from annotate.handing import handed_out
+from annotate.handed_out import handed_out
+from base.errors import BadValue, Stale, WrongState
+from campaigns.models import Campaign, Event, Membership
 from judging.audit import audit
-from judging.errors import BadValue, Stale, WrongState
-from judging.exam import set_exam, set_truth
-from judging.examinees import overview
-from judging.exports import FILES
-from judging.models import (
-    Assignment,
-    Batch,
-    Campaign,
-    Candidate,
-    Event,
-    Judgement,
-    Kind,
-    Membership,
-    Query,
-    Revision,
-    Sitting,
-)
+from judging.models import Assignment, Batch, Candidate, Judgement, Kind, Query, Revision, Sitting
 from judging.models.sitting import exam_batches
+from judging.quality import sittings
+from judging.quality.exam import set_exam, set_truth
+from judging.work import claiming, grading, submitting
+from lead.tables.examinees import overview
+from releases.exports import FILES
 from tests.cast import browser, claim, expire, judge_all, make_query
 
 Grade = Callable[[Candidate], int]
@@ -137,7 +128,7 @@ def test_three_sit_it_and_two_get_work(
     assert [candidate.pk for candidate in again.handed()] == [odd.pk]
     assert again.unanswered() == [1]
     with pytest.raises(WrongState, match="Not judged yet: 1"):
-        again.submit(again.fence)
+        submitting.submit(again, again.fence)
     judge_all(again, lambda candidate: 1)
     assert fresh(cleo).qualified
     assert list(cleo.sittings.values_list("round", "result", "pairs", "off")) == [
@@ -152,7 +143,7 @@ def test_three_sit_it_and_two_get_work(
 
 def test_who_has_handed_in_waits_for_the_others(exam: Campaign, ada: Membership) -> None:
     sit(ada)
-    assert Assignment.objects.claim(fresh(ada)) is None
+    assert claiming.claim(fresh(ada)) is None
     assert "Results come when the others have finished" in browser(ada).get(reverse("work")).content.decode()
 
 
@@ -191,7 +182,7 @@ def test_what_comes_back_shows_neither_the_grade_nor_the_truth(exam: Campaign, a
             "comment": "",
             "note": "Both arms are raised here.",
         }
-    again.judge(1, 4, fence=again.fence, key=uuid4())
+    grading.judge(again, 1, 4, fence=again.fence, key=uuid4())
     assert [place["grade"] for place in handed_out(again)["places"]] == [4, None, None]
 
 
@@ -209,15 +200,15 @@ def test_a_flag_in_a_later_round_does_not_answer_the_round_after(exam: Campaign,
     again = claim(fresh(ada))
     assert "A flag does not excuse it" in shown(again)
     for position in (1, 2, 3):
-        again.flag(position, "clip", "black", fence=again.fence, key=uuid4())
+        grading.flag(again, position, "clip", "black", fence=again.fence, key=uuid4())
     assert again.unanswered() == []
-    again.submit(again.fence)
+    submitting.submit(again, again.fence)
     sit(ada, lambda candidate: 1)
     last = claim(fresh(ada))
     assert last == again
     assert last.unanswered() == [1, 2, 3]
     assert [place["flag"] for place in handed_out(last)["places"]] == [None] * 3
-    last.flag(1, "clip", "black", fence=last.fence, key=uuid4())  # the same words are a new flag
+    grading.flag(last, 1, "clip", "black", fence=last.fence, key=uuid4())  # the same words are a new flag
     assert last.unanswered() == [2, 3]
 
 
@@ -238,11 +229,11 @@ def test_the_first_round_has_no_notes(exam: Campaign, ada: Membership) -> None:
 def test_after_the_last_round_it_is_failed(exam: Campaign, ada: Membership, leo: Membership) -> None:
     tell(exam, 4)
     assert [sit(ada, lambda candidate: 1).result for _ in range(3)] == ["returned", "returned", "failed"]
-    assert Assignment.objects.claim(fresh(ada)) is None
+    assert claiming.claim(fresh(ada)) is None
     assert "You have not passed the exam" in browser(ada).get(reverse("work")).content.decode()
     assert Event.objects.get(member=ada).words == "6 of 6 pairs off in round 3"
-    more = Sitting.objects.repeat(ada, leo, "was ill")
-    assert Sitting.objects.repeat(ada, leo, "was ill") == more
+    more = sittings.repeat(ada, leo, "was ill")
+    assert sittings.repeat(ada, leo, "was ill") == more
     assert sit(ada, lambda candidate: 4) == more
     assert fresh(ada).qualified
     assert not any(audit(exam).values())
@@ -250,11 +241,11 @@ def test_after_the_last_round_it_is_failed(exam: Campaign, ada: Membership, leo:
 
 def test_another_round_is_for_who_failed(exam: Campaign, ada: Membership, leo: Membership) -> None:
     with pytest.raises(WrongState):
-        Sitting.objects.repeat(ada, leo, "why not")
+        sittings.repeat(ada, leo, "why not")
     tell(exam)
     sit(ada)
     with pytest.raises(WrongState):
-        Sitting.objects.repeat(ada, leo, "why not")
+        sittings.repeat(ada, leo, "why not")
 
 
 def test_a_lead_lets_somebody_work_without_the_exam(exam: Campaign, ada: Membership, leo: Membership) -> None:
@@ -277,10 +268,10 @@ def test_a_waived_exam_is_not_marked_any_more(exam: Campaign, ada: Membership, l
 def test_a_flagged_pair_is_excused(exam: Campaign, ada: Membership, leo: Membership) -> None:
     tell(exam, 4)
     flagged = claim(fresh(ada))
-    flagged.flag(1, "clip", "black", fence=flagged.fence, key=uuid4())
+    grading.flag(flagged, 1, "clip", "black", fence=flagged.fence, key=uuid4())
     for position in (2, 3):
-        flagged.judge(position, 4, fence=flagged.fence, key=uuid4())
-    flagged.submit(flagged.fence)
+        grading.judge(flagged, position, 4, fence=flagged.fence, key=uuid4())
+    submitting.submit(flagged, flagged.fence)
     sitting = sit(ada, lambda candidate: 4)
     assert (sitting.result, sitting.pairs) == ("passed", 5)
     assert "⚑ The clip is missing or broken" in page(leo, "exam-person", ada.worker)
@@ -291,11 +282,11 @@ def test_who_flags_most_pairs_has_not_passed(exam: Campaign, ada: Membership, le
     for _ in range(2):
         assignment = claim(fresh(ada))
         for position in (1, 2, 3):
-            assignment.flag(position, "other", "", fence=assignment.fence, key=uuid4())
-        assignment.submit(assignment.fence)
+            grading.flag(assignment, position, "other", "", fence=assignment.fence, key=uuid4())
+        submitting.submit(assignment, assignment.fence)
     assert (ada.sittings.get().result, fresh(ada).qualified) == ("failed", None)
     with pytest.raises(WrongState):
-        Sitting.objects.repeat(ada, leo, "try")
+        sittings.repeat(ada, leo, "try")
 
 
 def test_a_flag_in_a_later_round_excuses_nothing(exam: Campaign, ada: Membership) -> None:
@@ -304,8 +295,8 @@ def test_a_flag_in_a_later_round_excuses_nothing(exam: Campaign, ada: Membership
     for _ in range(2):
         again = claim(fresh(ada))
         for position in (1, 2, 3):
-            again.flag(position, "other", "", fence=again.fence, key=uuid4())
-        again.submit(again.fence)
+            grading.flag(again, position, "other", "", fence=again.fence, key=uuid4())
+        submitting.submit(again, again.fence)
     assert list(ada.sittings.values_list("result", "off")) == [("returned", 6), ("returned", 6), ("open", 0)]
 
 
@@ -324,12 +315,12 @@ def test_a_lapsed_batch_is_taken_up_again(exam: Campaign, ada: Membership) -> No
     tell(exam, 4)
     sit(ada, lambda candidate: 1)
     away = claim(fresh(ada))
-    away.judge(1, 4, fence=away.fence, key=uuid4())
+    grading.judge(away, 1, 4, fence=away.fence, key=uuid4())
     expire(away)
     with pytest.raises(Stale):
-        away.judge(2, 4, fence=away.fence, key=uuid4())
+        grading.judge(away, 2, 4, fence=away.fence, key=uuid4())
     away.lapse()
-    back = away.resume()
+    back = claiming.resume(away)
     assert (back.pk, back.token, back.fence, back.state) == (away.pk, away.token, away.fence + 1, "live")
     assert back.unanswered() == [2, 3]
     expire(back)
@@ -352,7 +343,7 @@ def test_submitting_twice_marks_once(exam: Campaign, ada: Membership) -> None:
     judge_all(claim(fresh(ada)), lambda candidate: 2)
     last = claim(fresh(ada))
     judge_all(last, lambda candidate: 2)
-    last.submit(last.fence)
+    submitting.submit(last, last.fence)
     assert (ada.sittings.count(), ada.events.count()) == (1, 1)
 
 
@@ -360,7 +351,7 @@ def test_an_exam_that_is_not_made_yet_gives_no_work(
     campaign: Campaign, batch: Batch, ada: Membership
 ) -> None:
     Campaign.objects.update(exam=True)
-    assert Assignment.objects.claim(fresh(ada)) is None
+    assert claiming.claim(fresh(ada)) is None
     assert "It is not made yet" in browser(ada).get(reverse("work")).content.decode()
 
 
@@ -403,7 +394,7 @@ def test_first_grades_are_those_at_the_end_of_round_one(
 ) -> None:
     sit(ada), sit(bob)
     handed = claim(fresh(cleo))
-    handed.judge(1, 4, fence=handed.fence, key=uuid4())
+    grading.judge(handed, 1, 4, fence=handed.fence, key=uuid4())
     judge_all(handed, lambda candidate: 0)  # a change of mind inside the round is no first grade
     sit(cleo, lambda candidate: 0)
     sit(cleo, lambda candidate: 2)

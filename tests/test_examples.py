@@ -12,12 +12,13 @@ from django.core.files.base import ContentFile
 from django.db.models.functions import Now
 from django.urls import reverse
 
+from base.errors import WrongState
+from campaigns.models import Campaign, Membership
 from corpus.models import Clip, Moment
 from jobs.models import Job
-from judging.errors import WrongState
-from judging.models import Batch, Campaign, Candidate, Example, Kind, Membership, Query
-from judging.teaching import add_example, add_own_example, levels, shown
-from judging.work import cut_clip
+from judging.jobs import cut_clip
+from judging.models import Batch, Candidate, Example, Kind, Query
+from judging.quality.examples import add_example, add_own_example, levels, shown
 from tests.cast import browser, claim, content_of, settle_round_one
 
 OWN = {

@@ -16,9 +16,11 @@ from uuid import uuid4
 import pytest
 from django.db import transaction
 
+from campaigns.models import Campaign, Membership
 from corpus.models import Moment, Video
-from judging.exports import FILES
-from judging.models import Assignment, Batch, Campaign, Candidate, Membership
+from judging.models import Assignment, Batch, Candidate
+from judging.work import grading, submitting
+from releases.exports import FILES
 from tests.cast import claim, judge_all, make_query, settle_round_one
 from tests.terminal import ROOT, printed, refused
 
@@ -190,8 +192,8 @@ def test_the_order_in_which_people_judged_changes_nothing(batch: Batch, named: l
 def judge_in_order(assignment: Assignment, positions: list[int], grades: dict[int, int]) -> None:
     for position in positions:
         grade = grades[assignment.handed()[position - 1].rank]
-        assignment.judge(position, grade, fence=assignment.fence, key=uuid4())
-    assignment.submit(assignment.fence)
+        grading.judge(assignment, position, grade, fence=assignment.fence, key=uuid4())
+    submitting.submit(assignment, assignment.fence)
 
 
 def test_before_anything_is_settled_the_files_are_there_and_bare(campaign: Campaign) -> None:

@@ -12,9 +12,10 @@ from django.contrib.staticfiles import finders
 from django.test import Client
 from django.urls import reverse
 
+from campaigns.models import Membership
 from corpus.models import Moment
-from judging.figures.shown import BY_KEY
-from judging.models import Batch, Candidate, Membership
+from judging.models import Batch, Candidate
+from reports.figures.catalogue import BY_KEY
 from tests.cast import browser, settle_round_one
 
 DRAWN = [key for key, figure in BY_KEY.items() if figure.drawn]

@@ -7,8 +7,10 @@ from uuid import uuid4
 import pytest
 from django.urls import reverse
 
-from judging.errors import KeyReused, Stale
-from judging.models import Assignment, Batch, Flag, Judgement, Membership
+from base.errors import KeyReused, Stale
+from campaigns.models import Membership
+from judging.models import Assignment, Batch, Flag, Judgement
+from judging.work import grading, submitting
 from tests.cast import browser, claim, judge_all
 
 
@@ -17,7 +19,7 @@ def held(batch: Batch, ada: Membership) -> Assignment:
     """Every place is graded 2, and the first is flagged after that."""
     assignment = claim(ada)
     judge_all(assignment, lambda candidate: 2, submit=False)
-    assignment.flag(1, "query", "what is a board?", fence=assignment.fence, key=uuid4())
+    grading.flag(assignment, 1, "query", "what is a board?", fence=assignment.fence, key=uuid4())
     return assignment
 
 
@@ -26,27 +28,27 @@ def counted(held: Assignment) -> set[int]:
 
 
 def test_a_grade_before_a_flag_does_not_count(held: Assignment) -> None:
-    held.submit(held.fence)
+    submitting.submit(held, held.fence)
     assert counted(held) == set(held.places()) - {held.at(1)}
 
 
 def test_a_grade_after_a_flag_takes_it_back(held: Assignment) -> None:
-    held.judge(1, 3, fence=held.fence, key=uuid4())
+    grading.judge(held, 1, 3, fence=held.fence, key=uuid4())
     assert not held.flags.exists()
-    held.submit(held.fence)
+    submitting.submit(held, held.fence)
     assert counted(held) == set(held.places())
     assert Judgement.objects.get(candidate=held.at(1)).grade == 3
 
 
 def test_a_flag_that_is_taken_back_lets_the_grade_count_again(held: Assignment) -> None:
     for _ in range(2):
-        held.unflag(1, fence=held.fence, key=uuid4())
-    held.submit(held.fence)
+        grading.unflag(held, 1, fence=held.fence, key=uuid4())
+    submitting.submit(held, held.fence)
     assert counted(held) == set(held.places())
 
 
 def test_another_reason_replaces_the_first(held: Assignment) -> None:
-    held.flag(1, "clip", "", fence=held.fence, key=uuid4())
+    grading.flag(held, 1, "clip", "", fence=held.fence, key=uuid4())
     assert Flag.objects.get().reason == "clip"
 
 
@@ -54,18 +56,18 @@ def test_a_flag_without_a_grade_leaves_the_place_open_when_it_is_taken_back(
     batch: Batch, bob: Membership
 ) -> None:
     assignment = claim(bob)
-    assignment.flag(4, "clip", "", fence=assignment.fence, key=uuid4())
+    grading.flag(assignment, 4, "clip", "", fence=assignment.fence, key=uuid4())
     assert 4 not in assignment.unanswered()
-    assignment.unflag(4, fence=assignment.fence, key=uuid4())
+    grading.unflag(assignment, 4, fence=assignment.fence, key=uuid4())
     assert 4 in assignment.unanswered()
 
 
 def test_nobody_takes_a_flag_back_with_an_old_fence_or_after_submission(held: Assignment) -> None:
     with pytest.raises(Stale):
-        held.unflag(1, fence=held.fence + 1, key=uuid4())
-    held.submit(held.fence)
+        grading.unflag(held, 1, fence=held.fence + 1, key=uuid4())
+    submitting.submit(held, held.fence)
     with pytest.raises(Stale):
-        held.unflag(1, fence=held.fence, key=uuid4())
+        grading.unflag(held, 1, fence=held.fence, key=uuid4())
     assert held.flags.exists()
 
 
@@ -73,17 +75,17 @@ def test_a_late_copy_changes_nothing(held: Assignment) -> None:
     """Two tabs send what one of them keeps, and one of them is slow."""
     flag, back, again = uuid4(), uuid4(), uuid4()
     for _ in range(2):
-        held.flag(2, "clip", "", fence=held.fence, key=flag)
-    held.judge(2, 3, fence=held.fence, key=uuid4())
-    held.flag(2, "clip", "", fence=held.fence, key=flag)
+        grading.flag(held, 2, "clip", "", fence=held.fence, key=flag)
+    grading.judge(held, 2, 3, fence=held.fence, key=uuid4())
+    grading.flag(held, 2, "clip", "", fence=held.fence, key=flag)
     assert not held.flags.filter(candidate=held.at(2)).exists()
-    held.flag(2, "query", "", fence=held.fence, key=uuid4())
-    held.unflag(2, fence=held.fence, key=back)
-    held.flag(2, "other", "", fence=held.fence, key=again)
-    held.unflag(2, fence=held.fence, key=back)
+    grading.flag(held, 2, "query", "", fence=held.fence, key=uuid4())
+    grading.unflag(held, 2, fence=held.fence, key=back)
+    grading.flag(held, 2, "other", "", fence=held.fence, key=again)
+    grading.unflag(held, 2, fence=held.fence, key=back)
     assert held.flags.get(candidate=held.at(2)).key == again
     with pytest.raises(KeyReused):
-        held.flag(3, "other", "", fence=held.fence, key=again)
+        grading.flag(held, 3, "other", "", fence=held.fence, key=again)
 
 
 def test_only_its_annotator_takes_a_flag_back(held: Assignment, bob: Membership) -> None:

@@ -8,9 +8,11 @@ from uuid import uuid4
 import pytest
 from django.urls import reverse
 
+from campaigns.models import Membership
 from corpus.models import Clip
 from jobs.models import Job
-from judging.models import Batch, Flag, Membership
+from judging.models import Batch, Flag
+from judging.work import grading, submitting
 from tests.cast import browser, claim, judge_all
 
 
@@ -22,9 +24,9 @@ def flag(batch: Batch, ada: Membership, bob: Membership) -> Flag:
     judgement = work.judgements.get(candidate=work.handed()[0])
     judgement.revisions.all().delete()
     judgement.delete()
-    flag = work.flag(1, "clip", "“black from the start”", fence=work.fence, key=uuid4())
+    flag = grading.flag(work, 1, "clip", "“black from the start”", fence=work.fence, key=uuid4())
     assert not Flag.objects.waiting(batch.query.campaign).exists()  # she may still change her mind
-    work.submit(work.fence)
+    submitting.submit(work, work.fence)
     judge_all(claim(bob), lambda candidate: 2)
     return flag
 

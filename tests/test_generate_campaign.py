@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from django.core.management import CommandError, call_command
 
+from campaigns.models import Campaign
 from judging.audit import audit
-from judging.marks import check_totals
-from judging.models import Batch, Campaign, Candidate, Flag, Judgement, Sitting
+from judging.models import Batch, Candidate, Flag, Judgement, Sitting
+from judging.quality.check_results import check_totals
 
 pytestmark = pytest.mark.django_db
 

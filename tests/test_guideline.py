@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 from django.urls import reverse
 
-from judging.errors import Outdated
-from judging.forms import LONGEST_GUIDELINE
-from judging.guideline import GUIDELINE
-from judging.models import Batch, Campaign, Guideline, Membership
-from judging.versions import Line, changes
+from base.errors import Outdated
+from base.text_changes import Line, changes
+from campaigns.guideline_text import GUIDELINE
+from campaigns.models import Campaign, Guideline, Membership
+from judging.models import Batch
+from lead.forms import LONGEST_GUIDELINE
 from tests.cast import browser, claim
 from tests.together import at_once
 

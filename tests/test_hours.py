@@ -12,8 +12,10 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judging.hours import Worked, by_member, total, worked_by_day, worked_on_days
-from judging.models import Batch, Campaign, Flag, Membership, Revision
+from campaigns.models import Campaign, Membership
+from judging.models import Batch, Flag, Revision
+from judging.work import grading
+from reports.pay.hours import Worked, by_member, total, worked_by_day, worked_on_days
 from tests.cast import began, claim, judge_all, make_query
 
 LONG_AGO, LATER = datetime(2020, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)
@@ -28,8 +30,8 @@ def worked(campaign: Campaign, start: datetime, end: datetime) -> dict[int, Work
 def test_every_press_and_every_flag_counts_once(campaign: Campaign, ada: Membership, bob: Membership) -> None:
     hers = began(claim(ada), 3600)
     for grade, seconds in ((1, 2.5), (3, 4.25), (3, None)):
-        hers.judge(1, grade, fence=hers.fence, key=uuid4(), seconds=seconds)
-    hers.flag(2, "clip", "", fence=hers.fence, key=uuid4())
+        grading.judge(hers, 1, grade, fence=hers.fence, key=uuid4(), seconds=seconds)
+    grading.flag(hers, 2, "clip", "", fence=hers.fence, key=uuid4())
     Flag.objects.update(seconds=3.0)
     judge_all(began(claim(bob), 3600), lambda candidate: 2)
     assert worked(campaign, LONG_AGO, LATER) == {

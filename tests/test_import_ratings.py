@@ -12,12 +12,13 @@ from pathlib import Path
 import pytest
 from django.contrib.auth.models import User
 
+from campaigns.models import Campaign, Membership
 from jobs.terminal import work_off
-from judging.adjudicating import adjudicate, withdraw_adjudication
-from judging.models import Campaign, Candidate, Judgement, Membership
-from judging.releases.card import counted
-from judging.releases.freeze import freeze
-from judging.statistics.summaries import keep
+from judging.models import Candidate, Judgement
+from judging.review.adjudicating import adjudicate, withdraw_adjudication
+from releases.card import counted
+from releases.freezing import freeze
+from reports.summaries import keep
 from tests.cast import browser
 from tests.stand_ins import HEADER, write_pairs
 from tests.terminal import printed, refused

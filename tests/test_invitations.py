@@ -15,9 +15,10 @@ from django.contrib.sessions.models import Session
 from django.test import Client
 from django.urls import reverse
 
-from judging.errors import Gone
-from judging.models import Campaign, Invitation, Membership
-from judging.people import sign_up
+from base.errors import Gone
+from campaigns.accounts.sign_up import sign_up
+from campaigns.models import Campaign, Invitation, Membership
+from judging.work import leaving
 from tests.cast import browser
 from tests.terminal import printed, refused
 from tests.together import at_once
@@ -84,7 +85,7 @@ def test_a_member_already_learns_so_and_uses_nothing_up(
 
 
 def test_who_left_does_not_come_back_by_a_link(made: tuple[Invitation, str], ada: Membership) -> None:
-    ada.deactivate(None, "")
+    leaving.deactivate(ada, None, "")
     opened(browser(ada), made[1])
     assert Membership.objects.get(pk=ada.pk).state == "left"
 

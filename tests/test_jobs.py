@@ -25,7 +25,7 @@ from jobs.run import run
 from jobs.tasks import run_job, sweep
 from jobs.terminal import work_off
 from judging.models import Batch
-from judging.preparing import CUT_CLIPS
+from judging.pool.clips import CUT_CLIPS
 from tests.terminal import ROOT, environment
 
 pytestmark = pytest.mark.django_db

@@ -18,11 +18,13 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import translation
 
-from annotate import catalogue
+from base import translations
+from campaigns.models import Campaign, Membership, Message
 from jobs.terminal import work_off
-from judging.checks import WARNING
-from judging.models import Assignment, Batch, Campaign, Membership, Message
-from judging.releases.freeze import freeze
+from judging.models import Assignment, Batch
+from judging.quality.checks import WARNING
+from judging.work import grading
+from releases.freezing import freeze
 from tests.cast import browser, claim, judge_all, settle
 
 CHINESE: dict[str, Any] = {"HTTP_ACCEPT_LANGUAGE": "zh-CN"}
@@ -31,14 +33,14 @@ PLACE = re.compile(r"%\(\w+\)\d*[a-z]|\{\w+\}")
 KEPT = {"Reeljudge", "English", "films", "ada", "bob", "oda", "Esc", "Enter", "person", "sits", "down", "EUR"}
 
 
-@pytest.fixture(params=catalogue.languages(), ids=lambda folder: folder.name)
+@pytest.fixture(params=translations.languages(), ids=lambda folder: folder.name)
 def language(request: pytest.FixtureRequest) -> Path:
     folder: Path = request.param
     return folder
 
 
 def test_every_text_is_translated_and_none_is_left_over(language: Path) -> None:
-    words, source = catalogue.translated(language), catalogue.in_source()
+    words, source = translations.translated(language), translations.in_source()
     assert {(each.id, each.context) for each in words} == {(each.id, each.context) for each in source}
     assert not words.obsolete
     for each in words:
@@ -53,7 +55,7 @@ def test_every_text_is_translated_and_none_is_left_over(language: Path) -> None:
 
 
 def test_the_words_of_scripts_and_of_forms_are_found_in_the_source() -> None:
-    found = catalogue.in_source()
+    found = translations.in_source()
     for text in ["{n} today", "Sign in", "partly", "Others are writing to the same place."]:
         assert any(text in str(each.id) for each in found), text
 
@@ -170,7 +172,7 @@ def test_what_is_exported_and_checked_does_not_depend_on_the_language(
     batch: Batch, ada: Membership, bob: Membership, leo: Membership, tmp_path: Path
 ) -> None:
     held: Assignment = claim(ada)
-    held.flag(1, "query", "odd", fence=held.fence, key=uuid4())
+    grading.flag(held, 1, "query", "odd", fence=held.fence, key=uuid4())
     judge_all(held, lambda candidate: 4)
     judge_all(claim(bob), lambda candidate: 4)
     said = {}

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from judging.guideline import GUIDELINE
-from judging.markdown import rendered
+from base.markdown import rendered
+from campaigns.guideline_text import GUIDELINE
 
 ALLOWED = {
     "p", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "em", "strong", "a", "code", "pre", "blockquote", "br",

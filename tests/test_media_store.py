@@ -17,11 +17,12 @@ from django.core.files.base import ContentFile
 from django.test import Client
 from moto.server import ThreadedMotoServer
 
+from campaigns.models import Membership
 from config import store
 from corpus.models import Clip, Moment
 from jobs.terminal import work_off
-from judging.models import Batch, Membership
-from judging.preparing import retry_clips
+from judging.models import Batch
+from judging.pool.clips import retry_clips
 from tests.cast import browser, claim, content_of
 from tests.installation import Installation
 from tests.numbered import draw_film, seen

@@ -9,9 +9,11 @@ from uuid import uuid4
 import pytest
 from django.urls import reverse
 
+from base.errors import BadValue, Stale, WrongState
+from campaigns.models import Membership
 from judging.audit import audit
-from judging.errors import BadValue, Stale, WrongState
-from judging.models import Assignment, Batch, Judgement, Membership
+from judging.models import Assignment, Batch, Judgement
+from judging.work import claiming, grading, leaving
 from tests.cast import browser, claim, judge_all, settle_round_one
 from tests.terminal import refused
 from tests.together import at_once
@@ -30,7 +32,7 @@ def test_a_pause_stops_work_and_keeps_the_batch_in_hand(ada: Membership, leo: Me
     held = claim(ada)
     ada.pause(leo, "too fast")
     with pytest.raises(WrongState):
-        Assignment.objects.claim(ada)
+        claiming.claim(ada)
     held.refresh_from_db()
     assert held.state == Assignment.State.LIVE
     assert held.batch.taken == 1
@@ -56,7 +58,7 @@ def test_who_leaves_gives_up_the_batch_and_may_be_taken_back(
     ada: Membership, bob: Membership, leo: Membership
 ) -> None:
     held = claim(ada)
-    ada.deactivate(leo, "moved away")
+    leaving.deactivate(ada, leo, "moved away")
     held.refresh_from_db()
     assert (again(ada).state, held.state, held.batch.taken) == ("left", "lapsed", 0)
     assert claim(bob).batch == held.batch
@@ -71,15 +73,15 @@ def test_a_handed_over_batch_is_free_and_its_open_page_writes_no_more(
     batch: Batch, ada: Membership, bob: Membership, cleo: Membership, leo: Membership
 ) -> None:
     held = claim(ada)
-    held.judge(1, 3, fence=held.fence, key=uuid4())
+    grading.judge(held, 1, 3, fence=held.fence, key=uuid4())
     page, body = browser(ada), {"grade": 4, "fence": held.fence, "key": str(uuid4())}
     address = reverse("judge", args=[held.token, 1])
-    ada.hand_over(leo, "on holiday")
+    leaving.hand_over(ada, leo, "on holiday")
     assert page.put(address, body, content_type="application/json").status_code == 404
     resume = reverse("resume", args=[held.token])
     assert page.post(resume, {}, content_type="application/json").status_code == 404
     with pytest.raises(Stale):
-        held.judge(1, 4, fence=held.fence, key=uuid4())
+        grading.judge(held, 1, 4, fence=held.fence, key=uuid4())
     said = Judgement.objects.get(annotator=ada)
     assert (said.grade, said.seat, said.revisions.count()) == (3, None, 1)
     settle_round_one(batch, bob, cleo)
@@ -90,7 +92,7 @@ def test_a_handed_over_batch_is_free_and_its_open_page_writes_no_more(
 def test_what_is_submitted_is_not_handed_over(ada: Membership, leo: Membership) -> None:
     held = claim(ada)
     judge_all(held, lambda candidate: 2)
-    ada.hand_over(leo, "")
+    leaving.hand_over(ada, leo, "")
     held.refresh_from_db()
     assert held.state == Assignment.State.SUBMITTED
     assert happened(ada) == []
@@ -100,7 +102,7 @@ def test_an_uncounted_batch_is_handed_over_without_a_place(
     batch: Batch, ada: Membership, leo: Membership
 ) -> None:
     batch.lend_to(ada)
-    ada.hand_over(leo, "")
+    leaving.hand_over(ada, leo, "")
     batch.refresh_from_db()
     assert batch.taken == 0
     assert not Assignment.objects.live().exists()
@@ -110,15 +112,15 @@ def test_the_only_lead_stays(leo: Membership, ada: Membership, member: Callable[
     with pytest.raises(WrongState, match="only active lead"):
         leo.pause(leo, "")
     with pytest.raises(WrongState, match="only active lead"):
-        leo.deactivate(leo, "")
+        leaving.deactivate(leo, leo, "")
     with pytest.raises(WrongState, match="only active lead"):
-        leo.change_role("researcher", leo, "enough")
+        leaving.change_role(leo, "researcher", leo, "enough")
     mina = member("mina", "lead")
     leo.pause(mina, "away")
     with pytest.raises(WrongState, match="only active lead"):
-        mina.deactivate(mina, "")
+        leaving.deactivate(mina, mina, "")
     leo.resume(mina, "")
-    mina.deactivate(leo, "")
+    leaving.deactivate(mina, leo, "")
     assert again(mina).state == "left"
 
 
@@ -126,7 +128,7 @@ def test_the_only_lead_stays(leo: Membership, ada: Membership, member: Callable[
 def test_of_two_leads_who_leave_at_once_one_stays(leo: Membership, member: Callable[..., Membership]) -> None:
     pair = [leo, member("mina", "lead")]
     for _ in range(5):
-        left = at_once(*[partial(lead.deactivate, lead, "") for lead in pair])
+        left = at_once(*[partial(leaving.deactivate, lead, lead, "") for lead in pair])
         assert sum(isinstance(each, WrongState) for each in left) == 1
         assert Membership.objects.leads().count() == 1
         Membership.objects.update(state="active")
@@ -138,16 +140,16 @@ def test_who_saw_the_hidden_side_never_annotates(
 ) -> None:
     person = member("mina", role)
     with pytest.raises(WrongState, match="has seen"):
-        person.change_role("annotator", leo, "short of hands")
+        leaving.change_role(person, "annotator", leo, "short of hands")
     assert "has seen" in refused("add_member", "films", "mina")
 
 
 def test_an_annotator_who_leads_gives_up_the_batch_and_it_is_noted(ada: Membership, leo: Membership) -> None:
     held = claim(ada)
     with pytest.raises(BadValue, match="words"):
-        ada.change_role("lead", leo, "  ")
-    ada.change_role("lead", leo, "knows it all")
-    ada.change_role("lead", leo, "twice")
+        leaving.change_role(ada, "lead", leo, "  ")
+    leaving.change_role(ada, "lead", leo, "knows it all")
+    leaving.change_role(ada, "lead", leo, "twice")
     held.refresh_from_db()
     assert (again(ada).role, held.state) == ("lead", "lapsed")
     assert happened(ada)[-1] == ("role", "annotator to lead: knows it all")

@@ -12,8 +12,9 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from annotate.mine import agreement
-from judging.models import Campaign, Judgement, Kind, Membership, Message, Revision
+from annotate.about_me import agreement
+from campaigns.models import Campaign, Membership, Message
+from judging.models import Judgement, Kind, Revision
 from tests.cast import (
     browser,
     by_rank,

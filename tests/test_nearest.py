@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from corpus import nearest as module
-from corpus.nearest import GROUP, Floats, Indices, Nearest, nearest
+from retrieval import nearest as module
+from retrieval.nearest import GROUP, Floats, Indices, Nearest, nearest
 
 seeds = st.integers(0, 2**32 - 1)
 

@@ -16,8 +16,9 @@ import pytest
 from django.conf import settings as used
 from django.core.files.base import ContentFile
 
+from campaigns.models import Membership
 from corpus.models import Clip
-from judging.models import Batch, Membership
+from judging.models import Batch
 from tests.cast import browser, claim
 from tests.installation import ROOT
 

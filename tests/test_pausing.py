@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from judging.errors import WrongState
-from judging.models import Assignment, Batch, Event, Membership
+from base.errors import WrongState
+from campaigns.models import Event, Membership
+from judging.models import Batch
+from judging.work import claiming
 from tests.cast import claim
 
 
@@ -16,7 +18,7 @@ def events(member: Membership) -> list[tuple[str, int | None, str]]:
 def test_who_is_paused_gets_no_work_until_resumed(batch: Batch, ada: Membership, leo: Membership) -> None:
     ada.pause(leo, "Away in May.")
     with pytest.raises(WrongState):
-        Assignment.objects.claim(ada)
+        claiming.claim(ada)
     ada.resume(leo, "Back.")
     assert claim(ada).batch == batch
     assert events(ada) == [("paused", leo.pk, "Away in May."), ("resumed", leo.pk, "Back.")]

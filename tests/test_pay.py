@@ -16,12 +16,13 @@ import pytest
 from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
 
-from judging.exports import FILES
-from judging.hours import total
-from judging.models import Assignment, Batch, Campaign, Membership, Revision
-from judging.pay import Period, worked_in
-from judging.spreadsheet import harmless
-from judging.statistics.summaries import keep
+from base.spreadsheet import harmless
+from campaigns.models import Campaign, Membership
+from judging.models import Assignment, Batch, Revision
+from releases.exports import FILES
+from reports.pay.hours import total
+from reports.pay.periods import Period, worked_in
+from reports.summaries import keep
 from tests.cast import browser, content_of, settle_round_one
 from tests.terminal import printed
 from tests.test_doors import MATRIX

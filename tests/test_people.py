@@ -12,7 +12,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from judging.models import Assignment, Batch, Membership
+from campaigns.models import Membership
+from judging.models import Assignment, Batch
 from tests.cast import browser, claim, judge_all, make_query
 from tests.test_membership import again, happened
 

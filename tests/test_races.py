@@ -17,22 +17,15 @@ from django.contrib.auth.models import User
 from django.db import connection, models
 from django.db.models import Count
 
+from base import transactions
+from base.errors import ReeljudgeError
+from campaigns.models import Campaign, Event, Membership
 from corpus.models import Corpus, Moment, Video
-from judging import transactions
 from judging.audit import audit
-from judging.errors import JudgingError
-from judging.exam import set_exam
-from judging.models import (
-    Assignment,
-    Batch,
-    Campaign,
-    Candidate,
-    Event,
-    Kind,
-    Membership,
-    Sitting,
-)
+from judging.models import Assignment, Batch, Candidate, Kind, Sitting
 from judging.models.sitting import exam_batches
+from judging.quality.exam import set_exam
+from judging.work import claiming, submitting
 from tests.cast import judge_all, make_query
 from tests.together import at_once
 
@@ -58,9 +51,9 @@ def crowd() -> list[Membership]:
     )
 
 
-def all_claim(crowd: list[Membership]) -> list[Assignment | JudgingError | None]:
+def all_claim(crowd: list[Membership]) -> list[Assignment | ReeljudgeError | None]:
     """Everybody claims in the same moment."""
-    return at_once(*[partial(Assignment.objects.claim, annotator) for annotator in crowd])
+    return at_once(*[partial(claiming.claim, annotator) for annotator in crowd])
 
 
 def most_in_a_round() -> int:
@@ -118,7 +111,7 @@ def test_without_the_lock_and_the_constraint_places_are_given_twice(
 
 
 def test_the_same_person_in_ten_tabs_gets_one_batch(crowd: list[Membership]) -> None:
-    claimed = at_once(*[partial(Assignment.objects.claim, crowd[0])] * 10)
+    claimed = at_once(*[partial(claiming.claim, crowd[0])] * 10)
     assert len({each.pk for each in claimed if isinstance(each, Assignment)}) == 1
     assert Batch.objects.filter(taken=1).count() == 1
 
@@ -130,8 +123,8 @@ def test_examinees_who_finish_together_are_each_marked_once(waits: bool) -> None
     if not waits:
         Candidate.objects.filter(query__kind=Kind.EXAM).update(truth=2)
     held = [all_but_submitted(member) for member in campaign.memberships.order_by("worker")]
-    said = at_once(*[partial(each.submit, each.fence) for each in held * 2])  # each from two tabs
-    assert not any(isinstance(each, JudgingError) for each in said)
+    said = at_once(*[partial(submitting.submit, each, each.fence) for each in held * 2])  # each from two tabs
+    assert not any(isinstance(each, ReeljudgeError) for each in said)
     assert list(Sitting.objects.values_list("result", "pairs", "off")) == [("passed", 10, 0)] * 6
     assert Event.objects.filter(kind=Event.Kind.QUALIFIED).count() == 6
     assert not any(audit(campaign).values())

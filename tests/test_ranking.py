@@ -11,13 +11,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from corpus.embedding import embed, model_name
+from campaigns.models import Campaign
 from corpus.importers.rows import LONGEST_TEXT
-from corpus.models import Corpus, Moment, Vector, Video, moment_id
+from corpus.models import Corpus, Moment, Video, moment_id
 from jobs.models import Job
 from jobs.terminal import work_off
-from judging.models import Batch, Campaign, Candidate, Query
-from judging.recommending import recommendation
+from judging.models import Batch, Candidate, Query
+from judging.review.recommending import recommendation
+from retrieval.embedding import embed, model_name
+from retrieval.models import Vector
 from tests.terminal import printed, refused
 
 pytestmark = pytest.mark.django_db

@@ -13,12 +13,13 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judging.desk_charts import charts
-from judging.hours import Worked
-from judging.models import Assignment, Batch, Campaign, Membership, PastRate, Revision
-from judging.pay import Period
-from judging.rates import Rates
-from judging.statistics.summaries import AGREEMENT, PROGRESS, kept_together
+from campaigns.models import Campaign, Membership, PastRate
+from judging.models import Assignment, Batch, Revision
+from lead.desk.charts import charts
+from reports.pay.hours import Worked
+from reports.pay.periods import Period
+from reports.pay.rates import Rates
+from reports.summaries import AGREEMENT, PROGRESS, kept_together
 from tests.cast import browser, settle_round_one
 from tests.test_campaign_settings import SENT
 

@@ -18,15 +18,18 @@ from uuid import uuid4
 import pytest
 from django.urls import reverse
 
+from base.errors import BadValue, ReeljudgeError
+from campaigns.models import Campaign, Membership
 from jobs.models import Job
 from jobs.terminal import work_off
-from judging.errors import BadValue, JudgingError
-from judging.models import Batch, Campaign, Candidate, Membership, Release
-from judging.releases.compared import compare
-from judging.releases.difference import difference
-from judging.releases.freeze import FREEZE, freeze, write
-from judging.releases.verify import CHECKS, verify
-from judging.releases.zipped import Zipped
+from judging.models import Batch, Candidate
+from judging.work import grading
+from releases.comparing import compare
+from releases.difference import difference
+from releases.freezing import FREEZE, freeze, write
+from releases.models import Release
+from releases.verifying import CHECKS, verify
+from releases.zipped import Zipped
 from tests.cast import browser, claim, content_of, judge_all, make_query, settle_round_one
 from tests.terminal import manage, printed, refused
 
@@ -102,7 +105,7 @@ def test_the_same_release_is_the_same_bytes(
 ) -> None:
     release = frozen(judged, leo)
     first = release.sha256
-    monkeypatch.setattr("judging.releases.freeze.timezone", SimpleNamespace(now=lambda: release.at))
+    monkeypatch.setattr("releases.freezing.timezone", SimpleNamespace(now=lambda: release.at))
     Release.objects.filter(pk=release.pk).update(state=Release.State.MAKING)
     write(Release.objects.get(pk=release.pk), lambda *_: None)
     assert Release.objects.get(pk=release.pk).sha256 == first
@@ -119,12 +122,12 @@ def test_what_is_judged_while_it_is_written_is_not_in_it(
     judged: Campaign, leo: Membership, ada: Membership, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Half-way through, another pair changes: the file shows the campaign as it was at one instant."""
-    from judging.releases import parts
+    from releases import contents
 
-    whole = parts.nested_qrels
+    whole = contents.nested_qrels
 
     def meanwhile(campaign: Campaign) -> Any:
-        monkeypatch.setattr(parts, "nested_qrels", whole)
+        monkeypatch.setattr(contents, "nested_qrels", whole)
         from threading import Thread
 
         from django.db import connection
@@ -138,7 +141,7 @@ def test_what_is_judged_while_it_is_written_is_not_in_it(
         thread.join()
         yield from whole(campaign)
 
-    monkeypatch.setattr(parts, "nested_qrels", meanwhile)
+    monkeypatch.setattr(contents, "nested_qrels", meanwhile)
     release = frozen(judged, leo)
     assert Candidate.objects.get(query__campaign=judged, rank=20).grade == 0
     assert not any(verify(Zipped(Path(release.file.path))).values())
@@ -167,7 +170,7 @@ def test_versions_follow_each_other_and_the_difference_is_told(
 def test_a_difference_is_found_once_and_kept(
     judged: Campaign, leo: Membership, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("judging.releases.compared.SHOWN", 2)
+    monkeypatch.setattr("releases.comparing.SHOWN", 2)
     old = frozen(judged, leo)
     Candidate.objects.settled().update(outcome="discarded", grade=None)
     new = frozen(judged, leo)
@@ -329,7 +332,7 @@ def test_a_worker_thought_dead_replaces_nothing(
 def test_what_is_no_release_is_refused_in_one_line(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "release.zip"
     file.write_bytes(content)
-    with pytest.raises(JudgingError, match=r"release.zip: .*expected a release"):
+    with pytest.raises(ReeljudgeError, match=r"release.zip: .*expected a release"):
         Zipped(file)
     assert "expected a release" in refused("verify_release", file)
 
@@ -364,4 +367,4 @@ def test_a_failed_job_says_why_in_the_page(judged: Campaign, leo: Membership) ->
 def test_a_campaign_goes_on_after_a_release(judged: Campaign, leo: Membership, ada: Membership) -> None:
     frozen(judged, leo)
     make_query(judged, "2", "A person stands up.")
-    claim(ada).judge(1, 3, fence=1, key=uuid4())
+    grading.judge(claim(ada), 1, 3, fence=1, key=uuid4())

@@ -10,30 +10,20 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
+from base.errors import Stale, WrongState
+from campaigns.models import Campaign, Membership
 from jobs.models import Job
 from jobs.terminal import work_off
 from judging.audit import audit
-from judging.batchpage import Number, rows_of
-from judging.cost import cost_of
-from judging.desk import unfinished_jobs
-from judging.errors import Stale, WrongState
-from judging.exports import FILES
-from judging.models import (
-    Assignment,
-    Batch,
-    Campaign,
-    Candidate,
-    Flag,
-    Judgement,
-    Membership,
-    Query,
-    Reopening,
-    Review,
-    Revision,
-)
-from judging.recommending import recommendation
-from judging.reopening import REOPEN, carry_out, of_batch, of_candidate, of_work, reopen, reopen_work
-from judging.reviewing import review, standing
+from judging.models import Batch, Candidate, Flag, Judgement, Query, Reopening, Review, Revision
+from judging.review.recommending import recommendation
+from judging.review.reopening import REOPEN, carry_out, of_batch, of_candidate, of_work, reopen, reopen_work
+from judging.review.reviewing import review, standing
+from judging.work import claiming, grading, submitting
+from lead.desk.queries import unfinished_jobs
+from lead.tables.batch import Number, rows_of
+from lead.tables.reopening_cost import cost_of
+from releases.exports import FILES
 from tests.cast import (
     browser,
     claim,
@@ -63,8 +53,8 @@ def test_a_candidate_is_judged_again_by_others(
     assert (at_rank(3).batch, at_rank(3).outcome, at_rank(3).grade) == (again, "open", None)
     old = list(Judgement.objects.filter(candidate=at_rank(3)))
     assert [(each.seat, each.reopening, each.revisions.count()) for each in old] == [(None, record, 1)] * 2
-    assert Assignment.objects.claim(ada) is None
-    assert Assignment.objects.claim(bob) is None
+    assert claiming.claim(ada) is None
+    assert claiming.claim(bob) is None
     judge_all(claim(cleo), lambda candidate: 2)
     judge_all(claim(dan), lambda candidate: 2)
     assert (at_rank(3).outcome, at_rank(3).grade) == ("settled", 2)
@@ -203,12 +193,12 @@ def test_who_lapsed_on_a_candidate_is_not_asked_again(
     batch: Batch, ada: Membership, bob: Membership, cleo: Membership, dan: Membership, leo: Membership
 ) -> None:
     away = claim(ada)
-    away.judge(1, 2, fence=away.fence, key=uuid4())
+    grading.judge(away, 1, 2, fence=away.fence, key=uuid4())
     said = away.handed()[0]
     expire(away)
     settle(batch, bob, cleo)
     reopen(leo, of_candidate(said), "again")
-    assert Assignment.objects.claim(ada) is None
+    assert claiming.claim(ada) is None
     assert claim(dan).batch.edition == 2
 
 
@@ -216,15 +206,15 @@ def test_who_flagged_a_candidate_is_not_asked_again_and_the_flag_is_dealt_with(
     batch: Batch, ada: Membership, bob: Membership, leo: Membership
 ) -> None:
     work = claim(ada)
-    work.flag(1, "clip", "", fence=work.fence, key=uuid4())
+    grading.flag(work, 1, "clip", "", fence=work.fence, key=uuid4())
     flagged = work.handed()[0]
     for position in range(2, 21):
-        work.judge(position, 2, fence=work.fence, key=uuid4())
-    work.submit(work.fence)
+        grading.judge(work, position, 2, fence=work.fence, key=uuid4())
+    submitting.submit(work, work.fence)
     judge_all(claim(bob), lambda candidate: 2)
     reopen(leo, of_candidate(flagged), "the clip is mended")
     assert flagged.flags.get().handled_by == leo
-    assert Assignment.objects.claim(ada) is None
+    assert claiming.claim(ada) is None
     assert sound(batch.query.campaign)
 
 
@@ -257,16 +247,16 @@ def test_a_batch_in_her_hands_goes_to_others(
     batch: Batch, ada: Membership, bob: Membership, cleo: Membership, leo: Membership
 ) -> None:
     live = claim(ada)
-    live.judge(1, 2, fence=live.fence, key=uuid4())
+    grading.judge(live, 1, 2, fence=live.fence, key=uuid4())
     reopen_all(leo, ada)
     batch.refresh_from_db()
     live.refresh_from_db()
     assert (batch.taken, live.state) == (0, "lapsed")
     with pytest.raises(Stale):
-        live.judge(2, 2, fence=live.fence, key=uuid4())
+        grading.judge(live, 2, 2, fence=live.fence, key=uuid4())
     with pytest.raises(Stale):
-        live.resume()
-    assert Assignment.objects.claim(ada) is None
+        claiming.resume(live)
+    assert claiming.claim(ada) is None
     settle(batch, bob, cleo)
     assert sound(batch.query.campaign)
 
@@ -279,10 +269,10 @@ def test_what_she_submitted_in_a_round_under_way_is_taken_back(
     reopen_all(leo, ada)
     batch.refresh_from_db()
     assert (batch.taken, batch.state) == (1, "open")
-    his.submit(his.fence)
-    assert Assignment.objects.claim(ada) is None
+    submitting.submit(his, his.fence)
+    assert claiming.claim(ada) is None
     with pytest.raises(Stale):
-        ada.assignments.get().resume()
+        claiming.resume(ada.assignments.get())
     judge_all(claim(cleo), lambda candidate: 4)
     assert Candidate.objects.filter(grade=4).count() == 20
     assert sound(batch.query.campaign)
@@ -301,7 +291,7 @@ def test_a_round_two_that_rests_on_her_grades_begins_anew(
     judge_all(hers := claim(cleo), lambda candidate: 4, submit=False)
     reopen_all(leo, ada)
     with pytest.raises(Stale):
-        hers.submit(hers.fence)
+        submitting.submit(hers, hers.fence)
     batch.refresh_from_db()
     assert (batch.state, batch.newest.candidates.count(), batch.newest.round) == ("replaced", 20, 1)
     settle(batch.newest, dan, member("eve"))

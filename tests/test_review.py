@@ -8,23 +8,15 @@ from uuid import uuid4
 import pytest
 from django.urls import reverse
 
+from base.errors import WrongState
+from campaigns.models import Campaign, Membership
 from jobs.models import Job
 from jobs.terminal import work_off
 from judging.audit import audit
-from judging.errors import WrongState
-from judging.models import (
-    Assignment,
-    Batch,
-    Campaign,
-    Candidate,
-    Judgement,
-    Membership,
-    Query,
-    Review,
-    Revision,
-)
-from judging.recommending import recommendation
-from judging.reviewing import review, standing, undo
+from judging.models import Assignment, Batch, Candidate, Judgement, Query, Review, Revision
+from judging.review.recommending import recommendation
+from judging.review.reviewing import review, standing, undo
+from judging.work import grading, submitting
 from tests.cast import browser, claim, judge_all, make_query, settle, settle_round_one
 
 
@@ -34,8 +26,8 @@ def flag_first(assignment: Assignment) -> Candidate:
     judge_all(assignment, lambda candidate: 3, submit=False)
     assignment.judgements.get(candidate=flagged).revisions.all().delete()
     assignment.judgements.get(candidate=flagged).delete()
-    assignment.flag(1, "clip", "black", fence=assignment.fence, key=uuid4())
-    assignment.submit(assignment.fence)
+    grading.flag(assignment, 1, "clip", "black", fence=assignment.fence, key=uuid4())
+    submitting.submit(assignment, assignment.fence)
     return flagged
 
 

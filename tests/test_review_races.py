@@ -8,12 +8,14 @@ from uuid import uuid4
 
 import pytest
 
-from judging.adjudicating import adjudicate
+from campaigns.models import Campaign, Membership
 from judging.audit import audit
-from judging.models import Assignment, Batch, Campaign, Candidate, Membership, Reopening, Review
-from judging.reopening import of_batch, of_candidate, reopen
-from judging.reviewing import review, undo
-from judging.withdrawing import withdraw
+from judging.models import Assignment, Batch, Candidate, Reopening, Review
+from judging.review.adjudicating import adjudicate
+from judging.review.reopening import of_batch, of_candidate, reopen
+from judging.review.reviewing import review, undo
+from judging.review.withdrawing import withdraw
+from judging.work import claiming, grading, submitting
 from tests.cast import claim, judge_all, reopen_all, settle, settle_round_one
 from tests.together import at_once
 
@@ -43,7 +45,7 @@ def test_two_leads_with_different_words(settled: Batch, leo: Membership) -> None
 def test_undoing_a_second_batch_while_it_is_claimed(settled: Batch, leo: Membership, ada: Membership) -> None:
     for _ in range(TIMES):
         said = review(settled, leo, "second")
-        _, claimed = at_once(partial(undo, said, leo), lambda: Assignment.objects.claim(ada))
+        _, claimed = at_once(partial(undo, said, leo), lambda: claiming.claim(ada))
         assert isinstance(claimed, Assignment) == settled.query.batches.filter(number=2).exists()
         assert sound(settled.query.campaign)
         if isinstance(claimed, Assignment):
@@ -83,9 +85,9 @@ def test_taking_back_work_while_she_judges_submits_and_claims(
     judge_all(claim(bob), lambda candidate: 2)
     at_once(
         lambda: reopen_all(leo, ada),
-        lambda: hers.submit(hers.fence),
-        lambda: hers.judge(1, 4, fence=hers.fence, key=uuid4()),
-        lambda: Assignment.objects.claim(cleo),
+        lambda: submitting.submit(hers, hers.fence),
+        lambda: grading.judge(hers, 1, 4, fence=hers.fence, key=uuid4()),
+        lambda: claiming.claim(cleo),
     )
     assert not ada.judgements.filter(seat__isnull=False).exists()
     assert sound(batch.query.campaign)
@@ -97,7 +99,7 @@ def test_a_round_two_is_reopened_while_it_ends(
     settle_round_one(batch, ada, bob, apart=3)
     judge_all(claim(cleo), lambda candidate: 4)
     judge_all(his := claim(dan), lambda candidate: 4, submit=False)
-    at_once(lambda: reopen_all(leo, ada), lambda: his.submit(his.fence))
+    at_once(lambda: reopen_all(leo, ada), lambda: submitting.submit(his, his.fence))
     assert not ada.judgements.filter(seat__isnull=False).exists()
     assert sound(batch.query.campaign)
 
@@ -108,9 +110,9 @@ def test_withdrawing_while_it_is_claimed_and_submitted(
     judge_all(hers := claim(ada), lambda candidate: 2, submit=False)
     at_once(
         lambda: withdraw(batch.query, "unclear"),
-        lambda: hers.submit(hers.fence),
-        lambda: Assignment.objects.claim(bob),
-        lambda: Assignment.objects.claim(cleo),
+        lambda: submitting.submit(hers, hers.fence),
+        lambda: claiming.claim(bob),
+        lambda: claiming.claim(cleo),
     )
     assert not Assignment.objects.live().exists()
     assert sound(batch.query.campaign)
@@ -130,7 +132,7 @@ def test_two_editions_that_settle_at_once_follow_the_policy_once(
         judge_all(other, lambda candidate: 4, submit=False)
         work.append(other)
         batch.refresh_from_db()
-    at_once(*[lambda each=each: each.submit(each.fence) for each in work])
+    at_once(*[lambda each=each: submitting.submit(each, each.fence) for each in work])
     assert Review.objects.get().batch == second
     assert set(Batch.objects.values_list("state", flat=True)) == {"reviewed"}
     assert sound(settled.query.campaign)

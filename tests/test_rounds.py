@@ -5,11 +5,13 @@ from uuid import uuid4
 
 import pytest
 
+from base.errors import KeyReused, Stale, WrongState
+from campaigns.models import Campaign, Membership
 from judging.audit import audit
-from judging.errors import KeyReused, Stale, WrongState
-from judging.models import Assignment, Batch, Campaign, Candidate, Judgement, Membership, Review, Revision
-from judging.recommending import Recommendation, recommendation
-from judging.reviewing import review
+from judging.models import Assignment, Batch, Candidate, Judgement, Review, Revision
+from judging.review.recommending import Recommendation, recommendation
+from judging.review.reviewing import review
+from judging.work import claiming, grading, submitting
 from tests.cast import claim, expire, judge_all, make_query, settle_round_one
 
 
@@ -25,8 +27,8 @@ def test_contested_candidates_go_to_two_others(
 ) -> None:
     settle_round_one(batch, ada, bob, apart=3)
     assert (batch.state, batch.round, batch.taken) == (Batch.State.OPEN, 2, 0)
-    assert Assignment.objects.claim(ada) is None
-    assert Assignment.objects.claim(bob) is None
+    assert claiming.claim(ada) is None
+    assert claiming.claim(bob) is None
     second = claim(cleo)
     assert sorted(candidate.rank for candidate in second.handed()) == [1, 2, 3]
     judge_all(second, lambda candidate: 4)
@@ -52,7 +54,7 @@ def test_a_third_annotator_finds_no_place(
     batch: Batch, ada: Membership, bob: Membership, cleo: Membership
 ) -> None:
     claim(ada), claim(bob)
-    assert Assignment.objects.claim(cleo) is None
+    assert claiming.claim(cleo) is None
 
 
 def test_claiming_again_gives_the_same_batch(batch: Batch, ada: Membership) -> None:
@@ -71,16 +73,16 @@ def test_each_annotator_sees_an_order_of_her_own_that_stays(
 
 def test_a_batch_with_gaps_is_not_taken(batch: Batch, ada: Membership) -> None:
     assignment = claim(ada)
-    assignment.judge(3, 2, fence=assignment.fence, key=uuid4())
+    grading.judge(assignment, 3, 2, fence=assignment.fence, key=uuid4())
     with pytest.raises(WrongState, match=r"Not judged yet: 1, 2, 4"):
-        assignment.submit(assignment.fence)
+        submitting.submit(assignment, assignment.fence)
     assert not Judgement.objects.filter(seat__isnull=False).exists()
 
 
 def test_submitting_twice_is_harmless(batch: Batch, ada: Membership) -> None:
     assignment = claim(ada)
     judge_all(assignment, lambda candidate: 2)
-    assignment.submit(assignment.fence)
+    submitting.submit(assignment, assignment.fence)
     batch.refresh_from_db()
     assert batch.taken == 1
 
@@ -89,13 +91,13 @@ def test_after_submission_nothing_changes(batch: Batch, ada: Membership) -> None
     assignment = claim(ada)
     judge_all(assignment, lambda candidate: 2)
     with pytest.raises(Stale):
-        assignment.judge(1, 4, fence=assignment.fence, key=uuid4())
+        grading.judge(assignment, 1, 4, fence=assignment.fence, key=uuid4())
 
 
 def test_a_change_of_mind_is_a_revision(batch: Batch, ada: Membership) -> None:
     assignment = claim(ada)
     for grade in (1, 3, 3):
-        assignment.judge(1, grade, fence=assignment.fence, key=uuid4())
+        grading.judge(assignment, 1, grade, fence=assignment.fence, key=uuid4())
     judgement = Judgement.objects.get()
     assert judgement.grade == 3
     assert list(judgement.revisions.values_list("number", "grade")) == [(1, 1), (2, 3), (3, 3)]
@@ -103,8 +105,8 @@ def test_a_change_of_mind_is_a_revision(batch: Batch, ada: Membership) -> None:
 
 def test_the_same_key_gives_the_first_answer_again(batch: Batch, ada: Membership) -> None:
     assignment, key = claim(ada), uuid4()
-    first = assignment.judge(1, 3, fence=assignment.fence, key=key)
-    assert assignment.judge(1, 3, fence=assignment.fence, key=key) == first
+    first = grading.judge(assignment, 1, 3, fence=assignment.fence, key=key)
+    assert grading.judge(assignment, 1, 3, fence=assignment.fence, key=key) == first
     assert Revision.objects.count() == 1
 
 
@@ -113,15 +115,15 @@ def test_the_same_key_with_other_content_is_refused(
     batch: Batch, ada: Membership, position: int, grade: int
 ) -> None:
     assignment, key = claim(ada), uuid4()
-    assignment.judge(1, 3, fence=assignment.fence, key=key)
+    grading.judge(assignment, 1, 3, fence=assignment.fence, key=key)
     with pytest.raises(KeyReused):
-        assignment.judge(position, grade, fence=assignment.fence, key=key)
+        grading.judge(assignment, position, grade, fence=assignment.fence, key=key)
 
 
 def test_an_old_fence_cannot_write(batch: Batch, ada: Membership) -> None:
     assignment = claim(ada)
     with pytest.raises(Stale):
-        assignment.judge(1, 3, fence=assignment.fence + 1, key=uuid4())
+        grading.judge(assignment, 1, 3, fence=assignment.fence + 1, key=uuid4())
     assert not Judgement.objects.exists()
 
 
@@ -133,15 +135,15 @@ def test_a_lapsed_lease_comes_back(batch: Batch, ada: Membership, bob: Membershi
     away.refresh_from_db()
     assert away.state == Assignment.State.LAPSED
     with pytest.raises(Stale):
-        away.judge(1, 3, fence=away.fence, key=uuid4())
+        grading.judge(away, 1, 3, fence=away.fence, key=uuid4())
 
 
 def test_who_comes_back_in_time_goes_on_with_a_new_fence(batch: Batch, ada: Membership) -> None:
     away = claim(ada)
-    away.judge(1, 3, fence=away.fence, key=uuid4())
+    grading.judge(away, 1, 3, fence=away.fence, key=uuid4())
     expire(away)
     with pytest.raises(Stale):
-        away.judge(2, 3, fence=away.fence, key=uuid4())
+        grading.judge(away, 2, 3, fence=away.fence, key=uuid4())
     back = claim(ada)
     assert (back.pk, back.fence) == (away.pk, away.fence + 1)
     assert back.judgements.count() == 1
@@ -157,7 +159,7 @@ def test_what_lapsed_in_round_one_never_counts_for_what_round_two_does_not_ask(
     back = claim(ada)
     assert (back.pk, back.round) == (away.pk, 2)
     assert [candidate.rank for candidate in back.handed()] == [1]
-    back.submit(back.fence)
+    submitting.submit(back, back.fence)
     judge_all(claim(dan), lambda candidate: 4)
     assert Judgement.objects.filter(annotator=ada, seat__isnull=False).count() == 1
     assert not any(audit(batch.query.campaign).values())
@@ -165,11 +167,11 @@ def test_what_lapsed_in_round_one_never_counts_for_what_round_two_does_not_ask(
 
 def test_a_flag_stands_for_a_grade_and_never_blocks(batch: Batch, ada: Membership, bob: Membership) -> None:
     assignment = claim(ada)
-    assignment.flag(1, "clip", "black screen", fence=assignment.fence, key=uuid4())
+    grading.flag(assignment, 1, "clip", "black screen", fence=assignment.fence, key=uuid4())
     flagged = assignment.handed()[0]
     for position in range(2, 21):
-        assignment.judge(position, 2, fence=assignment.fence, key=uuid4())
-    assignment.submit(assignment.fence)
+        grading.judge(assignment, position, 2, fence=assignment.fence, key=uuid4())
+    submitting.submit(assignment, assignment.fence)
     judge_all(claim(bob), lambda candidate: 2)
     batch.refresh_from_db()
     flagged.refresh_from_db()
@@ -228,7 +230,7 @@ def test_paused_annotators_and_leads_get_no_work(
     Membership.objects.filter(pk=paused.pk).update(state=Membership.State.PAUSED)
     for nobody in (paused, leo):
         with pytest.raises(WrongState):
-            Assignment.objects.claim(nobody)
+            claiming.claim(nobody)
 
 
 def test_an_open_page_of_round_one_cannot_write_into_round_two(
@@ -246,7 +248,7 @@ def test_who_comes_back_goes_on_if_the_place_is_still_free(
     away = claim(ada)
     expire(away)
     away.lapse()
-    back = away.resume()
+    back = claiming.resume(away)
     assert (back.pk, back.token, back.fence, back.state) == (away.pk, away.token, away.fence + 1, "live")
     batch.refresh_from_db()
     assert batch.taken == 1
@@ -260,7 +262,7 @@ def test_who_comes_back_too_late_is_told_so_and_gets_nothing_else(
     claim(bob), claim(cleo)
     make_query(campaign, "2", "A person runs.")
     with pytest.raises(Stale, match="gone to others"):
-        away.resume()
+        claiming.resume(away)
     assert not ada.assignments.live().exists()
 
 
@@ -268,4 +270,4 @@ def test_a_submitted_batch_cannot_be_resumed(batch: Batch, ada: Membership) -> N
     assignment = claim(ada)
     judge_all(assignment, lambda candidate: 2)
     with pytest.raises(Stale):
-        assignment.resume()
+        claiming.resume(assignment)

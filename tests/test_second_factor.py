@@ -17,8 +17,8 @@ from django_otp.oath import TOTP
 from django_otp.plugins.otp_static.models import StaticDevice
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
-from judging import second_factor
-from judging.models import Membership
+from campaigns.accounts import second_factor
+from campaigns.models import Membership
 from tests.cast import browser
 from tests.terminal import printed
 from tests.test_doors import MATRIX

@@ -8,9 +8,10 @@ from collections.abc import Callable
 import pytest
 from django.urls import reverse
 
-from judging.models import Batch, Membership
-from judging.templatetags import sections
-from judging.templatetags.sections import Page
+from campaigns.models import Membership
+from judging.models import Batch
+from lead.templatetags import sections
+from lead.templatetags.sections import Page
 from tests.cast import browser
 
 

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from annotate.simulation import Person, own_server, play, truth_from
-from judging import checks
+from campaigns.models import Campaign, Membership
+from demo.annotators import Person, own_server, play, truth_from
 from judging.audit import audit
-from judging.gold import draw_gold
-from judging.models import Assignment, Campaign, Candidate, Kind, Membership
+from judging.models import Assignment, Candidate, Kind
+from judging.quality import checks
+from judging.quality.gold import draw_gold
 from tests.cast import by_rank, settled_and_more
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -7,13 +7,14 @@ import json
 import pytest
 from django.urls import reverse
 
+from campaigns.models import Campaign, Membership
 from jobs.models import Job
 from jobs.terminal import work_off
-from judging.exports import FILES
-from judging.models import Batch, Campaign, Candidate, Kind, Membership
-from judging.ranking import ask_for_ranking
-from judging.statistics.collection import collection
-from judging.statistics.rows import read
+from judging.models import Batch, Candidate, Kind
+from judging.pool.ranking import ask_for_ranking
+from releases.exports import FILES
+from reports.statistics.collection import collection
+from reports.statistics.records import read
 from tests.cast import browser, claim, judge_all
 from tests.terminal import printed, refused
 

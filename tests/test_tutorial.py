@@ -11,9 +11,10 @@ from django.core.files.base import ContentFile
 from django.urls import reverse
 
 from annotate.tutorial import STEPS, to_try
+from campaigns.models import Campaign, Membership
 from corpus.models import Moment
-from judging.models import Batch, Campaign, Example, Membership
-from judging.teaching import add_own_example, levels
+from judging.models import Batch, Example
+from judging.quality.examples import add_own_example, levels
 from tests.cast import browser, claim, content_of
 
 

@@ -8,11 +8,13 @@ from itertools import count, pairwise
 
 import pytest
 
+from base.errors import WrongState
+from campaigns.models import Campaign, Event, Membership, Message
 from judging.audit import audit
-from judging.errors import WrongState
-from judging.gold import draw_gold
-from judging.marks import Checked, Speed, check_pairs, check_totals, speeds, standings
-from judging.models import Assignment, Campaign, Candidate, Event, Kind, Membership, Message, Revision
+from judging.models import Candidate, Kind, Revision
+from judging.quality.check_results import Checked, Speed, check_pairs, check_totals, speeds, standings
+from judging.quality.gold import draw_gold
+from judging.work import claiming, submitting
 from tests.cast import by_rank, claim, judge_at_once, settled_and_more, work_until_check
 
 
@@ -84,7 +86,7 @@ def test_a_warning_then_a_pause_then_a_new_beginning(
         ada.refresh_from_db()
     assert (kinds(ada)[-1], ada.events.latest("pk").by) == ("paused", None)
     with pytest.raises(WrongState):
-        Assignment.objects.claim(ada)
+        claiming.claim(ada)
     ada.resume(leo, "We spoke.")
     assert (standings(checked)[ada.pk].recent, standings(checked)[ada.pk].share) == (0, 0.0)
     do_checks(ada, 10, by_rank)
@@ -118,7 +120,7 @@ def test_a_warning_is_not_repeated_before_ten_more_pairs(checked: Campaign, ada:
 def test_submitting_a_check_twice_weighs_it_once(checked: Campaign, ada: Membership) -> None:
     do_checks(ada, 10, every_third_wrong())
     newest = ada.assignments.submitted().latest("submitted")
-    newest.submit(newest.fence)
+    submitting.submit(newest, newest.fence)
     assert kinds(ada) == ["warned"]
 
 

@@ -7,27 +7,29 @@ from uuid import uuid4
 import pytest
 from django.urls import reverse
 
+from base.errors import Stale, WrongState
+from campaigns.models import Membership
 from judging.audit import audit
-from judging.errors import Stale, WrongState
-from judging.exports import FILES
-from judging.models import Assignment, Batch, Membership, Query
-from judging.reopening import of_batch, of_work, reopen
-from judging.reviewing import review
-from judging.withdrawing import bring_back, withdraw
+from judging.models import Assignment, Batch, Query
+from judging.review.reopening import of_batch, of_work, reopen
+from judging.review.reviewing import review
+from judging.review.withdrawing import bring_back, withdraw
+from judging.work import claiming, grading
+from releases.exports import FILES
 from tests.cast import browser, claim, judge_all, settle
 
 
 def test_whoever_has_it_is_told_and_can_write_no_more(batch: Batch, ada: Membership, bob: Membership) -> None:
     hers, his = claim(ada), claim(bob)
-    hers.judge(1, 3, fence=hers.fence, key=uuid4())
+    grading.judge(hers, 1, 3, fence=hers.fence, key=uuid4())
     withdraw(batch.query, "says the same as another")
     batch.refresh_from_db()
     assert (batch.taken, Assignment.objects.live().count()) == (0, 0)
     with pytest.raises(Stale):
-        his.judge(1, 3, fence=his.fence, key=uuid4())
+        grading.judge(his, 1, 3, fence=his.fence, key=uuid4())
     with pytest.raises(Stale, match="no longer judged"):
-        his.resume()
-    assert Assignment.objects.claim(ada) is None
+        claiming.resume(his)
+    assert claiming.claim(ada) is None
     page = browser(ada).get(reverse("workplace", args=[hers.token]), follow=True).content.decode()
     assert "The query of that batch is no longer judged" in page
     assert not any(audit(batch.query.campaign).values())
@@ -52,7 +54,7 @@ def test_brought_back_it_goes_on_where_it_was(
     batch: Batch, ada: Membership, bob: Membership, leo: Membership
 ) -> None:
     hers = claim(ada)
-    hers.judge(1, 3, fence=hers.fence, key=uuid4())
+    grading.judge(hers, 1, 3, fence=hers.fence, key=uuid4())
     withdraw(batch.query, "unclear")
     bring_back(batch.query)
     back = claim(ada)

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from django.db import connections
 
-from judging.errors import Busy, JudgingError
+from base.errors import Busy, ReeljudgeError
 
 # So many are inside the database at a time, as on a web server: PostgreSQL has a hundred connections for all,
 # and four processes of tests share them.
@@ -19,7 +19,7 @@ TRIES = 50
 Given = TypeVar("Given")
 
 
-def at_once(*verbs: Callable[[], Given]) -> list[Given | JudgingError]:
+def at_once(*verbs: Callable[[], Given]) -> list[Given | ReeljudgeError]:
     """Do all in the same moment; what each gave, or the fault that it was answered with.
 
     Who is told that it is busy asks again, as the browser does.
@@ -27,12 +27,12 @@ def at_once(*verbs: Callable[[], Given]) -> list[Given | JudgingError]:
     start = threading.Barrier(len(verbs), timeout=60)
     inside = threading.BoundedSemaphore(CONNECTIONS)
 
-    def one(verb: Callable[[], Given]) -> Given | JudgingError:
+    def one(verb: Callable[[], Given]) -> Given | ReeljudgeError:
         start.wait()
         with inside:
             try:
                 return _patiently(verb)
-            except JudgingError as fault:
+            except ReeljudgeError as fault:
                 return fault
             finally:
                 connections.close_all()

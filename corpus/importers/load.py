@@ -7,9 +7,10 @@ from pathlib import Path
 
 from django.db import transaction
 
+from base.text import shown, storable
 from corpus.errors import BadLines, CorpusError
 from corpus.importers import FORMATS
-from corpus.importers.rows import Row, shown, storable
+from corpus.importers.rows import Row
 from corpus.media import MediaFolder
 from corpus.models import Corpus, Moment, Video
 

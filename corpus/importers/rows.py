@@ -2,12 +2,12 @@
 
 import json
 import math
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from base.text import shown, storable
 from corpus.errors import CorpusError
 
 LONGEST_LINE = 1_000_000  # bytes
@@ -35,15 +35,6 @@ class BadField(CorpusError):
 
     def __init__(self, field: str, found: object, right: str) -> None:
         super().__init__(f"field {field}: {shown(found)}; expected {right}")
-
-
-def shown(value: object) -> str:
-    """The value as JSON writes it, cut to a length that fits a message."""
-    try:
-        written = json.dumps(value, ensure_ascii=False, default=str)[:80]
-    except RecursionError:  # what was just deep enough to be read can be too deep to be written
-        return f"a deeply nested {type(value).__name__}"
-    return written.encode(errors="backslashreplace").decode()
 
 
 def lines(file: Path) -> Iterator[tuple[int, bytes]]:
@@ -88,11 +79,6 @@ def text(record: dict[str, Any], field: str, longest: int = LONGEST_TEXT) -> str
     if len(value.encode()) > longest:
         raise BadField(field, value, f"at most {longest:,} bytes of UTF-8")
     return value.strip()
-
-
-def storable(text: str) -> bool:
-    """Whether databases and files take the text: JSON can hold characters that UTF-8 cannot."""
-    return not re.search("[\0\ud800-\udfff]", text)
 
 
 def seconds(value: object, field: str) -> float:

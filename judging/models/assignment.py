@@ -4,23 +4,53 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from uuid import UUID
+from datetime import timedelta
 
+from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext
 
-from judging import checks
-from judging.clock import bounded, together
-from judging.errors import JudgingError, KeyReused, Stale, WrongState
-from judging.models.handing_out import AssignmentQuerySet, lease_end
-from judging.models.judgement import Flag, Judgement, Revision
-from judging.models.membership import Membership
-from judging.models.pool import ANNOTATORS, Batch, Candidate, CandidateQuerySet, Kind
-from judging.models.sitting import Sitting
-from judging.reviewing import follow_policy
-from judging.transactions import all_or_nothing, locked
+from base.errors import BadValue, Stale
+from base.transactions import all_or_nothing, locked
+from campaigns.models.membership import Membership
+from judging.models.judgement import Judgement
+from judging.models.pool import ANNOTATORS, Batch, Candidate, CandidateQuerySet
+
+
+class AssignmentQuerySet(models.QuerySet["Assignment"]):
+    def live(self) -> AssignmentQuerySet:
+        return self.filter(state=Assignment.State.LIVE)
+
+    def submitted(self) -> AssignmentQuerySet:
+        return self.filter(state=Assignment.State.SUBMITTED)
+
+    def holding(self) -> AssignmentQuerySet:
+        """Those that take up a place of their batch."""
+        return self.filter(state__in=[Assignment.State.LIVE, Assignment.State.SUBMITTED])
+
+    def expired(self) -> AssignmentQuerySet:
+        return self.live().filter(lease__lte=Now())
+
+    def lease_out(self, batch: Batch, annotator: Membership, round: int, slot: int | None) -> Assignment:
+        """The annotator's assignment to that place: a new one, or the one that had lapsed, with a new fence."""
+        place = {"round": round, "slot": slot, "lease": lease_end(), "state": Assignment.State.LIVE}
+        place |= {"guideline": annotator.campaign.guideline.version, "submitted": None}
+        # In another round the places are other candidates: an open page of the old round must not write into them.
+        another = self.filter(batch=batch, annotator=annotator).exclude(round=round)
+        another.update(token=secrets.token_urlsafe())
+        self.update_or_create(
+            batch=batch,
+            annotator=annotator,
+            defaults=place | {"fence": F("fence") + 1},
+            create_defaults=place,
+        )
+        return self.get(batch=batch, annotator=annotator)
+
+
+def lease_end() -> models.expressions.CombinedExpression:
+    return Now() + timedelta(seconds=settings.ASSIGNMENT_LEASE)
 
 
 class Assignment(models.Model):
@@ -84,7 +114,8 @@ class Assignment(models.Model):
         if self.is_again:
             back = Judgement.objects.filter(assignment=self, returned__isnull=False)
             return Candidate.objects.filter(pk__in=back.values("candidate"))
-        return self.batch.of_round(self.round)
+        held = Candidate.objects.filter(batch=self.batch_id)
+        return held if self.round == 1 else held.filter(escalated=True)
 
     def places(self) -> list[int]:
         """The keys of the candidates it hands out, in an order of its own that tells nothing about rank."""
@@ -105,7 +136,7 @@ class Assignment(models.Model):
         """The key of the candidate at a position from 1."""
         places = self.places()
         if not 1 <= position <= len(places):
-            raise JudgingError(f"position: {position}; expected 1 to {len(places)}")
+            raise BadValue("position", str(position), f"1 to {len(places)}")
         return places[position - 1]
 
     def renew(self) -> Assignment:
@@ -114,28 +145,6 @@ class Assignment(models.Model):
         Assignment.objects.filter(pk=self.pk).update(lease=lease_end())
         self.refresh_from_db()
         return self
-
-    @all_or_nothing
-    def resume(self) -> Assignment:
-        """Take it up again after the lease ran out, under a new fence, if nobody else has its place."""
-        annotator = locked(Membership.objects.filter(pk=self.annotator_id)).get()
-        batch = locked(Batch.objects.filter(pk=self.batch_id)).get()
-        self.refresh_from_db()
-        if self.state == Assignment.State.LIVE:
-            return self.renew()
-        if batch.query.withdrawn:
-            raise Stale(gettext("This query is no longer judged. What you saved is kept on record."))
-        lent = self.slot is None
-        free = batch.state == Batch.State.OPEN and batch.round == self.round and batch.taken < ANNOTATORS
-        if self.is_done or not (lent or free) or not annotator.may_judge:
-            raise Stale(
-                gettext(
-                    "This batch has gone to others meanwhile, or is submitted. What you saved is kept on record."
-                )
-            )
-        if annotator.assignments.live().exists():
-            raise WrongState(gettext("You have another batch in your hands. Submit that one first."))
-        return batch.lend_to(annotator, self.round) if lent else batch.hand_to(annotator)
 
     @property
     def is_done(self) -> bool:
@@ -170,125 +179,13 @@ class Assignment(models.Model):
             batch.take_back()
         return taken
 
-    def judge(
-        self,
-        position: int,
-        grade: int,
-        *,
-        fence: int,
-        key: UUID,
-        seconds: float | None = None,
-        input: str = "",
-    ) -> Revision:
-        """Store a grade, which takes back a flag. The same key again gives the first answer again."""
-        return self._say(self.at(position), grade, fence, key, seconds, input)
-
-    @all_or_nothing
-    def _say(
-        self, candidate: int, grade: int, fence: int, key: UUID, seconds: float | None, input: str
-    ) -> Revision:
-        if earlier := Revision.objects.filter(key=key).select_related("judgement").first():
-            said = (earlier.judgement.assignment_id, earlier.judgement.candidate_id, earlier.grade)
-            if said == (self.pk, candidate, grade):
-                return earlier
-            raise KeyReused(
-                f"key: {key} came before with another grade or place; expected a new key for each press"
-            )
-        self._hold(fence)
-        seconds = bounded(self, together(self._instead_of_flag(candidate), seconds))
-        judgement, _ = Judgement.objects.get_or_create(
-            candidate_id=candidate, annotator=self.annotator, defaults={"assignment": self, "grade": grade}
-        )
-        return judgement.revise(grade, key, seconds, input)
-
-    def flag(
-        self,
-        position: int,
-        reason: str,
-        comment: str,
-        *,
-        fence: int,
-        key: UUID,
-        seconds: float | None = None,
-    ) -> Flag:
-        """Say that a candidate cannot be judged as it is; a grade that it had does not count then.
-
-        The same key again changes nothing; another flag replaces the first.
-        """
-        return self._flag(self.at(position), reason, comment, fence, key, seconds)
-
-    @all_or_nothing
-    def _flag(
-        self, candidate: int, reason: str, comment: str, fence: int, key: UUID, seconds: float | None
-    ) -> Flag:
-        if earlier := Flag.said.filter(key=key).first():
-            said = (earlier.assignment_id, earlier.candidate_id, earlier.reason, earlier.comment)
-            if said == (self.pk, candidate, reason, comment):
-                return earlier
-            raise KeyReused(
-                f"key: {key} came before with another flag or place; expected a new key for each press"
-            )
-        self._hold(fence)
-        seconds = bounded(self, together(self._instead_of_flag(candidate), seconds))
-        return self.flags.create(
-            candidate_id=candidate, reason=reason, comment=comment, seconds=seconds, key=key
-        )
-
-    def unflag(self, position: int, *, fence: int, key: UUID) -> None:
-        """Take a flag back: the grade that was there counts again. The same key again changes nothing."""
-        self._unflag(self.at(position), fence, key)
-
-    @all_or_nothing
-    def _unflag(self, candidate: int, fence: int, key: UUID) -> None:
-        self._hold(fence)
-        if not Flag.said.filter(taken_back_key=key).exists():
-            self.flags.filter(candidate=candidate).update(taken_back=Now(), taken_back_key=key)
-
-    def _instead_of_flag(self, candidate: int) -> float | None:
-        """Take back what flag there is, for what is said instead; returns the seconds that go to that, also of
-        flags that were taken back before."""
-        flags = Flag.said.filter(assignment=self, candidate=candidate)
-        if not (spent := list(flags.values_list("seconds", flat=True))):
-            return None
-        flags.filter(taken_back=None).update(taken_back=Now())
-        flags.update(seconds=None)
-        known = [seconds for seconds in spent if seconds is not None]
-        return sum(known) if known else None
-
-    @all_or_nothing
-    def submit(self, fence: int) -> None:
-        """Hand the batch in: its judgements count, and with the second annotator's the round is settled."""
-        if self.slot is None:  # what follows may touch the membership; it is locked first, as in a claim
-            locked(Membership.objects.filter(pk=self.annotator_id)).get()
-        batch = locked(Batch.objects.filter(pk=self.batch_id)).get()
-        self.refresh_from_db()
-        if self.state == Assignment.State.SUBMITTED:
-            return
-        self._hold(fence)
-        if missing := self.unanswered():
-            places = ", ".join(map(str, missing))
-            raise WrongState(
-                gettext("Not judged yet: {places}. Grade or flag each, then submit.").format(places=places)
-            )
-        graded = self.candidates.exclude(pk__in=self.flags.values("candidate"))
-        Judgement.objects.filter(assignment=self, candidate__in=graded).update(seat=self.seat)
-        Assignment.objects.filter(pk=self.pk).update(state=Assignment.State.SUBMITTED, submitted=Now())
-        self.refresh_from_db()
-        if self.slot:
-            batch.conclude()
-            follow_policy(batch)
-        elif batch.kind == Kind.EXAM:
-            Sitting.objects.hand_in(self.annotator)
-        elif batch.kind == Kind.CHECK:
-            checks.weigh(self.annotator)
-
     def unanswered(self) -> list[int]:
         """Positions with neither a grade nor a flag."""
         answered = set(self.judgements.standing().values_list("candidate", flat=True))
         answered |= set(self.flags.standing().values_list("candidate", flat=True))
         return [position for position, candidate in enumerate(self.places(), 1) if candidate not in answered]
 
-    def _hold(self, fence: int) -> None:
+    def hold(self, fence: int) -> None:
         """Renew the lease, which locks the row; a stale writer is refused."""
         held = Assignment.objects.live().filter(pk=self.pk, fence=fence, lease__gt=Now())
         if not held.update(lease=lease_end()):

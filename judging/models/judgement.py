@@ -11,8 +11,8 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
 if TYPE_CHECKING:
-    from judging.models.campaign import Campaign
-    from judging.models.membership import Membership
+    from campaigns.models.campaign import Campaign
+    from campaigns.models.membership import Membership
 
 
 class JudgementQuerySet(models.QuerySet["Judgement"]):
@@ -27,7 +27,7 @@ class Judgement(models.Model):
 
     assignment = models.ForeignKey("judging.Assignment", models.PROTECT, related_name="judgements")
     candidate = models.ForeignKey("judging.Candidate", models.PROTECT, related_name="judgements")
-    annotator = models.ForeignKey("judging.Membership", models.PROTECT, related_name="judgements")
+    annotator = models.ForeignKey("campaigns.Membership", models.PROTECT, related_name="judgements")
     grade = models.PositiveSmallIntegerField(help_text="of the last revision")
     seat = models.PositiveSmallIntegerField(null=True, help_text="1-4 when it counts, else nothing")
     returned = models.DateTimeField(null=True, help_text="when it came back in an exam, to be judged again")
@@ -143,7 +143,7 @@ class Flag(models.Model):
     comment = models.CharField(max_length=500, blank=True)
     seconds = models.FloatField(null=True, help_text="as of a judgement, until they go to another saying")
     handled = models.DateTimeField(null=True, help_text="when the lead had dealt with it")
-    handled_by = models.ForeignKey("judging.Membership", models.PROTECT, null=True, related_name="+")
+    handled_by = models.ForeignKey("campaigns.Membership", models.PROTECT, null=True, related_name="+")
     at = models.DateTimeField(db_default=Now())
 
     key = models.UUIDField(null=True, unique=True, help_text="the browser's idempotency key")
@@ -151,7 +151,7 @@ class Flag(models.Model):
     taken_back_key = models.UUIDField(null=True, unique=True, help_text="that of taking it back")
 
     objects = FlagManager()
-    said = AllFlags["Flag"]()  # also those that were taken back
+    recorded = AllFlags["Flag"]()  # also those that were taken back
 
     class Meta:
         constraints = [

@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING
 from django.db import models
 from django.db.models import Exists, F, OuterRef, Q
 
+from base.transactions import locked
+from campaigns.models.campaign import Campaign
+from campaigns.models.membership import Membership
 from corpus.models import Clip, Moment
 from judging.consensus import RULE, consensus
-from judging.errors import WrongState
-from judging.models.campaign import Campaign
 from judging.models.judgement import Flag
-from judging.models.membership import Membership
-from judging.preparing import prepare
-from judging.transactions import all_or_nothing, locked
 
 if TYPE_CHECKING:
     from judging.models.assignment import Assignment
@@ -73,19 +71,6 @@ class Query(models.Model):
 
     def __str__(self) -> str:
         return self.text
-
-    @all_or_nothing
-    def open_batch(self, number: int) -> Batch:
-        """The batch of that number, made and filled if it is not there yet; its clips are asked for."""
-        size = self.campaign.batch_size
-        ranks = (size * (number - 1) + 1, size * number)
-        if not self.candidates.filter(rank__range=ranks).exists():
-            raise WrongState(f"“{self.text}” has no candidates of ranks {ranks[0]}-{ranks[1]}.")
-        batch, made = self.batches.get_or_create(number=number, edition=1, defaults={"kind": self.kind})
-        if made:
-            self.candidates.filter(rank__range=ranks).update(batch=batch)
-            prepare(batch)
-        return batch
 
 
 class CandidateQuerySet(models.QuerySet["Candidate"]):
@@ -163,10 +148,24 @@ class Candidate(models.Model):
             if judgement.seat and judgement.seat <= last
         ]
 
-    def settle(self, rounds: int, grades: list[int]) -> None:
-        """Note the outcome of the counted grades, after so many complete rounds."""
+    def settle(self, rounds: int, grades: list[int], *, final: bool = False) -> None:
+        """Turn grades into the stored outcome: the one place where this is done.
+
+        Parameters
+        ----------
+        rounds
+            Complete rounds that the grades are from, 1 or 2.
+        grades
+            Those that count. Fewer than the rounds ask for: somebody flagged the candidate.
+        final
+            Whether nobody grades any more, as in imported ratings: what has not settled is discarded.
+        """
         outcome = consensus(grades, self.query.campaign.tolerance)
-        self.outcome = Candidate.Outcome.FLAGGED if len(grades) < ANNOTATORS * rounds else outcome.status
+        self.outcome = Candidate.Outcome(outcome.status)
+        if final and self.outcome != Candidate.Outcome.SETTLED:
+            self.outcome = Candidate.Outcome.DISCARDED
+        elif not final and len(grades) < ANNOTATORS * rounds:
+            self.outcome = Candidate.Outcome.FLAGGED
         self.grade = outcome.grade if self.outcome == Candidate.Outcome.SETTLED else None
         self.escalated = self.escalated or self.outcome == Candidate.Outcome.CONTESTED
         self.rule = RULE
@@ -252,11 +251,8 @@ class Batch(models.Model):
     @property
     def in_round(self) -> CandidateQuerySet:
         """The candidates that the present round hands out."""
-        return self.of_round(self.round)
-
-    def of_round(self, number: int) -> CandidateQuerySet:
-        rows = Candidate.objects.filter(batch=self)
-        return rows if number == 1 else rows.escalated()
+        held = Candidate.objects.filter(batch=self)
+        return held if self.round == 1 else held.escalated()
 
     def open(self) -> None:
         """Let annotators claim it: its clips are cut, or known to be missing."""

@@ -9,7 +9,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 if TYPE_CHECKING:
-    from judging.models.membership import Membership
+    from campaigns.models.membership import Membership
 
 
 class Words(models.QuerySet[Any]):
@@ -32,13 +32,17 @@ class Review(models.Model):
 
     batch = models.ForeignKey("judging.Batch", models.PROTECT, related_name="reviews")
     lead = models.ForeignKey(
-        "judging.Membership", models.PROTECT, null=True, related_name="reviews", help_text="nobody: a policy"
+        "campaigns.Membership",
+        models.PROTECT,
+        null=True,
+        related_name="reviews",
+        help_text="nobody: a policy",
     )
     verdict = models.CharField(max_length=10, choices=Verdict.choices)
     reason = models.CharField(max_length=500, blank=True)
     at = models.DateTimeField(db_default=Now())
     undone = models.DateTimeField(null=True)
-    undone_by = models.ForeignKey("judging.Membership", models.PROTECT, null=True, related_name="+")
+    undone_by = models.ForeignKey("campaigns.Membership", models.PROTECT, null=True, related_name="+")
 
     objects = Words.as_manager()
 
@@ -56,11 +60,11 @@ class Review(models.Model):
 class Reopening(models.Model):
     """Candidates given to others once more; what was said of them before stays on record, uncounted."""
 
-    campaign = models.ForeignKey("judging.Campaign", models.PROTECT, related_name="reopenings")
-    lead = models.ForeignKey("judging.Membership", models.PROTECT, related_name="reopenings")
+    campaign = models.ForeignKey("campaigns.Campaign", models.PROTECT, related_name="reopenings")
+    lead = models.ForeignKey("campaigns.Membership", models.PROTECT, related_name="reopenings")
     what = models.CharField(max_length=200, help_text="in words: a candidate, a batch, the work of somebody")
     annotator = models.ForeignKey(
-        "judging.Membership",
+        "campaigns.Membership",
         models.PROTECT,
         null=True,
         related_name="+",
@@ -81,13 +85,13 @@ class Adjudication(models.Model):
     """A grade of the lead's own, where there is no consensus. It is undone, never changed, and never a consensus."""
 
     candidate = models.ForeignKey("judging.Candidate", models.PROTECT, related_name="adjudications")
-    lead = models.ForeignKey("judging.Membership", models.PROTECT, related_name="adjudications")
+    lead = models.ForeignKey("campaigns.Membership", models.PROTECT, related_name="adjudications")
     grade = models.PositiveSmallIntegerField()
     before = models.CharField(max_length=20, help_text="the outcome that annotators came to")
     reason = models.CharField(max_length=500)
     at = models.DateTimeField(db_default=Now())
     undone = models.DateTimeField(null=True)
-    undone_by = models.ForeignKey("judging.Membership", models.PROTECT, null=True, related_name="+")
+    undone_by = models.ForeignKey("campaigns.Membership", models.PROTECT, null=True, related_name="+")
 
     objects = Words.as_manager()
 

@@ -5,9 +5,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from campaigns.finding import campaign_named
+from campaigns.models import Campaign
 from judging.audit import audit
-from judging.find import campaign_named
-from judging.models import Campaign
 
 SHOWN = 10
 

@@ -8,11 +8,11 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
+from base.errors import ReeljudgeError
+from campaigns.models import Campaign
 from corpus.models import Corpus
-from judging.errors import JudgingError
-from judging.models import Campaign
-from judging.queries import load_queries
-from judging.ranking import ask_for_ranking
+from judging.pool.queries import load_queries
+from judging.pool.ranking import ask_for_ranking
 
 
 class Command(BaseCommand):
@@ -34,7 +34,7 @@ class Command(BaseCommand):
                 campaign = _campaign(options)
                 added, merged = load_queries(campaign, options["queries"], options["split"])
                 ask_for_ranking(campaign)
-        except JudgingError as fault:
+        except ReeljudgeError as fault:
             raise CommandError(str(fault), returncode=2) from fault
         self.stdout.write(
             f"{campaign.name}: {added:,} queries added, {merged:,} merged with a query of the same text.\n"
@@ -47,12 +47,12 @@ def _campaign(options: dict[str, Any]) -> Campaign:
     corpus = Corpus.objects.filter(name=options["corpus"]).first()
     if corpus is None:
         there = ", ".join(Corpus.objects.values_list("name", flat=True)) or "none yet"
-        raise JudgingError(f"--corpus {options['corpus']}: not there; imported corpora: {there}")
+        raise ReeljudgeError(f"--corpus {options['corpus']}: not there; imported corpora: {there}")
     defaults = {"corpus": corpus, "title": options["title"], "order_seed": options["seed"]}
     _check_fields(Campaign(name=name, **defaults))
     campaign, _ = Campaign.objects.get_or_create(name=name, defaults=defaults)
     if campaign.corpus != corpus:
-        raise JudgingError(
+        raise ReeljudgeError(
             f"campaign {name} is over corpus {campaign.corpus}; expected --corpus {campaign.corpus}"
         )
     return campaign
@@ -63,4 +63,4 @@ def _check_fields(campaign: Campaign) -> None:
         campaign.clean_fields()
     except ValidationError as fault:
         problems = [f"{field}: {' '.join(what)}" for field, what in fault.message_dict.items()]
-        raise JudgingError("\n".join(problems)) from fault
+        raise ReeljudgeError("\n".join(problems)) from fault

@@ -8,11 +8,11 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from judging.errors import JudgingError
-from judging.importing import import_ratings
+from base.errors import ReeljudgeError
 from judging.models import Candidate
-from judging.pairs import read_pairs
-from judging.ratings import Settled, read, settle
+from judging.ratings.importing import import_ratings
+from judging.ratings.pairs import read_pairs
+from judging.ratings.settling import Settled, read, settle
 
 
 class Command(BaseCommand):
@@ -42,7 +42,7 @@ class Command(BaseCommand):
             if options["defects"]:
                 _write(result, options["defects"])
             campaign = import_ratings(options["campaign"], ratings, pairs, options["title"])
-        except JudgingError as fault:
+        except ReeljudgeError as fault:
             raise CommandError(str(fault), returncode=2) from fault
         except OSError as fault:
             raise CommandError(

@@ -5,9 +5,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from judging.find import campaign_named
+from campaigns.finding import campaign_named
 from judging.models import Batch
-from judging.preparing import retry_clips
+from judging.pool.clips import retry_clips
 
 
 class Command(BaseCommand):

@@ -5,9 +5,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from judging.errors import JudgingError
-from judging.exam import DEPTH, QUERIES, set_exam
-from judging.find import campaign_named
+from base.errors import ReeljudgeError
+from campaigns.finding import campaign_named
+from judging.quality.exam import DEPTH, QUERIES, set_exam
 
 
 class Command(BaseCommand):
@@ -26,7 +26,7 @@ class Command(BaseCommand):
         campaign, drawn = campaign_named(options["campaign"]), options["queries"]
         try:
             set_exam(campaign, options["seed"], drawn, options["depth"], options["keep_in_pool"])
-        except JudgingError as fault:
+        except ReeljudgeError as fault:
             raise CommandError(str(fault), returncode=2) from fault
         self.stdout.write(
             f"{campaign.name}: an exam of {drawn} queries. It opens when a worker has cut its clips."

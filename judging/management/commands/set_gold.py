@@ -5,8 +5,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from judging.find import campaign_named
-from judging.gold import draw_gold
+from campaigns.finding import campaign_named
+from judging.quality.gold import draw_gold
 
 
 class Command(BaseCommand):

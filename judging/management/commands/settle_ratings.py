@@ -8,9 +8,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from base.errors import ReeljudgeError
 from judging.consensus import RULE
-from judging.errors import JudgingError
-from judging.ratings import Settled, read, settle
+from judging.ratings.settling import Settled, read, settle
 
 
 class Command(BaseCommand):
@@ -27,7 +27,7 @@ class Command(BaseCommand):
         try:
             result = settle(read(options["file"]))
             _write(result, options["out"])
-        except JudgingError as fault:
+        except ReeljudgeError as fault:
             raise CommandError(str(fault), returncode=2) from fault
         except OSError as fault:
             raise CommandError(

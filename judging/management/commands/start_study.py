@@ -5,9 +5,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from judging.errors import JudgingError
-from judging.find import campaign_named
-from judging.study import Plan, ask_for_study
+from base.errors import ReeljudgeError
+from campaigns.finding import campaign_named
+from judging.pool.study import Plan, ask_for_study
 
 
 class Command(BaseCommand):
@@ -29,6 +29,6 @@ class Command(BaseCommand):
         plan = Plan(**{field: options[field] for field in Plan._fields})
         try:
             job = ask_for_study(campaign, plan)
-        except JudgingError as fault:
+        except ReeljudgeError as fault:
             raise CommandError(str(fault), returncode=2) from fault
         self.stdout.write(f"{job}: {job.state}; a worker does the rest (manage.py worker)")

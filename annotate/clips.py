@@ -1,0 +1,81 @@
+"""Clips: opaque addresses, permission at every request, ranges answered, here or by who serves them for us."""
+
+from __future__ import annotations
+
+import re
+
+from django.conf import settings
+from django.core.files.base import File
+from django.db.models.fields.files import FieldFile
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.shortcuts import redirect
+from django.utils.cache import patch_cache_control
+from django.utils.translation import gettext
+from django.views.decorators.http import require_safe
+
+from base.errors import Busy
+from corpus.stored import STORE_FAULTS, Part, opened
+from judging import doors
+
+RANGE = re.compile(r"bytes=(\d{0,15})-(\d{0,15})")
+TYPE = "video/mp4"
+INTERNAL = "/stored/"  # nginx's location of MEDIA_ROOT, for itself only
+PRESIGNED_SECONDS = 600
+DAY = 24 * 3600
+
+
+@require_safe
+def clip(request: HttpRequest, token: str) -> HttpResponseBase:
+    """The clip itself, or where it is: who asks may see it, and a shared cache may not keep it."""
+    file = doors.clip(request, token).file
+    if settings.MEDIA_ADDRESSES == "presigned":
+        answer: HttpResponseBase = redirect(_presigned(request, file))
+        patch_cache_control(answer, private=True, max_age=PRESIGNED_SECONDS // 2)
+        return answer
+    if settings.MEDIA_ADDRESSES == "accel":
+        answer = HttpResponse(content_type=TYPE, headers={"X-Accel-Redirect": f"{INTERNAL}{file.name}"})
+    else:
+        answer = _proxied(request, file)
+    patch_cache_control(answer, private=True, max_age=DAY, immutable=True)
+    return answer
+
+
+def _presigned(request: HttpRequest, file: FieldFile) -> str:
+    told = {"ResponseContentType": TYPE, "ResponseCacheControl": f"private, max-age={DAY}, immutable"}
+    address: str = file.storage.url(  # type: ignore[call-arg]
+        file.name, told, expire=PRESIGNED_SECONDS, http_method=request.method
+    )
+    return address
+
+
+def _proxied(request: HttpRequest, file: FieldFile) -> HttpResponseBase:
+    try:
+        content = opened(file)
+        size = content.size
+    except OSError as fault:
+        raise Http404 from fault
+    except STORE_FAULTS as fault:
+        raise Busy(gettext("The store of clips does not answer.")) from fault
+    asked = RANGE.fullmatch(request.headers.get("range", ""))
+    if not asked or not (asked[1] or asked[2]):
+        return _answer(content, 0, size)
+    first, last = _bounds(asked[1], asked[2], size)
+    if first > last:
+        content.close()
+        return HttpResponse(status=416, headers={"Content-Range": f"bytes */{size}"})
+    answer = _answer(content, first, last + 1, status=206)
+    answer["Content-Range"] = f"bytes {first}-{last}/{size}"
+    return answer
+
+
+def _bounds(first: str, last: str, size: int) -> tuple[int, int]:
+    """The first and last byte that a range asks for (RFC 9110, section 14.1.2); none when first > last."""
+    if not first:
+        return max(0, size - int(last)), size - 1
+    return int(first), min(int(last), size - 1) if last else size - 1
+
+
+def _answer(content: File[bytes], start: int, stop: int, status: int = 200) -> StreamingHttpResponse:
+    answer = StreamingHttpResponse(Part(content, start, stop), status=status, content_type=TYPE)
+    answer["Content-Length"], answer["Accept-Ranges"] = stop - start, "bytes"
+    return answer

@@ -1,0 +1,76 @@
+"""Fields of the requests that the workplace sends: a grade, a fence, a key, seconds, and how it was pressed."""
+
+import json
+import math
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpRequest
+
+from base.errors import BadValue, TooLarge
+from base.fields import shown
+from judging.consensus import GRADES
+from judging.models import Revision
+
+LARGEST_BODY = 16 * 1024  # bytes; a judgement takes about 120
+
+
+def json_body(request: HttpRequest) -> dict[str, Any]:
+    """The request's JSON object; anything else is refused with what it was."""
+    if int(request.headers.get("content-length") or 0) > LARGEST_BODY:
+        raise TooLarge(f"body: more than {LARGEST_BODY:,} bytes")
+    try:
+        body = json.loads(request.body, parse_constant=_constant)
+    except UnicodeDecodeError as fault:
+        raise BadValue("body", "not UTF-8", "JSON in UTF-8") from fault
+    except (ValueError, RecursionError) as fault:
+        raise BadValue("body", f"not JSON ({fault})", "a JSON object") from fault
+    if not isinstance(body, dict):
+        raise BadValue("body", f"a JSON {type(body).__name__}", "a JSON object")
+    return body
+
+
+def _constant(name: str) -> float:
+    return float(name)  # NaN and infinities reach the field's own check, which names the field
+
+
+def grade_in(body: dict[str, Any]) -> int:
+    """The grade: one of the integers 0-4, and nothing that merely looks like one."""
+    value = body.get("grade")
+    if type(value) is not int or value not in GRADES:
+        raise BadValue("grade", shown(value), "one of the integers 0, 1, 2, 3, 4")
+    return value
+
+
+def fence_in(body: dict[str, Any]) -> int:
+    value = body.get("fence")
+    if type(value) is not int or not 0 < value < 2**31:
+        raise BadValue("fence", shown(value), "the number that came with the batch")
+    return value
+
+
+def key_in(body: dict[str, Any]) -> UUID:
+    value = body.get("key")
+    try:
+        return UUID(value if isinstance(value, str) else "")
+    except ValueError as fault:
+        raise BadValue("key", shown(value), "a UUID, new for each press") from fault
+
+
+def seconds_in(body: dict[str, Any]) -> float | None:
+    value = body.get("seconds")
+    if value is None:
+        return None
+    if type(value) not in (int, float) or not math.isfinite(float(value) if abs(value) < 1e300 else math.inf):
+        raise BadValue("seconds", shown(value), "a number of seconds, or null")
+    if not 0 <= value <= 24 * 3600:
+        raise BadValue("seconds", shown(value), "between 0 and 86,400")
+    return float(value)
+
+
+def input_in(body: dict[str, Any]) -> str:
+    """How it was said: by key, pointer or touch; nothing where no browser is at work."""
+    value = body.get("input", "")
+    if value != "" and value not in Revision.Input.values:
+        raise BadValue("input", shown(value), f"one of {', '.join(Revision.Input.values)}")
+    return str(value)

@@ -1,0 +1,67 @@
+"""What an annotator is told: the query, opaque clip addresses, and her own grades. Nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext, gettext_noop
+
+from annotate.exam import standing
+from campaigns.models import Membership
+from corpus.models import Clip
+from judging.models import Assignment, Revision
+
+
+def handed_out(assignment: Assignment) -> dict[str, Any]:
+    """The whole assignment as the workplace gets it."""
+    grades = dict(assignment.judgements.standing().values_list("candidate", "grade"))
+    flags = {flag.candidate_id: flag for flag in assignment.flags.standing()}
+    places = [
+        {
+            "clip": _address(candidate.clip),
+            "grade": grades.get(candidate.pk),
+            "flag": flags[candidate.pk].reason if candidate.pk in flags else None,
+            "comment": flags[candidate.pk].comment if candidate.pk in flags else "",
+        }
+        | ({"note": candidate.why or gettext(AGAIN)} if assignment.is_again else {})
+        for candidate in assignment.handed()
+    ]
+    return {"token": assignment.token, "fence": assignment.fence, "places": places}
+
+
+# Says that a grade was off, but not which way.
+AGAIN = gettext_noop(
+    "This clip came back: the grade you gave is too far from the one it should get. Watch it again with the "
+    "guideline open. Is the action that of the query? Is all of it in the picture? Is all of it in the clip, with "
+    "little else?"
+)
+
+
+def judged_today(member: Membership) -> int:
+    """Clips that the annotator judged since midnight, the server's."""
+    midnight = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
+    first = Revision.objects.filter(number=1, at__gte=midnight)
+    return first.filter(judgement__annotator=member).count()
+
+
+def _address(clip: Clip | None) -> str | None:
+    return reverse("clip", args=[clip.token]) if clip and clip.is_ready else None
+
+
+def progress(member: Membership) -> dict[str, Any]:
+    """What the annotator did in a campaign, and whether a batch is in her hands."""
+    live = member.assignments.live().first()
+    return {
+        "member": member,
+        "campaign": member.campaign,
+        "live": live,
+        "exam": standing(member),
+        "new": not member.assignments.exists(),
+        "left": len(live.unanswered()) if live else 0,
+        "batches": member.assignments.submitted().count(),
+        "judgements": member.judgements.count(),
+        "lease": settings.ASSIGNMENT_LEASE // 60,  # minutes
+    }

@@ -1,0 +1,52 @@
+"""Middleware of every page: who is signed in, faults as answers, and the language."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib.auth.middleware import LoginRequiredMiddleware
+from django.http import HttpRequest, HttpResponse
+from django.middleware.locale import LocaleMiddleware
+from django.urls import reverse
+from django.utils import translation
+from django.utils.translation import gettext as _
+
+from base.errors import ReeljudgeError, SignedOut
+from base.problem_documents import problem, speaks_json
+
+
+class SignedInMiddleware(LoginRequiredMiddleware):
+    """Every page but the sign-in asks who is there; where JSON is spoken, without a redirect."""
+
+    def handle_no_permission(  # type: ignore[override]
+        self, request: HttpRequest, view_func: Any
+    ) -> HttpResponse:
+        if speaks_json(request):
+            return problem(
+                request, SignedOut(_("You are signed out. Sign in again; nothing of yours is lost."))
+            )
+        answer: HttpResponse = super().handle_no_permission(request, view_func)
+        return answer
+
+
+class ProblemMiddleware:
+    """Answer a ReeljudgeError with its status and its message."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_exception(self, request: HttpRequest, fault: Exception) -> HttpResponse | None:
+        return problem(request, fault) if isinstance(fault, ReeljudgeError) else None
+
+
+class LanguageMiddleware(LocaleMiddleware):
+    """Django's, except that everything below the campaigns (pages, exports, releases) is in English for everybody."""
+
+    def process_request(self, request: HttpRequest) -> None:
+        super().process_request(request)
+        request.is_english_only = request.path.startswith(reverse("campaigns"))  # type: ignore[attr-defined]
+        if request.is_english_only:  # type: ignore[attr-defined]
+            translation.activate("en")
+            request.LANGUAGE_CODE = "en"

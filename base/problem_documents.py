@@ -1,0 +1,40 @@
+"""Faults as answers: problem documents (RFC 9457) where JSON is spoken, a page elsewhere."""
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+
+from base.errors import BadValue, Forged, NotFound, ReeljudgeError
+
+
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    return problem(
+        request, Forged(_("This form is older than your sign-in. Load the page again and repeat."))
+    )
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return problem(request, NotFound(_("Nothing is here for you. It may be gone, or not yours to see.")))
+
+
+def speaks_json(request: HttpRequest) -> bool:
+    return request.content_type == "application/json" or "application/json" in request.headers.get(
+        "accept", ""
+    )
+
+
+def problem(request: HttpRequest, fault: ReeljudgeError) -> HttpResponse:
+    if speaks_json(request):
+        document = {"type": "about:blank", "title": _(fault.title), "status": fault.status}
+        document["detail"] = str(fault)
+        document["code"] = type(fault).__name__.lower()
+        if isinstance(fault, BadValue):
+            document["field"] = fault.field
+        answer: HttpResponse = JsonResponse(
+            document, status=fault.status, content_type="application/problem+json"
+        )
+    else:
+        answer = render(request, "problem.html", {"fault": fault}, status=fault.status)
+    if fault.status == 503:
+        answer["Retry-After"] = "2"
+    return answer

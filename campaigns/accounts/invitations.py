@@ -1,0 +1,82 @@
+"""Coming in by an invitation: its link, and the page where one signs up or joins."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.contrib.auth import login
+from django.contrib.auth.decorators import login_not_required
+from django.contrib.auth.forms import UserCreationForm
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods
+
+from base.errors import NotFound
+from campaigns import doors
+from campaigns.accounts.second_factor import code_not_required
+from campaigns.accounts.sign_up import sign_up
+from campaigns.models import Invitation, Membership
+from campaigns.models.invitation import hash_of
+
+KEPT = "invitation"  # in the session: the hash, so that nothing that is stored opens anything
+
+
+@csrf_exempt
+@login_not_required
+@code_not_required
+@never_cache
+def opened(request: HttpRequest, secret: str) -> HttpResponse:
+    """Keep the invitation in the session, and go on where the address tells nothing.
+
+    So the secret is in no address that a later page, a form or a log entry repeats; whatever the method, because
+    a refusal would be logged with its address.
+    """
+    request.session[KEPT] = hash_of(secret)
+    return redirect("join")
+
+
+@login_not_required
+@never_cache
+@sensitive_post_parameters("password1", "password2")
+@require_http_methods(["GET", "HEAD", "POST"])
+def join(request: HttpRequest) -> HttpResponse:
+    invitation = _kept(request)
+    user = doors.signed_in(request) if request.user.is_authenticated else None
+    if user and invitation.campaign.memberships.filter(user=user).exists():
+        del request.session[KEPT]
+        messages.info(request, _("You are a member already. The invitation stays open for somebody else."))
+        return redirect("home")
+    invitation.must_be_open()
+    form: UserCreationForm[User] | None = None
+    if user is None:
+        form = UserCreationForm(request.POST if request.method == "POST" else None)
+    if request.method == "POST" and (form is None or form.is_valid()):
+        return _come_in(request, invitation, user, form)
+    role = Membership.Role(invitation.role).label.lower()
+    context = {"invitation": invitation, "role": role, "form": form}
+    return render(request, "accounts/invitation.html", context)
+
+
+def _come_in(
+    request: HttpRequest, invitation: Invitation, user: User | None, form: UserCreationForm[User] | None
+) -> HttpResponse:
+    if user is None:
+        assert form is not None
+        user = sign_up(invitation, form.cleaned_data["username"], form.cleaned_data["password1"])
+        login(request, user, backend="campaigns.accounts.second_factor.Backend")
+    else:
+        invitation.accept(user)
+    request.session.pop(KEPT, None)
+    messages.success(request, _("Welcome to %(campaign)s.") % {"campaign": invitation.campaign})
+    return redirect("home")
+
+
+def _kept(request: HttpRequest) -> Invitation:
+    rows = Invitation.objects.select_related("campaign").filter(hash=request.session.get(KEPT, ""))
+    if invitation := rows.first():
+        return invitation
+    raise NotFound(_("There is no such invitation. Open the whole link, or ask your lead for a new one."))

@@ -1,0 +1,116 @@
+"""One's own account: the password, the second factor, and its code at sign-in."""
+
+from __future__ import annotations
+
+from axes.handlers.proxy import AxesProxyHandler
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.contrib.auth.signals import user_login_failed
+from django.contrib.auth.views import PasswordChangeView
+from django.contrib.messages.views import SuccessMessageMixin
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render, resolve_url
+from django.urls import reverse_lazy
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django_otp import login as otp_login
+from django_otp.models import Device
+from django_otp.plugins.otp_static.models import StaticToken
+
+from campaigns import doors
+from campaigns.accounts import second_factor
+from campaigns.accounts.second_factor import before_setting_up, code_not_required
+
+page_or_form = require_http_methods(["GET", "HEAD", "POST"])
+
+
+class ChangePassword(SuccessMessageMixin, PasswordChangeView):  # type: ignore[type-arg]
+    template_name = "accounts/password.html"
+    success_url = reverse_lazy("account")
+    success_message = gettext_lazy("Your password is changed.")
+
+
+@require_safe
+@never_cache
+@before_setting_up
+def account(request: HttpRequest) -> HttpResponse:
+    left = StaticToken.objects.filter(device__user=request.user.pk).count()
+    return render(request, "accounts/account.html", {"backup_codes_left": left})
+
+
+@code_not_required
+@page_or_form
+@never_cache
+def code(request: HttpRequest) -> HttpResponse:
+    """The second step of signing in."""
+    user = doors.signed_in(request)
+    onward = _onward(request)
+    if not second_factor.is_due(user):
+        return redirect(onward)
+    if request.method == "POST" and (device := _accepted(request, user)):
+        otp_login(request, device)
+        request.session.cycle_key()
+        return redirect(onward)
+    context = {"next": onward, "wrong": request.method == "POST"}
+    return render(request, "accounts/code.html", context)
+
+
+@page_or_form
+@never_cache
+@before_setting_up
+def set_up(request: HttpRequest) -> HttpResponse:
+    """Show what the app scans; the first code turns the second factor on."""
+    user = doors.signed_in(request)
+    if request.method == "POST" and (codes := second_factor.turn_on(user, request.POST.get("code", ""))):
+        otp_login(request, second_factor.app_of(user))
+        return render(request, "accounts/backup_codes.html", {"codes": codes, "fresh": True})
+    device = second_factor.begin(user)
+    context = {"qr": second_factor.qr(device), "secret": second_factor.secret_of(device)}
+    return render(request, "accounts/second_factor.html", context | {"wrong": request.method == "POST"})
+
+
+@require_POST
+@never_cache
+def backup_codes(request: HttpRequest) -> HttpResponse:
+    user = doors.signed_in(request)
+    if not _accepted(request, user):
+        return _refused(request)
+    codes = second_factor.new_backup_codes(user)
+    return render(request, "accounts/backup_codes.html", {"codes": codes})
+
+
+@require_POST
+def turn_off(request: HttpRequest) -> HttpResponse:
+    user = doors.signed_in(request)
+    if not _accepted(request, user):
+        return _refused(request)
+    second_factor.turn_off(user)
+    messages.success(request, _("The second factor is off. Your password alone signs you in."))
+    return redirect("account")
+
+
+def _accepted(request: HttpRequest, user: User) -> Device | None:
+    """The device whose code was sent, if it is right; wrong ones count towards the lock-out as wrong passwords do."""
+    credentials = {"username": user.get_username()}
+    if not AxesProxyHandler.is_allowed(request, credentials):
+        request.axes_locked_out = True  # type: ignore[attr-defined]  # so axes' middleware answers
+        return None
+    device = second_factor.accepted(user, request.POST.get("code", ""))
+    if device is None:
+        user_login_failed.send(__name__, credentials=credentials, request=request)
+    return device
+
+
+def _refused(request: HttpRequest) -> HttpResponse:
+    messages.error(request, _("That code is not right, or was used before. Wait for the next one."))
+    return redirect("account")
+
+
+def _onward(request: HttpRequest) -> str:
+    """Where the person wanted to go, if that is here."""
+    wanted = request.POST.get("next") or request.GET.get("next") or ""
+    own = url_has_allowed_host_and_scheme(wanted, {request.get_host()}, require_https=request.is_secure())
+    return wanted if own else resolve_url("home")

@@ -1,0 +1,50 @@
+"""manage.py add_member: an account, made if need be, and its role in a campaign."""
+
+import secrets
+from argparse import ArgumentParser
+from typing import Any
+
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError
+
+from base.errors import ReeljudgeError
+from campaigns.finding import campaign_named
+from campaigns.models import Membership
+
+
+class Command(BaseCommand):
+    help = "Give people a role in a campaign. Accounts that are new get a password, which is printed once."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("campaign")
+        parser.add_argument("usernames", nargs="+")
+        parser.add_argument("--role", choices=Membership.Role.values, default=Membership.Role.ANNOTATOR)
+
+    def handle(self, **options: Any) -> None:
+        campaign = campaign_named(options["campaign"])
+        for username in options["usernames"]:
+            user, password = _account(username)
+            try:
+                member = campaign.add_member(user, options["role"])
+            except ReeljudgeError as fault:
+                raise CommandError(f"{username}: {fault}", returncode=2) from fault
+            word = f"password {password}" if password else "has an account already"
+            self.stdout.write(f"{username}: {member.role}, worker {member.worker}, {word}")
+
+
+def _account(username: str) -> tuple[User, str]:
+    """The account, and its password if it was made now."""
+    users = get_user_model().objects
+    if user := users.filter(username=username).first():
+        return user, ""
+    fresh = User(username=username)
+    password = secrets.token_urlsafe(9)
+    fresh.set_password(password)
+    try:
+        fresh.full_clean()
+    except ValidationError as fault:
+        raise CommandError(f"{username}: {'; '.join(fault.messages)}", returncode=2) from fault
+    fresh.save()
+    return fresh, password

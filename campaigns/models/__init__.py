@@ -1,0 +1,10 @@
+"""Who takes part in a campaign, and under which rules."""
+
+from campaigns.models.campaign import Campaign, PastRate
+from campaigns.models.event import Event
+from campaigns.models.guideline import Guideline
+from campaigns.models.invitation import Invitation
+from campaigns.models.membership import Membership
+from campaigns.models.message import Message
+
+__all__ = ["Campaign", "Event", "Guideline", "Invitation", "Membership", "Message", "PastRate"]

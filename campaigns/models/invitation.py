@@ -1,0 +1,103 @@
+"""Invitations: a link by which somebody becomes a member of a campaign."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+from django.utils.translation import gettext
+
+from base.errors import Gone
+from base.transactions import all_or_nothing, locked
+from campaigns.models.event import Event
+
+if TYPE_CHECKING:
+    from campaigns.models.membership import Membership
+
+
+def secret_of_a_link() -> tuple[str, str]:
+    """A secret of 256 random bits, which nobody guesses at whatever rate, and the hash that the table keeps."""
+    secret = secrets.token_urlsafe(32)
+    return secret, hash_of(secret)
+
+
+def hash_of(secret: str) -> str:
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+class InvitationQuerySet(models.QuerySet["Invitation"]):
+    def open(self) -> InvitationQuerySet:
+        return self.filter(used__isnull=True, withdrawn__isnull=True, expires__gt=Now())
+
+
+class Invitation(models.Model):
+    """A link that makes whoever accepts it first a member."""
+
+    campaign = models.ForeignKey("campaigns.Campaign", models.CASCADE, related_name="invitations")
+    role = models.CharField(max_length=10)
+    hash = models.CharField(max_length=64, unique=True, help_text="SHA-256 of the link's secret")
+    by = models.ForeignKey(
+        "campaigns.Membership",
+        models.PROTECT,
+        null=True,
+        related_name="invitations",
+        help_text="nobody: made in the terminal",
+    )
+    at = models.DateTimeField(db_default=Now())
+    expires = models.DateTimeField()
+    withdrawn = models.DateTimeField(null=True)
+    used = models.DateTimeField(null=True)
+    used_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
+
+    objects = InvitationQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(used__isnull=True, used_by__isnull=True)
+                | Q(used__isnull=False, used_by__isnull=False),
+                name="a_used_invitation_has_its_user",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.role} of {self.campaign_id}"
+
+    @property
+    def is_open(self) -> bool:
+        return Invitation.objects.open().filter(pk=self.pk).exists()
+
+    def must_be_open(self) -> None:
+        if not self.is_open:
+            raise Gone(self._how_it_ended())
+
+    def _how_it_ended(self) -> str:
+        if self.used:
+            return gettext("This invitation was used already. Ask your lead for a new link.")
+        if self.withdrawn:
+            return gettext("This invitation was withdrawn. Ask your lead for a new link.")
+        return gettext("This invitation has expired. Ask your lead for a new link.")
+
+    @all_or_nothing
+    def accept(self, user: User) -> Membership:
+        """Make the person a member, and use it up; whoever is a member already stays what she is, and it stays open."""
+        invitation = locked(Invitation.objects.filter(pk=self.pk)).select_related("campaign").get()
+        if member := invitation.campaign.memberships.filter(user=user).first():
+            return member
+        invitation.must_be_open()
+        Invitation.objects.filter(pk=self.pk).update(used=Now(), used_by=user)
+        member = invitation.campaign.add_member(user, invitation.role)
+        member.events.create(
+            kind=Event.Kind.JOINED, by=invitation.by, words=f"by invitation, as {invitation.role}"
+        )
+        return member
+
+    def withdraw(self) -> None:
+        """Nobody can use it any more. Withdrawing it twice, or after its use, changes nothing."""
+        Invitation.objects.open().filter(pk=self.pk).update(withdrawn=Now())

@@ -1,0 +1,58 @@
+"""Messages to annotators, from a lead or from a rule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from django.db import models
+from django.db.models import F
+from django.db.models.functions import Now
+from django.utils.translation import gettext
+
+from base.transactions import all_or_nothing
+
+if TYPE_CHECKING:
+    from campaigns.models.membership import Membership
+
+
+class MessageQuerySet(models.QuerySet["Message"]):
+    def unread(self) -> MessageQuerySet:
+        return self.filter(read__isnull=True)
+
+    def unread_first(self) -> MessageQuerySet:
+        return self.order_by(F("read").desc(nulls_first=True), "-at", "-pk")
+
+    @all_or_nothing
+    def send(self, to: Iterable[Membership], text: str, by: Membership) -> int:
+        """Write to each of them, but not what somebody has yet to read already; returns to how many."""
+        waiting = set(self.unread().filter(by=by, text=text).values_list("to", flat=True))
+        fresh = [Message(to=member, text=text, by=by) for member in to if member.pk not in waiting]
+        return len(self.bulk_create(fresh))
+
+
+class Message(models.Model):
+    """Words to one annotator, or from a rule on the lead's behalf."""
+
+    to = models.ForeignKey("campaigns.Membership", models.PROTECT, related_name="messages")
+    by = models.ForeignKey("campaigns.Membership", models.PROTECT, null=True, related_name="sent")
+    text = models.TextField(max_length=2000)
+    at = models.DateTimeField(db_default=Now())
+    read = models.DateTimeField(null=True)
+
+    objects = MessageQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-at", "-pk"]
+
+    def __str__(self) -> str:
+        return self.text[:60]
+
+    @property
+    def words(self) -> str:
+        """What it says, in the reader's language if it is from a rule."""
+        return self.text if self.by_id else gettext(self.text)
+
+    def mark_read(self) -> None:
+        """The first time counts."""
+        Message.objects.unread().filter(pk=self.pk).update(read=Now())

@@ -1,0 +1,192 @@
+"""Campaigns of any size for trying things out: drawn by a seed, stored at once, and true to every rule.
+
+Most batches are judged and reviewed, the newest wait for a review, are in work or are open; grades follow a hidden
+truth that follows similarity, and every annotator has a leaning of her own.
+"""
+
+from __future__ import annotations
+
+import random
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.utils import timezone
+
+from base.transactions import many_rows_are_new, store
+from campaigns.models import Campaign, Membership
+from corpus.models import Corpus, Moment, Video
+from judging.models import Assignment, Batch, Candidate, Judgement, Query, Review, Revision
+
+MOMENTS_OF_A_VIDEO = 5
+REVIEWED, TO_REVIEW, IN_WORK = 0.94, 0.02, 0.02  # shares of the queries; the rest is open
+SPREAD = (
+    1.15  # of grades about the truth: 29 % of pairs are contested, and 5,000 queries have 500,000 judgements
+)
+QUERIES_AT_A_TIME = 100
+DAYS = 90
+VERBS = ("walks", "sits down", "opens a door", "waves", "reads", "laughs", "turns around", "picks up a cup")
+
+
+@dataclass
+class Cast:
+    """Who plays: annotators with their leanings, the lead, and chance."""
+
+    leanings: dict[Membership, float]
+    lead: Membership
+    chance: random.Random
+    queries: int  # of the whole campaign
+
+    def lateness(self, query: Query) -> float:
+        """How late in the campaign the query comes, from 0 to 1."""
+        return int(query.query_id) / self.queries
+
+
+@dataclass
+class Made:
+    """Rows of a stretch of queries, to be stored kind by kind."""
+
+    assignments: list[Assignment] = field(default_factory=list)
+    judgements: list[Judgement] = field(default_factory=list)
+    revisions: list[Revision] = field(default_factory=list)
+    reviews: list[Review] = field(default_factory=list)
+    grades: dict[int, list[int]] = field(default_factory=dict)  # of a candidate, by its identity
+
+    def store(self) -> None:
+        for rows in (self.assignments, self.judgements, self.revisions, self.reviews):
+            store(rows)
+
+
+def generate(name: str, queries: int, annotators: int, seed: int) -> Iterator[int]:
+    """Make a campaign; yields the number of queries made so far."""
+    chance = random.Random(seed)
+    corpus = Corpus.objects.create(name=name, format="generated")
+    campaign = Campaign.objects.create(
+        name=name, title=f"Generated, {queries:,} queries", corpus=corpus, hourly_rate=14, currency="SGD"
+    )
+    cast, moments = _cast(campaign, annotators, queries, chance), _moments(corpus, queries)
+    for start in range(0, queries, QUERIES_AT_A_TIME):
+        numbers = range(start, min(start + QUERIES_AT_A_TIME, queries))
+        with transaction.atomic():
+            _store_queries([_query(campaign, number, cast) for number in numbers], moments, cast)
+        yield numbers.stop
+    many_rows_are_new()
+
+
+def _cast(campaign: Campaign, annotators: int, queries: int, chance: random.Random) -> Cast:
+    for place in range(annotators + 1):
+        user, _ = User.objects.get_or_create(username=f"{campaign.name}-{place or 'lead'}")
+        campaign.add_member(user, Membership.Role.ANNOTATOR if place else Membership.Role.LEAD)
+    members = campaign.memberships.annotators().order_by("worker")
+    lead = campaign.memberships.get(role=Membership.Role.LEAD)
+    return Cast({member: chance.uniform(-0.5, 0.5) for member in members}, lead, chance, queries)
+
+
+def _moments(corpus: Corpus, queries: int) -> list[Moment]:
+    """As many as a query has candidates, and some more."""
+    videos = [Video(corpus=corpus, name=f"film {n:05}", duration=60) for n in range(max(20, queries // 2))]
+    store(videos)
+    moments = [
+        Moment(video=video, start=10 * n, end=10 * n + 4.5, description=f"moment {n}", caption=f"moment {n}")
+        for video in videos
+        for n in range(MOMENTS_OF_A_VIDEO)
+    ]
+    store(moments)
+    return moments
+
+
+def _query(campaign: Campaign, number: int, cast: Cast) -> Query:
+    """The early ones are closed."""
+    text = f"A person {cast.chance.choice(VERBS)} and {cast.chance.choice(VERBS)}, number {number}."
+    split = "test" if number % 6 else "val"
+    query = Query(campaign=campaign, query_id=str(number), text=text, split=split)
+    query.closed = cast.lateness(query) <= REVIEWED
+    return query
+
+
+def _store_queries(queries: list[Query], moments: list[Moment], cast: Cast) -> None:
+    store(queries)
+    size, made = queries[0].campaign.batch_size, Made()
+    batches, candidates = list[Batch](), list[Candidate]()
+    for query in queries:
+        own = list(_candidates(query, moments, cast.chance))
+        for number in (1, 2):
+            batch = Batch(query=query, number=number)
+            _judge(batch, own[size * (number - 1) : size * number], cast, made)
+            batches.append(batch)
+        candidates += own
+    store(batches)
+    store(candidates)
+    made.store()
+
+
+def _candidates(query: Query, moments: list[Moment], chance: random.Random) -> Iterator[Candidate]:
+    for rank, moment in enumerate(chance.sample(moments, query.campaign.depth), 1):
+        similarity = round(max(0.0, 1 - rank / 50 - chance.random() / 50), 4)
+        yield Candidate(query=query, moment=moment, rank=rank, similarity=similarity)
+
+
+def _judge(batch: Batch, candidates: list[Candidate], cast: Cast, made: Made) -> None:
+    """Take the batch as far as its query's place in the campaign says, by up to four annotators."""
+    share = cast.lateness(batch.query)
+    for candidate in candidates:
+        candidate.batch = batch
+    batch.state = Batch.State.OPEN
+    if share > REVIEWED + TO_REVIEW + IN_WORK:
+        return
+    began = timezone.now() - timedelta(days=DAYS * (1 - share), minutes=cast.chance.randrange(600))
+    four = cast.chance.sample(list(cast.leanings), 4)
+    _round(batch, candidates, four[:2], began, cast, made)
+    contested = [each for each in candidates if each.outcome == Candidate.Outcome.CONTESTED]
+    if contested:
+        batch.round, batch.taken = 2, 0
+        if share > REVIEWED + TO_REVIEW:
+            return
+        _round(batch, contested, four[2:], began + timedelta(hours=5), cast, made)
+    batch.state = Batch.State.SETTLED if share > REVIEWED else Batch.State.REVIEWED
+    if batch.state == Batch.State.REVIEWED:
+        verdict = Review.Verdict.SECOND if batch.number == 1 else Review.Verdict.CLOSE
+        made.reviews.append(Review(batch=batch, lead=cast.lead, verdict=verdict))
+
+
+def _round(
+    batch: Batch, candidates: list[Candidate], two: list[Membership], began: datetime, cast: Cast, made: Made
+) -> None:
+    """Both annotators judge the candidates, and the consensus says what comes of it."""
+    batch.taken = len(two)
+    for slot, member in enumerate(two, 1):
+        ended = began + timedelta(seconds=20 * len(candidates) + cast.chance.randrange(7200))
+        assignment = Assignment(batch=batch, annotator=member, round=batch.round, slot=slot)
+        assignment.state = Assignment.State.SUBMITTED
+        assignment.lease, assignment.claimed, assignment.submitted = ended, began, ended
+        made.assignments.append(assignment)
+        for place, candidate in enumerate(candidates, 1):
+            _press(assignment, candidate, began + timedelta(seconds=20 * place), cast, made)
+    for candidate in candidates:
+        candidate.settle(batch.round, made.grades[id(candidate)])
+
+
+def _press(assignment: Assignment, candidate: Candidate, at: datetime, cast: Cast, made: Made) -> None:
+    """One judgement: the truth that similarity hints at, seen with the annotator's leaning."""
+    chance, member = cast.chance, assignment.annotator
+    grade = min(4, max(0, round(chance.gauss(4.4 * candidate.similarity + cast.leanings[member], SPREAD))))
+    made.grades.setdefault(id(candidate), []).append(grade)
+    say(assignment, candidate, grade, at, chance, made)
+
+
+def say(
+    assignment: Assignment, candidate: Candidate, grade: int, at: datetime, chance: random.Random, made: Made
+) -> None:
+    """The judgement and its only revision."""
+    member = assignment.annotator
+    judgement = Judgement(assignment=assignment, candidate=candidate, annotator=member, grade=grade)
+    judgement.seat = assignment.seat
+    made.judgements.append(judgement)
+    key = uuid.uuid4()  # never the seed's: two campaigns of one seed may stand side by side
+    seconds = round(chance.lognormvariate(2.8, 0.5), 1)  # half of them under 16.4
+    made.revisions.append(
+        Revision(judgement=judgement, number=1, grade=grade, key=key, seconds=seconds, at=at)
+    )

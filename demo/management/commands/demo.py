@@ -1,0 +1,93 @@
+"""manage.py demo: films drawn by our own code, a campaign over them, and accounts to try it with."""
+
+import shutil
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.core.management.base import BaseCommand, CommandError
+from django.db import transaction
+
+from campaigns.models import Campaign, Membership
+from corpus.demo.examples import EXAMPLES
+from corpus.demo.films import write_demo
+from corpus.importers.load import Source, load
+from corpus.media import MediaFolder
+from corpus.models import Corpus, Moment
+from jobs.terminal import work_off
+from judging.models import Batch
+from judging.pool.queries import load_queries
+from judging.pool.ranking import ask_for_ranking
+from judging.quality.examples import add_own_example
+
+PASSWORD = "reeljudge-demo"  # noqa: S105 - printed for everybody; the demo is served to this machine only
+LEAD = "lead"
+ANNOTATORS = ("asha", "ben", "chen", "devi")
+
+
+class Command(BaseCommand):
+    help = "Make the demo campaign, if it is not there: films, candidates, clips and accounts."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--address", default="http://127.0.0.1:8000/", help="printed with the accounts")
+
+    def handle(self, **options: Any) -> None:
+        folder = settings.HOME / "demo"
+        if not (folder / "truth.csv").exists():
+            self.stdout.write("Drawing the demo's films …")
+            _draw(folder)
+        campaign = _campaign(folder)
+        preparing = Batch.objects.in_campaign(campaign).filter(state=Batch.State.PREPARING)
+        if preparing.exists() or not Batch.objects.in_campaign(campaign).exists():
+            self.stdout.write("Ranking candidates and cutting clips …")
+            self.stdout.flush()
+            if failed := work_off():
+                raise CommandError(f"{failed[0]}: {failed[0].error}")
+        self.stdout.write(_accounts(options["address"]))
+
+
+def _draw(folder: Path) -> None:
+    unfinished = folder.with_name("demo-unfinished")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    unfinished.mkdir(parents=True)
+    write_demo(unfinished)
+    shutil.rmtree(folder, ignore_errors=True)
+    unfinished.rename(folder)
+
+
+@transaction.atomic
+def _campaign(folder: Path) -> Campaign:
+    if campaign := Campaign.objects.filter(name="demo").first():
+        return campaign
+    source = Source(folder / "moments.jsonl", "tvr", kind="v", media=MediaFolder(folder / "films"))
+    load("demo", source)
+    corpus = Corpus.objects.get(name="demo")
+    campaign = Campaign.objects.create(name="demo", title="Demo: drawn films", corpus=corpus, order_seed=1)
+    load_queries(campaign, folder / "queries.json")
+    ask_for_ranking(campaign)
+    for username in (LEAD, *ANNOTATORS):
+        user, _ = User.objects.get_or_create(username=username)
+        user.set_password(PASSWORD)
+        user.save()
+        campaign.add_member(user, Membership.Role.LEAD if username == LEAD else Membership.Role.ANNOTATOR)
+    _teach(campaign)
+    return campaign
+
+
+def _teach(campaign: Campaign) -> None:
+    """Two worked examples of each grade, by the lead."""
+    lead = campaign.memberships.select_related("campaign").get(role=Membership.Role.LEAD)
+    for each in EXAMPLES:
+        moment = Moment.objects.get(video__corpus=campaign.corpus, description=each.caption)
+        add_own_example(lead, each.query, moment, each.grade, each.why)
+
+
+def _accounts(address: str) -> str:
+    return (
+        f"\nThe demo's accounts, password {PASSWORD}:\n"
+        f"  lead        {LEAD}\n"
+        f"  annotators  {', '.join(ANNOTATORS)}\n"
+        f"Open {address} and sign in as {ANNOTATORS[0]} to judge a batch.\n"
+    )

@@ -1,0 +1,89 @@
+"""The kinds of job that judging knows, each with what it does."""
+
+from collections import Counter
+from functools import partial
+from typing import Any
+
+from base.errors import ReeljudgeError
+from campaigns.models import Campaign
+from corpus.clips import cutter, make
+from corpus.errors import CorpusError
+from corpus.models import Clip
+from jobs.errors import JobError
+from jobs.registry import Report, kind
+from judging.models import Batch, Reopening
+from judging.pool.clips import CUT_ANEW, CUT_CLIP, CUT_CLIPS, clips_for, prepare
+from judging.pool.ranking import RANK, rank
+from judging.pool.study import STUDY, Plan, start
+from judging.review.reopening import REOPEN, carry_out
+
+
+@kind(RANK)
+def rank_candidates(arguments: dict[str, Any], report: Report) -> None:
+    try:
+        rank(Campaign.objects.get(pk=arguments["campaign"]), report)
+    except (CorpusError, ReeljudgeError) as fault:
+        raise JobError(str(fault)) from fault
+
+
+@kind(CUT_CLIPS)
+def cut_clips(arguments: dict[str, Any], report: Report) -> None:
+    """A clip that cannot be cut is marked as failed; the batch opens all the same."""
+    batch = Batch.objects.select_related("query__campaign").filter(pk=arguments["batch"]).first()
+    if batch is None:
+        return  # a second batch whose opening was undone
+    clips = clips_for(batch)
+    with cutter() as tool:
+        for number, clip in enumerate(clips):
+            progress = partial(report, number, len(clips))
+            progress()
+            make(clip, tool, progress)
+    report(len(clips), len(clips), _outcome(clips))
+    batch.open()
+
+
+def _outcome(clips: list[Clip]) -> str:
+    """How many clips there are, and what became of the others."""
+    count = Counter(clip.state for clip in clips)
+    said = f"{count[Clip.State.READY]} clips cut"
+    if count[Clip.State.MISSING]:
+        said += f", {count[Clip.State.MISSING]} missing"
+    if count[Clip.State.FAILED]:
+        first = next(clip.error for clip in clips if clip.state == Clip.State.FAILED)
+        said += f", {count[Clip.State.FAILED]} failed: {first}"
+    return said
+
+
+@kind(CUT_CLIP)
+def cut_clip(arguments: dict[str, Any], report: Report) -> None:
+    """One clip that belongs to no batch: a worked example's."""
+    progress = partial(report, 0, 1)
+    with cutter() as tool:
+        make(Clip.objects.get(pk=arguments["clip"]), tool, progress)
+    report(1, 1)
+
+
+@kind(CUT_ANEW)
+def cut_clips_anew(arguments: dict[str, Any], report: Report) -> None:
+    """Ask for the clips of every batch that was shut because clips look different from now on."""
+    batches = Batch.objects.filter(query__campaign=arguments["campaign"], state=Batch.State.PREPARING)
+    keys = list(batches.values_list("pk", flat=True))
+    for number, batch in enumerate(keys):
+        report(number, len(keys))
+        prepare(Batch.objects.select_related("query__campaign").get(pk=batch))
+    report(len(keys), len(keys))
+
+
+@kind(REOPEN)
+def reopen_somebodys_work(arguments: dict[str, Any], report: Report) -> None:
+    rows = Reopening.objects.select_related("lead", "campaign", "annotator__campaign")
+    carry_out(rows.get(pk=arguments["reopening"]), report)
+
+
+@kind(STUDY)
+def start_study(arguments: dict[str, Any], report: Report) -> None:
+    plan = Plan(*arguments["plan"])
+    try:
+        start(Campaign.objects.get(pk=arguments["campaign"]), plan, report)
+    except (CorpusError, ReeljudgeError) as fault:
+        raise JobError(str(fault)) from fault

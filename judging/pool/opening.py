@@ -1,0 +1,28 @@
+"""Opening batches: the candidates of a range of ranks become the batch of that number."""
+
+from __future__ import annotations
+
+from base.errors import WrongState
+from base.transactions import all_or_nothing
+from judging.models.pool import Batch, Query
+from judging.pool.clips import prepare
+
+
+@all_or_nothing
+def open_batch(query: Query, number: int) -> Batch:
+    """The query's batch of that number, made and filled if it is not there yet; its clips are asked for.
+
+    Raises
+    ------
+    WrongState
+        When the query has no candidates of the batch's ranks.
+    """
+    size = query.campaign.batch_size
+    ranks = (size * (number - 1) + 1, size * number)
+    if not query.candidates.filter(rank__range=ranks).exists():
+        raise WrongState(f"“{query.text}” has no candidates of ranks {ranks[0]}-{ranks[1]}.")
+    batch, made = query.batches.get_or_create(number=number, edition=1, defaults={"kind": query.kind})
+    if made:
+        query.candidates.filter(rank__range=ranks).update(batch=batch)
+        prepare(batch)
+    return batch

@@ -1,0 +1,88 @@
+"""Ranking: for each query of a campaign the moments whose captions are most similar to it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from itertools import islice
+
+from django.db import transaction
+
+from base.errors import ReeljudgeError
+from campaigns.models import Campaign
+from corpus.models import Moment
+from jobs.models import Job
+from jobs.registry import Report
+from judging.models import Candidate, Query
+from judging.pool import opening
+from retrieval.embedding import embed, model_name
+from retrieval.nearest import Nearest, nearest
+
+RANK = "rank candidates"
+QUERIES_AT_A_TIME = 50
+
+
+def ask_for_ranking(campaign: Campaign) -> Job:
+    return Job.objects.ask(RANK, campaign.job_key, campaign=campaign.pk)
+
+
+def rank(campaign: Campaign, report: Report) -> None:
+    """Store the candidates of every query that has none, and open its first batch. Doing it again adds nothing."""
+    queries = list(campaign.queries.filter(candidates__isnull=True).order_by("pk"))
+    if not queries:
+        return
+    check_encoder(campaign)
+    moments = moments_of(campaign)
+    depth = campaign.depth * max(Counter(map(str, moments)).values())
+    found = compare(queries, moments, depth, report)
+    Campaign.objects.filter(pk=campaign.pk).update(encoder=model_name())
+    for start in range(0, len(queries), QUERIES_AT_A_TIME):
+        report(start, len(queries), "storing candidates")
+        with transaction.atomic():
+            for number, query in enumerate(queries[start : start + QUERIES_AT_A_TIME], start):
+                _store(query, moments, found, number)
+    report(len(queries), len(queries))
+
+
+def check_encoder(campaign: Campaign) -> None:
+    if campaign.encoder != model_name() and Candidate.objects.in_campaign(campaign).exists():
+        raise ReeljudgeError(
+            f"ENCODER: names {model_name()}; expected {campaign.encoder}, which ranked this campaign so far"
+        )
+
+
+def moments_of(campaign: Campaign) -> list[Moment]:
+    """The corpus' moments in the order of their ids: that order breaks ties."""
+    moments = list(Moment.objects.filter(video__corpus=campaign.corpus).select_related("video"))
+    if not moments:
+        raise ReeljudgeError(f"corpus {campaign.corpus} holds no moments; import it first")
+    return sorted(moments, key=lambda moment: (str(moment), moment.description))
+
+
+def compare(queries: list[Query], moments: list[Moment], depth: int, report: Report) -> Nearest:
+    """The moments with the captions nearest to each query."""
+
+    def saying(message: str) -> Callable[[int, int], None]:
+        return lambda done, total: report(done, total, message)
+
+    captions = embed([moment.caption for moment in moments], saying("encoding captions"))
+    texts = embed([query.text for query in queries], saying("encoding queries"))
+    return nearest(texts.reshape(len(queries), -1), captions, depth, report=saying("comparing"))
+
+
+def _store(query: Query, moments: list[Moment], found: Nearest, number: int) -> None:
+    ranked = islice(in_order(moments, found, number), query.campaign.depth)
+    Candidate.objects.bulk_create(
+        Candidate(query=query, moment=moment, rank=rank, similarity=similarity)
+        for rank, (moment, similarity) in enumerate(ranked, 1)
+    )
+    opening.open_batch(query, 1)
+
+
+def in_order(moments: list[Moment], found: Nearest, number: int) -> Iterable[tuple[Moment, float]]:
+    """What was found for a query, no moment id twice: two descriptions of one stretch of film show the same clip."""
+    seen: dict[str, tuple[Moment, float]] = {}
+    for index, similarity in zip(found.indices[number], found.similarities[number], strict=True):
+        moment = moments[index]
+        seen.setdefault(str(moment), (moment, float(similarity)))
+    return seen.values()

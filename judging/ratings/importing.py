@@ -1,0 +1,178 @@
+"""Finished ratings as a campaign: every pair a candidate, every rating a judgement in its seat."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.utils import timezone
+
+from base.errors import ReeljudgeError
+from base.transactions import many_rows_are_new, store
+from campaigns.models import Campaign, Membership
+from corpus.models import Corpus, Moment, Video
+from judging.models import Assignment, Batch, Candidate, Judgement, Query
+from judging.models.pool import ANNOTATORS
+from judging.ratings.pairs import Pair
+from judging.ratings.settling import Ratings
+
+Seat = tuple[str, int]  # a worker, and how often the worker had rated the same pair before
+
+
+@transaction.atomic
+def import_ratings(name: str, ratings: Ratings, pairs: dict[str, Pair], title: str = "") -> Campaign:
+    """A campaign of finished ratings, all or nothing.
+
+    A worker who rated a pair more than once gets further memberships for the repeated ratings, because nobody
+    judges a candidate twice; they refer to the first, and exports print the first one's number.
+
+    Raises
+    ------
+    ReeljudgeError
+        When a rated pair is not among the pairs, or a query has more pairs than two batches hold.
+    """
+    if lacking := next((pair for pair in ratings if pair not in pairs), None):
+        raise ReeljudgeError(f"pair {lacking}: has ratings, but is not in the pair file")
+    if Campaign.objects.filter(name=name).exists():
+        raise ReeljudgeError(f"campaign {name}: is there already; ratings are imported into a new one")
+    corpus, _ = Corpus.objects.get_or_create(name=name, defaults={"format": "ratings"})
+    campaign = Campaign.objects.create(name=name, title=title, corpus=corpus, imported=timezone.now())
+    rated = [pairs[pair] for pair in ratings]
+    candidates = _candidates(campaign, rated, ratings, _moments(corpus, rated))
+    _judgements(campaign, candidates, ratings)
+    many_rows_are_new()
+    return campaign
+
+
+def _moments(corpus: Corpus, pairs: list[Pair]) -> dict[tuple[str, float, float], Moment]:
+    durations: dict[str, float] = {}
+    for pair in pairs:
+        durations[pair.video] = max(durations.get(pair.video, 0), pair.duration)
+    store(Video(corpus=corpus, name=name, duration=length) for name, length in durations.items())
+    videos = {video.name: video for video in corpus.videos.all()}
+    captions = {(pair.video, pair.start, pair.end): pair.caption for pair in reversed(pairs)}
+    moments = {
+        key: Moment(video=videos[key[0]], start=key[1], end=key[2], description=caption, caption=caption)
+        for key, caption in captions.items()
+    }
+    store(moments.values())
+    return moments
+
+
+def _candidates(
+    campaign: Campaign, pairs: list[Pair], ratings: Ratings, moments: dict[Any, Moment]
+) -> dict[str, Candidate]:
+    """The candidates by pair, ranked by similarity, in reviewed batches of closed queries."""
+    by_query: dict[str, list[Pair]] = defaultdict(list)
+    for pair in pairs:
+        by_query[pair.query_id].append(pair)
+    queries = {
+        key: Query(campaign=campaign, query_id=key, text=own[0].query, split=own[0].split, closed=True)
+        for key, own in by_query.items()
+    }
+    _check(campaign, queries, by_query)
+    store(queries.values())
+    candidates: dict[str, Candidate] = {}
+    batches: list[Batch] = []
+    for key, own in by_query.items():
+        for rank, pair in enumerate(sorted(own, key=lambda pair: -pair.similarity), 1):
+            if rank % campaign.batch_size == 1 or campaign.batch_size == 1:
+                batches.append(_reviewed_batch(queries[key], (rank - 1) // campaign.batch_size + 1))
+            candidate = Candidate(query=queries[key], batch=batches[-1], rank=rank, imported_as=pair.pair_id)
+            candidate.moment = moments[pair.video, pair.start, pair.end]
+            candidate.similarity = pair.similarity
+            _settle(candidate, [grade for _, grade in ratings[pair.pair_id]])
+            candidates[pair.pair_id] = candidate
+    store(batches)
+    store(candidates.values())
+    return candidates
+
+
+def _reviewed_batch(query: Query, number: int) -> Batch:
+    return Batch(query=query, number=number, state=Batch.State.REVIEWED, round=2)
+
+
+def _settle(candidate: Candidate, grades: list[int]) -> None:
+    candidate.escalated = len(grades) > ANNOTATORS
+    candidate.settle(2 if candidate.escalated else 1, grades, final=True)
+
+
+def _check(campaign: Campaign, queries: dict[str, Query], by_query: dict[str, list[Pair]]) -> None:
+    texts: dict[str, str] = {}
+    for key, own in by_query.items():
+        if len(own) > campaign.depth:
+            raise ReeljudgeError(f"query {key}: has {len(own)} pairs; expected at most {campaign.depth}")
+        if other := next((pair for pair in own if pair.query != own[0].query), None):
+            raise ReeljudgeError(
+                f"pair {other.pair_id}: query {key} has another text in pair {own[0].pair_id}"
+            )
+        if len({(pair.video, pair.start, pair.end) for pair in own}) < len(own):
+            raise ReeljudgeError(f"query {key}: has one moment in two pairs")
+        if (first := texts.setdefault(queries[key].text, key)) != key:
+            raise ReeljudgeError(f"query {key}: has the text of query {first}; expected one query for a text")
+
+
+def _judgements(campaign: Campaign, candidates: dict[str, Candidate], ratings: Ratings) -> None:
+    members = _members(campaign, ratings)
+    assignments: dict[tuple[int, Seat], Assignment] = {}
+    judgements = []
+    now = timezone.now()
+    for pair, candidate in candidates.items():
+        for seat, (worker, grade) in enumerate(_seats(ratings[pair]), 1):
+            assert candidate.batch_id is not None
+            place = candidate.batch_id, worker
+            if place not in assignments:
+                done = {"state": Assignment.State.SUBMITTED, "lease": now, "submitted": now, "round": 1}
+                assignments[place] = Assignment(
+                    batch_id=candidate.batch_id, annotator=members[worker], slot=None, **done
+                )
+            judgements.append((assignments[place], candidate, members[worker], grade, seat))
+    store(assignments.values())
+    store(
+        Judgement(assignment=assignment, candidate=candidate, annotator=member, grade=grade, seat=seat)
+        for assignment, candidate, member, grade, seat in judgements
+    )
+
+
+def _seats(given: list[tuple[str, int]]) -> list[tuple[Seat, int]]:
+    """Each rating with its worker, and whether that worker had rated the pair before."""
+    before: dict[str, int] = defaultdict(int)
+    seats = []
+    for worker, grade in given:
+        seats.append(((worker, before[worker]), grade))
+        before[worker] += 1
+    return seats
+
+
+def _members(campaign: Campaign, ratings: Ratings) -> dict[Seat, Membership]:
+    """A membership for each worker, under the same number where the workers have numbers, and for repetitions."""
+    wanted = sorted({seat for given in ratings.values() for seat, _ in _seats(given)}, key=_by_repetition)
+    first = [worker for worker, again in wanted if not again]
+    numbers = first if all(map(_is_number, first)) else [str(number) for number in range(1, len(first) + 1)]
+    number_of = {worker: int(number) for worker, number in zip(first, numbers, strict=True)}
+    free = max(number_of.values()) + 1
+    members: dict[Seat, Membership] = {}
+    for place, (worker, again) in enumerate(wanted):
+        user = User(username=f"{campaign.name}-{number_of[worker]}" + "-again" * again, is_active=False)
+        user.set_unusable_password()
+        user.save()
+        members[worker, again] = Membership.objects.create(
+            campaign=campaign,
+            user=user,
+            role=Membership.Role.ANNOTATOR,
+            state=Membership.State.LEFT,
+            worker=free + place if again else number_of[worker],
+            same_as=members[worker, 0] if again else None,
+        )
+    return members
+
+
+def _by_repetition(seat: Seat) -> tuple[int, int, str]:
+    worker, again = seat
+    return again, int(worker) if _is_number(worker) else 0, worker
+
+
+def _is_number(worker: str) -> bool:
+    return worker.isascii() and worker.isdecimal() and len(worker) < 9 and str(int(worker)) == worker

@@ -1,0 +1,120 @@
+"""What a batch's end says of the ranks behind it: a recommendation with its reason, for the lead and for policies."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from django.db.models import Count
+
+from campaigns.models.campaign import LAST
+from judging.models.judgement import Flag
+from judging.models.pool import Batch, Candidate
+from judging.models.review import Review
+
+SECOND, CLOSE = Review.Verdict.SECOND, Review.Verdict.CLOSE
+WORDS = {SECOND: "open the second batch", CLOSE: "close the query"}
+Part = tuple[int, int]  # a query's key, and the number of its batches
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """A verdict, or none where the lead has to decide by hand; and which verdicts there can be at all."""
+
+    mean: float | None  # of the consensus among the last five
+    verdict: str | None
+    reason: str
+    possible: tuple[str, ...]
+
+    @property
+    def other(self) -> str | None:
+        """What refusing the recommendation comes to."""
+        return next((each for each in self.possible if self.verdict and each != self.verdict), None)
+
+    @property
+    def seen(self) -> str:
+        """The mean as a form carries it, so that one which has changed meanwhile is noticed."""
+        return "none" if self.mean is None else f"{self.mean:.4f}"
+
+
+def recommendation(batch: Batch) -> Recommendation:
+    return recommendations([batch])[batch.pk]
+
+
+def recommendations(batches: Iterable[Batch]) -> dict[int, Recommendation]:
+    """By batch, over all editions of its number, in a fixed number of database queries."""
+    batches = list(batches)
+    queries = {batch.query_id for batch in batches}
+    (grades, deepest), waiting = _grades(queries), _waiting(queries)
+    found = {}
+    for batch in batches:
+        part = (batch.query_id, batch.number)
+        last = [grade for grade in grades[part][-LAST:] if grade is not None]
+        mean = sum(last) / len(last) if last else None
+        second_there = (batch.query_id, 2) in grades
+        possible = _possible(batch, second_there, deepest[batch.query_id])
+        found[batch.pk] = _recommend(batch, mean, possible, second_there, waiting.get(part, 0))
+    return found
+
+
+def _grades(queries: set[int]) -> tuple[dict[Part, list[int | None]], dict[int, int]]:
+    """The grades of consensus by rank, None where there is none; and each query's last rank."""
+    rows = Candidate.objects.filter(query__in=queries).order_by("query", "rank")
+    grades: dict[Part, list[int | None]] = defaultdict(list)
+    deepest: dict[int, int] = {}
+    columns = rows.values_list("query_id", "batch__number", "rank", "outcome", "grade")
+    for query, number, rank, outcome, grade in columns:
+        deepest[query] = rank
+        if number is not None:
+            grades[query, number].append(grade if outcome == Candidate.Outcome.SETTLED else None)
+    return grades, deepest
+
+
+def _waiting(queries: set[int]) -> dict[Part, int]:
+    """How many flagged candidates nobody has looked after."""
+    rows = Flag.objects.filter(candidate__query__in=queries, candidate__outcome="flagged", handled=None)
+    parts = rows.order_by().values_list("candidate__query", "candidate__batch__number")
+    return {(query, number): n for query, number, n in parts.annotate(Count("candidate", distinct=True))}
+
+
+def _possible(batch: Batch, second_there: bool, deepest: int) -> tuple[str, ...]:
+    campaign = batch.query.campaign
+    if batch.number != 1 or campaign.batches < 2 or deepest <= campaign.batch_size:
+        return (CLOSE,)
+    return (SECOND,) if second_there else (SECOND, CLOSE)
+
+
+def _recommend(
+    batch: Batch, mean: float | None, possible: tuple[str, ...], second_there: bool, waiting: int
+) -> Recommendation:
+    if waiting:
+        words = "flagged candidate waits" if waiting == 1 else "flagged candidates wait"
+        return Recommendation(mean, None, f"{waiting} {words} for your word first", possible)
+    if mean is None:
+        return Recommendation(mean, None, "none of the last five has a final grade: decide by hand", possible)
+    threshold = batch.query.campaign.second_from
+    wanted = SECOND if mean >= threshold else CLOSE
+    verdict = wanted if wanted in possible else possible[0]
+    but = ""
+    if verdict == SECOND and second_there:
+        but = ", and the second batch is there already"
+    elif verdict != wanted:
+        but = (
+            ", but a third batch is never opened"
+            if batch.number > 1
+            else ", but no more candidates are ranked"
+        )
+    sign = "≥" if wanted == SECOND else "<"
+    reason = f"last five mean {shown(mean)} {sign} {shown(threshold)}{but}: {WORDS[Review.Verdict(verdict)]}"
+    return Recommendation(mean, verdict, reason, possible)
+
+
+def shown(value: float) -> str:
+    """With as many decimals as it takes, two at most.
+
+    >>> shown(2.0), shown(2.75), shown(7 / 3)
+    ('2.0', '2.75', '2.33')
+    """
+    text = f"{value:.2f}"
+    return text.removesuffix("0")

@@ -1,0 +1,68 @@
+"""Claiming: what an annotator gets to judge next, and going on after a lease has run out."""
+
+from __future__ import annotations
+
+from django.utils.translation import gettext
+
+from base.errors import Stale, WrongState
+from base.transactions import all_or_nothing, locked
+from campaigns.models import Membership
+from judging.models.assignment import Assignment
+from judging.models.pool import ANNOTATORS, Batch
+from judging.quality import checks, sittings
+
+
+@all_or_nothing
+def claim(annotator: Membership) -> Assignment | None:
+    """Give the annotator the batch that she holds, or a free one; None when there is nothing to judge."""
+    # One claim at a time for each person: two tabs get the same batch.
+    annotator = locked(Membership.objects.filter(pk=annotator.pk)).select_related("campaign").get()
+    if not annotator.may_judge:
+        raise WrongState(gettext("Your membership of this campaign is not that of an active annotator."))
+    if mine := locked(Assignment.objects.live().filter(annotator=annotator)).first():
+        return mine.renew()
+    _lapse_expired(annotator)
+    if annotator.sits_exam:
+        return sittings.hand_out(annotator)
+    if check := checks.due(annotator):
+        return check.lend_to(annotator)
+    batch = _free_batch(annotator)
+    return batch.hand_to(annotator) if batch else None
+
+
+def _lapse_expired(annotator: Membership) -> None:
+    for assignment in Assignment.objects.expired().filter(annotator__campaign=annotator.campaign_id):
+        assignment.lapse()
+
+
+def _free_batch(annotator: Membership) -> Batch | None:
+    free = Batch.objects.claimable_by(annotator)
+    # Rows that others are claiming are skipped, so that nobody waits; if that leaves nothing, wait for one.
+    while batch := locked(free, skip_locked=True).first() or locked(free).first():
+        # A lock waits for the batch's row only: its query may have been withdrawn meanwhile.
+        if free.filter(pk=batch.pk).exists():
+            return batch
+    return None
+
+
+@all_or_nothing
+def resume(assignment: Assignment) -> Assignment:
+    """Take an assignment up again after its lease ran out, under a new fence, if nobody else has its place."""
+    annotator = locked(Membership.objects.filter(pk=assignment.annotator_id)).get()
+    batch = locked(Batch.objects.filter(pk=assignment.batch_id)).get()
+    assignment.refresh_from_db()
+    if assignment.state == Assignment.State.LIVE:
+        return assignment.renew()
+    if batch.query.withdrawn:
+        raise Stale(gettext("This query is no longer judged. What you saved is kept on record."))
+    lent = assignment.slot is None
+    free = batch.state == Batch.State.OPEN and batch.round == assignment.round and batch.taken < ANNOTATORS
+    if assignment.is_done or not (lent or free) or not annotator.may_judge:
+        raise Stale(
+            gettext(
+                "This batch has gone to others meanwhile, or is submitted. What you saved is kept on record."
+            )
+        )
+    if annotator.assignments.live().exists():
+        raise WrongState(gettext("You have another batch in your hands. Submit that one first."))
+    return batch.lend_to(annotator, assignment.round) if lent else batch.hand_to(annotator)

@@ -1,0 +1,101 @@
+"""What needs the lead now, most urgent first, in one question to the database."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.db.models import Count, Exists, F, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce, Now
+from django.urls import reverse
+
+from campaigns.models import Campaign, Membership
+from judging.models import Assignment, Batch, Flag, Kind, Query, Sitting
+
+STUCK_AFTER = timedelta(days=1)  # that a contested batch finds nobody, or an exam is not marked
+
+
+@dataclass(frozen=True)
+class Need:
+    """Something to do: how much of it there is, in words, and where."""
+
+    number: int
+    one: str
+    many: str
+    address: str
+
+    @property
+    def words(self) -> str:
+        return f"{self.number:,} {self.one if self.number == 1 else self.many}"
+
+
+def needs(campaign: Campaign, failed_jobs: int) -> list[Need]:
+    """The list, without what there is nothing of."""
+    counts = _counts(campaign)
+    pages = {
+        name: reverse(name, args=[campaign.name])
+        for name in ("campaign", "people", "flags", "reviews", "exam")
+    }
+    listed = [
+        Need(failed_jobs, "job failed", "jobs failed", f"{pages['campaign']}#jobs"),
+        Need(counts["paused"], "annotator is paused", "annotators are paused", pages["people"]),
+        Need(
+            counts["stuck"],
+            "contested batch has found nobody for a day",
+            "contested batches have found nobody for a day",
+            f"{pages['campaign']}?show=stuck",
+        ),
+        Need(counts["failed"], "examinee failed the exam", "examinees failed the exam", pages["exam"]),
+        Need(
+            counts["unmarked"],
+            "examinee waits for others, or for grades of yours",
+            "examinees wait for others, or for grades of yours",
+            pages["exam"],
+        ),
+        Need(counts["flags"], "flag to look at", "flags to look at", pages["flags"]),
+        Need(counts["to_review"], "batch to review", "batches to review", pages["reviews"]),
+    ]
+    return [need for need in listed if need.number]
+
+
+def at_a_glance(campaigns: QuerySet[Campaign]) -> QuerySet[Campaign]:
+    """The campaigns with what the list of them says of each, in one question however many they are."""
+    pool = Query.objects.pool().filter(campaign=OuterRef("pk"))
+    return campaigns.annotate(
+        n_queries=_number(pool),
+        n_closed=_number(pool.filter(closed=True)),
+        n_to_review=_number(Batch.objects.to_review().filter(query__campaign=OuterRef("pk"))),
+        n_at_work=_number(Assignment.objects.live().filter(annotator__campaign=OuterRef("pk"))),
+    )
+
+
+def _counts(campaign: Campaign) -> dict[str, int]:
+    annotators = Membership.objects.annotators().filter(campaign=OuterRef("pk"))
+    last = Sitting.objects.filter(member=OuterRef("pk")).order_by("-round").values("result")[:1]
+    failed = annotators.annotate(last=Subquery(last)).filter(last=Sitting.Result.FAILED, qualified=None)
+    unmarked = Sitting.objects.waiting().filter(ended__lt=Now() - STUCK_AFTER, member__qualified=None)
+    rows: dict[str, QuerySet[Any]] = {
+        "paused": annotators.filter(state=Membership.State.PAUSED),
+        "stuck": stuck_batches().filter(query__campaign=OuterRef("pk")),
+        "failed": failed.filter(state=Membership.State.ACTIVE),
+        "unmarked": unmarked.filter(member__campaign=OuterRef("pk"), member__state=Membership.State.ACTIVE),
+        "flags": Flag.objects.waiting(OuterRef("pk")),
+        "to_review": Batch.objects.to_review().filter(query__campaign=OuterRef("pk")),
+    }
+    numbers = {name: _number(own) for name, own in rows.items()}
+    found = Campaign.objects.filter(pk=campaign.pk).values_list(*numbers.values()).get()
+    return dict(zip(numbers, found, strict=True))
+
+
+def stuck_batches() -> QuerySet[Batch]:
+    """Batches in round two with a free place, into which nobody has handed anything for a day."""
+    lately = Assignment.objects.filter(batch=OuterRef("pk"), submitted__gt=Now() - STUCK_AFTER)
+    free = Batch.objects.filter(state=Batch.State.OPEN, round=2, taken__lt=2, query__withdrawn=None)
+    return free.filter(~Exists(lately), kind=Kind.POOL)
+
+
+def _number(rows: QuerySet[Any]) -> Coalesce:
+    """How many rows, as a subquery."""
+    counted = rows.order_by().annotate(all=F("pk") * 0).values("all").annotate(n=Count("pk")).values("n")
+    return Coalesce(Subquery(counted), 0)

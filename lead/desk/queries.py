@@ -1,0 +1,175 @@
+"""What the lead's pages show of a campaign, in a fixed number of queries however large it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from django.db.models import CharField, Count, Q, QuerySet, Value
+from django.db.models.functions import Cast, Concat
+
+from base.text import storable
+from campaigns.models import Campaign
+from jobs.models import Job
+from judging.models import Batch, Kind, Query
+from judging.pool.clips import CUT_ANEW, CUT_CLIPS
+from judging.pool.ranking import RANK
+from judging.pool.study import STUDY
+from judging.review.recommending import Recommendation, recommendations
+from judging.review.reopening import REOPEN
+from lead.desk.needs import stuck_batches
+from releases.freezing import FREEZE
+from releases.models import Release
+from reports.summaries import COUNT
+
+JOBS_LOOKED_AT = 1000
+
+
+def _has(batches: QuerySet[Batch]) -> Q:
+    """Queries with such a batch; of these there are few at a time."""
+    return Q(pk__in=batches.values("query"))
+
+
+OPEN = Batch.objects.filter(state=Batch.State.OPEN)
+IN_POOL = Q(withdrawn__isnull=True)
+# Each filter's words, and which of the pool's queries it shows.
+FILTERS: dict[str, tuple[str, Q]] = {
+    "": ("All queries", IN_POOL),
+    "review": ("To review", IN_POOL & _has(Batch.objects.to_review())),
+    "work": ("In work", IN_POOL & _has(OPEN.filter(taken__gt=0))),
+    "contested": ("In round two", IN_POOL & _has(OPEN.filter(round=2))),
+    "stuck": ("Stuck in round two", IN_POOL & _has(stuck_batches())),
+    "closed": ("Closed", IN_POOL & Q(closed=True)),
+    "withdrawn": ("Withdrawn", Q(withdrawn__isnull=False)),
+}
+SORTS = {"": ("as imported", "pk"), "-": ("newest first", "-pk"), "text": ("by text", "text")}
+
+
+@dataclass(frozen=True)
+class Table:
+    """Which queries of a campaign the desk lists, and how."""
+
+    show: str = ""
+    words: str = ""
+    sort: str = ""
+
+    @classmethod
+    def asked(cls, asked: Mapping[str, str]) -> Table:
+        """What an address asks for; what is not known is as if it were not there."""
+        show, sort, words = (asked.get(name, "") for name in ("show", "sort", "q"))
+        return cls(
+            show if show in FILTERS else "",
+            words.strip()[:200] if storable(words) else "",
+            sort if sort in SORTS else "",
+        )
+
+    def rows(self, campaign: Campaign) -> QuerySet[Query]:
+        rows = campaign.queries.filter(FILTERS[self.show][1], kind=Kind.POOL)
+        if self.words:
+            rows = rows.filter(Q(text__icontains=self.words) | Q(query_id=self.words))
+        return rows.order_by(SORTS[self.sort][1], "pk")
+
+    def address(self, **changes: str | int) -> str:
+        """The present choice with some changes, as an address."""
+        chosen = {"show": self.show, "q": self.words, "sort": self.sort} | changes
+        return "?" + urlencode({name: value for name, value in chosen.items() if value})
+
+
+def filters(campaign: Campaign, table: Table) -> list[tuple[str, str, int, bool]]:
+    """Each filter's address, words and number of queries, and whether it is chosen. Stuck ones only where some are."""
+    numbers = {f"n_{key}": Count("pk", filter=which) for key, (_, which) in FILTERS.items()}
+    found = campaign.queries.filter(kind=Kind.POOL).aggregate(**numbers)
+    return [
+        (table.address(show=key), words, found[f"n_{key}"], key == table.show)
+        for key, (words, _) in FILTERS.items()
+        if found[f"n_{key}"] or key != "stuck"
+    ]
+
+
+@dataclass(frozen=True)
+class BatchRow:
+    """A batch as a small square in the table, and what its end looks like."""
+
+    batch: Batch
+    look: str
+    words: str
+    to_review: bool
+    recommendation: Recommendation | None  # once all is settled
+
+    @property
+    def acceptable(self) -> bool:
+        """Whether there is a recommendation to follow."""
+        return bool(self.to_review and self.recommendation and self.recommendation.verdict)
+
+
+@dataclass(frozen=True)
+class QueryRow:
+    query: Query
+    batches: list[BatchRow]
+
+
+def rows_of(queries: list[Query]) -> list[QueryRow]:
+    """One row for each query, with its batches; of each number the edition that is in work, or the newest."""
+    rows = Batch.objects.filter(query__in=queries).select_related("query__campaign")
+    shown: dict[tuple[int, int], Batch] = {}
+    for batch in rows.order_by("query", "number", "edition"):
+        other = shown.get((batch.query_id, batch.number))
+        if other is None or other.is_done:
+            shown[batch.query_id, batch.number] = batch
+    said = recommendations(batch for batch in shown.values() if batch.is_done)
+    by_query: dict[int, list[BatchRow]] = {}
+    for batch in shown.values():
+        look, words = appearance(batch)
+        row = BatchRow(batch, look, words, look == "settled", said.get(batch.pk))
+        by_query.setdefault(batch.query_id, []).append(row)
+    return [QueryRow(query, by_query.get(query.pk, [])) for query in queries]
+
+
+STATES = {
+    "preparing": "clips are being cut",
+    "settled": "settled, to review",
+    "reviewed": "reviewed",
+    "replaced": "reopened, in a later edition",
+}
+
+
+def appearance(batch: Batch) -> tuple[str, str]:
+    """A batch's state as a class name and as words."""
+    if batch.state != Batch.State.OPEN:
+        return batch.state, STATES[batch.state]
+    if batch.round == 2:
+        return "contested", f"round two, {batch.taken} of 2 places taken"
+    return ("work", f"in work, {batch.taken} of 2 places taken") if batch.taken else ("open", "open")
+
+
+def unfinished_jobs(campaign: Campaign) -> QuerySet[Job]:
+    """The campaign's jobs that are waited for: of its own, of batches whose clips are to come, of
+    releases, and of somebody's work that is reopened.
+    """
+    own = Q(kind__in=[RANK, CUT_ANEW, COUNT, STUDY], key=campaign.job_key)
+    preparing = Batch.objects.in_campaign(campaign).filter(state=Batch.State.PREPARING)
+    unwritten = campaign.releases.filter(state=Release.State.MAKING)
+    of_work = campaign.reopenings.filter(annotator__isnull=False)
+    clips, releases, reopenings = (
+        Q(kind=kind, key__in=rows.annotate(name=Concat(Value(word), Cast("pk", CharField()))).values("name"))
+        for kind, word, rows in (
+            (CUT_CLIPS, "batch ", preparing),
+            (FREEZE, "release ", unwritten),
+            (REOPEN, "reopening ", of_work),
+        )
+    )
+    return Job.objects.filter(own | clips | releases | reopenings).exclude(state=Job.State.DONE)
+
+
+def jobs_of(campaign: Campaign) -> dict[str, Any]:
+    """The campaign's long work: how much is under way, what of it runs, and what failed."""
+    found = list(unfinished_jobs(campaign).order_by("pk")[:JOBS_LOOKED_AT])
+    failed = [job for job in found if job.state == Job.State.FAILED]
+    return {
+        "unfinished": len(found) - len(failed),
+        "running": [job for job in found if job.state == Job.State.RUNNING][:4],
+        "failed": failed[:4],
+        "n_failed": len(failed),
+    }

@@ -1,0 +1,81 @@
+"""What the lead writes on the teaching pages, checked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.core.validators import MaxValueValidator, MinValueValidator
+
+from campaigns.guideline_text import LEVELS
+from campaigns.models import Campaign
+from corpus.models import Moment
+
+LONGEST_GUIDELINE = 50_000  # characters
+LONGEST_WHY = 1_000
+MOST_MOMENTS_NAMED = 8
+NEAR = 0.005  # seconds: times are typed with two decimals
+
+
+class Lines(forms.CharField):
+    """A text with lines as they are stored: browsers send CR LF."""
+
+    def to_python(self, value: Any) -> str:
+        text = str(super().to_python(value)).replace("\r\n", "\n").replace("\r", "\n").strip("\n")
+        return f"{text}\n" if text.strip() else ""
+
+
+class GuidelineForm(forms.Form):
+    text = Lines(
+        max_length=LONGEST_GUIDELINE,
+        strip=False,
+        label="Guideline",
+        widget=forms.Textarea(attrs={"rows": 24, "spellcheck": "true"}),
+        error_messages={"required": "Write something: an empty guideline helps nobody."},
+    )
+    started_from = forms.IntegerField(min_value=0, max_value=2**31 - 1, widget=forms.HiddenInput)
+
+
+class ExampleForm(forms.Form):
+    """What an example teaches."""
+
+    grade = forms.TypedChoiceField(
+        coerce=int, choices=[(grade, f"{grade} {words[0]}") for grade, words in LEVELS.items()]
+    )
+    why = forms.CharField(
+        max_length=LONGEST_WHY,
+        label="Why this grade",
+        widget=forms.Textarea(attrs={"rows": 3}),
+        help_text="Annotators read this beside the clip.",
+    )
+
+
+class OwnExampleForm(ExampleForm):
+    """A pair of the lead's own: any sentence beside any moment."""
+
+    query = forms.CharField(max_length=500, help_text="A sentence as in the campaign's queries.")
+    video = forms.CharField(max_length=300, help_text="The video's name in the corpus.")
+    start = forms.FloatField(help_text="Seconds.", validators=[MinValueValidator(0)])
+    end = forms.FloatField(help_text="Seconds.", validators=[MaxValueValidator(1e6)])
+    field_order = ("query", "video", "start", "end", "grade", "why")
+
+    def __init__(self, campaign: Campaign, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.campaign = campaign
+
+    def clean(self) -> dict[str, Any]:
+        """Find the moment at those times."""
+        said = self.cleaned_data
+        if not {"video", "start", "end"} <= said.keys():
+            return said
+        moments = Moment.objects.filter(video__corpus=self.campaign.corpus, video__name=said["video"])
+        if not moments.exists():
+            self.add_error("video", "No moment of this corpus is in a video of that name.")
+            return said
+        near = {f"{field}__range": (said[field] - NEAR, said[field] + NEAR) for field in ("start", "end")}
+        said["moment"] = moments.filter(**near).order_by("pk").first()
+        if not said["moment"]:
+            there = moments.order_by("start", "end").values_list("start", "end").distinct()
+            named = ", ".join(f"{start:g}-{end:g}" for start, end in there[:MOST_MOMENTS_NAMED])
+            self.add_error("start", f"No moment has these times. This video has {named} s, among others.")
+        return said

@@ -1,0 +1,207 @@
+"""A campaign's settings as a form: what each does, what it may be, and what is fixed by now."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.utils.formats import date_format
+
+from base.transactions import all_or_nothing, locked
+from campaigns.models import Campaign, Membership
+from campaigns.models.campaign import CHECK_RATES
+from jobs.models import Job
+from judging.consensus import GRADES
+from judging.models import Assignment, Batch, Candidate
+from judging.pool.clips import CUT_ANEW
+from judging.quality.examples import show
+from reports.pay.rates import keep_past
+
+RANKED = "fixed since its candidates were ranked: they are in their batches already"
+BEGUN = "fixed since the first batch was handed out, so that all are judged alike"
+FIXED_WHEN_RANKED = ("batch_size", "batches")
+FIXED_WHEN_BEGUN = ("tolerance", "order_seed", "padding", "sound")
+MOST_ROUNDS = 10  # of an exam
+
+SECTIONS = {
+    "The campaign": ("title",),
+    "Clips": ("padding", "sound", "play_once"),
+    "Batches and agreement": ("batch_size", "batches", "tolerance", "order_seed"),
+    "When a query has had enough": ("second_from", "auto_second_from", "auto_close_below"),
+    "Who may judge": ("exam", "exam_rounds"),
+    "Quiet checks": ("check_rate", "check_warn", "check_pause"),
+    "Pay": ("hourly_rate", "currency", "all_days"),
+}
+LABELS = {
+    "title": "Title",
+    "padding": "Seconds around a moment",
+    "sound": "Clips are heard",
+    "play_once": "A clip must have played once before it is graded",
+    "batch_size": "Candidates in a batch",
+    "batches": "Batches of a query, at most",
+    "tolerance": "Grades agree when they differ by at most",
+    "order_seed": "Seed of the order of clips",
+    "second_from": "Recommend a second batch from a mean of",
+    "auto_second_from": "Open the second batch by itself from a mean of",
+    "auto_close_below": "Close the query by itself below a mean of",
+    "exam": "Only who passed the exam gets work",
+    "exam_rounds": "Rounds of the exam",
+    "check_rate": "Share of judgements that are checks",
+    "check_warn": "Warn from a share of missed checks of",
+    "check_pause": "Pause from a share of missed checks of",
+    "hourly_rate": "Pay for an hour",
+    "currency": "Currency",
+    "all_days": "Days before today are paid at this rate, too",
+}
+HELP = {
+    "title": "What people see instead of its short name.",
+    "padding": "Shown before and after each moment, 0 to 60. Annotators then see more than what is graded.",
+    "sound": "Annotators hear the clips, where the videos have sound.",
+    "play_once": "The keys 0-4 wait until the clip has been seen to its end.",
+    "batch_size": "20 in the published method.",
+    "batches": "2 in the published method: ranks 1-20, then 21-40 where there is more to find.",
+    "tolerance": "1 in the published method. What differs by more goes to two other annotators.",
+    "order_seed": "Each annotator sees the clips of a batch in an order of her own, made from this number.",
+    "second_from": "Mean grade of a batch's last five, 0 to 4. From here on the batch page recommends more.",
+    "auto_second_from": "What settles from now on at or above it gets its second batch without you. Empty: you decide.",
+    "auto_close_below": "What settles from now on below it is closed without you. Empty: you decide.",
+    "exam": "New annotators take the exam first; you may waive it for anybody.",
+    "exam_rounds": "How often pairs that missed the truth come back before the exam is failed, 1 to 10.",
+    "check_rate": "0 for none, else 0.05 to 0.15. Checks look like any other batch.",
+    "check_warn": "Between 0 and 1. Whoever misses that share of her checks gets a message.",
+    "check_pause": "Between 0 and 1, at least the warning's. From here on she gets no more work until you decide.",
+    "hourly_rate": "Annotators see what they earned. A new rate holds from today on.",
+    "currency": "Three letters of ISO 4217, like SGD, EUR or INR.",
+    "all_days": "To mend a wrong rate: what was earned before is counted anew.",
+}
+
+
+@all_or_nothing
+def set_up(lead: Membership, said: Mapping[str, Any]) -> SettingsForm:
+    """Store the settings if they are right; what is fixed stays, also while somebody claims this very moment."""
+    # Claims lock the claimant's membership: while all are held, nobody gets a batch.
+    list(locked(Membership.objects.filter(campaign=lead.campaign)).order_by("pk"))
+    campaign = Campaign.objects.get(pk=lead.campaign_id)
+    rate, form = campaign.hourly_rate, SettingsForm(said, instance=campaign)
+    if form.is_valid():
+        form.save()
+        keep_past(campaign, rate, form.cleaned_data["all_days"])
+        if {"padding", "sound"} & set(form.changed_data):
+            _cut_anew(campaign)
+    return form
+
+
+def _cut_anew(campaign: Campaign) -> None:
+    """Shut the open batches until their clips are cut as the settings say now."""
+    batches = Batch.objects.in_campaign(campaign).filter(state=Batch.State.OPEN)
+    batches.update(state=Batch.State.PREPARING)
+    Job.objects.ask(CUT_ANEW, campaign.job_key, campaign=campaign.pk)
+    for example in campaign.examples.select_related("campaign", "moment__video"):
+        show(example)
+
+
+def fixed(campaign: Campaign) -> dict[str, str]:
+    """The settings that can no longer change, each with why."""
+    ranked = Candidate.objects.in_campaign(campaign).exists()
+    begun = Assignment.objects.filter(annotator__campaign=campaign).exists()
+    reasons = dict.fromkeys(FIXED_WHEN_RANKED, RANKED) if ranked else {}
+    return reasons | (dict.fromkeys(FIXED_WHEN_BEGUN, BEGUN) if begun else {})
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """A setting shown instead of asked for."""
+
+    label: str
+    value: str
+    why: str
+
+
+class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # the stubs' parameter is not there at run time
+    all_days = forms.BooleanField(required=False, label=LABELS["all_days"], help_text=HELP["all_days"])
+
+    class Meta:
+        model = Campaign
+        fields = [name for names in SECTIONS.values() for name in names]
+        labels = LABELS
+        help_texts = HELP
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        for name in ("second_from", "auto_second_from", "auto_close_below"):
+            self._between(name, min(GRADES), max(GRADES))
+        for name in ("check_warn", "check_pause"):
+            self._between(name, 0, 1)
+        self._between("padding", 0, 60)
+        self._between("batch_size", 1, 100)
+        self._between("batches", 1, 2)
+        self._between("tolerance", 0, 3)
+        self._between("exam_rounds", 1, MOST_ROUNDS)
+        self._between("hourly_rate", 0, 999_999)
+        self.past = list(self.instance.past_rates.order_by("last"))
+        if self.past:
+            until = ", ".join(f"{each.hourly} until {date_format(each.last, 'j F Y')}" for each in self.past)
+            self.fields["hourly_rate"].help_text += f" It was {until}."
+        self.fixed = fixed(self.instance)
+        self.asked = {name: self.fields.pop(name) for name in self.fixed}
+
+    def _between(self, name: str, least: float, most: float) -> None:
+        field = self.fields[name]
+        field.validators += [MinValueValidator(least), MaxValueValidator(most)]
+        field.widget.attrs |= {"min": least, "max": most}
+
+    def sections(self) -> Iterator[tuple[str, list[forms.BoundField | Fixed]]]:
+        """The form section by section, with what is fixed in its place."""
+        for heading, names in SECTIONS.items():
+            yield heading, [self._fixed(name) if name in self.fixed else self[name] for name in names]
+
+    def _fixed(self, name: str) -> Fixed:
+        value = getattr(self.instance, name)
+        if isinstance(value, bool):
+            value = "yes" if value else "no"
+        return Fixed(LABELS[name], f"{value:g}" if isinstance(value, float) else str(value), self.fixed[name])
+
+    def clean_currency(self) -> str:
+        currency = str(self.cleaned_data["currency"]).upper()
+        if currency and not re.fullmatch("[A-Z]{3}", currency):
+            raise forms.ValidationError("Write the three letters of ISO 4217, like SGD.")
+        return currency
+
+    def clean_check_rate(self) -> float:
+        rate = float(self.cleaned_data["check_rate"])
+        if rate and not CHECK_RATES[0] <= rate <= CHECK_RATES[1]:
+            raise forms.ValidationError("Write 0 for no checks, or a share from 0.05 to 0.15.")
+        return rate
+
+    def clean(self) -> dict[str, Any]:
+        said = super().clean() or self.cleaned_data
+        for name, field in self.asked.items():
+            if name in self.data and self._differs(name, field):
+                self.add_error(None, f"{LABELS[name]}: {self.fixed[name]}.")
+        if (said.get("check_pause") or 0) < (said.get("check_warn") or 0):
+            self.add_error(
+                "check_pause", "A pause comes after the warning: write at least the warning's share."
+            )
+        opens, closes = said.get("auto_second_from"), said.get("auto_close_below")
+        if opens is not None and closes is not None and closes > opens:
+            self.add_error(
+                "auto_close_below", "Write at most the mean that opens the second batch by itself."
+            )
+        if said.get("hourly_rate") is not None and not said.get("currency") and "currency" not in self.errors:
+            self.add_error("currency", "Name the currency of the pay, like SGD.")
+        if self.past and "currency" in self.changed_data and not said.get("all_days"):
+            self.add_error(
+                "currency",
+                f"Past days were paid in {self.initial['currency']}; tick that they are paid at this rate, too.",
+            )
+        return said
+
+    def _differs(self, name: str, field: forms.Field) -> bool:
+        try:
+            return bool(field.clean(self.data[name]) != getattr(self.instance, name))
+        except forms.ValidationError:
+            return True

@@ -1,0 +1,166 @@
+"""What the lead sees of the exam: each examinee's rounds and agreement with the truth, and each pair's grades."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from django.db.models import Count
+
+from campaigns.models import Campaign, Membership
+from judging.models import Candidate, Flag, Sitting
+from judging.models.sitting import exam_batches
+from judging.quality.sittings import ExamGrades, Truths, exam_grades, truths
+from metrics.analysis.agreement import kappa
+
+
+class Kappas(NamedTuple):
+    """Cohen's kappa with the truth; none where it is not defined, or nothing is known yet."""
+
+    plain: float | None
+    quadratic: float | None
+
+
+@dataclass(frozen=True)
+class Examinee:
+    member: Membership
+    sittings: list[Sitting]
+    first: Kappas
+    last: Kappas
+
+    @property
+    def state(self) -> str:
+        """Where they stand, in words."""
+        if not self.sittings:
+            return "works without the exam" if self.member.qualified else "not begun"
+        last = self.sittings[-1]
+        if last.result == Sitting.Result.PASSED:
+            return f"passed in round {last.round}"
+        if self.member.qualified:
+            return "works on your word"
+        if last.result == Sitting.Result.FAILED:
+            return "failed"
+        return "handed in, waits for others" if last.is_waiting else f"in round {last.round}"
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A pair of the exam: its truth, the first grades that it got, and how many of them are off."""
+
+    candidate: Candidate
+    truth: float | None
+    grades: list[int]
+    off: int
+    flags: int
+
+
+@dataclass(frozen=True)
+class Overview:
+    examinees: list[Examinee]
+    pairs: list[Pair]
+    off: float | None  # per cent of the first grades, as they were marked
+    first: Kappas  # means over examinees
+    last: Kappas
+
+
+def overview(campaign: Campaign) -> Overview:
+    """Everything on the exam's page, in a fixed number of queries."""
+    known = truths(campaign, said := exam_grades(campaign))
+    examinees = _examinees(campaign, known, said)
+    marked = [each for person in examinees for each in person.sittings if each.round == 1 and each.pairs]
+    pairs = sum(each.pairs for each in marked)
+    return Overview(
+        examinees,
+        pairs_of(campaign, known, said),
+        100 * sum(each.off for each in marked) / pairs if pairs else None,
+        _means([person.first for person in examinees]),
+        _means([person.last for person in examinees]),
+    )
+
+
+def _examinees(campaign: Campaign, known: Truths, said: list[ExamGrades]) -> list[Examinee]:
+    by_member = defaultdict(list)
+    for each in said:
+        by_member[each.annotator].append(each)
+    members = campaign.memberships.annotators().order_by("worker")
+    rows = members.select_related("user").prefetch_related("sittings")
+    return [
+        Examinee(
+            member,
+            list(member.sittings.all()),
+            _kappas([(each.first, known.get(each.candidate)) for each in by_member[member.pk]]),
+            _kappas([(each.last, known.get(each.candidate)) for each in by_member[member.pk]]),
+        )
+        for member in rows
+    ]
+
+
+def _kappas(pairs: list[tuple[int, float | None]]) -> Kappas:
+    """Of grades and truths; a median of two and a half counts as three."""
+    marked = [(grade, math.floor(truth + 0.5)) for grade, truth in pairs if truth is not None]
+    grades, right = np.array(marked, dtype=np.float64).reshape(-1, 2).T
+    plain, quadratic = kappa(grades, right), kappa(grades, right, "quadratic")
+    return Kappas(_defined(plain), _defined(quadratic))
+
+
+def _defined(value: float) -> float | None:
+    return None if math.isnan(value) else value
+
+
+def _means(all_: list[Kappas]) -> Kappas:
+    def mean(values: list[float | None]) -> float | None:
+        there = [value for value in values if value is not None]
+        return sum(there) / len(there) if there else None
+
+    return Kappas(mean([each.plain for each in all_]), mean([each.quadratic for each in all_]))
+
+
+def pairs_of(campaign: Campaign, known: Truths, said: list[ExamGrades]) -> list[Pair]:
+    """The exam's pairs, in the order of queries and ranks."""
+    grades = defaultdict(list)
+    for each in said:
+        grades[each.candidate].append(each.first)
+    rows = Candidate.objects.filter(batch__in=exam_batches(campaign))
+    flags = (
+        Flag.objects.filter(candidate__in=rows).order_by().values_list("candidate").annotate(n=Count("pk"))
+    )
+    flagged = dict(flags)
+    found = []
+    for candidate in rows.select_related("query", "clip", "moment__video").order_by("query", "rank"):
+        given, truth = sorted(grades[candidate.pk]), known.get(candidate.pk)
+        off = 0 if truth is None else sum(abs(grade - truth) > campaign.tolerance for grade in given)
+        found.append(Pair(candidate, truth, given, off, flagged.get(candidate.pk, 0)))
+    return found
+
+
+@dataclass(frozen=True)
+class OwnPair:
+    """A pair as one examinee graded it."""
+
+    pair: Pair
+    said: ExamGrades | None  # nothing of what is flagged, or not handed in yet
+    off: bool
+    flag: Flag | None
+
+
+def pairs_of_one(member: Membership) -> list[OwnPair]:
+    """Every pair of the exam as the member graded or flagged it."""
+    campaign = member.campaign
+    known = truths(campaign, everything := exam_grades(campaign))
+    own = {each.candidate: each for each in everything if each.annotator == member.pk}
+    flags = {flag.candidate_id: flag for flag in Flag.objects.filter(assignment__annotator=member)}
+    found = []
+    for pair in pairs_of(campaign, known, everything):
+        said = own.get(pair.candidate.pk)
+        off = bool(said and pair.truth is not None and abs(said.last - pair.truth) > campaign.tolerance)
+        found.append(OwnPair(pair, said, off, flags.get(pair.candidate.pk)))
+    return found
+
+
+def examinee(member: Membership) -> Examinee:
+    said = exam_grades(member.campaign)
+    everyone = _examinees(member.campaign, truths(member.campaign, said), said)
+    return next(each for each in everyone if each.member.pk == member.pk)

@@ -1,0 +1,63 @@
+"""The people of a campaign as its lead sees them, in a fixed number of questions however many they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import Count
+from django.utils import timezone
+
+from campaigns.models import Campaign, Membership
+from judging.models import Assignment
+from reports.pay.hours import Worked, worked_by_day
+from reports.pay.periods import Period, worked_in
+from reports.summaries import Kept
+
+DAYS_SHOWN = 28
+
+
+@dataclass(frozen=True)
+class PersonRow:
+    member: Membership
+    batches: int
+    judgements: int
+    last_seen: datetime | None
+    month: Worked
+    live: Assignment | None
+
+
+def rows_of(campaign: Campaign, counted: Kept) -> list[PersonRow]:
+    """Everybody with what they did so far, by worker number."""
+    members = campaign.memberships.select_related("user").order_by("worker")
+    numbers = {key: rest for key, *rest in counted.counts["made"]} if counted.counts else {}
+    batches = _each(Assignment.objects.submitted().filter(annotator__campaign=campaign), n=Count("pk"))
+    live = Assignment.objects.live().filter(annotator__campaign=campaign)
+    held = {assignment.annotator_id: assignment for assignment in live}
+    hours = worked_in(campaign, Period.of_month())
+    return [
+        PersonRow(
+            member,
+            batches.get(member.pk, 0),
+            *_made(numbers.get(member.pk)),
+            hours.get(member.pk, Worked()),
+            held.get(member.pk),
+        )
+        for member in members
+    ]
+
+
+def _made(numbers: list[Any] | None) -> tuple[int, datetime | None]:
+    """How many judgements, and when the last one was said."""
+    return (numbers[0], datetime.fromisoformat(numbers[1])) if numbers else (0, None)
+
+
+def _each(rows: Any, **number: Any) -> dict[int, Any]:
+    return dict(rows.order_by().values_list("annotator").annotate(**number))
+
+
+def days_of(member: Membership) -> list[tuple[Any, Worked]]:
+    """What the person did on each day of the last four weeks, newest first; days without work are left out."""
+    end = timezone.now()
+    return sorted(worked_by_day(member, end - timedelta(days=DAYS_SHOWN), end).items(), reverse=True)

@@ -1,0 +1,97 @@
+"""The second row of the lead's navigation: a campaign's sections, and the pages inside the present one."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from django import template
+from django.urls import NoReverseMatch, reverse
+
+from campaigns.models import Membership
+
+register = template.Library()
+
+
+class Page(NamedTuple):
+    """An address that takes the campaign's name; with words it has a link, without it only belongs here."""
+
+    name: str
+    words: str = ""
+    lead_only: bool = False
+
+
+# A section leads to its first page. A new page needs one line here, and `member` in its context; what has no
+# address yet is not shown. A section with several worded pages shows them in a third row.
+SECTIONS: dict[str, tuple[Page, ...]] = {
+    "Queries": (
+        Page("campaign", "Queries"),
+        Page("batch"),
+        Page("reviews", "To review"),
+        Page("flags", "Flags"),
+        Page("reopenings", "Reopened"),
+        Page("reopen"),
+        Page("withdraw"),
+    ),
+    "People": (
+        Page("people", "People", lead_only=True),
+        Page("person", lead_only=True),
+        Page("invite", lead_only=True),
+        Page("hours", "Hours", lead_only=True),
+        Page("checks", "Checks", lead_only=True),
+        Page("check-pairs"),
+        Page("messages", "Messages", lead_only=True),
+    ),
+    "Agreement": (
+        Page("agreement", "Annotators"),
+        Page("agreement-annotator"),
+        Page("agreement-queries", "Queries"),
+        Page("agreement-judgements", "Judgements"),
+        Page("figures", "Figures and tables"),
+    ),
+    "Teaching": (
+        Page("guideline", "Guideline"),
+        Page("guideline-changes"),
+        Page("guideline-edit"),
+        Page("tutorial"),
+        Page("examples", "Examples"),
+        Page("example-judged"),
+        Page("example-own"),
+        Page("exam", "Exam"),
+        Page("exam-batch"),
+        Page("exam-person"),
+    ),
+    "Releases": (Page("releases", "Releases"), Page("release-difference"), Page("exports", "Exports")),
+    "Settings": (Page("campaign-settings"),),
+}
+
+
+class Link(NamedTuple):
+    words: str
+    address: str
+    here: bool
+
+
+@register.inclusion_tag("lead/_sections.html", takes_context=True)
+def sections(context: dict[str, Any]) -> dict[str, Any]:
+    """What a lead or researcher may open in the campaign of `member`; nothing on other pages."""
+    member, request = context.get("member"), context.get("request")
+    if not isinstance(member, Membership) or member.role not in Membership.SEES_ALL:
+        return {"sections": [], "pages": []}
+    here = request.resolver_match.url_name if request and request.resolver_match else ""
+    found, inside = [], list[Link]()
+    for words, pages in SECTIONS.items():
+        links = [_link(page, member, here) for page in pages if member.may_review or not page.lead_only]
+        present = any(link.here for link in links)
+        if first := next((link.address for link in links if link.address), ""):
+            found.append(Link(words, first, present))
+        if present:
+            inside = [link for link in links if link.words and link.address]
+    return {"sections": found, "pages": inside if len(inside) > 1 else []}
+
+
+def _link(page: Page, member: Membership, here: str) -> Link:
+    try:
+        address = reverse(page.name, args=[member.campaign.name])
+    except NoReverseMatch:  # not built yet, or it takes more than a campaign
+        address = ""
+    return Link(page.words, address, here == page.name)

@@ -1,0 +1,77 @@
+"""The lead's way in: campaigns, and one campaign's queries with the state of their batches."""
+
+from __future__ import annotations
+
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from campaigns.models import Campaign
+from jobs.models import Job
+from judging import doors
+from lead.desk.charts import charts
+from lead.desk.needs import at_a_glance, needs
+from lead.desk.queries import SORTS, Table, filters, jobs_of, rows_of, unfinished_jobs
+from reports.summaries import AGREEMENT, PROGRESS, kept_together
+
+QUERIES_ON_A_PAGE = 50
+
+
+@require_safe
+def home(request: HttpRequest) -> HttpResponse:
+    leads = Campaign.objects.led_by(request.user).exists()
+    return redirect("campaigns" if leads else "work")
+
+
+@require_safe
+def listed(request: HttpRequest) -> HttpResponse:
+    campaigns = Campaign.objects.led_by(request.user).select_related("corpus").order_by("name")
+    return render(request, "lead/campaigns.html", {"campaigns": at_a_glance(campaigns)})
+
+
+@require_safe
+def one(request: HttpRequest, name: str) -> HttpResponse:
+    """The desk: what needs the lead now, how it goes, and the queries."""
+    member = doors.membership(request, name)
+    campaign, table, found = member.campaign, Table.asked(request.GET), jobs_of(member.campaign)
+    kept = kept_together(campaign, PROGRESS, AGREEMENT)
+    page = Paginator(table.rows(campaign), QUERIES_ON_A_PAGE).get_page(request.GET.get("page"))
+    rows = rows_of(list(page))
+    context = {
+        "member": member,
+        "campaign": campaign,
+        "needs": needs(campaign, found["n_failed"]),
+        "sparks": charts(campaign, kept),
+        "kept": kept[PROGRESS],
+        "filters": filters(campaign, table),
+        "table": table,
+        "sorts": [(key, words) for key, (words, _) in SORTS.items()],
+        "page": page,
+        "pages": table.address(page="").lstrip("?"),
+        "rows": rows,
+        "acceptable": any(batch.acceptable for row in rows for batch in row.batches),
+        "jobs": found,
+    }
+    return render(request, "lead/campaign.html", context)
+
+
+@require_POST
+def try_again(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+    """A failed job once more, from its beginning. Doing it twice is harmless."""
+    campaign = doors.lead(request, name).campaign
+    job = get_object_or_404(unfinished_jobs(campaign), pk=pk)
+    Job.objects.ask(job.kind, job.key, **job.arguments)
+    return redirect("campaign", name=name)
+
+
+@require_safe
+def jobs(request: HttpRequest, name: str) -> HttpResponse:
+    """The bars of the work under way; asks for itself again while there is any."""
+    member = doors.membership(request, name)
+    found = jobs_of(member.campaign)
+    context = {"member": member, "campaign": member.campaign, "jobs": found}
+    answer = render(request, "lead/_jobs.html", context)
+    if not found["unfinished"]:
+        answer["HX-Refresh"] = "true"
+    return answer

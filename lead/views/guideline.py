@@ -1,0 +1,97 @@
+"""The guideline: the version in force, those before it, what changed, and writing the next one."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_safe
+
+from base.errors import Outdated
+from base.markdown import rendered
+from base.text_changes import changes
+from campaigns.models import Campaign, Guideline, Membership
+from judging import doors
+from lead.forms import GuidelineForm
+
+
+@require_safe
+def shown(request: HttpRequest, name: str) -> HttpResponse:
+    member = doors.membership(request, name)
+    versions = _versions(member.campaign)
+    version = _chosen(request, "version", versions, len(versions) - 1)
+    context = {"version": version, "versions": versions[::-1], "in_force": versions[-1]}
+    return _page(request, "guideline", member, context)
+
+
+@require_safe
+def compared(request: HttpRequest, name: str) -> HttpResponse:
+    """What changed from one version to another; by default with the last one."""
+    member = doors.membership(request, name)
+    versions = _versions(member.campaign)
+    after = _chosen(request, "to", versions, len(versions) - 1)
+    before = _chosen(request, "from", versions, max(0, after.version - 1))
+    lines = list(changes(before.text, after.text))
+    context = {"before": before, "after": after, "lines": lines, "versions": versions}
+    return _page(request, "guideline_changes", member, context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def edited(request: HttpRequest, name: str) -> HttpResponse:
+    """The editor: `do=preview` shows the text as it will look, `do=save` puts it in force."""
+    lead = doors.lead(request, name)
+    present = lead.campaign.guideline
+    if request.method != "POST":
+        form = GuidelineForm(initial={"text": present.text, "started_from": present.version})
+        return _editor(request, lead, form)
+    form = GuidelineForm(request.POST)
+    if not form.is_valid():
+        return _editor(request, lead, form, status=400)
+    if request.POST.get("do") == "preview":
+        return _editor(request, lead, form, preview=form.cleaned_data["text"])
+    return _save(request, lead, form)
+
+
+def _save(request: HttpRequest, lead: Membership, form: GuidelineForm) -> HttpResponse:
+    said = form.cleaned_data
+    try:
+        saved = lead.campaign.write_guideline(lead, said["text"], said["started_from"])
+    except Outdated as fault:
+        present = lead.campaign.guideline
+        lines = list(changes(present.text, said["text"]))
+        form = GuidelineForm(initial={"text": said["text"], "started_from": present.version})
+        return _editor(request, lead, form, status=409, fault=str(fault), lines=lines)
+    messages.success(request, f"Version {saved.version} is in force.")
+    return redirect("guideline", name=lead.campaign.name)
+
+
+def _editor(
+    request: HttpRequest,
+    lead: Membership,
+    form: GuidelineForm,
+    status: int = 200,
+    preview: str = "",
+    **context: object,
+) -> HttpResponse:
+    context |= {"form": form, "preview": rendered(preview)}
+    return _page(request, "guideline_editor", lead, context, status)
+
+
+def _page(
+    request: HttpRequest, page: str, member: Membership, context: dict[str, object], status: int = 200
+) -> HttpResponse:
+    context |= {"member": member, "campaign": member.campaign}
+    return render(request, f"judging/{page}.html", context, status=status)
+
+
+def _versions(campaign: Campaign) -> list[Guideline]:
+    """Every version, where it says: number n is the n-th of the list."""
+    return [campaign.first_guideline, *campaign.guidelines.select_related("by__user")]
+
+
+def _chosen(request: HttpRequest, field: str, versions: list[Guideline], usual: int) -> Guideline:
+    number = request.GET.get(field, str(usual))
+    found = next((each for each in versions if str(each.version) == number), None)
+    if found is None:
+        raise Http404
+    return found

@@ -1,0 +1,51 @@
+"""The lead's words to annotators, to one or to all."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from base.errors import BadValue
+from base.fields import text_in, whole
+from campaigns.models import Campaign, Membership, Message
+from judging import doors
+
+LONGEST = 2000
+SHOWN = 100
+
+
+@require_safe
+def listed(request: HttpRequest, name: str) -> HttpResponse:
+    lead = doors.lead(request, name)
+    sent = Message.objects.filter(to__campaign=lead.campaign).select_related("to__user", "by__user")
+    context = {
+        "member": lead,
+        "campaign": lead.campaign,
+        "annotators": annotators(lead.campaign).select_related("user").order_by("worker"),
+        "sent": sent[:SHOWN],
+        "longest": LONGEST,
+    }
+    return render(request, "lead/messages.html", context)
+
+
+@require_POST
+def send(request: HttpRequest, name: str) -> HttpResponse:
+    lead = doors.lead(request, name)
+    words = {"text": request.POST.get("text", "").replace("\r\n", "\n")}
+    text, to = text_in(words, "text", LONGEST), request.POST.get("to", "")
+    if not text:
+        raise BadValue("text", "empty", "what the annotator is to read")
+    chosen = annotators(lead.campaign)
+    if to != "all":
+        chosen = chosen.filter(pk=doors.annotator_of(lead, whole("to", to, "a worker's number, or all")).pk)
+    number = Message.objects.send(chosen, text, by=lead)
+    messages.success(request, f"Sent to {number}.")
+    return redirect("messages", name=name)
+
+
+def annotators(campaign: Campaign) -> QuerySet[Membership]:
+    rows = campaign.memberships.annotators()
+    return rows.exclude(state=Membership.State.LEFT)

@@ -1,0 +1,41 @@
+"""Hours and pay by period, as a page and as CSV."""
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from judging import doors
+from reports.pay.periods import Period, pay_of, sum_of, write_csv
+from reports.pay.rates import Rates
+
+
+@require_safe
+@never_cache
+def hours(request: HttpRequest, name: str) -> HttpResponse:
+    lead, period = doors.lead(request, name), Period.asked(request.GET)
+    rates = Rates.of(lead.campaign)
+    rows = pay_of(lead.campaign, period, rates)
+    worked, pay = sum_of(rows)
+    context = {
+        "member": lead,
+        "campaign": lead.campaign,
+        "period": period,
+        "rows": rows,
+        "parts": [(*days, rates.on(days[0])) for days in rates.stretches(period.first, period.last)],
+        "worked": worked,
+        "pay": pay,
+    }
+    return render(request, "lead/hours.html", context)
+
+
+@require_safe
+@never_cache
+def as_csv(request: HttpRequest, name: str) -> HttpResponse:
+    lead, period = doors.lead(request, name), Period.asked(request.GET)
+    names = request.GET.get("names") == "on"
+    file = f"{name}-hours-{period.first}-{period.last}{'-names' if names else ''}.csv"
+    answer = HttpResponse(content_type="text/csv; charset=utf-8")
+    answer["Content-Disposition"] = f'attachment; filename="{file}"'
+    write_csv(answer, lead.campaign, period, names)
+    return answer

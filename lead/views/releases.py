@@ -1,0 +1,88 @@
+"""Releases: freezing one, downloading it, and what two of them differ in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from django.contrib import messages
+from django.http import FileResponse, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from base.fields import whole
+from campaigns.models import Campaign
+from jobs.models import Job
+from judging import doors
+from releases.card import LICENCES
+from releases.comparing import changes, compare
+from releases.difference import HEADER
+from releases.exports import csv_lines
+from releases.freezing import FREEZE, freeze
+from releases.models import Release
+
+
+@require_safe
+def listed(request: HttpRequest, name: str) -> HttpResponse:
+    member = doors.membership(request, name)
+    releases = list(member.campaign.releases.select_related("by")[:50])
+    jobs = Job.objects.filter(kind=FREEZE, key__in=[each.job_key for each in releases])
+    by_key = {job.key: job for job in jobs}
+    ended = {job.key for job in jobs if job.state == Job.State.FAILED}
+    context = {
+        "member": member,
+        "campaign": member.campaign,
+        "releases": [(each, by_key.get(each.job_key)) for each in releases],
+        "making": any(each.state == Release.State.MAKING and each.job_key not in ended for each in releases),
+        "licences": LICENCES.items(),
+        "chosen": releases[0].licence if releases else "CC-BY-4.0",
+    }
+    whole = "lead/_releases.html" if request.headers.get("hx-request") else "lead/releases.html"
+    return render(request, whole, context)
+
+
+@require_POST
+def make(request: HttpRequest, name: str) -> HttpResponse:
+    lead = doors.lead(request, name)
+    made = freeze(lead.campaign, lead, request.POST.get("licence", ""), request.POST.get("notes", ""))
+    messages.success(request, f"Release {made.version} is being written. The campaign goes on.")
+    return redirect("releases", name=name)
+
+
+@require_safe
+def one(request: HttpRequest, name: str, version: int) -> FileResponse:
+    release = _ready(doors.membership(request, name).campaign, version)
+    filename = f"{name}-v{version}.zip"
+    return FileResponse(release.file.open("rb"), as_attachment=True, filename=filename)
+
+
+@require_safe
+def compared(request: HttpRequest, name: str) -> HttpResponse:
+    """Two releases beside each other: as a page with the first changes, or all of them as CSV."""
+    member = doors.membership(request, name)
+    old, new = (_ready(member.campaign, _version(request, field)) for field in ("from", "to"))
+    if request.GET.get("as") == "csv":
+        answer = StreamingHttpResponse(_rows(old, new), content_type="text/csv; charset=utf-8")
+        filename = f"{name}-v{old.version}-v{new.version}.csv"
+        answer["Content-Disposition"] = f'attachment; filename="{filename}"'
+        return answer  # type: ignore[return-value]
+    context = {
+        "member": member,
+        "campaign": member.campaign,
+        "old": old,
+        "new": new,
+        "found": compare(old, new),
+    }
+    return render(request, "lead/release_difference.html", context)
+
+
+def _ready(campaign: Campaign, version: int) -> Release:
+    return get_object_or_404(campaign.releases, version=version, state=Release.State.READY)
+
+
+def _version(request: HttpRequest, field: str) -> int:
+    return whole(field, request.GET.get(field, ""), "the number of a release")
+
+
+def _rows(old: Release, new: Release) -> Iterator[str]:
+    rows = ((each.what, each.query, each.moment, each.before, each.after) for each in changes(old, new))
+    return csv_lines(HEADER, rows)

@@ -1,0 +1,96 @@
+"""Reviews by the list: what waits, accepting all that is listed, and undoing what was just done."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from base.errors import BadValue, WrongState
+from base.fields import KEY, is_whole
+from campaigns.models import Membership
+from judging import doors
+from judging.models import Batch, Review
+from judging.review.recommending import recommendations
+from judging.review.reviewing import accept, undo
+from lead.views.batches import address_after
+
+BATCHES_ON_A_PAGE = 100  # and so at most as many at once: each is a transaction of its own
+
+
+@require_safe
+def listed(request: HttpRequest, name: str) -> HttpResponse:
+    member = doors.membership(request, name)
+    waiting = Batch.objects.in_campaign(member.campaign).to_review().select_related("query__campaign")
+    page = Paginator(waiting.order_by("pk"), BATCHES_ON_A_PAGE).get_page(request.GET.get("page"))
+    said = recommendations(page)
+    rows = [(batch, said[batch.pk]) for batch in page]
+    context = {
+        "member": member,
+        "campaign": member.campaign,
+        "page": page,
+        "rows": rows,
+        "acceptable": [row for row in rows if row[1].verdict],
+        "done": doors.reviews(member, request.GET.getlist("done")),
+    }
+    return render(request, "lead/reviews.html", context)
+
+
+@require_POST
+def accept_listed(request: HttpRequest, name: str) -> HttpResponse:
+    """Follow each recommendation as it was seen in the list; what changed meanwhile is left and named."""
+    lead = doors.lead(request, name)
+    done, left = [], []
+    for pk, verdict, mean in _seen(request.POST.getlist("seen")):
+        batch = doors.batch(lead, pk)
+        try:
+            done.append(accept(batch, lead, verdict, mean))
+        except WrongState as fault:
+            left.append(f"{batch}: {fault}")
+    if left:
+        messages.error(request, f"Left as they are, {len(left)}: {'; '.join(left[:10])}")
+    return redirect(address_after(lead, None, done))
+
+
+def _seen(fields: list[str]) -> list[tuple[int, str, str]]:
+    """Batch, verdict and mean of each row, as the list had them."""
+    rows = [field.split(":") for field in fields]
+    if len(rows) > BATCHES_ON_A_PAGE or not all(_is_row(row) for row in rows):
+        raise BadValue(
+            "seen", "not what the list sends", f"at most {BATCHES_ON_A_PAGE} of batch:verdict:mean"
+        )
+    return [(int(pk), verdict, mean) for pk, verdict, mean in rows]
+
+
+def _is_row(row: list[str]) -> bool:
+    return len(row) == 3 and is_whole(row[0], KEY) and row[1] in Review.Verdict.values
+
+
+@require_POST
+def undo_done(request: HttpRequest, name: str) -> HttpResponse:
+    """Take back one review, or all of one action."""
+    lead = doors.lead(request, name)
+    reviews = doors.reviews(lead, request.POST.getlist("review"))
+    if len(reviews) == 1:
+        undo(reviews[0], lead)
+        messages.success(request, "Undone: this batch is to be reviewed again.")
+        return redirect("batch", name=name, pk=reviews[0].batch_id)
+    if reviews:
+        _undo_all(request, lead, reviews)
+    else:
+        messages.info(request, "Nothing was left to undo.")
+    return redirect("reviews", name=name)
+
+
+def _undo_all(request: HttpRequest, lead: Membership, reviews: list[Review]) -> None:
+    left = []
+    for review in reviews:
+        try:
+            undo(review, lead)
+        except WrongState as fault:
+            left.append(f"{review.batch}: {fault}")
+    messages.success(request, f"Undone: {len(reviews) - len(left)} reviews.")
+    if left:
+        messages.error(request, f"Not undone, {len(left)}: {'; '.join(left[:10])}")

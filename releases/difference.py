@@ -1,0 +1,36 @@
+"""What two releases of a campaign differ in: pairs added, changed and gone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from releases.zipped import QRELS, Zipped, grades
+
+HEADER = ["what", "query_id", "moment_id", "before", "after"]
+
+
+@dataclass(frozen=True)
+class Change:
+    """A pair whose final grade is another one; None where the pair is not in that release."""
+
+    query: str
+    moment: str
+    before: int | None
+    after: int | None
+
+    @property
+    def what(self) -> str:
+        if self.before is None:
+            return "added"
+        return "gone" if self.after is None else "changed"
+
+
+def difference(old: Zipped, new: Zipped) -> Iterator[Change]:
+    """The changes from the old release's qrels to the new one's, by query and moment."""
+    # Most lines are the same, and need not be taken apart.
+    one, other = set(old.lines(QRELS)), set(new.lines(QRELS))
+    before, after = grades(one - other), grades(other - one)
+    for pair in sorted(before.keys() | after.keys()):
+        if before.get(pair) != after.get(pair):
+            yield Change(*pair, before.get(pair), after.get(pair))

@@ -1,0 +1,242 @@
+"""What leaves a campaign: qrels, raw ratings and what one needs to read them.
+
+Qrels and ratings hold what annotators agreed on, and nothing else. Grades that a lead gave, and pairs without any
+final grade, have files of their own. Everything comes in the order of queries and ranks, without dates and names:
+the same judgements export the same bytes.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+from django.db.models import Case, CharField, Count, IntegerField, Value, When
+from django.db.models.expressions import Combinable
+from django.db.models.functions import Cast, Coalesce, NullIf
+
+from campaigns.models import Campaign
+from corpus.models import moment_id
+from judging.consensus import RULE
+from judging.models import Adjudication, Candidate, Judgement
+from judging.models.pool import ANNOTATORS
+
+Lines = Iterator[str]
+# Whoever rated one pair twice, in imported ratings, stays one worker.
+WORKER = Coalesce("annotator__same_as__worker", "annotator__worker")
+# Imported ratings lie in one assignment: there the seats alone say which came after which.
+ROUND = Case(
+    When(seat__lte=ANNOTATORS, then=1),
+    When(seat__isnull=False, then=2),
+    default="assignment__round",
+    output_field=IntegerField(),
+)
+Outcome = Candidate.Outcome
+MOMENT = ("moment__video__name", "moment__start", "moment__end")
+
+
+def pair_id(candidate: str = "") -> Coalesce:
+    """The id of a pair as text: the one under which it was imported, or its candidate's key."""
+    own = Cast(f"{candidate}pk", CharField())
+    return Coalesce(NullIf(f"{candidate}imported_as", Value("")), own, output_field=CharField())
+
+
+RECORD: list[str | Combinable] = [
+    pair_id(),
+    "query__query_id",
+    "query__text",
+    *MOMENT,
+    "moment__video__duration",
+    "moment__caption",
+]
+RECORD += ["similarity", "grade", "rule"]
+
+
+@dataclass(frozen=True)
+class Export:
+    """A kind of file: its name, what is in it, and how its lines are made."""
+
+    file: str
+    what: str
+    content_type: str
+    lines: Callable[[Campaign], Lines]
+
+
+def trec_qrels(campaign: Campaign) -> Lines:
+    """`query_id 0 moment_id grade`, for trec_eval and its kin."""
+    return _trec(campaign, Outcome.SETTLED)
+
+
+def adjudicated_trec(campaign: Campaign) -> Lines:
+    """As the qrels, of the pairs that a lead graded."""
+    return _trec(campaign, Outcome.ADJUDICATED)
+
+
+def split_qrels(campaign: Campaign, split: str) -> Lines:
+    """As the qrels, of one split's queries."""
+    return _trec(campaign, Outcome.SETTLED, query__split=split)
+
+
+def _trec(campaign: Campaign, outcome: str, **only: str) -> Lines:
+    for query, *moment, grade in _of(campaign, [outcome], "query__query_id", *MOMENT, "grade", **only):
+        yield f"{query} 0 {moment_id(*moment)} {grade}\n"
+
+
+def tvr_ranking(campaign: Campaign) -> Lines:
+    """One JSON object a pair, with TVR-Ranking's fields and the version of the consensus."""
+    for row in _of(campaign, [Outcome.SETTLED], *RECORD):
+        yield json.dumps(_record(*row), ensure_ascii=False) + "\n"
+
+
+def adjudicated(campaign: Campaign) -> Lines:
+    """As TVR-Ranking's, of the pairs that a lead graded; `consensus` says "adjudicated", and `reason` why."""
+    said = Adjudication.objects.holding().filter(candidate__query__campaign=campaign)
+    reasons = dict(said.order_by().values_list(pair_id("candidate__"), "reason"))
+    for row in _of(campaign, [Outcome.ADJUDICATED], *RECORD):
+        record = _record(*row) | {"reason": reasons[row[0]]}
+        yield json.dumps(record, ensure_ascii=False) + "\n"
+
+
+def _record(
+    pair: str, query_id: str, query: str, video: str, start: float, end: float, *rest: Any
+) -> dict[str, Any]:
+    duration, caption, similarity, grade, rule = rest
+    return {
+        "pair_id": number_or_text(pair),
+        "query_id": number_or_text(query_id),
+        "query": query,
+        "video_name": video,
+        "timestamp": [start, end],
+        "duration": duration,
+        "caption": caption,
+        "similarity": round(similarity, 6),
+        "relevance": grade,
+        "consensus": rule,
+    }
+
+
+def ratings(campaign: Campaign) -> Lines:
+    """Each counted grade, with the worker's number; of each round by worker, whoever was first."""
+    settled = Candidate.objects.in_pool(campaign).settled()
+    counted = Judgement.objects.filter(candidate__in=settled, seat__isnull=False).order_by(
+        "candidate__query", "candidate__rank", ROUND, "annotator__worker", "seat"
+    )
+    rows = counted.values_list(pair_id("candidate__"), WORKER, "grade")
+    return csv_lines(["pair_id", "worker", "relevance"], rows.iterator(chunk_size=2000))
+
+
+def discarded(campaign: Campaign) -> Lines:
+    """Each grade of the pairs on which a round ended without a consensus, in the order of the ratings."""
+    without = [Outcome.DISCARDED, Outcome.FLAGGED, Outcome.ADJUDICATED]
+    pairs = Candidate.objects.in_pool(campaign).filter(outcome__in=without)
+    counted = Judgement.objects.filter(candidate__in=pairs, seat__isnull=False).order_by(
+        "candidate__query", "candidate__rank", ROUND, "annotator__worker"
+    )
+    moment = [f"candidate__moment__{field}" for field in ("video__name", "start", "end")]
+    fields: list[str | Combinable] = [
+        pair_id("candidate__"),
+        "candidate__query__query_id",
+        *moment,
+        "candidate__outcome",
+    ]
+    rows = counted.values_list(*fields, WORKER, "grade")
+    header = ["pair_id", "query_id", "video", "start", "end", "outcome", "worker", "relevance"]
+    return csv_lines(header, rows.iterator(chunk_size=2000))
+
+
+def moments(campaign: Campaign) -> Lines:
+    """What the moment ids of the TREC files stand for; times in seconds."""
+    found = _of(campaign, [Outcome.SETTLED, Outcome.ADJUDICATED], *MOMENT)
+    listed = {moment_id(*moment): moment for moment in found}
+    rows = ((name, *moment) for name, moment in sorted(listed.items()))
+    return csv_lines(["moment_id", "video", "start", "end"], rows)
+
+
+def queries(campaign: Campaign) -> Lines:
+    """The queries, with the ids of those merged into each."""
+    rows = campaign.queries.pool().order_by("pk").values_list("query_id", "text", "split", "aliases")
+    listed = ((*rest, " ".join(map(str, aliases))) for *rest, aliases in rows.iterator(chunk_size=2000))
+    return csv_lines(["query_id", "query", "split", "aliases"], listed)
+
+
+def manifest(campaign: Campaign) -> Lines:
+    """How the files were made, what they count, and their checksums."""
+    outcomes = Candidate.objects.in_pool(campaign)
+    counts = dict(outcomes.order_by().values_list("outcome").annotate(Count("pk")))
+    record = {
+        "campaign": campaign.name,
+        "corpus": campaign.corpus.name,
+        "consensus": {"rule": RULE, "tolerance": campaign.tolerance},
+        "encoder": campaign.encoder,
+        "queries": campaign.queries.pool().count(),
+        "candidates": {outcome: counts.get(outcome, 0) for outcome in Candidate.Outcome.values},
+        "sha256": {
+            export.file: _sha256(export.lines(campaign)) for export in FILES if export.lines is not manifest
+        },
+    }
+    yield json.dumps(record, ensure_ascii=False, indent=2) + "\n"
+
+
+FILES = [
+    Export("qrels.txt", "TREC qrels: query, 0, moment, grade", "text/plain", trec_qrels),
+    Export("moments.csv", "the moments of the TREC files, with video and seconds", "text/csv", moments),
+    Export(
+        "qrels.jsonl",
+        "qrels as TVR-Ranking has them, one JSON object a pair",
+        "application/jsonl",
+        tvr_ranking,
+    ),
+    Export("ratings.csv", "every counted grade, by worker number", "text/csv", ratings),
+    Export("adjudicated.txt", "TREC qrels of the grades that a lead gave", "text/plain", adjudicated_trec),
+    Export(
+        "adjudicated.jsonl",
+        "the grades that a lead gave, with the reasons, one JSON object a pair",
+        "application/jsonl",
+        adjudicated,
+    ),
+    Export("discarded.csv", "every grade of pairs without a consensus", "text/csv", discarded),
+    Export("queries.csv", "queries, and the ids merged into each", "text/csv", queries),
+    Export("manifest.json", "rule version, model, counts, checksums", "application/json", manifest),
+]
+BY_NAME = {export.file: export for export in FILES}
+
+
+def _of(
+    campaign: Campaign, outcomes: list[str], *fields: str | Combinable, **only: str
+) -> Iterator[tuple[Any, ...]]:
+    """Fields of the pool's pairs with these outcomes; rows, for there may be hundreds of thousands."""
+    rows = Candidate.objects.in_pool(campaign).filter(outcome__in=outcomes, **only).order_by("query", "rank")
+    return rows.values_list(*fields).iterator(chunk_size=5000)
+
+
+def number_or_text(id: str) -> int | str:
+    """A number, as TVR-Ranking has them, where that can be read back as the same id: 7, but not 007."""
+    number = int(id) if id.isdecimal() else None
+    return id if number is None or str(number) != id else number
+
+
+def csv_lines(header: list[str], rows: Iterable[Iterable[Any]]) -> Lines:
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    for row in chain([header], rows):
+        writer.writerow(row)
+        yield _emptied(buffer)
+
+
+def _emptied(buffer: io.StringIO) -> str:
+    text = buffer.getvalue()
+    buffer.seek(0)
+    buffer.truncate()
+    return text
+
+
+def _sha256(lines: Lines) -> str:
+    digest = hashlib.sha256()
+    for line in lines:
+        digest.update(line.encode())
+    return digest.hexdigest()

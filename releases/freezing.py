@@ -1,0 +1,161 @@
+"""Freezing: a campaign at one instant, written into one zip whose bytes depend on nothing else."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.core.files import File
+from django.db import connection, transaction
+from django.utils import timezone
+
+from base.errors import BadValue
+from base.transactions import locked, snapshot
+from campaigns.models import Campaign, Membership
+from jobs.models import Job
+from jobs.registry import Report
+from judging.consensus import RULE
+from releases.card import LICENCES, counted
+from releases.contents import parts
+from releases.models import Release
+from releases.zipped import FORMAT
+
+FREEZE = "freeze a release"
+
+LONGEST_NOTES = 20_000  # characters
+EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip knows: no clock in the file
+AT_ONCE = 1 << 16  # bytes
+
+
+@transaction.atomic
+def freeze(campaign: Campaign, lead: Membership, licence: str, notes: str = "") -> Release:
+    """The next release, to be written by a job. The campaign goes on meanwhile and afterwards."""
+    if licence not in LICENCES:
+        raise BadValue("licence", licence[:40] or "nothing", f"one of {', '.join(LICENCES)}")
+    if len(notes) > LONGEST_NOTES or "\0" in notes:
+        raise BadValue("notes", f"{len(notes):,} characters", f"at most {LONGEST_NOTES:,}, without NUL")
+    locked(Campaign.objects.filter(pk=campaign.pk)).get()
+    newest = campaign.releases.order_by("version").last()
+    version = newest.version + 1 if newest else 1
+    release = Release.objects.create(
+        campaign=campaign, version=version, licence=licence, notes=notes.strip(), by=lead
+    )
+    ask_for(release)
+    return release
+
+
+def ask_for(release: Release) -> Job:
+    return Job.objects.ask(FREEZE, release.job_key, release=release.pk)
+
+
+@dataclass
+class Progress:
+    done: int = 0
+    total: int = 1
+    name: str = ""
+
+
+def write(release: Release, report: Report) -> None:
+    """Write the release's zip and store it. Doing it again for one that is ready changes nothing."""
+    if release.state == Release.State.READY:
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        file, progress = Path(folder) / "release.zip", Progress()
+        # The rows are read by a thread, whose connection holds one snapshot; this one tells how far it is.
+        with ThreadPoolExecutor(1) as reader:
+            written = reader.submit(_read_and_write, release, file, progress)
+            while not written.done():
+                with suppress(TimeoutError):
+                    written.result(timeout=0.5)
+                report(progress.done, progress.total, progress.name)
+            written.result()
+        release.sha256, release.size = _sha256(file), file.stat().st_size
+        with file.open("rb") as content:
+            name = f"releases/{release.campaign.name}-v{release.version}-{release.sha256[:12]}.zip"
+            release.file.save(name, File(content), save=False)
+    _publish(release)
+
+
+def _publish(release: Release) -> None:
+    """Ready, from now on unchangeable; unless another worker, thought dead, was faster."""
+    release.state = Release.State.READY
+    written = {name: getattr(release, name) for name in ("state", "file", "sha256", "size", "counts", "at")}
+    mine = Release.objects.filter(pk=release.pk, state=Release.State.MAKING).update(**written)
+    if not mine:
+        release.file.delete(save=False)  # which has another instant in it, so another name
+        release.refresh_from_db()
+
+
+def _read_and_write(release: Release, file: Path, progress: Progress) -> None:
+    try:
+        with snapshot(), zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
+            release.at, release.counts = timezone.now(), counted(release.campaign)
+            files = _write_parts(release, archive, progress)
+            _write(archive, "MANIFEST.json", iter([json.dumps(_manifest(release, files), indent=2) + "\n"]))
+    finally:
+        connection.close()  # this thread's own
+
+
+def _write_parts(
+    release: Release, archive: zipfile.ZipFile, progress: Progress
+) -> dict[str, dict[str, object]]:
+    wanted = parts(release)
+    files = {}
+    for number, part in enumerate(wanted):
+        progress.done, progress.total, progress.name = number, len(wanted), part.name
+        files[part.name] = _write(archive, part.name, part.lines())
+    return files
+
+
+def _write(archive: zipfile.ZipFile, name: str, lines: Iterator[str | bytes]) -> dict[str, object]:
+    """Stream a file into the zip; returns its length and checksum."""
+    entry = zipfile.ZipInfo(name, EPOCH)
+    entry.compress_type, entry.create_system, entry.external_attr = zipfile.ZIP_DEFLATED, 3, 0o644 << 16
+    digest, size = hashlib.sha256(), 0
+    with archive.open(entry, "w", force_zip64=True) as out:
+        for piece in _gathered(lines):
+            digest.update(piece)
+            size += len(piece)
+            out.write(piece)
+    return {"sha256": digest.hexdigest(), "bytes": size}
+
+
+def _gathered(lines: Iterator[str | bytes]) -> Iterator[bytes]:
+    """The lines in pieces that are worth a call."""
+    piece = bytearray()
+    for line in lines:
+        piece += line.encode() if isinstance(line, str) else line
+        if len(piece) >= AT_ONCE:
+            yield bytes(piece)
+            piece.clear()
+    yield bytes(piece)
+
+
+def _manifest(release: Release, files: dict[str, dict[str, object]]) -> dict[str, object]:
+    campaign = release.campaign
+    return {
+        "format": FORMAT,
+        "campaign": campaign.name,
+        "version": release.version,
+        "frozen": release.at.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "licence": release.licence,
+        "corpus": campaign.corpus.name,
+        "encoder": campaign.encoder,
+        "consensus": {"rule": RULE, "tolerance": campaign.tolerance},
+        "guideline": campaign.guideline.version,
+        "imported": campaign.imported is not None,
+        "counts": release.counts,
+        "files": files,
+    }
+
+
+def _sha256(file: Path) -> str:
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()

@@ -1,0 +1,40 @@
+"""manage.py diff_releases: the pairs in which two releases' zips differ, without a database."""
+
+import csv
+import sys
+from argparse import ArgumentParser
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from base.errors import ReeljudgeError
+from releases.difference import HEADER, difference
+from releases.zipped import Zipped
+
+
+class Command(BaseCommand):
+    help = "Print the pairs added, changed and gone from one release to another, as CSV. Needs no database."
+    requires_system_checks: list[str] = []
+    requires_migrations_checks = False
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("old", type=Path)
+        parser.add_argument("new", type=Path)
+
+    def handle(self, **options: Any) -> None:
+        try:
+            changes = list(difference(Zipped(options["old"]), Zipped(options["new"])))
+        except ReeljudgeError as fault:
+            raise CommandError(str(fault), returncode=2) from fault
+        except (KeyError, ValueError) as fault:
+            raise CommandError(
+                f"qrels.txt cannot be read ({fault}); try verify_release", returncode=2
+            ) from fault
+        writer = csv.writer(self.stdout, lineterminator="\n")
+        writer.writerow(HEADER)
+        writer.writerows([each.what, each.query, each.moment, each.before, each.after] for each in changes)
+        counts = Counter(each.what for each in changes)
+        words = ", ".join(f"{counts[what]:,} {what}" for what in ("added", "changed", "gone"))
+        sys.stderr.write(f"{words}\n")

@@ -1,0 +1,31 @@
+"""manage.py export_qrels: a campaign's qrels and ratings as files."""
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from campaigns.finding import campaign_named
+from releases.exports import FILES
+
+
+class Command(BaseCommand):
+    help = "Write a campaign's qrels (TREC, TVR-Ranking), raw ratings, and what one needs to read them."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("campaign")
+        parser.add_argument("--out", required=True, type=Path, help="a folder, made if it is not there")
+
+    def handle(self, **options: Any) -> None:
+        campaign, folder = campaign_named(options["campaign"]), options["out"]
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            for export in FILES:
+                with (folder / export.file).open("w", encoding="utf-8", newline="") as out:
+                    out.writelines(export.lines(campaign))
+                self.stdout.write(f"{folder / export.file}: {export.what}")
+        except OSError as fault:
+            raise CommandError(
+                f"--out {folder}: cannot be written ({fault.strerror})", returncode=2
+            ) from fault

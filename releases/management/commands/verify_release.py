@@ -1,0 +1,40 @@
+"""manage.py verify_release: a release's zip checked by itself, without a database."""
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from base.errors import ReeljudgeError
+from releases.verifying import CHECKS, verify
+from releases.zipped import Zipped
+
+SHOWN = 10
+
+
+class Command(BaseCommand):
+    help = "Check a release's zip: checksums, consensus, qrels, counts. Needs no database; exit code 1 if broken."
+    requires_system_checks: list[str] = []
+    requires_migrations_checks = False
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("file", type=Path)
+
+    def handle(self, **options: Any) -> None:
+        try:
+            release = Zipped(options["file"])
+        except ReeljudgeError as fault:
+            raise CommandError(str(fault), returncode=2) from fault
+        self.stdout.write(f"{release.manifest['campaign']}, release {release.manifest['version']}")
+        found = verify(release)
+        for check in CHECKS:
+            findings = found.get(check.says)
+            word = "skipped" if findings is None else "BROKEN " if findings else "ok     "
+            self.stdout.write(f"  {word} {check.says}")
+            for finding in (findings or [])[:SHOWN]:
+                self.stdout.write(f"           {finding}")
+            if findings and len(findings) > SHOWN:
+                self.stdout.write(f"           … and {len(findings) - SHOWN:,} more")
+        if any(found.values()):
+            raise CommandError("the release is not what it was", returncode=1)

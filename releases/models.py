@@ -1,0 +1,39 @@
+"""Releases: a campaign's state frozen into one file that cannot change."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models.functions import Now
+
+
+class Release(models.Model):
+    class State(models.TextChoices):
+        MAKING = "making"
+        READY = "ready"
+
+    campaign = models.ForeignKey("campaigns.Campaign", models.PROTECT, related_name="releases")
+    version = models.PositiveIntegerField()
+    state = models.CharField(max_length=10, choices=State.choices, default=State.MAKING)
+    licence = models.CharField(max_length=40, help_text="SPDX identifier")
+    notes = models.TextField(blank=True)
+    file = models.FileField(blank=True)
+    sha256 = models.CharField(max_length=64, blank=True)
+    size = models.BigIntegerField(default=0, help_text="bytes")
+    counts = models.JSONField(default=dict)
+    by = models.ForeignKey("campaigns.Membership", models.PROTECT, related_name="releases")
+    at = models.DateTimeField(
+        db_default=Now(), help_text="when it was asked for; once written, the instant whose state it holds"
+    )
+
+    class Meta:
+        ordering = ["campaign", "-version"]
+        constraints = [
+            models.UniqueConstraint(fields=["campaign", "version"], name="one_release_per_version")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.campaign_id} release {self.version}"
+
+    @property
+    def job_key(self) -> str:
+        return f"release {self.pk}"

@@ -1,0 +1,177 @@
+"""Verifying a release from its zip alone: checksums, and the consensus computed anew from the judgements."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from judging.consensus import RULE, consensus
+from releases.zipped import DAMAGED, MANIFEST, Pair, Zipped
+
+Findings = Iterator[str]
+# Where the grades of pairs with each outcome are listed once more.
+WITH_GRADES = {"settled": "ratings.csv"} | dict.fromkeys(
+    ("discarded", "flagged", "adjudicated"), "discarded.csv"
+)
+
+
+@dataclass(frozen=True)
+class Check:
+    says: str
+    find: Callable[[Zipped], Findings]
+
+
+def verify(release: Zipped) -> dict[str, list[str]]:
+    """Every check with what breaks it: empty lists when all is well.
+
+    Later checks read what earlier ones vouch for, so the first broken one ends it.
+    """
+    found: dict[str, list[str]] = {}
+    for check in CHECKS:
+        try:
+            found[check.says] = list(check.find(release))
+        except (ValueError, KeyError, TypeError, AttributeError, EOFError, *DAMAGED) as fault:
+            found[check.says] = [f"cannot be read: {type(fault).__name__} {fault}"]
+        if found[check.says]:
+            break
+    return found
+
+
+def files_are_whole(release: Zipped) -> Findings:
+    listed, there = release.manifest["files"], Counter(release.names)
+    for name, times in there.items():
+        if times > 1:
+            yield f"{name} is there {times} times"
+        if name not in listed and name != MANIFEST:
+            yield f"{name} is not in the manifest"
+    for name, said in listed.items():
+        if name not in there:
+            yield f"{name} is missing"
+            continue
+        try:
+            checksum, size = release.checksum(name)
+        except (EOFError, *DAMAGED) as fault:
+            yield f"{name} is damaged: {fault}"
+            continue
+        if (checksum, size) != (said["sha256"], said["bytes"]):
+            yield f"{name} has SHA-256 {checksum[:16]}… and {size:,} bytes; the manifest says otherwise"
+
+
+def four_at_most(release: Zipped) -> Findings:
+    seen: set[tuple[int, int]] = set()
+    counting: Counter[int] = Counter()
+    for judgement in release.records("judgements.jsonl"):
+        if not judgement["counts"]:
+            continue
+        pair, worker = judgement["pair_id"], judgement["worker"]
+        counting[pair] += 1
+        # Ratings made elsewhere may hold a worker twice; that is a defect of their process, not of the file.
+        if (pair, worker) in seen and not release.manifest["imported"]:
+            yield f"pair {pair}: worker {worker} counts twice"
+        if counting[pair] == 5:
+            yield f"pair {pair}: more than four judgements count"
+        seen.add((pair, worker))
+
+
+def same_consensus(release: Zipped) -> Findings:
+    said = release.manifest["consensus"]
+    if said["rule"] != RULE:
+        yield f"made by rule {said['rule']}; this program knows {RULE}"
+        return
+    rounds: dict[str, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
+    for judgement in release.records("judgements.jsonl"):
+        if judgement["counts"]:
+            rounds[str(judgement["pair_id"])][judgement["round"] - 1].append(judgement["grade"])
+    for row in release.rows("pairs.csv"):
+        first, second = rounds[row["pair_id"]]
+        begun, ended = (consensus(grades, said["tolerance"]) for grades in (first, first + second))
+        right = (ended.status, "" if ended.grade is None else str(ended.grade))
+        if not _holds(row, begun.status, right, release.manifest["imported"]):
+            stored = (row["outcome"], row["grade"])
+            yield f"pair {row['pair_id']} is stored as {stored}; its judgements say {right}"
+
+
+def _holds(row: dict[str, str], begun: str, right: tuple[str, str], imported: bool) -> bool:
+    """Whether the stored outcome can be, where judgements came to `begun` in round one and are `right` in the end."""
+    match row["outcome"]:
+        case "settled":
+            return (row["outcome"], row["grade"]) == right
+        case "discarded" if imported:  # ratings made elsewhere may have stopped at any number
+            return right[0] != "settled"
+        case "discarded":
+            return right[0] == "discarded"
+        case "contested":
+            return begun == "contested"
+        case "flagged" | "adjudicated":
+            return right[0] != "settled"
+    return row["outcome"] == "open"
+
+
+def same_qrels(release: Zipped) -> Findings:
+    rows = [row for row in release.rows("pairs.csv") if row["outcome"] in ("settled", "adjudicated")]
+    ids = {row["pair_id"]: (row["query_id"], row["moment_id"]) for row in rows}
+    settled, by_lead = (
+        {ids[row["pair_id"]]: int(row["grade"]) for row in rows if row["outcome"] == outcome}
+        for outcome in ("settled", "adjudicated")
+    )
+    nested = json.loads("".join(release.lines("qrels.nested.json")))
+    forms = {
+        "qrels.txt": (settled, release.qrels()),
+        "qrels.nested.json": (
+            settled,
+            {(query, key): nested[query][key] for query in nested for key in nested[query]},
+        ),
+        "qrels.jsonl": (settled, _records(release, "qrels.jsonl", ids)),
+        "adjudicated.txt": (by_lead, release.qrels("adjudicated.txt")),
+        "adjudicated.jsonl": (by_lead, _records(release, "adjudicated.jsonl", ids)),
+    }
+    for name in (
+        name for name in release.names if name.startswith("splits/") and name.endswith(".qrels.txt")
+    ):
+        queries = {line.strip() for line in release.lines(name.replace(".qrels.", ".queries."))}
+        own = {pair: grade for pair, grade in settled.items() if pair[0] in queries}
+        forms[name] = (own, release.qrels(name))
+    for name, (right, found) in forms.items():
+        for pair in right.keys() ^ found.keys():
+            yield f"{name}: {' '.join(pair)} is {'missing' if pair in right else 'not a pair that belongs there'}"
+        for pair in right.keys() & found.keys():
+            if right[pair] != found[pair]:
+                yield f"{name}: {' '.join(pair)} has grade {found[pair]}, not {right[pair]}"
+
+
+def _records(release: Zipped, name: str, ids: dict[str, Pair]) -> dict[Pair, int]:
+    found = release.records(name)
+    return {ids.get(str(row["pair_id"]), ("pair", str(row["pair_id"]))): row["relevance"] for row in found}
+
+
+def same_grades(release: Zipped) -> Findings:
+    outcomes = {row["pair_id"]: row["outcome"] for row in release.rows("pairs.csv")}
+    right: dict[str, Counter[tuple[str, str, str]]] = {"ratings.csv": Counter(), "discarded.csv": Counter()}
+    for each in release.records("judgements.jsonl"):
+        pair = str(each["pair_id"])
+        if each["counts"] and outcomes[pair] in WITH_GRADES:
+            right[WITH_GRADES[outcomes[pair]]][pair, str(each["worker"]), str(each["grade"])] += 1
+    for name, grades in right.items():
+        found = Counter((row["pair_id"], row["worker"], row["relevance"]) for row in release.rows(name))
+        for pair in sorted({pair for pair, _, _ in (grades - found) + (found - grades)}):
+            yield f"{name}: the grades of pair {pair} are not those of its judgements"
+
+
+def same_counts(release: Zipped) -> Findings:
+    said = release.manifest["counts"]
+    outcomes = Counter(row["outcome"] for row in release.rows("pairs.csv"))
+    for outcome, number in said["pairs"].items():
+        if outcomes[outcome] != number:
+            yield f"the manifest counts {number:,} {outcome} pairs; pairs.csv has {outcomes[outcome]:,}"
+
+
+CHECKS = [
+    Check("Every file is whole, and none is strange", files_are_whole),
+    Check("At most four judgements of a pair count, each of another worker", four_at_most),
+    Check("The judgements give the stored outcomes", same_consensus),
+    Check("All forms of the qrels hold the settled pairs, and only those", same_qrels),
+    Check("The files of grades hold what was judged", same_grades),
+    Check("The counts are right", same_counts),
+]

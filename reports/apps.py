@@ -1,0 +1,8 @@
+from django.apps import AppConfig
+
+
+class ReportsConfig(AppConfig):
+    name = "reports"
+
+    def ready(self) -> None:
+        from reports import jobs  # noqa: F401 - registers the kinds of job

@@ -1,0 +1,158 @@
+"""The numbers behind each table and figure, one row a line of its CSV file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from campaigns.models import Campaign, Membership
+from judging.consensus import GRADES
+from judging.models import Candidate, Query
+
+Rows = list[dict[str, Any]]
+GENDERS = {
+    "M": "man men he him his himself boy boys guy guys male gentleman father brother son husband",
+    "F": "woman women she her hers herself girl girls lady ladies female mother sister daughter wife",
+}
+GENDER = {word: gender for gender, words in GENDERS.items() for word in words.split()}
+DRIFTS = {
+    "kappa": "kappa",
+    "severity": "severity",
+    "contested": "share contested",
+    "seconds": "median seconds",
+}
+
+
+@dataclass(frozen=True)
+class Subject:
+    """Whose figures: those of a campaign, one of its queries, one of its annotators."""
+
+    campaign: Campaign
+    query: Query | None = None
+    member: Membership | None = None
+
+
+def sizes(counts: Any, subject: Subject) -> Rows:
+    names = ("queries", "moments", "videos", "vocabulary", "moment_hours", "video_hours")
+    parts = counts["splits"] | {"corpus": counts["corpus"]}
+    return [{"part": part} | {name: size[name] for name in names} for part, size in parts.items()]
+
+
+def replaced(counts: Any, subject: Subject) -> Rows:
+    return [
+        {"word": word, "frequency": number, "gender": GENDER.get(word, "N")}
+        for word, number in counts["replaced"]
+    ]
+
+
+def statistics(counts: Any, subject: Subject) -> Rows:
+    """Table 4, a line a statistic and a column a split."""
+    lines = []
+    for name, words in {
+        "query_length": "query length (words)",
+        "moment_length": "moment duration (s)",
+        "video_length": "video duration (s)",
+    }.items():
+        lines += [(f"{kind} {words}", name, place) for place, kind in enumerate(("min.", "avg.", "max."))]
+    splits = counts["splits"].items()
+    rows: Rows = [
+        {"statistic": words} | {split: (numbers[name] or [None] * 3)[place] for split, numbers in splits}
+        for words, name, place in lines
+    ]
+    rows.append({"statistic": "avg. moment–video ratio"} | {split: each["ratio"] for split, each in splits})
+    relevant = {split: each["relevant"] for split, each in splits}
+    return [*rows, {"statistic": "avg. relevant moments a query (1-4)"} | relevant]
+
+
+def consensus(counts: Any, subject: Subject) -> Rows:
+    return [{"split": split} | numbers["consensus"] for split, numbers in counts["splits"].items()]
+
+
+def by_similarity(counts: Any, subject: Subject) -> Rows:
+    return [
+        row
+        for each in counts["by_similarity"]
+        for row in _shares(f"{each['from']:.2f}–{each['to']:.2f}", each["grades"])
+    ]
+
+
+def by_rank(counts: Any, subject: Subject) -> Rows:
+    return [
+        row
+        for each in counts["by_rank"]
+        for row in _shares(f"{each['from']}–{each['to'] or '…'}", each["grades"])
+    ]
+
+
+def _shares(bin: str, grades: list[int]) -> Rows:
+    total = sum(grades)
+    return [
+        {"bin": bin, "grade": grade, "candidates": number, "share": number / total, "of": total}
+        for grade, number in enumerate(grades)
+    ]
+
+
+def spread(counts: Any, subject: Subject) -> Rows:
+    total = sum(map(sum, counts["spread"])) or 1
+    return [
+        {"lowest": low, "highest": high, "candidates": (number := counts["spread"][low][high])}
+        | {"share": number / total}
+        for low in GRADES
+        for high in GRADES[low:]
+    ]
+
+
+def final(counts: Any, subject: Subject) -> Rows:
+    total = sum(counts["final"]) or 1
+    return [
+        {"grade": grade, "candidates": number, "share": number / total}
+        for grade, number in enumerate(counts["final"])
+    ]
+
+
+def example(counts: Any, subject: Subject) -> Rows:
+    """The candidates of one query in batches, with what became of them."""
+    rows = Candidate.objects.in_pool(subject.campaign).filter(query=subject.query).order_by("rank")
+    return [
+        {
+            "rank": each.rank,
+            "similarity": round(each.similarity, 4),
+            "grade": each.grade,
+            "outcome": each.outcome,
+            "moment": str(each.moment),
+            "caption": each.moment.caption,
+        }
+        for each in rows.select_related("moment__video")
+    ]
+
+
+def weeks(counts: Any, subject: Subject) -> Rows:
+    names = ("judged", "pairs", "alpha", "contested")
+    return [
+        {"week": week_name(each["week"])} | {name: each[name] for name in names}
+        for each in counts["weeks"]
+        if each["week"]
+    ]
+
+
+def drift(counts: Any, subject: Subject) -> Rows:
+    mine = annotator_of(counts, subject.member)
+    return [
+        {"week": week_name(each["week"]), "pairs": each["pairs"]} | {name: each[name] for name in DRIFTS}
+        for each in (mine["weeks"] if mine else [])
+        if each["week"]
+    ]
+
+
+def annotator_of(counts: Any, member: Membership | None) -> Any:
+    """An annotator's numbers, or None before anything of hers counts."""
+    return next((each for each in counts["annotators"] if member and each["member"] == member.pk), None)
+
+
+def week_name(week: int) -> str:
+    """The ISO week as ISO writes it.
+
+    >>> week_name(202605)
+    '2026-W05'
+    """
+    return f"{week // 100}-W{week % 100:02}"

@@ -1,0 +1,118 @@
+"""Time and pay: what members did between two instants, exams apart. A fixed number of questions to the database."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from decimal import ROUND_HALF_UP, Decimal
+from typing import Any
+
+from django.db.models import Count, F, Q, QuerySet, Sum
+from django.db.models.functions import TruncDate
+
+from campaigns.models import Campaign, Membership
+from judging.models import Assignment, Flag, Kind, Revision
+
+EVER = datetime(2000, 1, 1, tzinfo=UTC)  # before the first judgement
+CENT, MILLISECOND = Decimal("0.01"), Decimal("0.001")
+
+
+@dataclass(frozen=True)
+class Worked:
+    """Active seconds, judgements made and batches submitted."""
+
+    seconds: Decimal = Decimal(0)
+    judgements: int = 0
+    batches: int = 0
+
+    def __add__(self, other: Worked) -> Worked:
+        return Worked(
+            self.seconds + other.seconds, self.judgements + other.judgements, self.batches + other.batches
+        )
+
+    @property
+    def hours(self) -> Decimal:
+        return self.seconds / 3600
+
+    @property
+    def hours_and_minutes(self) -> tuple[int, int]:
+        """Whole hours and the minutes above them; a begun minute counts from its half on."""
+        minutes = int((self.seconds / 60).quantize(Decimal(1), ROUND_HALF_UP))
+        return divmod(minutes, 60)
+
+    def earned(self, hourly_rate: Decimal) -> Decimal:
+        """The pay for the hours, rounded half up to cents once, at the end."""
+        return pay(self.seconds * hourly_rate)
+
+
+def pay(seconds_times_rate: Decimal) -> Decimal:
+    return (seconds_times_rate / 3600).quantize(CENT, ROUND_HALF_UP)
+
+
+def by_member(days: dict[tuple[int, date], Worked]) -> dict[int, Worked]:
+    """What each member did in all, by the member's key; who did nothing is not there."""
+    found: dict[int, Worked] = defaultdict(Worked)
+    for (member, _), part in days.items():
+        found[member] += part
+    return dict(found)
+
+
+def worked_on_days(campaign: Campaign, start: datetime, end: datetime) -> dict[tuple[int, date], Worked]:
+    """What each member did on each day from `start` until before `end`, in the time zone of the pages.
+
+    Days without work are not there.
+    """
+    # By their keys: SQLite would otherwise go through all that the members ever said.
+    between = Revision.objects.filter(at__gte=start, at__lt=end)
+    revisions = Revision.objects.filter(pk__in=between.values("pk"))
+    return _grouped(revisions, start, end, who__in=campaign.memberships.values("pk"))
+
+
+def worked_by_day(member: Membership, start: datetime, end: datetime) -> dict[date, Worked]:
+    """What one member did on each day."""
+    return {
+        day: part for (_, day), part in _grouped(Revision.objects.all(), start, end, who=member.pk).items()
+    }
+
+
+def total(parts: Iterable[Worked]) -> Worked:
+    return sum(parts, Worked())
+
+
+def _grouped(
+    revisions: QuerySet[Any], start: datetime, end: datetime, **whose: Any
+) -> dict[tuple[int, date], Worked]:
+    """Seconds are rounded for each day, so that a month is the sum of its days, whoever adds them."""
+    found: dict[tuple[int, date], Worked] = defaultdict(Worked)
+    seconds, first = Sum("seconds"), Count("pk", filter=Q(number=1))
+    exams = Assignment.objects.filter(batch__kind=Kind.EXAM).values("pk")
+    for rows, sums in (
+        (_as_work(revisions), {"spent": seconds, "judgements": first}),
+        (_flags(), {"spent": seconds}),
+        (_submissions(), {"batches": Count("pk")}),
+    ):
+        paid = rows.filter(instant__gte=start, instant__lt=end, **whose).exclude(assigned__in=exams)
+        for row in paid.annotate(day=TruncDate("instant")).order_by().values("who", "day").annotate(**sums):
+            found[row.pop("who"), row.pop("day")] += _part(**row)
+    return dict(found)
+
+
+def _part(spent: float | None = None, judgements: int = 0, batches: int = 0) -> Worked:
+    return Worked(Decimal(spent or 0).quantize(MILLISECOND, ROUND_HALF_UP), judgements, batches)
+
+
+def _as_work(revisions: QuerySet[Any]) -> QuerySet[Any]:
+    own = F("judgement__assignment")
+    rows: QuerySet[Any] = revisions.annotate(who=F("judgement__annotator"), instant=F("at"), assigned=own)
+    return rows
+
+
+def _flags() -> QuerySet[Any]:
+    return Flag.recorded.annotate(who=F("assignment__annotator"), instant=F("at"), assigned=F("assignment"))
+
+
+def _submissions() -> QuerySet[Any]:
+    rows = Assignment.objects.submitted()
+    return rows.annotate(who=F("annotator"), instant=F("submitted"), assigned=F("pk"))

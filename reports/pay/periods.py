@@ -1,0 +1,148 @@
+"""Hours and pay by period: of everybody in a campaign, as a table or as a spreadsheet's CSV."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from typing import Any
+
+from django.utils import timezone
+
+from base.errors import BadValue
+from base.spreadsheet import harmless
+from campaigns.models import Campaign, Membership
+from reports.pay.hours import MILLISECOND, Worked, by_member, total, worked_on_days
+from reports.pay.rates import Rates
+from reports.summaries import DAYS, last_kept
+
+
+@dataclass(frozen=True)
+class Period:
+    """Days, both of them included, in the time zone of the pages."""
+
+    first: date
+    last: date
+
+    @classmethod
+    def of_month(cls, day: date | None = None) -> Period:
+        first = (day or timezone.localdate()).replace(day=1)
+        return cls(first, (first + timedelta(days=31)).replace(day=1) - timedelta(days=1))
+
+    @classmethod
+    def asked(cls, values: Any) -> Period:
+        """That of a request's `from` and `to`; what is not given is the present month's."""
+        month = cls.of_month()
+        period = cls(_day(values, "from", month.first), _day(values, "to", month.last))
+        if period.first > period.last:
+            raise BadValue("to", str(period.last), f"a day not before {period.first}")
+        return period
+
+    @property
+    def start(self) -> datetime:
+        return timezone.make_aware(datetime.combine(self.first, time()))
+
+    @property
+    def end(self) -> datetime:
+        return timezone.make_aware(datetime.combine(self.last + timedelta(days=1), time()))
+
+    @property
+    def before(self) -> Period:
+        """The month before the first day."""
+        return Period.of_month(self.first.replace(day=1) - timedelta(days=1))
+
+    @property
+    def after(self) -> Period:
+        return Period.of_month(self.last.replace(day=1) + timedelta(days=31))
+
+    @property
+    def query(self) -> str:
+        return f"from={self.first}&to={self.last}"
+
+
+def _day(values: Any, field: str, usual: date) -> date:
+    said = str(values.get(field) or usual)
+    try:
+        day = date.fromisoformat(said)
+    except ValueError as fault:
+        raise BadValue(field, repr(said[:40]), "a day such as 2024-05-31") from fault
+    if not 2000 <= day.year <= 2200:
+        raise BadValue(field, str(day), "a day between the years 2000 and 2200")
+    return day
+
+
+def worked_in(campaign: Campaign, period: Period) -> dict[int, Worked]:
+    """What each member did in the period: on days that were counted once they were over, and since."""
+    return by_member(_days_in(campaign, period))
+
+
+def _days_in(campaign: Campaign, period: Period) -> dict[tuple[int, date], Worked]:
+    days, start = _days_counted(campaign)
+    found = {key: part for key, part in days.items() if period.first <= key[1] <= period.last}
+    if start is None or start < period.end:
+        found |= worked_on_days(campaign, max(start or period.start, period.start), period.end)
+    return found
+
+
+def _days_counted(campaign: Campaign) -> tuple[dict[tuple[int, date], Worked], datetime | None]:
+    """Each member's days, and the instant before which they are all; nothing where days were others."""
+    said = last_kept(campaign, DAYS)
+    if said is None or said["zone"] != timezone.get_current_timezone_name():
+        return {}, None
+    days = {
+        (member, date.fromisoformat(day)): Worked(Decimal(seconds), judgements, batches)
+        for member, day, seconds, judgements, batches in said["worked"]
+    }
+    return days, datetime.fromisoformat(said["before"])
+
+
+@dataclass(frozen=True)
+class PayRow:
+    """What somebody did in days that have one rate."""
+
+    member: Membership
+    period: Period
+    worked: Worked
+    rate: Decimal | None
+
+    @property
+    def pay(self) -> Decimal | None:
+        return None if self.rate is None else self.worked.earned(self.rate)
+
+
+def pay_of(campaign: Campaign, period: Period, rates: Rates) -> list[PayRow]:
+    """Who did something in the period, by worker number; for each rate a row of its own."""
+    days = _days_in(campaign, period)
+    members = campaign.memberships.select_related("user").in_bulk({member for member, _ in days})
+    rows = []
+    for first, last in rates.stretches(period.first, period.last):
+        did = by_member({key: part for key, part in days.items() if first <= key[1] <= last})
+        some = (PayRow(members[key], Period(first, last), part, rates.on(last)) for key, part in did.items())
+        rows += sorted(some, key=lambda row: row.member.worker)
+    return rows
+
+
+def sum_of(rows: list[PayRow]) -> tuple[Worked, Decimal | None]:
+    """All that was done, and its pay; None where nothing has a rate."""
+    paid = [row.pay for row in rows if row.pay is not None]
+    return total(row.worked for row in rows), sum(paid, Decimal(0)) if paid else None
+
+
+def write_csv(out: Any, campaign: Campaign, period: Period, names: bool) -> None:
+    """A line for each person and rate; by worker number, and by name only where pay needs it."""
+    writer = csv.writer(out, lineterminator="\r\n")
+    who = ["worker", "name"] if names else ["worker"]
+    writer.writerow([*who, "from", "to", "batches", "judgements", "hours", "rate", "currency", "pay"])
+    for row in pay_of(campaign, period, Rates.of(campaign)):
+        writer.writerow(map(harmless, _cells(campaign, row, names)))
+
+
+def _cells(campaign: Campaign, row: PayRow, names: bool) -> Iterator[object]:
+    yield row.member.worker
+    if names:
+        yield row.member.user.get_full_name() or row.member.user.get_username()
+    yield from (row.period.first, row.period.last, row.worked.batches, row.worked.judgements)
+    yield row.worked.hours.quantize(MILLISECOND)
+    yield from ("" if row.rate is None else row.rate, campaign.currency, "" if row.pay is None else row.pay)

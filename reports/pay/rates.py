@@ -1,0 +1,51 @@
+"""What an hour is paid: a new rate holds from the day on which it is set; what was done before keeps its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, timedelta
+from decimal import Decimal
+
+from django.utils import timezone
+
+from campaigns.models import Campaign, PastRate
+from reports.pay.hours import Worked, pay
+
+
+@dataclass(frozen=True)
+class Rates:
+    """A campaign's rates: past ones with the last day of each, oldest first, and the one of today."""
+
+    past: tuple[tuple[date, Decimal], ...]
+    now: Decimal | None
+
+    @classmethod
+    def of(cls, campaign: Campaign) -> Rates:
+        rows = campaign.past_rates.order_by("last").values_list("last", "hourly")
+        return cls(tuple(rows), campaign.hourly_rate)
+
+    def on(self, day: date) -> Decimal | None:
+        """None where no rate is set."""
+        return next((rate for last, rate in self.past if day <= last), self.now)
+
+    def earned(self, days: Mapping[date, Worked]) -> Decimal | None:
+        """The pay for what was done, rounded half up to cents once, at the end; None where nothing has a rate."""
+        if self.now is None and not any(self.on(day) for day in days):
+            return None
+        return pay(sum((part.seconds * (self.on(day) or 0) for day, part in days.items()), Decimal(0)))
+
+    def stretches(self, first: date, last: date) -> list[tuple[date, date]]:
+        """The days from first to last, parted where the rate changes."""
+        ends = [day for day, _ in self.past if first <= day < last]
+        starts = [first, *(day + timedelta(days=1) for day in ends)]
+        return list(zip(starts, [*ends, last], strict=True))
+
+
+def keep_past(campaign: Campaign, before: Decimal | None, all_days: bool) -> None:
+    """After a change of the rate: days before today keep the one from before, unless all days follow the new one."""
+    if all_days:
+        campaign.past_rates.all().delete()
+    elif before is not None and before != campaign.hourly_rate:
+        yesterday = timezone.localdate() - timedelta(days=1)
+        PastRate.objects.get_or_create(campaign=campaign, last=yesterday, defaults={"hourly": before})

@@ -1,0 +1,181 @@
+"""What the tables and figures of a collection count: its size, its consensus, its grades. From arrays where many."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from django.db.models import F
+
+from campaigns.models import Campaign
+from corpus.models import Corpus, Moment
+from judging.consensus import GRADES
+from judging.models import Kind
+from reports.statistics.records import CHUNK, Floats, Ints, Read, Records, candidates_of
+
+Numbers = dict[str, Any]
+MOMENT = np.dtype([("pk", "i8"), ("video", "i8"), ("start", "f8"), ("end", "f8"), ("length", "f8")])
+ALL = "all"
+MOST_WORDS = 12
+BINS_BY_SIMILARITY = 0.05
+BINS_BY_RANK = 5
+DEEPEST = 60  # ranks beyond are one bin: in a study they are few, drawn at random
+WORD = re.compile(r"\w+(?:['’]\w+)?")
+
+
+class Splits(NamedTuple):
+    """The queries with candidates, by key, ascending, and which of them each split holds."""
+
+    keys: Ints
+    texts: list[str]
+    parts: dict[str, Ints]  # places among the keys
+
+
+def collection(campaign: Campaign, pool: Read) -> Numbers:
+    """Counts for every table and figure that does not depend on a chosen query."""
+    moments, splits = _moments(campaign.corpus), _splits(campaign, pool.candidates)
+    study = candidates_of(campaign, Kind.STUDY)
+    settled = study["outcome"] == "settled"
+    shown, source = (study, "study") if settled.any() else (pool.candidates, "pool")
+    return {
+        "corpus": _size(moments, []) | {"queries": None, "vocabulary": None},
+        "splits": {
+            name: _split(splits, part, pool.candidates, moments) for name, part in splits.parts.items()
+        },
+        "replaced": _replaced(campaign.corpus),
+        "source": source,
+        "source_queries": len(np.unique(shown["query"])),
+        "by_similarity": by_similarity(shown),
+        "by_rank": by_rank(shown),
+        "spread": spread(pool),
+        "final": _grades(pool.candidates),
+    }
+
+
+def by_similarity(candidates: Records) -> list[Numbers]:
+    """Final grades of settled candidates in bins of similarity, lowest first."""
+    # A hair above the edge: 0.95 / 0.05 is 18.999…
+    place = np.floor(candidates["similarity"] / BINS_BY_SIMILARITY + 1e-9).astype(np.int64)
+    place = np.minimum(place, round(1 / BINS_BY_SIMILARITY) - 1)  # a similarity of 1 belongs to the last bin
+    return [
+        {"from": round(number * BINS_BY_SIMILARITY, 2), "to": round((number + 1) * BINS_BY_SIMILARITY, 2)}
+        | {"grades": _grades(candidates[place == number])}
+        for number in np.unique(place[candidates["outcome"] == "settled"]).tolist()
+    ]
+
+
+def by_rank(candidates: Records) -> list[Numbers]:
+    """Final grades of settled candidates in bins of rank, the best first; no end where ranks go on."""
+    place = np.minimum((candidates["rank"] - 1) // BINS_BY_RANK, DEEPEST // BINS_BY_RANK)
+    bins = np.unique(place[candidates["outcome"] == "settled"]).tolist()
+    return [
+        {"from": number * BINS_BY_RANK + 1}
+        | {"to": (number + 1) * BINS_BY_RANK if number < DEEPEST // BINS_BY_RANK else None}
+        | {"grades": _grades(candidates[place == number])}
+        for number in bins
+    ]
+
+
+def spread(pool: Read) -> list[list[int]]:
+    """Candidates by their lowest (row) and highest (column) raw grade, of complete rounds; shape (5, 5)."""
+    judged = pool.judged.paired
+    lowest = np.full(len(pool.candidates), len(GRADES))
+    highest = np.full(len(pool.candidates), -1)
+    np.minimum.at(lowest, judged.candidate, judged.grade)
+    np.maximum.at(highest, judged.candidate, judged.grade)
+    there = highest >= 0
+    cells = np.bincount(lowest[there] * len(GRADES) + highest[there], minlength=len(GRADES) ** 2)
+    table: list[list[int]] = cells.reshape(len(GRADES), len(GRADES)).tolist()
+    return table
+
+
+def _grades(candidates: Records) -> list[int]:
+    settled = candidates["grade"][candidates["outcome"] == "settled"]
+    counts: list[int] = np.bincount(settled, minlength=len(GRADES)).tolist()
+    return counts
+
+
+def _splits(campaign: Campaign, candidates: Records) -> Splits:
+    rows = campaign.queries.pool().order_by("pk").values_list("pk", "text", "split")
+    found = list(rows.iterator(chunk_size=CHUNK))
+    keys = np.array([pk for pk, _, _ in found], np.int64)
+    names = np.array([split or "no split" for _, _, split in found], "U20")
+    judged = np.isin(keys, candidates["query"])
+    parts = {name: np.flatnonzero((names == name) & judged) for name in dict.fromkeys(names.tolist())}
+    parts = {name: part for name, part in parts.items() if len(part)}
+    everything = {ALL: np.flatnonzero(judged)}
+    return Splits(keys, [text for _, text, _ in found], everything if len(parts) < 2 else parts | everything)
+
+
+def _split(splits: Splits, part: Ints, candidates: Records, moments: Records) -> Numbers:
+    mine = candidates[np.isin(candidates["query"], splits.keys[part])]
+    used = moments[np.isin(moments["pk"], mine["moment"])]
+    texts = [splits.texts[place] for place in part]
+    relevant = int((mine["grade"] > 0).sum())
+    return {
+        **_size(used, texts),
+        "query_length": _least_mean_most(np.array([len(text.split()) for text in texts], float)),
+        "moment_length": _least_mean_most(used["end"] - used["start"]),
+        "video_length": _least_mean_most(_of_videos(used)),
+        "ratio": float(np.mean((used["end"] - used["start"]) / used["length"])) if len(used) else None,
+        "relevant": relevant / len(part) if len(part) else None,
+        "consensus": _consensus(mine),
+    }
+
+
+def _size(moments: Records, texts: list[str]) -> Numbers:
+    """Table 1's columns; hours, each moment and each video once."""
+    return {
+        "queries": len(texts),
+        "moments": len(moments),
+        "videos": len(np.unique(moments["video"])),
+        "vocabulary": len({word for text in texts for word in _words(text)}),
+        "moment_hours": float((moments["end"] - moments["start"]).sum() / 3600),
+        "video_hours": float(_of_videos(moments).sum() / 3600),
+    }
+
+
+def _consensus(candidates: Records) -> Numbers:
+    """How many candidates annotators brought to which end: with two, with four, not; whatever the lead graded then."""
+    outcome, escalated = candidates["outcome"], candidates["escalated"]
+    return {
+        "candidates": len(candidates),
+        "two": int(((outcome == "settled") & ~escalated).sum()),
+        "four": int(((outcome == "settled") & escalated).sum()),
+        "discarded": int((outcome == "discarded").sum()),
+        "by_lead": int((outcome == "flagged").sum()),
+        "open": int(np.isin(outcome, ["open", "contested"]).sum()),
+    }
+
+
+def _least_mean_most(values: Floats) -> list[float] | None:
+    return [float(values.min()), float(values.mean()), float(values.max())] if len(values) else None
+
+
+def _of_videos(moments: Records) -> Floats:
+    """The length of each video that the moments are of, once."""
+    _, first = np.unique(moments["video"], return_index=True)
+    lengths: Floats = moments["length"][first]
+    return lengths
+
+
+def _moments(corpus: Corpus) -> Records:
+    rows = Moment.objects.filter(video__corpus=corpus).order_by("pk")
+    columns = rows.values_list("pk", "video", "start", "end", "video__duration")
+    return np.fromiter(columns.iterator(chunk_size=CHUNK), MOMENT)
+
+
+def _replaced(corpus: Corpus) -> list[tuple[str, int]]:
+    """The words that captions have and descriptions have not, most frequent first."""
+    rows = Moment.objects.filter(video__corpus=corpus).exclude(description=F("caption"))
+    counts: Counter[str] = Counter()
+    for description, caption in rows.values_list("description", "caption").iterator(chunk_size=CHUNK):
+        counts.update(Counter(_words(caption)) - Counter(_words(description)))
+    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:MOST_WORDS]
+
+
+def _words(text: str) -> Iterator[str]:
+    return (found[0] for found in WORD.finditer(text.lower()))

@@ -1,0 +1,121 @@
+"""Keeping a campaign's numbers: counted at once while it is small, by a job when it is large."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import cache, partial
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Exists, QuerySet, Subquery
+from django.utils import timezone
+
+from campaigns.models import Campaign
+from corpus.models import Moment
+from jobs.models import Job
+from judging.models import Assignment, Candidate
+from reports.models import Summary
+from reports.statistics.agreement import agreement, by_query
+from reports.statistics.collection import collection
+from reports.statistics.people import days_over, people
+from reports.statistics.progress import progress
+from reports.statistics.records import Read, read
+
+COUNT = "count agreement"  # the kind of job
+AGREEMENT, QUERIES, FIGURES = "agreement", "queries", "figures"
+PROGRESS, PEOPLE, DAYS = "progress", "people", "days"
+# Each is made of the campaign's arrays, which are read when the first asks for them.
+NAMES: dict[str, Callable[[Campaign, Callable[[], Read]], Any]] = {
+    AGREEMENT: lambda campaign, pool: agreement(pool(), campaign.tolerance),
+    QUERIES: lambda campaign, pool: by_query(pool(), campaign.tolerance),
+    FIGURES: lambda campaign, pool: collection(campaign, pool()),
+    PROGRESS: lambda campaign, pool: progress(campaign, pool()),
+    PEOPLE: lambda campaign, pool: people(campaign),
+    DAYS: lambda campaign, pool: days_over(campaign),
+}
+AT_ONCE = 5000  # candidates, or moments, that are counted while the reader waits
+FRESH = timedelta(minutes=1)  # how long newer submissions may wait to be counted
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Numbers, when their judgements were read, and the job that counts newer ones."""
+
+    counts: Any
+    made: datetime | None
+    job: Job | None = None
+
+    @property
+    def counting(self) -> bool:
+        return self.job is not None and self.job.state in (Job.State.WAITING, Job.State.RUNNING)
+
+    @property
+    def failed(self) -> bool:
+        return self.job is not None and self.job.state == Job.State.FAILED
+
+
+def kept(campaign: Campaign, name: str) -> Kept:
+    """A campaign's numbers of that name. Those of a large campaign may be old: newer ones are then asked for."""
+    return kept_together(campaign, name)[name]
+
+
+def kept_together(campaign: Campaign, *names: str) -> dict[str, Kept]:
+    """Several of a campaign's numbers, made at the same time."""
+    small, newest = _size_and_newest(campaign)
+    if small:
+        now, pool = timezone.now(), cache(partial(read, campaign))
+        return {name: Kept(NAMES[name](campaign, pool), now) for name in names}
+    job = Job.objects.filter(kind=COUNT, key=campaign.job_key).first()
+    rows = Summary.objects.filter(campaign=campaign, name__in=names)
+    summaries = {summary.name: summary for summary in rows}
+    made = (
+        min((each.made for each in summaries.values()), default=None)
+        if len(summaries) == len(names)
+        else None
+    )
+    waiting = job is not None and job.state != Job.State.DONE  # a failed one is asked again by a person only
+    if not waiting and _is_old(made, newest):
+        job = ask_to_count(campaign)
+    return {name: Kept(summaries[name].counts if name in summaries else None, made, job) for name in names}
+
+
+def last_kept(campaign: Campaign, name: str) -> Any:
+    """The numbers as they were counted last, however long ago; None where they never were."""
+    row = Summary.objects.filter(campaign=campaign, name=name).first()
+    return row.counts if row else None
+
+
+def keep(campaign: Campaign) -> None:
+    """Count everything, and replace what was kept."""
+    made = timezone.now()  # before reading: what comes in meanwhile is newer
+    pool = cache(partial(read, campaign))
+    fresh = {name: count(campaign, pool) for name, count in NAMES.items()}
+    with transaction.atomic():
+        for name, counts in fresh.items():
+            Summary.objects.update_or_create(
+                campaign=campaign, name=name, defaults={"made": made, "counts": counts}
+            )
+
+
+def ask_to_count(campaign: Campaign) -> Job:
+    return Job.objects.ask(COUNT, campaign.job_key, campaign=campaign.pk)
+
+
+def _size_and_newest(campaign: Campaign) -> tuple[bool, datetime | None]:
+    """Whether there is little to count, without looking at more rows than that takes; and when it last changed."""
+    tables: list[QuerySet[Any]] = [
+        Candidate.objects.in_campaign(campaign).order_by(),  # each has at most four judgements
+        Moment.objects.filter(video__corpus=campaign.corpus_id).order_by(),
+    ]
+    further = [Exists(rows[AT_ONCE : AT_ONCE + 1]) for rows in tables]
+    submitted = Assignment.objects.filter(annotator__campaign=campaign, submitted__isnull=False)
+    newest = Subquery(submitted.order_by("-submitted").values("submitted")[:1])
+    row = Campaign.objects.filter(pk=campaign.pk).values_list(*further, newest, "touched").get()
+    changes = [at for at in row[len(further) :] if at]
+    return not any(row[: len(further)]), max(changes, default=None)
+
+
+def _is_old(made: datetime | None, newest: datetime | None) -> bool:
+    return made is None or (newest is not None and newest > made and timezone.now() > made + FRESH)

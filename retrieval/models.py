@@ -1,0 +1,19 @@
+"""What retrieval keeps: captions as vectors."""
+
+from django.db import models
+
+
+class Vector(models.Model):
+    """A caption's embedding, kept so that no caption is encoded twice by the same model."""
+
+    model = models.CharField(max_length=200)
+    hash = models.CharField(max_length=64, help_text="SHA-256 of the text")
+    values = models.BinaryField(help_text="float32, little-endian, of length 1")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["model", "hash"], name="one_vector_per_model_and_text")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.model} {self.hash[:8]}"

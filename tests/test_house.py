@@ -1,0 +1,144 @@
+"""The house (CONTRIBUTING.md, "The house"): its measures, which fail when the plan is outgrown."""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Any
+from uuid import uuid4
+
+import grimp
+import pytest
+from django.urls import reverse
+
+from campaigns.models import Membership
+from judging.models import Batch
+from judging.work import submitting
+from tests.cast import browser, claim, judge_all
+
+ROOT = Path(__file__).parent.parent
+LARGEST_SHARE = 0.25  # of all code, in one app
+MOST_IN_A_ROOT = 12  # modules
+MOST_FILES_OF_A_PRESS = 8
+MOST_ROOMS_OF_A_SUBMISSION = 6
+APART = {"tests", "benchmarks"}
+
+
+def apps() -> set[str]:
+    """Every package at the top of the checkout that holds code of the product."""
+    return {file.parent.name for file in ROOT.glob("*/__init__.py")} - APART
+
+
+def code_of(app: str) -> list[Path]:
+    return [file for file in (ROOT / app).rglob("*.py") if "migrations" not in file.parts]
+
+
+def lines_of(app: str) -> int:
+    return sum(len(file.read_text(encoding="utf-8").splitlines()) for file in code_of(app))
+
+
+def test_every_app_has_its_floor() -> None:
+    linter = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
+    floors = next(each for each in linter["contracts"] if each["name"] == "An arrow only ever points down")
+    on_floors = [name.strip() for floor in floors["layers"] for name in floor.split("|")]
+    assert sorted(on_floors) == sorted(linter["root_packages"]) == sorted(apps())
+
+
+def test_no_two_files_import_each_other_however_long_the_way_round() -> None:
+    graph = grimp.build_graph(*sorted(apps()), exclude_type_checking_imports=True)
+    imports = {module: set(graph.find_modules_directly_imported_by(module)) for module in graph.modules}
+    while free := {module for module, others in imports.items() if not others & imports.keys()}:
+        imports = {module: others for module, others in imports.items() if module not in free}
+    assert not imports, f"in circles, or importing from them: {sorted(imports)}"
+
+
+def test_no_app_holds_more_than_a_quarter_of_the_code() -> None:
+    lines = {app: lines_of(app) for app in apps()}
+    shares = {app: count / sum(lines.values()) for app, count in lines.items()}
+    assert max(shares.values()) <= LARGEST_SHARE, shares
+
+
+@pytest.mark.parametrize("app", sorted(apps()))
+def test_an_apps_root_holds_a_dozen_modules_at_most(app: str) -> None:
+    modules = [file.name for file in (ROOT / app).glob("*.py") if file.name != "__init__.py"]
+    assert len(modules) <= MOST_IN_A_ROOT, modules
+
+
+def frames_of(call: Callable[[], Any]) -> tuple[Any, list[tuple[str, ...]]]:
+    """What the call returns, and the files of ours on the stack whenever one of ours was called, outermost first."""
+    stacks: list[tuple[str, ...]] = []
+
+    def look(frame: FrameType, event: str, _: Any) -> None:
+        if event != "call" or not (here := _ours(frame)):
+            return
+        stack, outer = [here], frame.f_back
+        while outer:
+            if name := _ours(outer):
+                stack.append(name)
+            outer = outer.f_back
+        stacks.append(tuple(reversed(stack)))
+
+    sys.setprofile(look)
+    try:
+        answer = call()
+    finally:
+        sys.setprofile(None)
+    return answer, stacks
+
+
+def _ours(frame: FrameType) -> str | None:
+    """The frame's file below the checkout, if it is the product's; settings, migrations and middleware apart."""
+    try:
+        file = Path(frame.f_code.co_filename).relative_to(ROOT)
+    except ValueError:
+        return None
+    if frame.f_code.co_name == "<module>" or file.parts[0] not in apps() - {"config"}:
+        return None
+    return str(file)
+
+
+def middleware(file: str) -> bool:
+    return file in ("base/middleware.py", "base/problem_documents.py", "campaigns/accounts/second_factor.py")
+
+
+@pytest.mark.django_db
+def test_a_key_press_is_stored_through_few_files(batch: Batch, ada: Membership) -> None:
+    held, client = claim(ada), browser(ada)
+
+    def press() -> Any:
+        body = {"grade": 3, "fence": held.fence, "key": str(uuid4()), "seconds": 1.5, "input": "key"}
+        return client.put(reverse("judge", args=[held.token, 1]), body, content_type="application/json")
+
+    press()  # the first one imports what the later ones only call
+    answer, stacks = frames_of(press)
+    assert answer.status_code == 200
+    files = {file for stack in stacks for file in stack if not middleware(file)}
+    assert "judging/work/grading.py" in files
+    assert len(files) <= MOST_FILES_OF_A_PRESS, sorted(files)
+
+
+@pytest.mark.django_db
+def test_a_submission_passes_few_rooms_and_comes_back_to_none(
+    batch: Batch, ada: Membership, bob: Membership
+) -> None:
+    """The second annotator's: it settles the round, and the campaign's policy looks at the batch."""
+    batch.query.campaign.auto_close_below = 4.0
+    batch.query.campaign.save()
+    first, second = claim(ada), claim(bob)
+    for held in (first, second):
+        judge_all(held, lambda candidate: 1, submit=False)
+    submitting.submit(first, first.fence)
+    _, stacks = frames_of(lambda: submitting.submit(second, second.fence))
+    assert Batch.objects.get().state == Batch.State.REVIEWED
+    ways = {way(stack) for stack in stacks}
+    assert max(map(len, ways)) <= MOST_ROOMS_OF_A_SUBMISSION, ways
+    assert all(len(set(each)) == len(each) for each in ways), ways
+
+
+def way(stack: tuple[str, ...]) -> tuple[str, ...]:
+    """The rooms that a call goes through, each named once as long as it stays there; `base` only wraps calls."""
+    rooms = [str(Path(file).parent) for file in stack if not file.startswith("base/")]
+    return tuple(room for before, room in zip([None, *rooms], rooms, strict=False) if room != before)
