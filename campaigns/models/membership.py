@@ -101,14 +101,11 @@ class Membership(models.Model):
         self._turn([Membership.State.LEFT], Membership.State.ACTIVE, Event.Kind.RESUMED, by, words)
 
     @all_or_nothing
-    def change_role(self, role: str, by: Membership | None, words: str) -> bool:
-        """Give the person another role; returns whether it is another one.
-
-        Nobody who may have seen the hidden side becomes an annotator.
-        """
+    def change_role(self, role: str, by: Membership | None, words: str) -> None:
+        """Give the person another role. Nobody who may have seen the hidden side becomes an annotator."""
         self.lock()
         if self.role == role:
-            return False
+            return
         if self.role in Membership.SEES_ALL and role == Membership.Role.ANNOTATOR:
             raise WrongState(f"A {self.role} has seen what annotators must not know. Invite another account.")
         if not words.strip():
@@ -118,7 +115,6 @@ class Membership(models.Model):
         self.role = role
         self.save(update_fields=["role"])
         self.events.create(kind=Event.Kind.ROLE, by=by, words=change)
-        return True
 
     @all_or_nothing
     def _turn(
