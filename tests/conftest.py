@@ -4,21 +4,30 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import connection
 from playwright.sync_api import Browser
 
 from base import translations
 from campaigns.models import Campaign, Membership
 from corpus.models import Corpus, Moment, Video
 from judging.models import Batch
-from tests import browsing
+from tests import browsing, made_once
 from tests.cast import make_query, settle
+from tests.installation import Installation, installation
 
 SHARED = Path(os.environ.get("REELJUDGE_SHARED", Path(__file__).parent.parent.parent / "shared")) / "data"
+SERVERS = {"chromium", "place", "server", "servers"}  # fixtures
+
+
+def pytest_configure() -> None:
+    made_once.folder()  # before there are other processes, so that it is one for all
 
 
 def pytest_sessionstart() -> None:
@@ -26,22 +35,82 @@ def pytest_sessionstart() -> None:
     translations.compile_all()
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests by the databases that they are for, and let those with servers begin: they take longest."""
+    for item in items:
+        uses = item.get_closest_marker("django_db")
+        if uses or "db" in _fixtures(item):
+            item.add_marker("database")
+        if uses and uses.kwargs.get("transaction"):
+            item.add_marker("both_databases")
+    items.sort(key=lambda item: SERVERS.isdisjoint(_fixtures(item)))
+
+
+def _fixtures(item: pytest.Item) -> list[str]:
+    return getattr(item, "fixturenames", [])
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None) -> Iterator[None]:
+    """The test database is a copy of one that is migrated already."""
+    test = connection.settings_dict["TEST"]
+    test["MIGRATE"] = False
+    if connection.vendor == "sqlite":
+        made_once.migrated_sqlite(Path(test["NAME"]))
+        yield
+        return
+    server, name = os.environ["DATABASE_URL"], connection.creation._get_test_db_name()
+    made_once.migrated_postgres(server, name)
+    yield
+    made_once.drop(server, name)
+
+
+@pytest.fixture(scope="session")
+def django_db_keepdb() -> bool:
+    """Django leaves making and removing it to the fixture above."""
+    return True
+
+
 @pytest.fixture(autouse=True)
 def _plain_storage(settings: Any, tmp_path: Path) -> None:
-    """No collected static files, no media outside the test's folder, and fast passwords."""
+    """No collected static files, and no media outside the test's folder."""
     plain = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
     settings.STORAGES = settings.STORAGES | {"staticfiles": plain}
     settings.MEDIA_ROOT = tmp_path / "media"
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
-    """A real browser; a test that asks for it is skipped where there is none."""
+    """A real browser for all tests; a test that asks for it is skipped where there is none."""
     if "CHROMIUM" not in os.environ:
         pytest.skip("Chromium is not here (CHROMIUM)")
     with browsing.chromium() as browser:
         yield browser
+
+
+@pytest.fixture(scope="session")
+def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Installation]]:
+    """The running installation of a kind, `sqlite` or `postgres`, with films: one for all tests that do not kill it.
+
+    It holds the corpora of `import_films`. Each test has campaigns and people of its own.
+    """
+    with ExitStack() as running:
+
+        @cache
+        def of_kind(kind: str) -> Installation:
+            if kind == "postgres" and not {"TEST_POSTGRES_URL", "TEST_REDIS_URL"} <= os.environ.keys():
+                pytest.skip("PostgreSQL and Redis are not here (TEST_POSTGRES_URL, TEST_REDIS_URL)")
+            made = running.enter_context(installation(tmp_path_factory.mktemp(kind), kind))
+            browsing.import_films(made)
+            return made
+
+        yield of_kind
+
+
+@pytest.fixture(scope="session")
+def server(servers: Callable[[str], Installation], chromium: Browser) -> Installation:
+    """The one on SQLite, where there is a browser to look at it."""
+    return servers("sqlite")
 
 
 @pytest.fixture

@@ -119,7 +119,7 @@ class Shift:
         return self.person.claim()
 
     def account(self) -> Account:
-        stored = json.loads(self.place.manage("shell", "--no-imports", "-c", ROWS).splitlines()[-1])
+        stored = json.loads(self.place.shell(ROWS).splitlines()[-1])
         said = {place: Counter(grades) for place, grades in self.said.items()}
         rows = {place: Counter(grades) for place, grades in stored.items()}
         places = said.keys() | rows.keys()

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import csv
-import os
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from uuid import uuid4
 
@@ -13,24 +13,35 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests import browsing
-from tests.browsing import Person
-from tests.installation import Installation, installation, sql
+from tests.browsing import Person, key
+from tests.installation import Installation
 
-pytestmark = [pytest.mark.no_database, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.timeout(900)
 QUERIES, DRAWN, DEPTH, REVIEWED = 33, 2, 3, 30
 PASSWORD = "a-long-word-7"
+CLOSED = """
+import json
+from judging.models import Review
+closed = Review.objects.filter(batch__query__campaign__name="day", verdict="close", undone=None)
+print(json.dumps(list(closed.order_by("pk").values_list("batch", flat=True))))
+"""
+DISCARDED = """
+import json
+from judging.models import Candidate
+discarded = Candidate.objects.filter(query__campaign__name="day", outcome="discarded")
+print(json.dumps(list(discarded.order_by("pk").values_list("batch", "rank"))))
+"""
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Installation]:
-    """A running installation with a campaign of 33 queries, on a corpus without media."""
-    if request.param == "postgres" and not {"TEST_POSTGRES_URL", "TEST_REDIS_URL"} <= os.environ.keys():
-        pytest.skip("PostgreSQL and Redis are not here (TEST_POSTGRES_URL, TEST_REDIS_URL)")
-    with installation(tmp_path, request.param) as made:
-        browsing.import_films(made)
-        browsing.make_campaign(made, "day", "bare", QUERIES)
-        browsing.wait_until_open(made, QUERIES)
-        yield made
+def place(
+    request: pytest.FixtureRequest, servers: Callable[[str], Installation], chromium: Browser
+) -> Installation:
+    """The running installation of each kind, with a campaign of 33 queries on a corpus without media."""
+    server = servers(request.param)
+    browsing.make_campaign(server, "day", "bare", QUERIES)
+    browsing.wait_until_open(server, "day", QUERIES)
+    return server
 
 
 class Day:
@@ -40,7 +51,7 @@ class Day:
         self.place, self.chromium = place, chromium
         self.campaign = f"{place.address}/campaigns/day"
         self.people: list[Person] = []
-        self.lead = self.person("leo", place.accounts("day", "lead", "leo")["leo"]).page
+        self.lead = self.person("dora", place.accounts("day", "lead", "dora")["dora"]).page
 
     def person(self, name: str, password: str, context: BrowserContext | None = None) -> Person:
         context = context or self.chromium.new_context(accept_downloads=True)
@@ -61,7 +72,7 @@ def test_a_day_of_a_lead(place: Installation, chromium: Browser, tmp_path: Path)
     day = Day(place, chromium)
     make_exam(day)
     nora = invite(day)
-    ada = day.person("ada", place.accounts("day", "annotator", "ada")["ada"])
+    ada = day.person("dina", place.accounts("day", "annotator", "dina")["dina"])
     examine(day, nora, ada)
     pause_and_resume(day, nora)
     let_work_begin(day)
@@ -91,7 +102,7 @@ def make_exam(day: Day) -> None:
             page.fill(f"[name=why-{rank}]", "Look at the chair.")
         page.click("main button")
         expect(page.locator(".message")).to_contain_text("Saved")
-    browsing.wait_until_open(day.place, QUERIES + DRAWN)
+    browsing.wait_until_open(day.place, "day", QUERIES + DRAWN)
 
 
 def invite(day: Day) -> Person:
@@ -120,8 +131,8 @@ def examine(day: Day, passes: Person, misses: Person) -> None:
         judge(misses, 0)
     page = day.open("exam/")
     expect(page.locator("tbody tr", has_text="nora")).to_contain_text("Passed in round 1")
-    expect(page.locator("tbody tr", has_text="ada")).to_contain_text(f"{DRAWN * DEPTH} of {DRAWN * DEPTH}")
-    page.click("tbody a:has-text('ada')")
+    expect(page.locator("tbody tr", has_text="dina")).to_contain_text(f"{DRAWN * DEPTH} of {DRAWN * DEPTH}")
+    page.click("tbody a:has-text('dina')")
     expect(page.locator("tbody tr.last")).to_have_count(DRAWN * DEPTH)
     page.fill("[name=reason]", "read the guideline again with me")
     page.click("text=Give work all the same")
@@ -178,11 +189,11 @@ def review_by_keys(day: Day) -> None:
     page = day.open("reviews/")
     waiting = QUERIES - DRAWN
     expect(page.locator("tbody tr")).to_have_count(waiting)
-    page.keyboard.press("ArrowRight")
+    key(page, "ArrowRight")
     for number in range(REVIEWED):
         expect(page.locator("h1")).not_to_have_text("To review")
         before = page.url
-        page.keyboard.press("y" if number < 3 else "n" if number % 2 else "c")
+        key(page, "y" if number < 3 else "n" if number % 2 else "c")
         page.wait_for_url(lambda address, before=before: address != before)  # type: ignore[misc]
         expect(page.locator(".done")).to_contain_text(": done for")
         if number == 5:
@@ -193,9 +204,9 @@ def review_by_keys(day: Day) -> None:
 
 def undo_once(page: Page) -> None:
     """The key brings the batch back; the same key as before closes it again."""
-    page.keyboard.press("u")
+    key(page, "u")
     expect(page.locator(".message")).to_contain_text("Undone")
-    page.keyboard.press("c")
+    key(page, "c")
     expect(page.locator(".done")).to_contain_text("Close the query: done for")
 
 
@@ -216,22 +227,18 @@ def freeze(day: Day, version: int, folder: Path) -> Path:
 
 def put_right(day: Day) -> None:
     """A pair as an example; what was discarded is graded; a whole batch, and one candidate, are judged again."""
-    closed = sql(
-        day.place,
-        "SELECT batch_id FROM judging_review WHERE verdict = 'close' AND undone IS NULL ORDER BY id",
-    )
-    page = day.open(f"batches/{closed[0][0]}/")
+    closed = json.loads(day.place.shell(CLOSED))
+    page = day.open(f"batches/{closed[0]}/")
     page.locator("#rank-1").get_by_text("Use as example").click()
     page.fill("[name=why]", "All of it is there.")
     page.click("text=Add the example")
     expect(page.locator(".message")).to_contain_text("The example is in the tutorial")
-    discarded = sql(
-        day.place, "SELECT batch_id, rank FROM judging_candidate WHERE outcome = 'discarded' ORDER BY id"
-    )
-    for batch, rank in discarded[:1]:  # where the played annotators disagree at all
+    for batch, rank in json.loads(day.place.shell(DISCARDED))[
+        :1
+    ]:  # where the played annotators disagree at all
         adjudicate(day.open(f"batches/{batch}/"), rank)
-    again(day, closed[1][0], "text=Have this batch judged again")
-    again(day, closed[2][0], "#rank-5 >> text=Judge again")
+    again(day, closed[1], "text=Have this batch judged again")
+    again(day, closed[2], "#rank-5 >> text=Judge again")
     expect(page.locator("tbody tr")).to_have_count(2)
 
 

@@ -4,45 +4,33 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browsing import Person, moving
-from tests.films import write_film
-from tests.installation import Installation, installation
+from tests.browsing import Person, make_campaign, moving, wait_until_open
+from tests.installation import Installation
 
-pytestmark = [pytest.mark.no_database, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.timeout(300)
 WHY = "Look at the hands."
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Iterator[Installation]:
-    """A running installation with a campaign of three queries."""
-    with installation(tmp_path, "sqlite") as made:
-        media = str(tmp_path / "films" / "media")
-        moments = str(write_film(tmp_path / "films"))
-        made.manage("import_corpus", "films", moments, "--format", "tvr", "--type", "v", "--media", media)
-        queries = [
-            {"query_id": n, "query": f"A person sits down on chair {n}."} for n in ("one", "two", "three")
-        ]
-        (tmp_path / "queries.json").write_text(json.dumps(queries))
-        made.manage(
-            "create_campaign", "films", "--corpus", "films", "--queries", str(tmp_path / "queries.json")
-        )
-        yield made
+def place(server: Installation) -> Installation:
+    """The running installation, with a campaign of three queries."""
+    make_campaign(server, "exam", queries=3)
+    wait_until_open(server, "exam", 3)
+    return server
 
 
 def person(place: Installation, chromium: Browser, name: str, role: str = "annotator") -> Person:
-    passwords = place.accounts("films", role, name)
+    passwords = place.accounts("exam", role, name)
     return Person(place, chromium.new_context(), name, passwords[name])
 
 
 def test_what_is_off_comes_back_and_then_there_is_work(place: Installation, chromium: Browser) -> None:
-    lead, ada = person(place, chromium, "leo", "lead"), person(place, chromium, "ada")
-    make_exam(lead.page, f"{place.address}/campaigns/films/")
+    lead, ada = person(place, chromium, "lena", "lead"), person(place, chromium, "emma")
+    make_exam(lead.page, f"{place.address}/campaigns/exam/")
     expect_home(ada, "there is an exam: 6 clips", "Begin the exam")
     ada.judge("144")
     expect_home(ada, "in the middle of the exam", "Continue the exam")
@@ -62,16 +50,15 @@ def test_what_is_off_comes_back_and_then_there_is_work(place: Installation, chro
     expect(page.locator("form[action$='/claim'] button")).to_have_text("Give me a batch")
     ada.claim()
     expect(page.locator("#position")).to_have_text("1 / 20")
-    lead.page.goto(f"{place.address}/campaigns/films/exam/")
+    lead.page.goto(f"{place.address}/campaigns/exam/exam/")
     expect(lead.page.locator("tbody tr").first).to_contain_text("Passed in round 2")
     expect(lead.page.locator("tbody tr").first).to_contain_text(re.compile(r"1 of 6,\s+0 of 1"))
     assert lead.faults == ada.faults == []
-    assert "BROKEN" not in place.manage("audit")
+    assert "BROKEN" not in place.manage("audit", "exam")
 
 
 def make_exam(page: Page, campaign: str) -> None:
-    """By the lead's button, once the queries are ranked; then the truth of each pair, 4, and why."""
-    expect_squares(page, campaign, 3)
+    """By the lead's button; then the truth of each pair, 4, and why."""
     page.goto(f"{campaign}exam/")
     page.fill("[name=queries]", "2")
     page.fill("[name=depth]", "3")
@@ -85,15 +72,6 @@ def make_exam(page: Page, campaign: str) -> None:
             page.fill(f"[name=why-{rank}]", WHY)
         page.click("main button")
         expect(page.locator(".message")).to_contain_text("Saved")
-
-
-def expect_squares(page: Page, campaign: str, number: int) -> None:
-    for _ in range(240):
-        page.goto(campaign)
-        if page.locator("a.square.open").count() == number:
-            return
-        page.wait_for_timeout(500)
-    raise AssertionError(f"the queries were not ranked: {page.content()}")
 
 
 def expect_home(someone: Person, words: str, button: str) -> None:

@@ -2,57 +2,40 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browsing import signed_in
-from tests.films import write_film
+from tests.browsing import make_campaign, signed_in, wait_until_open
 from tests.installation import Installation
 
-pytestmark = [pytest.mark.no_database, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.timeout(600)
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+def place(server: Installation) -> Installation:
     """A campaign that was judged to its end."""
-    if "CHROMIUM" not in os.environ:
-        pytest.skip("Chromium is not here (CHROMIUM)")
-    home: Path = tmp_path_factory.mktemp("figures")
-    made = Installation(home)
-    moments = write_film(home / "films")
-    queries = home / "queries.json"
-    queries.write_text('[{"query_id": 7, "query": "A person sits down."}]')
-    made.manage("migrate", "-v0")
-    made.manage("collectstatic", "-v0", "--noinput")
-    made.manage("import_corpus", "films", str(moments), "--format", "tvr", "--type", "v")
-    made.manage("create_campaign", "films", "--corpus", "films", "--queries", str(queries))
-    made.manage("worker", "--until-idle")
-    made.manage("simulate", "films", "--annotators", "4")
-    try:
-        made.start()
-        yield made
-    finally:
-        made.stop()
+    make_campaign(server, "figures", "bare")
+    wait_until_open(server, "figures", 1)
+    server.manage("simulate", "figures", "--annotators", "4", "--address", server.address)
+    return server
 
 
 @pytest.fixture
 def page(place: Installation, chromium: Browser) -> Iterator[Page]:
     """The lead's, and nothing may be complained of."""
-    with signed_in(place, chromium, "mina", place.accounts("films", "lead", "mina")["mina"]) as mina:
-        yield mina.page
+    with signed_in(place, chromium, "fay", place.accounts("figures", "lead", "fay")["fay"]) as fay:
+        yield fay.page
 
 
 def test_figures_are_drawn_and_tell_more_under_the_pointer(place: Installation, page: Page) -> None:
-    page.goto(f"{place.address}/campaigns/films/figures/")
+    page.goto(f"{place.address}/campaigns/figures/figures/")
     expect(page.locator(".drawing svg")).to_have_count(5, timeout=60_000)
     bars = page.locator("#figure-5b .mark-rect path")
     bars.nth(0).wait_for(state="attached")
     tallest = max(range(bars.count()), key=lambda n: (bars.nth(n).bounding_box() or {"height": 0})["height"])
     bars.nth(tallest).hover()
     expect(page.locator("#vg-tooltip-element")).to_contain_text("candidates")
-    page.goto(f"{place.address}/campaigns/films/agreement/")
+    page.goto(f"{place.address}/campaigns/figures/agreement/")
     expect(page.locator("#weeks svg")).to_be_visible(timeout=60_000)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browsing import Person, import_films, make_campaign, moving, press, wait_until_open
-from tests.installation import Installation, installation
+from tests.browsing import Person, make_campaign, moving, press, wait_until_open
+from tests.installation import Installation
 
-pytestmark = [pytest.mark.no_database, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.timeout(900)
 FOCUSED = (
     "() => document.activeElement !== document.body && document.activeElement.getClientRects().length > 0"
 )
@@ -18,16 +16,14 @@ RING = "() => getComputedStyle(document.activeElement).outlineStyle"
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory, chromium: Browser) -> Iterator[Installation]:
-    with installation(tmp_path_factory.mktemp("keyboard"), "sqlite") as made:
-        import_films(made)
-        make_campaign(made, "films", queries=2)
-        wait_until_open(made, 2)
-        yield made
+def place(server: Installation) -> Installation:
+    make_campaign(server, "keyboard", queries=2)
+    wait_until_open(server, "keyboard", 2)
+    return server
 
 
 def test_a_batch_is_judged_by_keys_alone(place: Installation, chromium: Browser) -> None:
-    page = signed_in_by_keys(place, chromium, "ada")
+    page = signed_in_by_keys(place, chromium, "kim")
     tab_to(page, "form[action$='/claim'] button")
     page.keyboard.press("Enter")
     page.wait_for_selector("#workplace")
@@ -45,7 +41,7 @@ def test_a_batch_is_judged_by_keys_alone(place: Installation, chromium: Browser)
 
 
 def signed_in_by_keys(place: Installation, chromium: Browser, name: str) -> Page:
-    password = place.accounts("films", "annotator", name)[name]
+    password = place.accounts("keyboard", "annotator", name)[name]
     page = chromium.new_context().new_page()
     page.goto(f"{place.address}/sign-in/")
     page.keyboard.type(name)
@@ -99,16 +95,16 @@ def flag_with_a_comment(page: Page) -> None:
 def test_a_small_phone_needs_no_sideways_scrolling_and_has_large_buttons(
     place: Installation, chromium: Browser
 ) -> None:
-    password = place.accounts("films", "annotator", "bob")["bob"]
+    password = place.accounts("keyboard", "annotator", "kit")["kit"]
     context = chromium.new_context(viewport={"width": 360, "height": 640}, has_touch=True, locale="zh-CN")
-    bob = Person(place, context, "bob", password)
-    for address in ["/judge/", "/judge/films/mine", "/account/", "/account/second-factor"]:
-        bob.page.goto(place.address + address)
-        assert fits(bob.page), address
+    kit = Person(place, context, "kit", password)
+    for address in ["/judge/", "/judge/keyboard/mine", "/account/", "/account/second-factor"]:
+        kit.page.goto(place.address + address)
+        assert fits(kit.page), address
     for step in range(1, 7):
-        bob.page.goto(f"{place.address}/judge/films/tutorial?step={step}")
-        assert fits(bob.page), step
-    page = bob.claim()
+        kit.page.goto(f"{place.address}/judge/keyboard/tutorial?step={step}")
+        assert fits(kit.page), step
+    page = kit.claim()
     moving(page)
     for key in ("?", "Escape", "f", "a"):
         assert fits(page), key

@@ -9,23 +9,22 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.installation import Installation, installation
+from tests.installation import Installation
 from tests.test_second_factor import code_of
 
-pytestmark = [pytest.mark.no_database, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.timeout(300)
 PASSWORD = "a-long-word-7"
 CAMPAIGN = """
 from corpus.models import Corpus
 from judging.models import Campaign
-Campaign.objects.create(name="films", title="Films", corpus=Corpus.objects.create(name="films", format="tvr"))
+Campaign.objects.create(name="people", title="Films", corpus=Corpus.objects.get(name="bare"))
 """
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
-    with installation(tmp_path_factory.mktemp("people"), "sqlite") as made:
-        made.manage("shell", "--no-imports", "-c", CAMPAIGN)
-        yield made
+def place(server: Installation) -> Installation:
+    server.shell(CAMPAIGN)
+    return server
 
 
 @pytest.fixture
@@ -52,7 +51,7 @@ def sign_up(page: Page, link: str, name: str) -> None:
 
 def turn_on(page: Page) -> tuple[bytes, str]:
     """The app's key, and one backup code."""
-    page.click("text=mina")
+    page.click("text=petra")
     page.click("text=Turn it on")
     expect(page.locator(".qr svg")).to_be_visible()
     key = b32decode(page.locator(".secret").inner_text().replace(" ", ""))
@@ -66,7 +65,7 @@ def sign_in(page: Page, address: str, code: str) -> None:
     page.click("text=Sign out")
     expect(page.locator("h1")).to_have_text("Sign in")
     page.goto(address)
-    page.fill("[name=username]", "mina")
+    page.fill("[name=username]", "petra")
     page.fill("[name=password]", PASSWORD)
     page.click("main button")
     expect(page.locator("h1")).to_have_text("One more step")
@@ -78,12 +77,12 @@ def sign_in(page: Page, address: str, code: str) -> None:
 def test_from_an_invitation_to_a_second_factor_to_an_invitation(
     place: Installation, page: Page, chromium: Browser
 ) -> None:
-    link = place.manage("invite", "films", "--role", "lead", "--address", place.address).strip()
-    sign_up(page, link, "mina")
+    link = place.manage("invite", "people", "--role", "lead", "--address", place.address).strip()
+    sign_up(page, link, "petra")
     expect(page.locator("h1")).to_contain_text("Campaigns")
     key, backup = turn_on(page)
 
-    people = f"{place.address}/campaigns/films/people/"
+    people = f"{place.address}/campaigns/people/people/"
     sign_in(page, people, backup)
     sign_in(page, people, code_of(key, 1))  # the app's next code, as if half a minute had passed
     page.select_option("[name=role]", "annotator")
@@ -91,14 +90,14 @@ def test_from_an_invitation_to_a_second_factor_to_an_invitation(
     invitation = page.locator(".once input").input_value()
 
     guest = chromium.new_context().new_page()
-    sign_up(guest, invitation, "nora")
+    sign_up(guest, invitation, "nell")
     expect(guest).to_have_url(re.compile("/judge/$"))
     guest.context.close()
 
     page.goto(people)
-    expect(page.locator("tbody tr", has_text="nora")).to_contain_text("Annotator")
+    expect(page.locator("tbody tr", has_text="nell")).to_contain_text("Annotator")
     expect(page.locator("text=None. Make a link above")).to_be_visible()
-    page.click("text=nora")
+    page.click("text=nell")
     page.fill("[name=words] >> nth=0", "just trying")
     page.click("text=Has left")
     expect(page.locator("tbody tr", has_text="Left")).to_contain_text("just trying")

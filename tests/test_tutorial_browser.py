@@ -2,40 +2,33 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from tests.films import write_film
-from tests.installation import Installation, installation
+from tests.browsing import key, make_campaign
+from tests.installation import Installation
+from tests.waiting import wait_until
 
-pytestmark = [pytest.mark.no_database, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.timeout(600)
 EXAMPLES = {"A ball is thrown.": 4, "A door is opened.": 2, "Nobody is here.": 0}
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
-    """A campaign with a lead and an annotator, and films to cut clips from."""
-    home = tmp_path_factory.mktemp("tutorial")
-    with installation(home, "sqlite") as made:
-        moments = write_film(home / "films")
-        media = ["--media", str(home / "films" / "media")]
-        made.manage("import_corpus", "films", str(moments), "--format", "tvr", "--type", "v", *media)
-        queries = home / "queries.json"
-        queries.write_text(json.dumps([{"query_id": 1, "query": "A person sits down."}]))
-        made.manage("create_campaign", "films", "--corpus", "films", "--queries", str(queries))
-        yield made
+def place(server: Installation) -> Installation:
+    """A campaign over films to cut clips from."""
+    make_campaign(server, "tutorial")
+    return server
 
 
 @pytest.fixture(scope="module")
 def taught(place: Installation, chromium: Browser) -> dict[str, int]:
     """The lead adds three examples on her page and waits until their clips are cut."""
-    lead = sign_in(place, chromium.new_context(), "leo", "lead")
+    lead = sign_in(place, chromium.new_context(), "tess", "lead")
     for second, (query, grade) in enumerate(EXAMPLES.items(), 1):
-        lead.goto(f"{place.address}/campaigns/films/examples/own")
+        lead.goto(f"{place.address}/campaigns/tutorial/examples/own")
         said = {
             "query": query,
             "video": "film",
@@ -48,17 +41,16 @@ def taught(place: Installation, chromium: Browser) -> dict[str, int]:
         lead.select_option("[name=grade]", str(grade))
         lead.click("main button.primary")
         expect(lead.locator(".message")).to_contain_text("in the tutorial")
-    for _ in range(120):
-        if lead.reload() and lead.locator("video").count() == len(EXAMPLES):
-            break
-        lead.wait_for_timeout(500)
-    expect(lead.locator("video")).to_have_count(len(EXAMPLES))
+    wait_until(
+        lambda: lead.reload() and lead.locator("video").count() == len(EXAMPLES),
+        lambda: f"the examples have clips: {lead.content()}",
+    )
     lead.context.close()
     return EXAMPLES
 
 
 def sign_in(place: Installation, context: BrowserContext, name: str, role: str) -> Page:
-    password = place.accounts("films", role, name)[name]
+    password = place.accounts("tutorial", role, name)[name]
     page = context.new_page()
     page.goto(f"{place.address}/sign-in/")
     page.fill("[name=username]", name)
@@ -93,11 +85,11 @@ def moving(page: Page) -> None:
 
 
 def test_walking_through_with_keys(person: Page, taught: dict[str, int]) -> None:
-    person.keyboard.press("Enter")  # what is suggested first has the focus
+    key(person, "Enter")  # what is suggested first has the focus
     expect(person.locator("h1")).to_have_text("A query and a clip")
     moving_still(person)
     for step in ("2", "3", "4"):
-        person.keyboard.press("ArrowRight")
+        key(person, "ArrowRight")
         expect(person.locator(".steps [aria-current]")).to_contain_text(step)
     for number in range(1, len(taught) + 1):
         expect(person.locator(".query .n")).to_have_text(f"{number} / 3")
@@ -105,55 +97,55 @@ def test_walking_through_with_keys(person: Page, taught: dict[str, int]) -> None
         expect(person.locator("#clip")).to_be_visible()
         grade = taught[person.locator("h1").inner_text()]
         expect(person.locator("#answer")).to_contain_text("Nothing is stored here")
-        person.keyboard.press(str(grade))
+        key(person, str(grade))
         expect(person.locator("#answer")).to_contain_text(f"Your lead says {grade} too.")
         expect(person.locator("#answer")).to_contain_text(f"Why {grade}.")
         expect(person.locator(f"[data-key='{grade}']")).to_have_attribute("aria-pressed", "true")
-        person.keyboard.press("ArrowRight")
+        key(person, "ArrowRight")
     expect(person.locator("h1")).to_have_text("The tool")
-    person.keyboard.press("ArrowRight")
+    key(person, "ArrowRight")
     person.click("main button.primary")
     person.wait_for_url(re.compile("/judge/(assignments/.*)?$"))
 
 
 def test_clips_among_words_are_stopped_by_key(person: Page, place: Installation) -> None:
-    person.goto(f"{place.address}/judge/films/tutorial?step=1")
+    person.goto(f"{place.address}/judge/tutorial/tutorial?step=1")
     moving_still(person)
     person.locator("video.still").focus()
-    person.keyboard.press(" ")
+    key(person, " ")
     person.wait_for_function("() => document.querySelector('video.still').paused")
 
 
 def test_going_back_and_loading_again_keep_the_place(person: Page, place: Installation) -> None:
-    person.goto(f"{place.address}/judge/films/tutorial?step=4")
-    person.keyboard.press("2")
+    person.goto(f"{place.address}/judge/tutorial/tutorial?step=4")
+    key(person, "2")
     expect(person.locator("#answer")).to_contain_text("our lead says")
     person.reload()
     expect(person.locator("[data-key='2']")).to_have_attribute("aria-pressed", "true")
-    person.keyboard.press("ArrowRight")
+    key(person, "ArrowRight")
     expect(person.locator(".query .n")).to_have_text("2 / 3")
     person.go_back()
     expect(person.locator(".query .n")).to_have_text("1 / 3")
     expect(person.locator("[data-key='2']")).to_have_attribute("aria-pressed", "true")
     person.go_back()
     expect(person.locator("#answer")).to_contain_text("Nothing is stored here")
-    person.keyboard.press("ArrowLeft")
+    key(person, "ArrowLeft")
     expect(person.locator("h1")).to_have_text("Five grades")
 
 
 def test_pause_flag_and_guideline_have_the_workplaces_keys(person: Page, place: Installation) -> None:
-    person.goto(f"{place.address}/judge/films/tutorial?step=4")
+    person.goto(f"{place.address}/judge/tutorial/tutorial?step=4")
     moving(person)
-    person.keyboard.press(" ")
+    key(person, " ")
     assert person.evaluate("document.querySelector('#clip').paused")
-    person.keyboard.press(" ")
+    key(person, " ")
     person.wait_for_function("() => !document.querySelector('#clip').paused")
-    person.keyboard.press("?")
+    key(person, "?")
     expect(person.locator("#guideline")).to_be_visible()
     expect(person.locator("#guideline video").first).to_be_visible()
-    person.keyboard.press("Escape")
+    key(person, "Escape")
     expect(person.locator("#guideline")).to_be_hidden()
-    person.keyboard.press("f")
+    key(person, "f")
     expect(person.locator("#answer")).to_contain_text("Here nothing is flagged")
 
 
@@ -162,9 +154,9 @@ def test_pause_flag_and_guideline_have_the_workplaces_keys(person: Page, place: 
 )
 def test_on_a_phone_nothing_is_wider_than_the_screen(person: Page, place: Installation) -> None:
     for step in range(1, 7):
-        person.goto(f"{place.address}/judge/films/tutorial?step={step}")
+        person.goto(f"{place.address}/judge/tutorial/tutorial?step={step}")
         assert person.evaluate("document.documentElement.scrollWidth") <= 360
-    person.goto(f"{place.address}/judge/films/tutorial?step=4")
+    person.goto(f"{place.address}/judge/tutorial/tutorial?step=4")
     person.tap("[data-key='0']")
     expect(person.locator("#answer")).to_contain_text("our lead says")
     assert person.locator("[data-key='0']").bounding_box()["height"] >= 44  # type: ignore[index]
@@ -172,7 +164,7 @@ def test_on_a_phone_nothing_is_wider_than_the_screen(person: Page, place: Instal
 
 @pytest.mark.parametrize("person", [{"java_script_enabled": False}], indirect=True)
 def test_it_works_without_scripts(person: Page, place: Installation) -> None:
-    person.goto(f"{place.address}/judge/films/tutorial")
+    person.goto(f"{place.address}/judge/tutorial/tutorial")
     for _ in range(3):
         person.click("text=Next →")
     person.click("[data-key='3']")

@@ -2,41 +2,39 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
-from pathlib import Path
+from contextlib import ExitStack
 
 import pytest
+from playwright.sync_api import Browser
 
 from tests import browsing
 from tests.browsing import Person
 from tests.faults import FAULTS, Shift
 from tests.installation import Installation, installation
 
-pytestmark = [pytest.mark.no_database, pytest.mark.timeout(900)]
-
+pytestmark = pytest.mark.timeout(900)
 BATCHES = 8
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
-    if "CHROMIUM" not in os.environ:
-        pytest.skip("Chromium is not here (CHROMIUM)")
-    home: Path = tmp_path_factory.mktemp("faults")
-    with installation(home, "sqlite") as made:
+def place(tmp_path_factory: pytest.TempPathFactory, chromium: Browser) -> Iterator[Installation]:
+    """A server of its own, since it is killed again and again."""
+    with installation(tmp_path_factory.mktemp("faults"), "sqlite") as made:
         browsing.import_films(made)
         browsing.make_campaign(made, "faults", queries=BATCHES)
-        browsing.wait_until_open(made, BATCHES)
+        browsing.wait_until_open(made, "faults", BATCHES)
         yield made
 
 
 @pytest.fixture
-def person(place: Installation) -> Iterator[Callable[[str], Person]]:
-    with browsing.chromium() as browser:
+def person(place: Installation, chromium: Browser) -> Iterator[Callable[[str], Person]]:
+    with ExitStack() as contexts:
 
         def make(name: str) -> Person:
             password = place.accounts("faults", "annotator", name)[name]
-            return Person(place, browser.new_context(), name, password)
+            context = contexts.enter_context(chromium.new_context())
+            return Person(place, context, name, password)
 
         yield make
 
