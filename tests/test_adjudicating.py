@@ -24,6 +24,8 @@ from judging.statistics.progress import progress
 from judging.statistics.rows import read
 from tests.cast import browser, claim, judge_all, settle_round_one
 
+pytestmark = pytest.mark.both_databases  # it is about verbs, which lock rows
+
 
 @pytest.fixture
 def judged(batch: Batch, ada: Membership, bob: Membership, cleo: Membership, dan: Membership) -> Batch:

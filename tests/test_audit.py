@@ -17,6 +17,8 @@ from judging.audit import audit
 from judging.models import Assignment, Batch, Campaign, Candidate, Judgement, Membership, Revision
 from tests.cast import claim, judge_all, make_query, settle_round_one
 
+pytestmark = pytest.mark.both_databases  # it is about constraints
+
 
 @pytest.fixture
 def sound(

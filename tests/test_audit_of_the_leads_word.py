@@ -27,6 +27,8 @@ from judging.reviewing import review, undo
 from judging.withdrawing import withdraw
 from tests.cast import claim, judge_all, make_query, settle_round_one
 
+pytestmark = pytest.mark.both_databases  # it is about constraints
+
 
 @pytest.fixture
 def righted(

@@ -11,7 +11,9 @@ from django.urls import reverse
 from judging.gold import draw_gold, gold
 from judging.marks import check_totals, standings
 from judging.models import Campaign, Candidate, Kind, Membership, Query, Revision
-from tests.cast import browser, by_rank, judge_at_once, settled_and_more, work_until_check
+from tests.cast import browser, by_rank, judge_all, settled_and_more, work_until_check
+
+pytestmark = pytest.mark.both_databases  # it is about the reports' SQL
 
 
 @pytest.fixture
@@ -19,7 +21,7 @@ def checked(campaign: Campaign, ada: Membership, bob: Membership, cleo: Membersh
     """Ada judged a gold check, all of it off."""
     settled_and_more(campaign, bob, cleo)
     draw_gold(campaign, 3, seed=1)
-    judge_at_once(work_until_check(ada, by_rank), lambda candidate: 4 if by_rank(candidate) < 2 else 0)
+    judge_all(work_until_check(ada, by_rank), lambda candidate: 4 if by_rank(candidate) < 2 else 0)
     return campaign
 
 

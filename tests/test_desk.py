@@ -26,6 +26,8 @@ from judging.statistics.rows import read
 from judging.study import Plan, ask_for_study
 from tests.cast import browser, claim, judge_all, make_query, settle, settle_round_one
 
+pytestmark = pytest.mark.both_databases  # it is about the reports' SQL
+
 
 def desk(who: Membership, **asked: str) -> str:
     answer = browser(who).get(reverse("campaign", args=["films"]), asked)

@@ -33,6 +33,8 @@ from judging.models import (
 from judging.models.sitting import exam_batches
 from tests.cast import browser, claim, expire, judge_all, make_query
 
+pytestmark = pytest.mark.both_databases  # it is about verbs, which lock rows
+
 Grade = Callable[[Candidate], int]
 
 

@@ -17,6 +17,8 @@ from judging.figures.shown import BY_KEY
 from judging.models import Batch, Candidate, Membership
 from tests.cast import browser, settle_round_one
 
+pytestmark = pytest.mark.both_databases  # it is about the reports' SQL
+
 DRAWN = [key for key, figure in BY_KEY.items() if figure.drawn]
 
 

@@ -11,6 +11,8 @@ from judging.errors import KeyReused, Stale
 from judging.models import Assignment, Batch, Flag, Judgement, Membership
 from tests.cast import browser, claim, judge_all
 
+pytestmark = pytest.mark.both_databases  # it is about verbs, which lock rows
+
 
 @pytest.fixture
 def held(batch: Batch, ada: Membership) -> Assignment:

@@ -13,6 +13,8 @@ from jobs.models import Job
 from judging.models import Batch, Flag, Membership
 from tests.cast import browser, claim, judge_all
 
+pytestmark = pytest.mark.both_databases  # it is about the reports' SQL
+
 
 @pytest.fixture
 def flag(batch: Batch, ada: Membership, bob: Membership) -> Flag:

@@ -22,6 +22,8 @@ from judging.statistics.summaries import AGREEMENT, PROGRESS, kept_together
 from tests.cast import browser, settle_round_one
 from tests.test_campaign_settings import SENT
 
+pytestmark = pytest.mark.both_databases  # it is about the reports' SQL
+
 HOUR = Worked(Decimal(3600))
 TODAY = timezone.localdate
 

@@ -27,6 +27,8 @@ from judging.recommending import recommendation
 from judging.reviewing import review, standing, undo
 from tests.cast import browser, claim, judge_all, make_query, settle, settle_round_one
 
+pytestmark = pytest.mark.both_databases  # it is about verbs, which lock rows
+
 
 def flag_first(assignment: Assignment) -> Candidate:
     """Flag the first place and grade the others 3."""

@@ -17,7 +17,7 @@ from judging.statistics.rows import read
 from tests.cast import browser, claim, judge_all
 from tests.terminal import printed, refused
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 
 @pytest.fixture

@@ -16,6 +16,8 @@ from judging.reviewing import review
 from judging.withdrawing import bring_back, withdraw
 from tests.cast import browser, claim, judge_all, settle
 
+pytestmark = pytest.mark.both_databases  # it is about verbs, which lock rows
+
 
 def test_whoever_has_it_is_told_and_can_write_no_more(batch: Batch, ada: Membership, bob: Membership) -> None:
     hers, his = claim(ada), claim(bob)
