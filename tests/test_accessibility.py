@@ -22,6 +22,7 @@ AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text()
 RUN = """async (rules) => (await axe.run(document, {resultTypes: ["violations"], ...rules})).violations
     .filter(({impact}) => impact === "serious" || impact === "critical")
     .flatMap(({id, nodes}) => nodes.map(({target, failureSummary}) => `${id}: ${target} ${failureSummary}`))"""
+DRAWN = "() => [...document.querySelectorAll('.drawing')].every((each) => each.querySelector('svg'))"
 CONTRAST = {"runOnly": ["color-contrast"]}  # the rest does not depend on colours
 LOOKS: list[tuple[str, int, dict[str, list[str]]]] = [
     ("light", 1280, {}),
@@ -106,7 +107,7 @@ def crawled(place: Installation, page: Page, starts: list[str], faults: dict[str
             continue
         seen.add(name)
         page.goto(place.address + address)
-        page.wait_for_load_state("networkidle")
+        page.wait_for_function(DRAWN)
         faults[f"{name} {address}"] = violations(page)
         found: list[str] = page.eval_on_selector_all("a[href]", "(all) => all.map((each) => each.href)")
         waiting += [local(each) for each in found if each.startswith(place.address)]

@@ -21,6 +21,8 @@ from judging.work import claiming, grading, submitting
 from reports.pay.hours import total, worked_by_day
 from tests.cast import began, claim, expire, judge_all, make_query
 
+pytestmark = pytest.mark.both_databases  # it is about verbs, which lock rows
+
 EVER = datetime(2000, 1, 1, tzinfo=UTC), datetime(3000, 1, 1, tzinfo=UTC)
 SLACK = 120.0  # seconds that a slow machine may take for the test itself
 claimed_by_the_database = settings(

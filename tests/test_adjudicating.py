@@ -26,6 +26,8 @@ from reports.statistics.progress import progress
 from reports.statistics.records import read
 from tests.cast import browser, claim, judge_all, settle_round_one
 
+pytestmark = pytest.mark.both_databases  # it is about verbs, which lock rows
+
 
 @pytest.fixture
 def judged(batch: Batch, ada: Membership, bob: Membership, cleo: Membership, dan: Membership) -> Batch:

@@ -22,6 +22,8 @@ from reports.statistics.collection import by_rank, by_similarity, collection, sp
 from reports.statistics.records import CANDIDATE, JUDGEMENT, Read, joined, read
 from tests.cast import claim, judge_all, make_query
 
+pytestmark = pytest.mark.both_databases  # it is about the reports' SQL
+
 ADA, BOB = (0, 2, 4, 1), (1, 2, 1, 1)  # of ranks 1-4; they are far apart on rank 3
 CLEO, DAN = 3, 4  # of rank 3, in round two: 1, 3, 4, 4 settles on 4
 

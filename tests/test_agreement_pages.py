@@ -22,6 +22,8 @@ from reports import summaries
 from reports.models import Summary
 from tests.cast import browser, claim, judge_all, settle_round_one
 
+pytestmark = pytest.mark.both_databases  # it is about the reports' SQL
+
 
 @pytest.fixture
 def contested(batch: Batch, ada: Membership, bob: Membership, cleo: Membership, dan: Membership) -> Batch:

@@ -19,6 +19,8 @@ from judging.models import Assignment, Batch, Candidate, Judgement, Revision
 from judging.work import grading
 from tests.cast import claim, judge_all, make_query, settle_round_one
 
+pytestmark = pytest.mark.both_databases  # it is about constraints
+
 
 @pytest.fixture
 def sound(

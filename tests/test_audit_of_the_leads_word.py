@@ -18,6 +18,8 @@ from judging.review.withdrawing import withdraw
 from judging.work import claiming
 from tests.cast import claim, judge_all, make_query, settle_round_one
 
+pytestmark = pytest.mark.both_databases  # it is about constraints
+
 
 @pytest.fixture
 def righted(

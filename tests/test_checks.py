@@ -24,11 +24,13 @@ from tests.cast import (
     by_rank,
     claim,
     expire,
-    judge_at_once,
+    judge_all,
     settled_and_more,
     small_batches,
     work_until_check,
 )
+
+pytestmark = pytest.mark.both_databases  # it is about verbs, which lock rows
 
 
 @pytest.fixture
@@ -45,7 +47,7 @@ def history(person: Membership) -> list[Assignment]:
 def work(person: Membership, batches: int, grade: Callable[[Candidate], int] = by_rank) -> None:
     for _ in range(batches):
         if assignment := claiming.claim(person):
-            judge_at_once(assignment, grade)
+            judge_all(assignment, grade)
 
 
 @settings(deadline=None, max_examples=60)
@@ -196,7 +198,7 @@ def test_checks_change_nothing_that_leaves_the_campaign(closed: Campaign, ada: M
 
     before = exported()
     draw_gold(closed, 8, seed=1)
-    judge_at_once(work_until_check(ada, by_rank), lambda candidate: 0)
+    judge_all(work_until_check(ada, by_rank), lambda candidate: 0)
     after = exported()
     for file in ("qrels.txt", "qrels.jsonl", "ratings.csv", "moments.csv", "queries.csv"):
         assert before[file] == after[file]
@@ -207,6 +209,6 @@ def test_checks_change_nothing_that_leaves_the_campaign(closed: Campaign, ada: M
 def test_any_number_of_people_take_the_same_gold(closed: Campaign, member: Callable[..., Membership]) -> None:
     draw_gold(closed, 1, seed=1)
     for name in ("eve", "fay", "gus"):
-        judge_at_once(work_until_check(member(name), by_rank), by_rank)
+        judge_all(work_until_check(member(name), by_rank), by_rank)
     assert Assignment.objects.submitted().filter(batch__kind=Kind.CHECK).count() == 3
     assert not any(audit(closed).values())

@@ -12,7 +12,9 @@ from campaigns.models import Campaign, Membership
 from judging.models import Candidate, Kind, Query, Revision
 from judging.quality.check_results import check_totals, standings
 from judging.quality.gold import draw_gold, gold
-from tests.cast import browser, by_rank, judge_at_once, settled_and_more, work_until_check
+from tests.cast import browser, by_rank, judge_all, settled_and_more, work_until_check
+
+pytestmark = pytest.mark.both_databases  # it is about the reports' SQL
 
 
 @pytest.fixture
@@ -20,7 +22,7 @@ def checked(campaign: Campaign, ada: Membership, bob: Membership, cleo: Membersh
     """Ada judged a gold check, all of it off."""
     settled_and_more(campaign, bob, cleo)
     draw_gold(campaign, 3, seed=1)
-    judge_at_once(work_until_check(ada, by_rank), lambda candidate: 4 if by_rank(candidate) < 2 else 0)
+    judge_all(work_until_check(ada, by_rank), lambda candidate: 4 if by_rank(candidate) < 2 else 0)
     return campaign
 
 

@@ -27,6 +27,8 @@ from reports.statistics.progress import progress
 from reports.statistics.records import read
 from tests.cast import browser, claim, judge_all, make_query, settle, settle_round_one
 
+pytestmark = pytest.mark.both_databases  # it is about the reports' SQL
+
 
 def desk(who: Membership, **asked: str) -> str:
     answer = browser(who).get(reverse("campaign", args=["films"]), asked)

@@ -24,6 +24,8 @@ from lead.tables.examinees import overview
 from releases.exports import FILES
 from tests.cast import browser, claim, expire, judge_all, make_query
 
+pytestmark = pytest.mark.both_databases  # it is about verbs, which lock rows
+
 Grade = Callable[[Candidate], int]
 
 

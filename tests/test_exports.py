@@ -24,6 +24,8 @@ from releases.exports import FILES
 from tests.cast import claim, judge_all, make_query, settle_round_one
 from tests.terminal import ROOT, printed, refused
 
+pytestmark = pytest.mark.both_databases  # it is about the reports' SQL
+
 Files = dict[str, str]
 ODD = 'film, "5" is\t100% é'
 

@@ -18,6 +18,8 @@ from judging.models import Batch, Candidate
 from reports.figures.catalogue import BY_KEY
 from tests.cast import browser, settle_round_one
 
+pytestmark = pytest.mark.both_databases  # it is about the reports' SQL
+
 DRAWN = [key for key, figure in BY_KEY.items() if figure.drawn]
 
 

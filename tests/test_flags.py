@@ -15,6 +15,8 @@ from judging.models import Batch, Flag
 from judging.work import grading, submitting
 from tests.cast import browser, claim, judge_all
 
+pytestmark = pytest.mark.both_databases  # it is about the reports' SQL
+
 
 @pytest.fixture
 def flag(batch: Batch, ada: Membership, bob: Membership) -> Flag:

@@ -18,6 +18,8 @@ from judging.work import grading
 from reports.pay.hours import Worked, by_member, total, worked_by_day, worked_on_days
 from tests.cast import began, claim, judge_all, make_query
 
+pytestmark = pytest.mark.both_databases  # it is about the reports' SQL
+
 LONG_AGO, LATER = datetime(2020, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)
 SECONDS = st.decimals(0, 10**7, places=3)
 RATES = st.decimals(0, 10**5, places=2)

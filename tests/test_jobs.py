@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from functools import partial
@@ -27,8 +26,9 @@ from jobs.terminal import work_off
 from judging.models import Batch
 from judging.pool.clips import CUT_CLIPS
 from tests.terminal import ROOT, environment
+from tests.waiting import wait_until
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 Register = Callable[[Work], None]
 
 
@@ -374,11 +374,8 @@ def test_two_workers_never_take_the_same_job() -> None:
     assert set(Job.objects.values_list("attempts", flat=True)) == {1}
 
 
-def wait_until(job: Job, state: str) -> None:
-    patience = time.monotonic() + 20
-    while Job.objects.get(pk=job.pk).state != state:
-        assert time.monotonic() < patience, f"{job} did not become {state}"
-        time.sleep(0.05)
+def wait_for(job: Job, state: str) -> None:
+    wait_until(lambda: Job.objects.get(pk=job.pk).state == state, lambda: f"{job} is {state}")
 
 
 def ends(worker: subprocess.Popen[str]) -> tuple[int, str]:
@@ -394,15 +391,15 @@ def test_the_embedded_worker_works_jobs_off_and_ends_when_it_is_told(batch: Batc
     command = [sys.executable, "manage.py", "worker"]
     worker = subprocess.Popen(command, cwd=ROOT, env=environment(), stderr=subprocess.PIPE, text=True)
     try:
-        wait_until(job, Job.State.DONE)
-        wait_until(Job.objects.ask(CUT_CLIPS, f"batch {batch.pk}", batch=batch.pk), Job.State.DONE)
+        wait_for(job, Job.State.DONE)
+        wait_for(Job.objects.ask(CUT_CLIPS, f"batch {batch.pk}", batch=batch.pk), Job.State.DONE)
         assert ends(worker) == (0, "")
     finally:
         worker.kill()
 
 
 ENDLESS = """
-import time, django
+import signal, django
 django.setup()
 from django.core.management import call_command
 from jobs.registry import kind
@@ -411,7 +408,7 @@ from jobs.registry import kind
 def count(arguments, report):
     while True:
         report(1, 2)
-        time.sleep(0.1)
+        signal.pause()
 
 call_command("worker")
 """
@@ -424,7 +421,7 @@ def test_the_embedded_worker_gives_a_job_back_when_it_is_told_to_end() -> None:
     settings = environment() | {"DJANGO_SETTINGS_MODULE": "config.settings"}
     worker = subprocess.Popen(command, cwd=ROOT, env=settings, stderr=subprocess.PIPE, text=True)
     try:
-        wait_until(job, Job.State.RUNNING)
+        wait_for(job, Job.State.RUNNING)
         assert ends(worker) == (0, "")
     finally:
         worker.kill()

@@ -18,6 +18,8 @@ from tests.cast import browser, claim, judge_all, settle_round_one
 from tests.terminal import refused
 from tests.together import at_once
 
+pytestmark = pytest.mark.both_databases  # it is about verbs, which lock rows
+
 
 def again(member: Membership) -> Membership:
     return Membership.objects.get(pk=member.pk)

@@ -19,11 +19,13 @@ from tests.cast import (
     browser,
     by_rank,
     claim,
-    judge_at_once,
+    judge_all,
     settled_and_more,
     small_batches,
     work_until_check,
 )
+
+pytestmark = pytest.mark.both_databases  # it is about the reports' SQL
 
 
 @pytest.fixture
@@ -44,7 +46,7 @@ def midday(days_ago: int) -> datetime:
 
 
 def test_hours_and_earnings_stand_under_the_button(paid: Campaign, ada: Membership) -> None:
-    judge_at_once(claim(ada), by_rank)
+    judge_all(claim(ada), by_rank)
     Revision.objects.update(seconds=1800)
     home = page(ada, "work")
     assert "2 h 00 min" in home
@@ -56,14 +58,14 @@ def test_hours_and_earnings_stand_under_the_button(paid: Campaign, ada: Membersh
 
 def test_without_a_rate_there_is_no_word_of_money(paid: Campaign, ada: Membership) -> None:
     Campaign.objects.update(hourly_rate=None)
-    judge_at_once(claim(ada), by_rank)
+    judge_all(claim(ada), by_rank)
     assert "EUR" not in page(ada) + page(ada, "work")
     assert "Earned" not in page(ada)
 
 
 def test_each_day_has_a_line_and_the_sum_is_rounded_once(paid: Campaign, ada: Membership) -> None:
     for days_ago, seconds in ((0, 360), (1, 361), (20, 9000)):
-        judge_at_once(claim(ada), by_rank)
+        judge_all(claim(ada), by_rank)
         newest = Revision.objects.order_by("-pk")[:4].values("pk")
         Revision.objects.filter(pk__in=list(newest.values_list("pk", flat=True))).update(
             seconds=seconds / 4, at=midday(days_ago)
@@ -83,7 +85,7 @@ def test_checks_count_like_all_work(
     campaign: Campaign, ada: Membership, bob: Membership, cleo: Membership
 ) -> None:
     settled_and_more(campaign, bob, cleo)
-    judge_at_once(work_until_check(ada, by_rank), by_rank)
+    judge_all(work_until_check(ada, by_rank), by_rank)
     judgements, batches = ada.judgements.count(), ada.assignments.submitted().count()
     assert ada.assignments.filter(batch__kind=Kind.CHECK).count() == 1
     cells = re.findall(r'<td class="n">(\d+)</td>', page(ada))
@@ -101,7 +103,7 @@ def test_agreement_comes_in_words(
     small_batches(campaign, 5, rate=0)
     for person in (ada, bob):
         for _ in range(5):
-            judge_at_once(claim(person), by_rank)
+            judge_all(claim(person), by_rank)
     for judgement in Judgement.objects.filter(annotator=ada)[:far]:
         judgement.grade = 4 if by_rank(judgement.candidate) < 2 else 0
         judgement.save()
@@ -116,9 +118,9 @@ def test_before_twenty_settled_pairs_it_is_too_early(
 ) -> None:
     small_batches(campaign, 8, rate=0)
     for _ in range(8):
-        judge_at_once(claim(ada), by_rank)
+        judge_all(claim(ada), by_rank)
     for _ in range(4):
-        judge_at_once(claim(bob), by_rank)
+        judge_all(claim(bob), by_rank)
     assert "too early" in agreement(ada)
 
 
@@ -128,7 +130,7 @@ def test_nothing_done_yet_says_where_to_begin(paid: Campaign, ada: Membership) -
 
 
 def test_who_is_paused_still_reads_her_page(paid: Campaign, ada: Membership, leo: Membership) -> None:
-    judge_at_once(claim(ada), by_rank)
+    judge_all(claim(ada), by_rank)
     ada.pause(leo, "hidden words for the lead")
     home = page(ada, "work")
     assert "Your work here is paused" in home

@@ -6,7 +6,6 @@ import re
 import shutil
 import socket
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from corpus.models import Clip
 from judging.models import Batch
 from tests.cast import browser, claim
 from tests.installation import ROOT
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.skipif(not shutil.which("nginx"), reason="nginx is not installed")
 CONTENT = bytes(range(256)) * 1000
@@ -47,20 +47,16 @@ def front(live_server: Any, tmp_path: Path, settings: Any) -> Iterator[str]:
     )
     nginx = subprocess.Popen(["nginx", "-c", f"{tmp_path}/nginx.conf", "-e", f"{tmp_path}/errors"])
     try:
-        _wait(port)
+        wait_until(lambda: _listens(port), lambda: "nginx listens")
         yield f"http://127.0.0.1:{port}"
     finally:
         nginx.terminate()
         nginx.wait(20)
 
 
-def _wait(port: int) -> None:
-    for _ in range(100):
-        with socket.socket() as trial:
-            if not trial.connect_ex(("127.0.0.1", port)):
-                return
-        time.sleep(0.1)
-    raise AssertionError("nginx did not start")
+def _listens(port: int) -> bool:
+    with socket.socket() as trial:
+        return not trial.connect_ex(("127.0.0.1", port))
 
 
 @pytest.mark.django_db(transaction=True)

@@ -27,6 +27,8 @@ from tests.cast import browser, content_of, settle_round_one
 from tests.terminal import printed
 from tests.test_doors import MATRIX
 
+pytestmark = pytest.mark.both_databases  # it is about the reports' SQL
+
 CSV = "/campaigns/films/hours.csv"
 SECRETS = ("secret-name", "Secretia", "secret@example.org")
 

@@ -17,6 +17,8 @@ from judging.models import Assignment, Batch
 from tests.cast import browser, claim, judge_all, make_query
 from tests.test_membership import again, happened
 
+pytestmark = pytest.mark.both_databases  # it is about the reports' SQL
+
 CHANGE = "/campaigns/films/people/{}/change"
 
 

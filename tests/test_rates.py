@@ -23,6 +23,8 @@ from reports.summaries import AGREEMENT, PROGRESS, kept_together
 from tests.cast import browser, settle_round_one
 from tests.test_campaign_settings import SENT
 
+pytestmark = pytest.mark.both_databases  # it is about the reports' SQL
+
 HOUR = Worked(Decimal(3600))
 TODAY = timezone.localdate
 

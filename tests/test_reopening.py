@@ -35,6 +35,8 @@ from tests.cast import (
     settle_round_one,
 )
 
+pytestmark = pytest.mark.both_databases  # it is about verbs, which lock rows
+
 
 def sound(campaign: Campaign) -> bool:
     return not any(audit(campaign).values())

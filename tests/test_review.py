@@ -19,6 +19,8 @@ from judging.review.reviewing import review, standing, undo
 from judging.work import grading, submitting
 from tests.cast import browser, claim, judge_all, make_query, settle, settle_round_one
 
+pytestmark = pytest.mark.both_databases  # it is about verbs, which lock rows
+
 
 def flag_first(assignment: Assignment) -> Candidate:
     """Flag the first place and grade the others 3."""

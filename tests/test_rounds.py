@@ -14,6 +14,8 @@ from judging.review.reviewing import review
 from judging.work import claiming, grading, submitting
 from tests.cast import claim, expire, judge_all, make_query, settle_round_one
 
+pytestmark = pytest.mark.both_databases  # it is about verbs, which lock rows
+
 
 def test_two_who_agree_settle_a_batch(batch: Batch, ada: Membership, bob: Membership) -> None:
     settle_round_one(batch, ada, bob)

@@ -18,7 +18,7 @@ from reports.statistics.records import read
 from tests.cast import browser, claim, judge_all
 from tests.terminal import printed, refused
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 
 @pytest.fixture

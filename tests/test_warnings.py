@@ -15,7 +15,9 @@ from judging.models import Candidate, Kind, Revision
 from judging.quality.check_results import Checked, Speed, check_pairs, check_totals, speeds, standings
 from judging.quality.gold import draw_gold
 from judging.work import claiming, submitting
-from tests.cast import by_rank, claim, judge_at_once, settled_and_more, work_until_check
+from tests.cast import by_rank, claim, judge_all, settled_and_more, work_until_check
+
+pytestmark = pytest.mark.both_databases  # it is about the reports' SQL
 
 
 @pytest.fixture
@@ -44,7 +46,7 @@ def do_checks(member: Membership, pairs: int, grade: Callable[[Candidate], int])
     while done < pairs:
         check = work_until_check(member, by_rank)
         done += len(check.handed())
-        judge_at_once(check, grade)
+        judge_all(check, grade)
     return done
 
 
@@ -68,10 +70,10 @@ def test_a_repeat_is_held_against_her_own_grade(checked: Campaign, ada: Membersh
     """Ada differs from all others, and stays by it: that is for consensus to settle, not for a check."""
     checked.queries.filter(kind=Kind.CHECK).update(withdrawn="2026-01-01T00:00Z")  # no gold
     for _ in range(3):
-        judge_at_once(work_until_check(ada, wrong), wrong)
+        judge_all(work_until_check(ada, wrong), wrong)
     before = check_totals(checked)[ada.pk]
     assert (before.pairs >= 15, before.off) == (True, 0)
-    judge_at_once(work_until_check(ada, wrong), by_rank)
+    judge_all(work_until_check(ada, wrong), by_rank)
     after = check_totals(checked)[ada.pk]
     assert after.off == after.pairs - before.pairs
 
@@ -98,7 +100,7 @@ def test_a_warning_then_a_pause_then_a_new_beginning(
 def test_fewer_than_ten_pairs_say_nothing(checked: Campaign, ada: Membership) -> None:
     check = work_until_check(ada, by_rank)
     check.batch.candidates.filter(rank=10).delete()
-    judge_at_once(check, wrong)
+    judge_all(check, wrong)
     hers = check_totals(checked)[ada.pk]
     assert hers.off == hers.pairs < 10
     assert standings(checked)[ada.pk].recent == hers.pairs
@@ -147,7 +149,7 @@ def test_nobody_is_stopped_or_warned_for_speed_alone(checked: Campaign, ada: Mem
 
 def test_speed_is_of_first_grades(checked: Campaign, ada: Membership) -> None:
     Revision.objects.all().delete()
-    judge_at_once(claim(ada), by_rank)
+    judge_all(claim(ada), by_rank)
     revisions = Revision.objects.filter(judgement__annotator=ada).order_by("pk")
     for revision, seconds in zip(revisions, (0.5, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, None), strict=True):
         Revision.objects.filter(pk=revision.pk).update(seconds=seconds)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 from uuid import UUID
@@ -15,6 +14,7 @@ from playwright.sync_api import Browser, Page, Route, expect
 from tests import browsing
 from tests.browsing import SAVING, Person, cut_off, moving, press, seen, stocked
 from tests.installation import Installation, sql
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.timeout(600)
 BATCHES = 14
@@ -104,7 +104,7 @@ def test_speed_steps_replay_and_full_screen(person: Callable[..., Person]) -> No
     for speed in (1.5, 2, 0.5, 1):
         page.keyboard.press("s")
         assert of_the_clip(page, "playbackRate") == speed
-    page.wait_for_timeout(500)  # frames are measured
+    page.wait_for_function("() => Math.abs(document.querySelector('video.seen').frame - 1 / 12) < 0.01")
     page.keyboard.press("r")
     page.keyboard.press(".")
     assert of_the_clip(page, "paused")
@@ -146,7 +146,11 @@ def test_examples_wait_for_their_controls_where_less_motion_is_asked_for(
     moving(page)
     page.keyboard.press("?")
     page.wait_for_function("() => document.querySelector('#guideline video').readyState > 0")
-    page.wait_for_timeout(300)
+    # The page's own observer, if it has one, is told of the video before this one.
+    page.evaluate(
+        "() => new Promise((told) => new IntersectionObserver(() => told()).observe("
+        "document.querySelector('#guideline video')))"
+    )
     assert page.evaluate("() => document.querySelector('#guideline video').paused")
 
 
@@ -434,20 +438,26 @@ def test_a_batch_opens_once_what_was_kept_of_it_is_saved(
     press(page, *"12")
     expect(page.locator("#saved")).to_contain_text("(2)")
     page.unroute(SAVING)
-    sent: list[str] = []
-
-    def slowly(route: Route) -> None:
-        sent.append(route.request.url)
-        time.sleep(0.7)
-        route.continue_()
-
-    page.route(re.compile("/resume|/judgements/"), slowly)
+    held: list[Route] = []
+    page.route(re.compile("/resume|/judgements/"), lambda route: held.append(route))
     page.goto(f"{place.address}/judge/")
-    page.click("form[action$='/claim'] button")
+    page.click("form[action$='/claim'] button", no_wait_after=True)
+    for number, address in enumerate(["resume", "judgements/1", "judgements/2"], 1):
+        wait_at_home(page, held, number)
+        assert held[-1].request.url.endswith(f"/{address}")
+        held[-1].continue_()
     at(page, "3 / 20")
     expect(page.locator("#saved")).to_have_text("saved ✓")
-    assert [url.split("/", 6)[-1] for url in sent] == ["resume", "judgements/1", "judgements/2"]
+    assert len(held) == 3
     someone.faults.clear()  # the aborted requests
+
+
+def wait_at_home(page: Page, held: list[Route], number: int) -> None:
+    """Until so many requests are held up; meanwhile her start page stays. Asking it lets Playwright tell of them."""
+    home = "() => location.pathname === '/judge/'"
+    wait_until(
+        lambda: page.evaluate(home) and len(held) == number, lambda: f"{number} requests are held up at home"
+    )
 
 
 def test_a_form_that_waited_says_which_button_was_pressed(
@@ -460,14 +470,12 @@ def test_a_form_that_waited_says_which_button_was_pressed(
     press(page, "1")
     expect(page.locator("#saved")).to_contain_text("(1)")
     page.unroute(SAVING)
-
-    def slowly(route: Route) -> None:
-        time.sleep(0.7)
-        route.continue_()
-
-    page.route(re.compile("/resume"), slowly)
+    held: list[Route] = []
+    page.route(re.compile("/resume"), lambda route: held.append(route))
     page.goto(f"{place.address}/judge/")
-    page.click("[name=language][value=zh-hans]")
+    page.click("[name=language][value=zh-hans]", no_wait_after=True)
+    wait_at_home(page, held, 1)
+    held[0].continue_()
     expect(page.locator("html")).to_have_attribute("lang", "zh-hans")
     assert len(sql(place, f"SELECT id FROM judging_revision {of(someone)}")) == 1
     someone.faults.clear()  # the aborted requests
@@ -504,7 +512,7 @@ def test_two_tabs_send_what_is_kept_once(person: Callable[..., Person], place: I
     other = someone.context.new_page()
     other.goto(page.url)  # sends what it finds, too
     at(other, "2 / 20")
-    page.wait_for_timeout(500)
+    other.wait_for_function("() => navigator.locks.query().then(({ pending }) => pending.length > 0)")
     assert len(sent) == 1
     someone.context.route("**/flags/*", lambda route: route.continue_())
     sent[0].continue_()
