@@ -4,10 +4,10 @@ import re
 
 import pytest
 
+from metrics import CONVENTIONS, parse_measure
 from metrics.commands.inputs import QRELS_FORMATS, RUN_FORMATS
 from metrics.commands.main import COMMANDS, parser
 from metrics.formats import read_runs
-from metrics.measures import CONVENTIONS, parse_measure
 from metrics.measures.definitions import DEFINITIONS
 from metrics.measures.spellings import PARAMS
 from tests.metrics.shared import ROOT
@@ -32,7 +32,7 @@ def test_no_measure_that_is_not_there() -> None:
 def test_the_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
     block = re.search(r"```python\n(.*?)```", TEXT, re.DOTALL)
     assert block
-    exec(block[1], {})
+    exec(block[1].replace("from reeljudge import", "from metrics import"), {})  # as a checkout calls it
     assert "{nDCG_IoU(iou=0.5)@20: 1.0, AxIoU@10: 0.8}" in capsys.readouterr().out
 
 

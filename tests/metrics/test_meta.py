@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
+from metrics import MeasureError, calc, qrels_from_dict, run_from_dict, scores_of
 from metrics.analysis.meta import _masks, agreement, all_tied, paper_measures, score_block, select, stability
 from metrics.analysis.noise import noise_error, noisy
 from metrics.analysis.tau import signs, tau_b
-from metrics.measures import MeasureError, calc, qrels_from_dict, run_from_dict, scores_of
 from tests.metrics.shared import run_cli, write
 
 rankings = st.lists(st.integers(0, 3), min_size=4, max_size=4)
