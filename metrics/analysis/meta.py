@@ -12,7 +12,8 @@ import numpy as np
 from ..formats.arrays import Bools, Floats, Ints
 from ..formats.errors import MeasureError
 from ..measures.evaluate import Scores
-from ..measures.grammar import Measure, parse_measure
+from ..measures.grammar import parse_measure
+from ..measures.measure import Measure
 from .tau import signs, tau_b
 
 TRIALS = 5000

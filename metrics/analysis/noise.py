@@ -11,7 +11,7 @@ from ..formats.errors import MeasureError
 from ..formats.tables import Qrels, Run
 from ..measures.conventions import Convention, convention_named
 from ..measures.evaluate import Evaluator
-from ..measures.grammar import Measure
+from ..measures.measure import Measure
 from ..measures.scene import Ground, Scene
 
 LEVELS = (1.0, 2.0, 3.0, 4.0)

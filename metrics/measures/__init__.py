@@ -10,7 +10,8 @@ from ..formats.sources import as_qrels, as_run
 from ..formats.tables import Qrels, Run, qrels_from_dict, run_from_dict
 from .conventions import CONVENTIONS, Convention, Options, convention_named
 from .evaluate import Evaluator, QueryValue, Scores, calc, calc_aggregate, evaluator, iter_calc, scores_of
-from .grammar import Measure, default_measures, parse_measure, parse_measures
+from .grammar import default_measures, parse_measure, parse_measures
+from .measure import Measure
 
 __all__ = [
     "CONVENTIONS",

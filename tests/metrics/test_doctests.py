@@ -6,9 +6,11 @@ import pkgutil
 
 import pytest
 
+import metrics.analysis
 import metrics.measures
 
-MODULES = [m.name for m in pkgutil.iter_modules(metrics.measures.__path__, "metrics.measures.")]
+PACKAGES = (metrics.measures, metrics.analysis)
+MODULES = [m.name for p in PACKAGES for m in pkgutil.iter_modules(p.__path__, f"{p.__name__}.")]
 
 
 @pytest.mark.parametrize("name", MODULES)
