@@ -10,7 +10,7 @@ import altair as alt
 
 from . import theme
 from .formats.errors import MeasureError
-from .measures import parse_measure
+from .measures.grammar import parse_measure
 
 Rows = list[dict[str, Any]]
 KINDS = (".svg", ".png", ".pdf")

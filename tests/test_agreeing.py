@@ -17,7 +17,8 @@ from judging.models import Assignment, Campaign, Candidate, Judgement, Kind, Mem
 from judging.statistics.agreeing import agreement, by_query
 from judging.statistics.collection import by_rank, by_similarity, collection, spread
 from judging.statistics.rows import CANDIDATE, JUDGEMENT, Read, joined, read
-from metrics.analysis.agreement import Ratings, alpha, alpha_of, kappa_of
+from metrics.analysis.agreement import alpha, alpha_of, kappa_of
+from metrics.formats.ratings import Ratings
 from tests.cast import claim, judge_all, make_query
 
 ADA, BOB = (0, 2, 4, 1), (1, 2, 1, 1)  # of ranks 1-4; they are far apart on rank 3

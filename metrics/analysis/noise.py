@@ -112,9 +112,8 @@ def noisy(qrels: Qrels, level: float, model: NoiseModel, rng: np.random.Generato
     starts = rng.normal(qrels.start, level, shape)
     drawn = rng.exponential(1.0, shape)
     start = np.median(starts, axis=0)
-    if model == "paper":
-        end = np.median(starts + drawn * length, axis=0)
-    else:
+    end = np.median(starts + drawn * length, axis=0)
+    if model == "released":
         end = start + np.median(length + drawn, axis=0)
     return replace(qrels, start=start, end=end, ids=tuple(qrels.moments))
 

@@ -56,7 +56,7 @@ def project(qrels: Qrels, run: Run, iou: float, convention: str | Convention = "
 
     Examples
     --------
-    >>> from metrics.formats.tables import qrels_from_dict, run_from_dict
+    >>> from metrics import qrels_from_dict, run_from_dict
     >>> qrels = qrels_from_dict({"1": [("a", 0, 10, 4)]})
     >>> projected = project(qrels, run_from_dict({"1": [("a", 0, 9, 0.7), ("a", 0, 8, 0.6)]}), iou=0.5)
     >>> projected.run

@@ -33,8 +33,8 @@ def add(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
+    from .. import MeasureError, scores_of
     from ..analysis.compare import compare
-    from ..measures import MeasureError, scores_of
 
     if not 0 < args.level < 1 or args.resamples < 1 or args.seed < 0:
         raise MeasureError("--level must lie between 0 and 1, --resamples be at least 1, --seed not negative")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from . import inputs
 
 if TYPE_CHECKING:
-    from ..measures import Scores
+    from .. import Scores
 
 
 def add(commands: Any) -> None:
@@ -26,7 +26,7 @@ def add(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    from ..measures import calc
+    from .. import calc
 
     measures, convention = inputs.measures_of(args)
     qrels = inputs.load_qrels(args)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ..measures import Convention, Measure, Qrels, Run
+    from .. import Convention, Measure, Qrels, Run
 
 QRELS_FORMATS = ("jsonl", "nested", "trec", "tvr", "qvhighlights", "didemo", "axiou", "charades")
 RUN_FORMATS = ("ranking", "predictions", "tvretrieval", "trec", "qvhighlights", "stal", "axiou")
@@ -70,7 +70,7 @@ def load_qrels(args: argparse.Namespace) -> "Qrels":
 
 
 def load_run(args: argparse.Namespace, path: str) -> "Run":
-    from ..measures import read_run
+    from .. import read_run
 
     return read_run(path, args.format_run, args.videos, args.moments, args.task)
 
@@ -79,7 +79,7 @@ def measures_of(
     args: argparse.Namespace, default: "Callable[[], list[Measure]] | None" = None
 ) -> "tuple[list[Measure], Convention]":
     """The measures and the convention asked for: checked before any file is read."""
-    from ..measures import convention_named, default_measures, parse_measures
+    from .. import convention_named, default_measures, parse_measures
 
     measures = parse_measures(args.measures) if args.measures else (default or default_measures)()
     return measures, convention_named(args.convention).with_missing(args.missing)
@@ -87,7 +87,7 @@ def measures_of(
 
 def save(path: str, text: str) -> None:
     """Write a file, or say in one line why not."""
-    from ..measures import MeasureError
+    from .. import MeasureError
 
     try:
         Path(path).write_text(text, encoding="utf-8")

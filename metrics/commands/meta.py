@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from . import inputs
 
 if TYPE_CHECKING:
+    from .. import Convention, Measure, Qrels, Run
     from ..formats.arrays import Floats
-    from ..measures import Convention, Measure, Qrels, Run
 
 Row = dict[str, Any]
 HELP = {
@@ -77,8 +77,8 @@ def add_select(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
+    from .. import MeasureError
     from ..analysis.meta import paper_measures
-    from ..measures import MeasureError
 
     if args.seed < 0 or getattr(args, "trials", 1) < 1 or getattr(args, "datasets", 1) < 1:
         raise MeasureError("--seed must not be negative; --trials and --datasets must be at least 1")
@@ -98,8 +98,8 @@ def agreement_rows(
     measures: "list[Measure]",
     convention: "Convention",
 ) -> list[Row]:
+    from .. import scores_of
     from ..analysis import meta
-    from ..measures import scores_of
 
     tau = meta.agreement(meta.score_block(scores_of(measures, qrels, runs, convention)))
     return [
@@ -116,8 +116,8 @@ def stability_rows(
     measures: "list[Measure]",
     convention: "Convention",
 ) -> list[Row]:
+    from .. import scores_of
     from ..analysis import meta
-    from ..measures import scores_of
 
     block = meta.score_block(scores_of(measures, qrels, runs, convention))
     sizes = args.sizes or sorted({max(1, block.shape[1] * tenth // 10) for tenth in range(1, 10)})
@@ -142,8 +142,8 @@ def noise_rows(
     measures: "list[Measure]",
     convention: "Convention",
 ) -> list[Row]:
+    from .. import MeasureError
     from ..analysis.noise import noise_error
-    from ..measures import MeasureError
 
     if not all(0 <= level < math.inf for level in args.levels):
         raise MeasureError("--levels must be numbers of seconds from 0 up")
@@ -162,8 +162,8 @@ def ties_rows(
     measures: "list[Measure]",
     convention: "Convention",
 ) -> list[Row]:
+    from .. import scores_of
     from ..analysis import meta
-    from ..measures import scores_of
 
     share = meta.all_tied(meta.score_block(scores_of(measures, qrels, runs, convention)))
     return [{"measure": str(m), "all_tied": float(x)} for m, x in zip(measures, share, strict=True)]
@@ -176,8 +176,8 @@ def select_rows(
     measures: "list[Measure]",
     convention: "Convention",
 ) -> list[Row]:
+    from .. import parse_measures, scores_of
     from ..analysis import meta
-    from ..measures import parse_measures, scores_of
 
     test_measures = parse_measures(args.test_measures) if args.test_measures else measures
     both = list(dict.fromkeys([*measures, *test_measures]))
@@ -201,9 +201,9 @@ def splits(
     args: argparse.Namespace, block: "Floats", measures: "list[Measure]", convention: "Convention"
 ) -> "tuple[Floats, Floats]":
     """Scores for validation and for test: from two splits, or from random halves of one."""
+    from .. import MeasureError, scores_of
     from ..analysis import meta
     from ..formats.read_qrels import read_qrels
-    from ..measures import MeasureError, scores_of
 
     if bool(args.test_qrels) != bool(args.test_runs):
         raise MeasureError("--test-qrels and --test-runs go together")
@@ -219,12 +219,12 @@ def splits(
 
 
 def figure(kind: str, rows: list[Row], path: str) -> None:
-    from ..measures import MeasureError
+    from .. import MeasureError
 
     try:
         from ..figures import draw
     except ImportError:
-        raise MeasureError("--figure needs altair and vl-convert-python: pip install them") from None
+        raise MeasureError("--figure needs Altair: pip install 'reeljudge[figures]'") from None
     draw(kind, [inputs.plain_numbers(row) for row in rows], path)
 
 

@@ -62,7 +62,7 @@ class Measure:
 
     Examples
     --------
-    >>> from metrics.measures import parse_measure
+    >>> from metrics import parse_measure
     >>> measure = parse_measure("nDCG_IoU(iou=0.50) @ 20")
     >>> str(measure), measure.thresholds, measure.cutoff
     ('nDCG_IoU(iou=0.5)@20', (0.5,), 20)
@@ -86,7 +86,7 @@ class Measure:
     def spelling(self) -> str:
         """The measure as its paper spells it, where it does, and it has no parameter beyond the threshold.
 
-        >>> from metrics.measures import parse_measure
+        >>> from metrics import parse_measure
         >>> parse_measure("Success_IoU(iou=0.7)@5").spelling
         'R@5,0.7'
         """

@@ -26,12 +26,12 @@ def cases(name: str) -> list[dict[str, Any]]:
     return found
 
 
-def run_cli(*arguments: object, seed: str = "0") -> subprocess.CompletedProcess[str]:
-    """Run `python -m metrics` as a person would."""
+def run_cli(*arguments: object, seed: str = "0", folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    """Run `python -m metrics` as a person would, in that folder."""
     return subprocess.run(
         [sys.executable, "-m", "metrics", *map(str, arguments)],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONHASHSEED": seed},
+        cwd=folder,
+        env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         check=False,

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from metrics import MeasureError, calc, qrels_from_dict, run_from_dict
 from metrics.analysis.axioms import AXIOMS, counterexample
-from metrics.measures import MeasureError, calc, qrels_from_dict, run_from_dict
 from metrics.measures.definitions import DEFINITIONS
 from tests.metrics.shared import run_cli
 

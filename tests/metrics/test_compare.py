@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from metrics import MeasureError, qrels_from_dict, run_from_dict, scores_of
 from metrics.analysis.compare import bootstrap, compare, holm, letter, paired_t, randomisation, wilcoxon
-from metrics.measures import MeasureError, qrels_from_dict, run_from_dict, scores_of
 from tests.metrics.shared import run_cli, write
 
 NAMES = ["AxIoU@5", "Success_IoU(iou=0.5)@1"]

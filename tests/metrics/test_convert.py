@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from metrics import qrels_from_dict, read_run, run_from_dict
 from metrics.formats import writers
 from metrics.formats.read_qrels import read_qrels
 from metrics.formats.tables import Table
-from metrics.measures import qrels_from_dict, read_run, run_from_dict
 from tests.metrics.shared import SHARED, needs_shared, run_cli, write
 from tests.metrics.worlds import worlds
 

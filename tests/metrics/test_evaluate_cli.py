@@ -3,15 +3,13 @@
 import csv
 import io
 import json
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.metrics.shared import ROOT, SHARED, needs_shared, run_cli, write
+from tests.metrics.shared import SHARED, needs_shared, run_cli, write
 
 MOMENTS = {"1": [("a", 0, 10, 4), ("b", 0, 10, 2)], "2": [("b", 5, 9, 3)], "3": [("c", 0, 1, 0)]}
 SPANS = {"1": [("b", 0.0, 10.0, 2.5), ("a", 0.0, 9.5, 1.5)], "2": [("b", 5.0, 9.0, 1.0)]}
@@ -138,15 +136,10 @@ def test_hash_seeds_change_nothing(tmp_path: Path) -> None:
     assert len(outputs) == 1
 
 
-def test_help_is_instant_and_light() -> None:
+def test_help_is_instant() -> None:
     started = time.perf_counter()
     assert run_cli("--help").returncode == 0
     assert time.perf_counter() - started < 0.3
-    heavy = (
-        "import sys, metrics.measures; print([m for m in ('django', 'torch', 'pandas') if m in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", heavy], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
 
 
 @needs_shared

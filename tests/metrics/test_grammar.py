@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.measures import MeasureError, parse_measure
+from metrics import MeasureError, parse_measure
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from metrics.formats.read_qrels import read_qrels
-from metrics.measures import (
+from metrics import (
     Options,
     Run,
     calc,
@@ -18,6 +17,7 @@ from metrics.measures import (
     qrels_from_dict,
     run_from_dict,
 )
+from metrics.formats.read_qrels import read_qrels
 from metrics.measures.definitions import DEFINITIONS
 from tests.metrics import oracle
 from tests.metrics.oracle import Moment, Span

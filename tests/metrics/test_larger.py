@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from metrics import calc, parse_measure, read_run
 from metrics.formats.read_qrels import read_qrels
-from metrics.measures import calc, parse_measure, read_run
 from metrics.measures.highlights import average_precision
 from tests.metrics.shared import write
 

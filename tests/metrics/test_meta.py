@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
+from metrics import MeasureError, calc, qrels_from_dict, run_from_dict, scores_of
 from metrics.analysis.meta import _masks, agreement, all_tied, paper_measures, score_block, select, stability
 from metrics.analysis.noise import noise_error, noisy
 from metrics.analysis.tau import signs, tau_b
 from metrics.formats.read_qrels import read_qrels
 from metrics.formats.tables import Qrels
-from metrics.measures import MeasureError, calc, qrels_from_dict, run_from_dict, scores_of
 from metrics.measures.iou import temporal_iou
 from tests.metrics.shared import SHARED, needs_shared, run_cli, write
 

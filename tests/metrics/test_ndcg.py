@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metrics.measures import MeasureError, calc, calc_aggregate, parse_measure, qrels_from_dict, run_from_dict
+from metrics import MeasureError, calc, calc_aggregate, parse_measure, qrels_from_dict, run_from_dict
 from tests.metrics import oracle
 from tests.metrics.oracle import Moment, Span
 from tests.metrics.shared import cases, needs_shared
@@ -114,7 +114,7 @@ def test_runs_scored_together_score_as_alone(world: World, other: World) -> None
     judged, answered = world
     second = {q: spans for q, spans in other[1].items() if q in judged}
     runs = [run_from_dict(answered), run_from_dict(second)] if second else [run_from_dict(answered)]
-    from metrics.measures import evaluator
+    from metrics import evaluator
 
     ready = evaluator(NAMES, qrels_from_dict(judged))
     together = [scores.aggregate() for scores in ready.scores(*runs)]

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
+from metrics import calc, parse_measure, qrels_from_dict, run_from_dict
 from metrics.analysis.project import project
-from metrics.measures import calc, parse_measure, qrels_from_dict, run_from_dict
 from tests.metrics.shared import SHARED, needs_shared, run_cli, write
 from tests.metrics.worlds import worlds
 
