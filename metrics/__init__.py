@@ -39,11 +39,11 @@ if TYPE_CHECKING:
     from .measures.evaluate import evaluator as evaluator
     from .measures.evaluate import iter_calc as iter_calc
     from .measures.evaluate import scores_of as scores_of
-    from .measures.grammar import Measure as Measure
     from .measures.grammar import default_measures as default_measures
     from .measures.grammar import parse_measure as parse_measure
     from .measures.grammar import parse_measures as parse_measures
     from .measures.iou import temporal_iou as temporal_iou
+    from .measures.measure import Measure as Measure
 
 __version__ = "0.1.0"
 
@@ -68,8 +68,9 @@ _NAMES = {
         "iter_calc",
         "scores_of",
     ),
-    ".measures.grammar": ("Measure", "default_measures", "parse_measure", "parse_measures"),
+    ".measures.grammar": ("default_measures", "parse_measure", "parse_measures"),
     ".measures.iou": ("temporal_iou",),
+    ".measures.measure": ("Measure",),
 }
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names}
 

@@ -21,10 +21,11 @@ from ir_measures.util import Metric, QrelsConverter, RunConverter
 from .formats.tables import Qrels, Run, qrels_from_dict, run_from_dict
 from .formats.trec import times_of_id
 from .measures import aggregate
-from .measures.definitions import DEFINITIONS, Definition
+from .measures.definitions import DEFINITIONS
 from .measures.evaluate import Evaluator
-from .measures.grammar import Measure as OurMeasure
 from .measures.grammar import parse_measure
+from .measures.measure import Definition
+from .measures.measure import Measure as OurMeasure
 
 
 class MomentMeasure(Measure):

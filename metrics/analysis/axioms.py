@@ -13,7 +13,8 @@ from ..formats.errors import MeasureError
 from ..formats.tables import qrels_from_dict, run_from_dict
 from ..measures.conventions import Convention
 from ..measures.evaluate import calc
-from ..measures.grammar import Measure, parse_measure
+from ..measures.grammar import parse_measure
+from ..measures.measure import Measure
 
 Axiom = Literal["INV-k", "MON-k"]
 AXIOMS: tuple[Axiom, ...] = ("INV-k", "MON-k")

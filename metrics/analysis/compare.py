@@ -9,7 +9,7 @@ import numpy as np
 from ..formats.arrays import Floats
 from ..formats.errors import MeasureError
 from ..measures.evaluate import Scores
-from ..measures.grammar import Measure
+from ..measures.measure import Measure
 
 BLOCK = 1_000_000  # random numbers at a time
 LETTERS = "abcdefghijklmnopqrstuvwxyz"

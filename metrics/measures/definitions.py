@@ -1,40 +1,7 @@
 """Every measure that there is: its name, parameters, family, and how it is computed on a scene."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
-
-from ..formats.arrays import Floats
 from . import graded, highlights, hits
-from .conventions import Family, Options
-from .scene import Plan, Scene
-
-if TYPE_CHECKING:
-    from .grammar import Measure
-
-Score = Callable[[Scene, Options, "Measure", Plan], Floats]
-
-
-@dataclass(frozen=True)
-class Definition:
-    """A measure by name.
-
-    `score` returns floats of shape (units, thresholds), NaN where a query has nothing to find. Over the
-    queries that count the values are aggregated by their `mean`, lower `median` or sample standard deviation
-    (`std`), for each threshold; and then the thresholds are averaged. `share`: values lie in [0, 1] and may
-    be shown as percentages.
-    """
-
-    name: str
-    family: Family
-    score: Score
-    params: tuple[str, ...] = ()
-    required: tuple[str, ...] = ()
-    defaults: tuple[tuple[str, str], ...] = ()
-    cutoff: Literal["required", "optional", "none"] = "required"
-    aggregate: Literal["mean", "median", "std"] = "mean"
-    share: bool = True
-
+from .measure import Definition
 
 ALL = (
     Definition("nDCG_IoU", "graded", graded.ndcg_iou, ("iou", "gain", "discount"), ("iou",)),

@@ -12,7 +12,8 @@ from ..formats.sources import as_qrels, as_run
 from ..formats.tables import Run
 from .aggregate import aggregate, reported
 from .conventions import Convention, Options, convention_named
-from .grammar import Measure, parse_measures
+from .grammar import parse_measures
+from .measure import Measure
 from .scene import Ground, Plan, Scene
 
 

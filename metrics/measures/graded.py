@@ -1,22 +1,19 @@
 """Measures that match predictions one to one with graded moments."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..formats.arrays import Floats, Ints
 from . import scores
 from .conventions import Options
+from .measure import Measure
 from .scene import Pick, Plan, Scene
-
-if TYPE_CHECKING:
-    from .grammar import Measure
 
 LENGTHS = {"short": (0.0, 10.0), "middle": (10.0, 30.0), "long": (30.0, 150.0)}  # QVHighlights, seconds
 
 
-def ndcg_iou(scene: Scene, options: Options, measure: "Measure", plan: Plan) -> Floats:
+def ndcg_iou(scene: Scene, options: Options, measure: Measure, plan: Plan) -> Floats:
     """NDCG@K, IoU≥μ (TVR-Ranking, section 4): shape (units, thresholds)."""
     gain, discount = measure.param("gain") or options.gain, measure.param("discount") or "log2"
     pick = Pick(options.lowest)
@@ -34,7 +31,7 @@ def ndcg_iou(scene: Scene, options: Options, measure: "Measure", plan: Plan) -> 
     return scores.ndcg(got, ideal, cutoff, discount).T
 
 
-def recall_iou(scene: Scene, options: Options, measure: "Measure", plan: Plan) -> Floats:
+def recall_iou(scene: Scene, options: Options, measure: Measure, plan: Plan) -> Floats:
     """Share of a query's relevant moments that the first K predictions find: shape (units, thresholds)."""
     pick = Pick(measure.number("rel", 1))
     matched = scene.matched(options, pick, plan)[places(measure, plan)]
@@ -42,7 +39,7 @@ def recall_iou(scene: Scene, options: Options, measure: "Measure", plan: Plan) -
     return share(found, scene.held(pick)).T
 
 
-def map_iou(scene: Scene, options: Options, measure: "Measure", plan: Plan) -> Floats:
+def map_iou(scene: Scene, options: Options, measure: Measure, plan: Plan) -> Floats:
     """Interpolated average precision, as in detection (QVHighlights): shape (units, thresholds)."""
     length = LENGTHS.get(measure.param("length") or "")
     pick = Pick(measure.number("rel", 1), length, last=options.last)
@@ -51,7 +48,7 @@ def map_iou(scene: Scene, options: Options, measure: "Measure", plan: Plan) -> F
     return scores.interpolated_precision(found, scene.held(pick)).T
 
 
-def places(measure: "Measure", plan: Plan) -> list[int]:
+def places(measure: Measure, plan: Plan) -> list[int]:
     """Where the measure's thresholds stand in the plan."""
     return [plan.thresholds.index(iou) for iou in measure.thresholds]
 
