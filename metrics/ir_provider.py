@@ -18,8 +18,9 @@ from ir_measures import providers
 from ir_measures.measures.base import Agg, Measure, ParamInfo, register, registry
 from ir_measures.util import Metric, QrelsConverter, RunConverter
 
+from .formats.checks import ANY_GRADE
+from .formats.moment_ids import parse_moment_id
 from .formats.tables import Qrels, Run, qrels_from_dict, run_from_dict
-from .formats.trec import times_of_id
 from .measures import aggregate
 from .measures.definitions import DEFINITIONS
 from .measures.evaluate import Evaluator
@@ -93,9 +94,9 @@ def judged(qrels: Any) -> Qrels:
     """Our qrels from ir_measures' (tuples, dicts or a DataFrame)."""
     found: dict[str, list[tuple[str, float, float, int]]] = {}
     for qrel in QrelsConverter(qrels).as_namedtuple_iter():
-        span = times_of_id("qrels", qrel.doc_id)
+        span = parse_moment_id(qrel.doc_id, "qrels")
         found.setdefault(str(qrel.query_id), []).append((*span, int(qrel.relevance)))
-    return qrels_from_dict(found)
+    return qrels_from_dict(found, lenient=True, highest=ANY_GRADE)
 
 
 def answered(run: Any, known: set[str]) -> Run:
@@ -107,7 +108,7 @@ def answered(run: Any, known: set[str]) -> Run:
         if str(scored.query_id) in known:
             found.setdefault(str(scored.query_id), []).append((float(scored.score), scored.doc_id))
     spans = {
-        query: [(*times_of_id("run", moment), score) for score, moment in sorted(rows, reverse=True)]
+        query: [(*parse_moment_id(moment, "run"), score) for score, moment in sorted(rows, reverse=True)]
         for query, rows in found.items()
     }
     return run_from_dict(spans)
