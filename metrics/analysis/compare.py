@@ -8,8 +8,8 @@ import numpy as np
 
 from ..formats.arrays import Floats
 from ..formats.errors import MeasureError
-from ..measures.evaluate import Scores
 from ..measures.measure import Measure
+from ..measures.results import Scores
 
 BLOCK = 1_000_000  # random numbers at a time
 LETTERS = "abcdefghijklmnopqrstuvwxyz"

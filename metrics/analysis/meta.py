@@ -11,9 +11,9 @@ import numpy as np
 
 from ..formats.arrays import Bools, Floats, Ints
 from ..formats.errors import MeasureError
-from ..measures.evaluate import Scores
 from ..measures.grammar import parse_measure
 from ..measures.measure import Measure
+from ..measures.results import Scores
 from .tau import signs, tau_b
 
 TRIALS = 5000

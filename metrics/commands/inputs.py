@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from .. import Convention, Measure, Qrels, Run
 
 QRELS_FORMATS = ("jsonl", "nested", "trec", "tvr", "qvhighlights", "didemo", "axiou", "charades")
-RUN_FORMATS = ("ranking", "predictions", "tvretrieval", "trec", "qvhighlights", "stal", "axiou")
+RUN_FORMATS = ("ranking", "predictions", "tvretrieval", "trec", "qvhighlights", "stal", "didemo", "axiou")
 TASKS = ("VCMR", "SVMR", "VR")
 
 
@@ -82,7 +82,7 @@ def measures_of(
     from .. import convention_named, default_measures, parse_measures
 
     measures = parse_measures(args.measures) if args.measures else (default or default_measures)()
-    return measures, convention_named(args.convention).with_missing(args.missing)
+    return measures, convention_named(args.convention).but(args.missing)
 
 
 def save(path: str, text: str) -> None:

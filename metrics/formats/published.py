@@ -76,6 +76,32 @@ def didemo_qrels(records: list[Record], source: str) -> Qrels:
     return Qrels.build(found.rows)
 
 
+def didemo_run(records: list[Record], source: str, name: str) -> Run:
+    """DiDeMo's predictions: ``{"annotation_id", "segments": [[first, last], …]}``, the best moment first; its
+    first and last segment of 5 s belong to a moment.
+
+    The video is the query's own, so none is named; ranks are the scores.
+    """
+    found = Collector(source)
+    for place, record in records:
+        query = found.query(place, record, "annotation_id", "query_id")
+        moments = place.many(place.need(record, "segments"), "segments")
+        for rank, moment in enumerate(moments, 1):
+            if not _is_segments(moment):
+                raise place.fail(
+                    f"query {query!r}, moment {rank}: is {show(moment)}; it must be [first, last], "
+                    "the numbers of two segments, from 0"
+                )
+            span = [SEGMENT_SECONDS * moment[0], SEGMENT_SECONDS * (moment[1] + 1)]
+            found.add(place, query, str(record.get("video", query)), span, float(len(moments) - rank))
+    return Run.build(found.rows, name)
+
+
+def _is_segments(value: Any) -> bool:
+    whole = isinstance(value, list) and len(value) == 2 and {type(number) for number in value} == {int}
+    return whole and 0 <= value[0] <= value[1]
+
+
 def qvhighlights_qrels(records: list[Record], source: str) -> Qrels:
     """QVHighlights' annotations: relevant windows, and the saliency of clips."""
     found = Collector(source)

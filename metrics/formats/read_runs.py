@@ -11,7 +11,7 @@ from .rows import Rows, show
 from .tables import Run
 from .trec import Times, read_side_file, read_trec_run
 
-FORMATS = ("ranking", "predictions", "tvretrieval", "trec", "qvhighlights", "stal", "axiou")
+FORMATS = ("ranking", "predictions", "tvretrieval", "trec", "qvhighlights", "stal", "didemo", "axiou")
 TASKS = ("VCMR", "SVMR", "VR")
 Names = Mapping[int, str]
 
@@ -101,6 +101,8 @@ def _detect(data: Any, source: str) -> str:
         there = first if isinstance(first, dict) else {}
         if "pred_relevant_windows" in there or "pred_saliency_scores" in there:
             return "qvhighlights"
+        if "segments" in there:
+            return "didemo"
         return "stal" if "pred_segments" in there else "predictions"
     if not isinstance(data, dict):
         raise MeasureError(
@@ -187,5 +189,6 @@ def _video(rows: Rows, video: Any, names: Names | None) -> str:
 READERS: dict[str, Callable[[list[Record], str, str], Run]] = {
     "qvhighlights": published.qvhighlights_run,
     "stal": published.stal_run,
+    "didemo": published.didemo_run,
     "axiou": published.axiou_run,
 }

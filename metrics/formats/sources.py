@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from .by_id import IdQrels, IdRun, is_by_id
 from .errors import MeasureError
 from .read_qrels import read_qrels
 from .read_runs import read_run
@@ -19,9 +20,9 @@ def as_qrels(source: Any) -> Qrels:
     Parameters
     ----------
     source
-        A dict is ``{query: [(video, start, end, grade), …]}`` or TVR-Ranking's ``{query: [{"video_name",
-        "timestamp", "relevance"}, …]}``. A frame (pandas, polars) has the columns query_id, video_name,
-        start, end (seconds) and relevance.
+        A dict is ``{query: [(video, start, end, grade), …]}``, TVR-Ranking's ``{query: [{"video_name",
+        "timestamp", "relevance"}, …]}``, or by moment id ``{query: {"video@startms-endms": grade}}``. A frame
+        (pandas, polars) has the columns query_id, video_name, start, end (seconds) and relevance.
 
     Examples
     --------
@@ -32,6 +33,8 @@ def as_qrels(source: Any) -> Qrels:
         return source
     if isinstance(source, str | Path):
         return read_qrels(source)
+    if is_by_id(source):
+        return IdQrels(source).table
     if isinstance(source, Mapping):
         return qrels_from_dict(_spans(source, GRADE, "qrels"))
     return Qrels.build(_frame(source, GRADE, "qrels"))
@@ -45,9 +48,21 @@ def as_run(source: Any, name: str = "run") -> Run:
         return source
     if isinstance(source, str | Path):
         return read_run(source)
+    if is_by_id(source):
+        return IdRun(source, name).table
     if isinstance(source, Mapping):
         return run_from_dict(_spans(source, SCORE, name), name)
     return Run.build(_frame(source, SCORE, name), name)
+
+
+def qrels_source(source: Any) -> Qrels | IdQrels:
+    """As `as_qrels`, but qrels by moment id stay as they are until somebody needs their times."""
+    return IdQrels(source) if is_by_id(source) else as_qrels(source)
+
+
+def run_source(source: Any, name: str = "run") -> Run | IdRun:
+    """As `as_run`, but a run by moment id stays as it is until somebody needs its times."""
+    return IdRun(source, name) if is_by_id(source) else as_run(source, name)
 
 
 def _spans(source: Mapping[Any, Iterable[Any]], fields: tuple[str, ...], name: str) -> dict[str, list[Any]]:

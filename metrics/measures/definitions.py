@@ -1,6 +1,6 @@
 """Every measure that there is: its name, parameters, family, and how it is computed on a scene."""
 
-from . import graded, highlights, hits
+from . import didemo, graded, highlights, hits, plain
 from .measure import Definition
 
 ALL = (
@@ -40,6 +40,13 @@ ALL = (
     ),
     Definition("Judged", "hit", hits.judged, ("iou",), (), (("iou", "0.5"),)),
     Definition("mAP_IoU", "detection", graded.map_iou, ("iou", "rel", "length"), ("iou",), cutoff="optional"),
+    Definition("Rank", "hit", didemo.rank_within, ("rel",)),
+    Definition("mIoU", "hit", didemo.mean_iou, ("rel",), cutoff="none"),
+    Definition("nDCG", "plain", plain.ndcg, ("gain", "discount"), cutoff="optional"),
+    Definition("P", "plain", plain.precision, ("rel",)),
+    Definition("R", "plain", plain.recall, ("rel",)),
+    Definition("RR", "plain", plain.reciprocal_rank, ("rel",), cutoff="optional"),
+    Definition("AP", "plain", plain.average_precision, ("rel",), cutoff="optional"),
     Definition("HIT", "highlight", highlights.hit, ("level",)),
     Definition("mAP_Saliency", "highlight", highlights.highlight_ap, ("level",), cutoff="none"),
 )

@@ -6,7 +6,8 @@ from typing import Literal
 
 from ..formats.arrays import Floats
 from .conventions import Family, Options
-from .scene import Plan, Scene
+from .ground import Plan
+from .scene import Scene
 from .spellings import PAPER_SPELLINGS, thresholds_of
 
 NO_CUTOFF = 10**9
