@@ -28,6 +28,12 @@ def paper_measures() -> list[Measure]:
     return [parse_measure(name) for name in (*names, *(f"AxIoU@{k}" for k in (1, 5, 10)))]
 
 
+def spelt(field: str, value: Any) -> Any:
+    """A measure's name as the papers spell it, if the field of a result holds one; other values as they are."""
+    names_measure = field in ("measure", "other", "validation", "test")
+    return parse_measure(value).spelling if names_measure else value
+
+
 def score_block(scores: Sequence[Scores]) -> Floats:
     """Scores of several systems as one block, of the queries that count for all of them in every measure."""
     if len(scores) < 2:
