@@ -4,6 +4,7 @@ import argparse
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -173,5 +174,5 @@ def note_unjudged(scores: "list[Scores]") -> None:
 
 
 def plain_numbers(found: dict[str, Any]) -> dict[str, Any]:
-    """The same with None for what is not a number, as JSON needs it."""
-    return {key: None if isinstance(v, float) and v != v else v for key, v in found.items()}
+    """The same with None for what is no finite number, as JSON needs it."""
+    return {key: None if isinstance(v, float) and not isfinite(v) else v for key, v in found.items()}

@@ -57,11 +57,15 @@ def as_run(source: Any, name: str = "run") -> Run:
 
 def qrels_source(source: Any) -> Qrels | IdQrels:
     """As `as_qrels`, but qrels by moment id stay as they are until somebody needs their times."""
+    if isinstance(source, IdQrels):
+        return source
     return IdQrels(source) if is_by_id(source) else as_qrels(source)
 
 
 def run_source(source: Any, name: str = "run") -> Run | IdRun:
     """As `as_run`, but a run by moment id stays as it is until somebody needs its times."""
+    if isinstance(source, IdRun):
+        return source
     return IdRun(source, name) if is_by_id(source) else as_run(source, name)
 
 

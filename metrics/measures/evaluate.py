@@ -26,7 +26,7 @@ class Evaluator:
     measures
         Measures, or their names in the grammar of `parse_measure`.
     qrels
-        A file, a dict, a data frame or Qrels: see `as_qrels`.
+        A file, a dict, a data frame or Qrels: see `as_qrels`; or another evaluator's `ground`.
     convention
         A convention or its name: see `CONVENTIONS`.
 
@@ -43,7 +43,7 @@ class Evaluator:
         if not self.measures:
             raise MeasureError("no measure was asked for; give at least one, such as nDCG_IoU(iou=0.5)@20")
         self.convention = convention_named(convention)
-        self.ground = Ground(qrels_source(qrels))
+        self.ground = qrels if isinstance(qrels, Ground) else Ground(qrels_source(qrels))
         families = dict.fromkeys(measure.definition.family for measure in self.measures)
         self._plans = {family: self._plan(family) for family in families}
 
