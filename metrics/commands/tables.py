@@ -36,5 +36,9 @@ def matrix(rows: list[dict[str, Any]], down: str, across: str, value: str) -> Ce
     heads = list(dict.fromkeys(row[across] for row in rows))
     sides = list(dict.fromkeys(row[down] for row in rows))
     cells = {(row[down], row[across]): text(row[value]) for row in rows}
-    body = [[str(side), *(cells.get((side, head), "-") for head in heads)] for side in sides]
+    body = [[_side(side), *(cells.get((side, head), "-") for head in heads)] for side in sides]
     return [[down, *map(str, heads)], *body]
+
+
+def _side(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)

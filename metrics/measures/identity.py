@@ -35,8 +35,8 @@ def grades_of_ids(qrels: IdQrels, runs: Sequence[IdRun], numbers: Sequence[Ints]
             grades += [held.get(moment, 0) for moment in ids[low : low + size]]
             low += size
     unit, grade = np.concatenate(units), np.array(grades, dtype=np.int64)
-    known = unit >= 0
-    return _table(unit[known], ranks(unit)[known], grade[known], len(runs) * len(judged))
+    unit, grade = unit[unit >= 0], grade[unit >= 0]
+    return _table(unit, ranks(unit), grade, len(runs) * len(judged))
 
 
 def grades_of_spans(
