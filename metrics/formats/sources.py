@@ -62,11 +62,11 @@ def qrels_source(source: Any) -> Qrels | IdQrels:
     return IdQrels(source) if is_by_id(source) else as_qrels(source)
 
 
-def run_source(source: Any, name: str = "run") -> Run | IdRun:
+def run_source(source: Any) -> Run | IdRun:
     """As `as_run`, but a run by moment id stays as it is until somebody needs its times."""
     if isinstance(source, IdRun):
         return source
-    return IdRun(source, name) if is_by_id(source) else as_run(source, name)
+    return IdRun(source) if is_by_id(source) else as_run(source)
 
 
 def _spans(source: Mapping[Any, Iterable[Any]], fields: tuple[str, ...], name: str) -> dict[str, list[Any]]:

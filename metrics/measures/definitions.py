@@ -2,6 +2,7 @@
 
 from . import didemo, graded, highlights, hits, plain
 from .measure import Definition
+from .spellings import one_of
 
 ALL = (
     Definition("nDCG_IoU", "graded", graded.ndcg_iou, ("iou", "gain", "discount"), ("iou",)),
@@ -17,7 +18,14 @@ ALL = (
     ),
     Definition("Success_Video", "hit", hits.success_video, ("rel", "type")),
     Definition("AP_IoU", "hit", hits.ap_iou, ("iou", "rel"), ("iou",)),
-    Definition("DCG_IoU", "hit", hits.dcg_iou, ("gain", "discount", "rel"), share=False),
+    Definition(
+        "DCG_IoU",
+        "hit",
+        hits.dcg_iou,
+        ("gain", "discount", "rel"),
+        readers={"gain": one_of("linear", "exp")},  # the gain of an IoU, not of a grade
+        share=False,
+    ),
     Definition(
         "MedianRank",
         "hit",

@@ -38,7 +38,7 @@ class Scene:
         qrels disagree about how long a video lasts.
     """
 
-    def __init__(self, ground: Ground, sources: Sequence[Run | IdRun], unjudged: Unjudged = "error") -> None:
+    def __init__(self, ground: Ground, sources: Sequence[Run | IdRun], unjudged: Unjudged) -> None:
         self.ground = ground
         self.sources = sources
         self.queries = len(ground.queries)
