@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from .measures.conventions import Options as Options
     from .measures.conventions import convention_named as convention_named
     from .measures.evaluate import Evaluator as Evaluator
-    from .measures.evaluate import QueryValue as QueryValue
-    from .measures.evaluate import Scores as Scores
     from .measures.evaluate import calc as calc
     from .measures.evaluate import calc_aggregate as calc_aggregate
     from .measures.evaluate import evaluator as evaluator
@@ -47,6 +45,8 @@ if TYPE_CHECKING:
     from .measures.grammar import parse_measures as parse_measures
     from .measures.iou import temporal_iou as temporal_iou
     from .measures.measure import Measure as Measure
+    from .measures.results import QueryValue as QueryValue
+    from .measures.results import Scores as Scores
 
 __version__ = "0.1.0"
 
@@ -64,8 +64,6 @@ _NAMES = {
     ".measures.conventions": ("CONVENTIONS", "Convention", "Options", "convention_named"),
     ".measures.evaluate": (
         "Evaluator",
-        "QueryValue",
-        "Scores",
         "calc",
         "calc_aggregate",
         "evaluator",
@@ -75,6 +73,7 @@ _NAMES = {
     ".measures.grammar": ("default_measures", "parse_measure", "parse_measures"),
     ".measures.iou": ("temporal_iou",),
     ".measures.measure": ("Measure",),
+    ".measures.results": ("QueryValue", "Scores"),
 }
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names}
 

@@ -11,9 +11,9 @@ import numpy as np
 
 from ..formats.arrays import Bools, Floats, Ints
 from ..formats.errors import MeasureError
-from ..measures.evaluate import Scores
 from ..measures.grammar import parse_measure
 from ..measures.measure import Measure
+from ..measures.results import Scores
 from .tau import signs, tau_b
 
 TRIALS = 5000
@@ -26,6 +26,12 @@ def paper_measures() -> list[Measure]:
     """The twelve of AxIoU's experiments: R@K,θ and AxIoU@K with K 1, 5, 10 and θ 0.3, 0.5, 0.7."""
     names = [f"R@{k},{theta}" for k in (1, 5, 10) for theta in (0.3, 0.5, 0.7)]
     return [parse_measure(name) for name in (*names, *(f"AxIoU@{k}" for k in (1, 5, 10)))]
+
+
+def spelt(field: str, value: Any) -> Any:
+    """A measure's name as the papers spell it, if the field of a result holds one; other values as they are."""
+    names_measure = field in ("measure", "other", "validation", "test")
+    return parse_measure(value).spelling if names_measure else value
 
 
 def score_block(scores: Sequence[Scores]) -> Floats:

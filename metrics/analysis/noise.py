@@ -11,8 +11,9 @@ from ..formats.errors import MeasureError
 from ..formats.tables import Qrels, Run
 from ..measures.conventions import Convention, convention_named
 from ..measures.evaluate import Evaluator
+from ..measures.ground import Ground
 from ..measures.measure import Measure
-from ..measures.scene import Ground, Scene
+from ..measures.scene import Scene
 
 LEVELS = (1.0, 2.0, 3.0, 4.0)
 RATERS = 5
@@ -64,7 +65,7 @@ def noise_error(
     AxIoU, section 6.4.
     """
     ready = Evaluator(measures, qrels, convention_named(convention))
-    scene = Scene(ready.ground, runs)
+    scene = ready.scene(runs)
     truth = _means(ready, scene)
     rmse, mae = [], []
     for number, level in enumerate(levels):

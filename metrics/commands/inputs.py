@@ -1,15 +1,49 @@
 """The arguments that commands share, and the qrels and runs they stand for."""
 
 import argparse
+import sys
 from collections.abc import Callable
 from dataclasses import replace
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..formats.errors import MeasureError
 
 if TYPE_CHECKING:
-    from .. import Convention, Measure, Qrels, Run
+    from .. import Convention, Measure, Qrels, Run, Scores
+
+MEASURES = {
+    "nDCG_IoU(iou=0.5)@20": "NDCG@K, IoU≥μ (TVR-Ranking); needs iou",
+    "Recall_IoU(iou=0.5)@20": "share of the relevant moments that are found; needs iou",
+    "Success_IoU(iou=0.5)@5": "R@K,θ: whether one of the first K comes close enough; needs iou",
+    "Success_Video@5": "whether one of the first K lies in a right video",
+    "AxIoU@10": "average of the running maximum of IoU (AxIoU)",
+    "NCxIoU(p=uniform)@10": "the same under any abandonment distribution; needs p",
+    "AP_IoU(iou=0.5)@10": "AP@K,θ (AxIoU); needs iou",
+    "DCG_IoU@10": "DCG with the IoU as relevance (AxIoU)",
+    "MedianRank(iou=0.5)": "median rank of the first hit (STAL); needs iou",
+    "StdRank(iou=0.5)": "its standard deviation; needs iou",
+    "Judged@10": "share of the first K that lie on a judged moment",
+    "mAP_IoU(iou=0.5)": "average precision as in detection (QVHighlights); needs iou",
+    "Rank@1": "DiDeMo's Rank@1, Rank@5",
+    "mIoU": "DiDeMo's mIoU",
+    "nDCG@20": "on moment ids, without IoU, as trec_eval has it",
+    "P@10": "precision on moment ids",
+    "R@100": "recall on moment ids",
+    "RR": "reciprocal rank on moment ids",
+    "AP": "average precision on moment ids",
+    "HIT@1": "whether the most salient clip is salient (QVHighlights)",
+    "mAP_Saliency": "average precision of saliency (QVHighlights)",
+}
+MEASURES_HELP = "measures, by example (docs/measures.md says more):\n" + "\n".join(
+    f"  {name:22}  {text}" for name, text in MEASURES.items()
+)
+
+
+class Help(argparse.RawDescriptionHelpFormatter):
+    """Help with the lines of its epilogue as they are."""
+
 
 QRELS_FORMATS = (
     "jsonl",
@@ -62,6 +96,12 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--task", choices=TASKS, help="which list of a TVRetrieval submission (default: VCMR)"
     )
+    parser.add_argument(
+        "--nms",
+        type=float,
+        metavar="IOU",
+        help="first drop predictions whose IoU with a better-scored one of the same video is higher than this",
+    )
 
 
 def add_measures(parser: argparse.ArgumentParser, default: str = "NDCG@10,20,40 at IoU 0.3,0.5,0.7") -> None:
@@ -75,12 +115,17 @@ def add_measures(parser: argparse.ArgumentParser, default: str = "NDCG@10,20,40 
         "--convention",
         default="paper",
         metavar="NAME",
-        help="paper (default), released, spr, tvr, stal, qvhighlights",
+        help="paper (default), released, spr, tvr, stal, didemo, qvhighlights",
     )
     parser.add_argument(
         "--missing",
         choices=("zero", "skip", "error"),
-        help="a judged query that the run lacks counts 0, not at all, or is an error",
+        help="a judged query that the run lacks counts 0, does not count, or is an error",
+    )
+    parser.add_argument(
+        "--unjudged",
+        choices=("error", "skip"),
+        help="a query of the run that nobody judged is an error, or is left out and counted",
     )
 
 
@@ -100,7 +145,7 @@ def load_qrels(args: argparse.Namespace) -> "Qrels":
 def runs_of(args: argparse.Namespace) -> list[str]:
     """The paths of all runs that a command takes."""
     one = [args.run_file] if getattr(args, "run_file", None) else []
-    return one + list(getattr(args, "runs", None) or [])
+    return one + list(getattr(args, "run_files", None) or getattr(args, "runs", None) or [])
 
 
 def is_lenient(args: argparse.Namespace) -> bool:
@@ -109,9 +154,17 @@ def is_lenient(args: argparse.Namespace) -> bool:
 
 
 def load_run(args: argparse.Namespace, path: str) -> "Run":
+    """The run in a file, after the suppression that --nms asks for."""
+    from ..analysis.nms import temporal_nms
     from ..formats.read_runs import read_run
 
-    return read_run(path, args.format_run, args.videos, args.moments, args.task, is_lenient(args))
+    run = read_run(path, args.format_run, args.videos, args.moments, args.task, is_lenient(args))
+    return run if args.nms is None else temporal_nms(run, args.nms)
+
+
+def load_runs(args: argparse.Namespace, paths: list[str]) -> "list[Run]":
+    """The runs in several files, under names that differ wherever the paths do."""
+    return named_apart([load_run(args, path) for path in paths], paths)
 
 
 def measures_of(
@@ -121,7 +174,7 @@ def measures_of(
     from .. import convention_named, default_measures, parse_measures
 
     measures = parse_measures(args.measures) if args.measures else (default or default_measures)()
-    return measures, convention_named(args.convention).with_missing(args.missing)
+    return measures, convention_named(args.convention).but(args.missing, args.unjudged)
 
 
 def save(path: str, text: str) -> None:
@@ -133,13 +186,30 @@ def save(path: str, text: str) -> None:
 
 
 def named_apart(runs: "list[Run]", paths: list[str]) -> "list[Run]":
-    """The runs with names that differ: of runs called the same, the file names decide."""
-    names = [run.name for run in runs]
-    if len(set(names)) == len(names):
-        return runs
-    return [replace(run, name=Path(path).stem) for run, path in zip(runs, paths, strict=True)]
+    """The runs under names that differ: their own or, where two are the same, their files' names; where two of
+    these are the same, with as many of their folders as are needed.
+    """
+    longest = max(len(Path(path).parts) for path in paths)
+    tails = [
+        ["/".join(Path(path).with_suffix("").parts[-depth:]) for path in paths]
+        for depth in range(1, longest + 1)
+    ]
+    candidates = [[run.name for run in runs], *tails]
+    names = next((names for names in candidates if len(set(names)) == len(names)), candidates[0])
+    return [replace(run, name=name) for run, name in zip(runs, names, strict=True)]
+
+
+def note_unjudged(scores: "list[Scores]") -> None:
+    """Say on standard error how many queries of each run were left out because nobody judged them."""
+    for score in scores:
+        if score.unjudged:
+            print(
+                f"note: run {score.run}: {len(score.unjudged)} of its queries are left out, because nobody "
+                f"judged them (the first is {score.unjudged[0]!r})",
+                file=sys.stderr,
+            )
 
 
 def plain_numbers(found: dict[str, Any]) -> dict[str, Any]:
-    """The same with None for what is not a number, as JSON needs it."""
-    return {key: None if isinstance(v, float) and v != v else v for key, v in found.items()}
+    """The same with None for what is no finite number, as JSON needs it."""
+    return {key: None if isinstance(v, float) and not isfinite(v) else v for key, v in found.items()}

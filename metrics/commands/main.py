@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 from .. import __version__
 from ..formats.errors import MeasureError, MeasureWarning
-from . import annotators, axioms, compare, convert, evaluate, meta, project
+from . import annotators, axioms, compare, convert, evaluate, inputs, meta, project
 
 COMMANDS = (evaluate, compare, convert, project, meta, axioms, annotators)
 INTERRUPTED = 128 + signal.SIGINT  # as a shell reports it
@@ -58,7 +58,12 @@ def parser() -> Parser:
     """The parser of all commands; its name is the one by which the program was called."""
     package = __name__.partition(".")[0]
     called = package if Path(sys.argv[0]).stem == package else f"python -m {package}"
-    top = Parser(prog=called, description="Scores for video moment retrieval.")
+    top = Parser(
+        prog=called,
+        description="Scores for video moment retrieval.",
+        epilog=inputs.MEASURES_HELP,
+        formatter_class=inputs.Help,
+    )
     top.add_argument("--version", action="version", version=f"reeljudge {__version__}")
     commands = top.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
     for command in COMMANDS:

@@ -21,7 +21,7 @@ from .showing import show
 try:
     import orjson
 except ImportError:  # the extra `fast`
-    orjson = None  # type: ignore[assignment]
+    orjson = None
 
 STANDARD_INPUT = "-"
 GZIP = b"\x1f\x8b"

@@ -29,7 +29,7 @@ from .showing import show
 from .tables import Run
 from .trec import read_side_file, trec_run
 
-FORMATS = ("ranking", "predictions", "tvretrieval", "trec", "qvhighlights", "stal", "axiou", "didemo")
+FORMATS = ("ranking", "predictions", "tvretrieval", "trec", "qvhighlights", "stal", "didemo", "axiou")
 TASKS = ("VCMR", "SVMR", "VR")
 
 
@@ -257,6 +257,6 @@ def _video(place: Place, video: Any, names: Names | None) -> Any:
 READERS: dict[str, Callable[[Records], Columns]] = {
     "qvhighlights": published.qvhighlights_run,
     "stal": published.stal_run,
-    "axiou": published.axiou_run,
     "didemo": published.didemo_run,
+    "axiou": published.axiou_run,
 }

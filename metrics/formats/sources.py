@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from .bulk import columns_of_objects
+from .by_id import IdQrels, IdRun, is_by_id
 from .checks import HIGHEST_GRADE, Checks
 from .columns import Columns
 from .errors import MeasureError
@@ -22,9 +23,9 @@ def as_qrels(source: Any, lenient: bool | None = None, highest: int = HIGHEST_GR
     Parameters
     ----------
     source
-        A dict is ``{query: [(video, start, end, grade), …]}`` or TVR-Ranking's ``{query: [{"video_name",
-        "timestamp", "relevance"}, …]}``. A frame (pandas, polars) has the columns query_id, video_name,
-        start, end (seconds) and relevance.
+        A dict is ``{query: [(video, start, end, grade), …]}``, TVR-Ranking's ``{query: [{"video_name",
+        "timestamp", "relevance"}, …]}``, or by moment id ``{query: {"video@startms-endms": grade}}``. A frame
+        (pandas, polars) has the columns query_id, video_name, start, end (seconds) and relevance.
     lenient, highest
         As in `read_qrels`.
 
@@ -37,6 +38,8 @@ def as_qrels(source: Any, lenient: bool | None = None, highest: int = HIGHEST_GR
         return source
     if isinstance(source, str | Path):
         return read_qrels(source, lenient=lenient, highest=highest)
+    if is_by_id(source):
+        return IdQrels(source).table
     if isinstance(source, Mapping):
         found = columns_of_objects(source, "qrels", "moment", "relevance")
         if found:
@@ -53,12 +56,28 @@ def as_run(source: Any, name: str = "run", lenient: bool = True) -> Run:
         return source
     if isinstance(source, str | Path):
         return read_run(source, lenient=lenient)
+    if is_by_id(source):
+        return IdRun(source, name).table
     if isinstance(source, Mapping):
         found = columns_of_objects(source, name, "prediction", "model_scores")
         if found:
             return Run.build(found, name, Checks(lenient))
         return run_from_dict(_spans(source, SCORES, name), name, lenient)
     return Run.build(_frame(source, SCORES, name, SCORE), name, Checks(lenient))
+
+
+def qrels_source(source: Any) -> Qrels | IdQrels:
+    """As `as_qrels`, but qrels by moment id stay as they are until somebody needs their times."""
+    if isinstance(source, IdQrels):
+        return source
+    return IdQrels(source) if is_by_id(source) else as_qrels(source)
+
+
+def run_source(source: Any) -> Run | IdRun:
+    """As `as_run`, but a run by moment id stays as it is until somebody needs its times."""
+    if isinstance(source, IdRun):
+        return source
+    return IdRun(source) if is_by_id(source) else as_run(source)
 
 
 def _spans(source: Mapping[Any, Iterable[Any]], fields: tuple[str, ...], name: str) -> dict[str, list[Any]]:

@@ -7,8 +7,9 @@ import numpy as np
 from ..formats.arrays import Floats, Ints
 from . import scores
 from .conventions import Options
+from .ground import Pick, Plan
 from .measure import Measure
-from .scene import Pick, Plan, Scene
+from .scene import Scene
 
 LENGTHS = {"short": (0.0, 10.0), "middle": (10.0, 30.0), "long": (30.0, 150.0)}  # QVHighlights, seconds
 
@@ -24,8 +25,8 @@ def ndcg_iou(scene: Scene, options: Options, measure: Measure, plan: Plan) -> Fl
         grades = np.append(scene.ground.qrels.grades, 0)  # row -1 is no moment: grade 0, and no gain
         return np.where(matched >= 0, scores.gains(grades, gain)[matched], 0.0)
 
-    got = scene.once(("gained", options, plan, gain), gained)[places(measure, plan)]
-    ideal = np.tile(scores.gains(scene.ideal(pick), gain), (len(scene.runs), 1))
+    got = scene.once(("gained", options, plan, gain), gained)[columns(measure, plan)]
+    ideal = np.tile(scores.gains(scene.ideal(options.lowest), gain), (len(scene.sources), 1))
     if gain not in ("linear", "exp"):  # a scale of one's own need not rise with the grade
         ideal = -np.sort(-ideal, axis=1)
     return scores.ndcg(got, ideal, cutoff, discount).T
@@ -34,7 +35,7 @@ def ndcg_iou(scene: Scene, options: Options, measure: Measure, plan: Plan) -> Fl
 def recall_iou(scene: Scene, options: Options, measure: Measure, plan: Plan) -> Floats:
     """Share of a query's relevant moments that the first K predictions find: shape (units, thresholds)."""
     pick = Pick(measure.number("rel", 1))
-    matched = scene.matched(options, pick, plan)[places(measure, plan)]
+    matched = scene.matched(options, pick, plan)[columns(measure, plan)]
     found = (matched[..., : measure.depth] >= 0).sum(axis=-1)
     return share(found, scene.held(pick)).T
 
@@ -43,18 +44,18 @@ def map_iou(scene: Scene, options: Options, measure: Measure, plan: Plan) -> Flo
     """Interpolated average precision, as in detection (QVHighlights): shape (units, thresholds)."""
     length = LENGTHS.get(measure.param("length") or "")
     pick = Pick(measure.number("rel", 1), length, last=options.last)
-    matched = scene.matched(options, pick, plan)[places(measure, plan)]
+    matched = scene.matched(options, pick, plan)[columns(measure, plan)]
     found = (matched[..., : measure.depth] >= 0).astype(np.int64)
     return scores.interpolated_precision(found, scene.held(pick)).T
 
 
-def places(measure: Measure, plan: Plan) -> list[int]:
-    """Where the measure's thresholds stand in the plan."""
+def columns(measure: Measure, plan: Plan) -> list[int]:
+    """Positions of the measure's thresholds in the plan."""
     return [plan.thresholds.index(iou) for iou in measure.thresholds]
 
 
-def share(found: Ints, held: Ints) -> Floats:
-    """Found of held; NaN where nothing is held."""
+def share(found: Ints | Floats, held: Ints) -> Floats:
+    """Found over held; NaN where nothing is held."""
     out = np.full(found.shape, np.nan)
     np.divide(found, held, out=out, where=np.broadcast_to(held > 0, found.shape))
     return out

@@ -91,7 +91,7 @@ def _param(text: str, definition: Definition, part: str) -> tuple[str, str]:
             f"measure {text!r}: {definition.name} has no parameter {key!r}; its parameters: {there}"
         )
     try:
-        return key, PARAMS[key](value)
+        return key, definition.readers.get(key, PARAMS[key])(value)
     except ValueError as problem:
         raise MeasureError(f"measure {text!r}: {key}={value}: {problem}") from None
 

@@ -7,8 +7,9 @@ import numpy as np
 from ..formats.arrays import Floats, Ints
 from ..formats.errors import MeasureError
 from .conventions import Options
+from .ground import Plan
 from .measure import Measure
-from .scene import Plan, Scene
+from .scene import Scene
 
 VERY_GOOD = 4
 

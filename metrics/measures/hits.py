@@ -9,8 +9,9 @@ from ..formats.errors import MeasureError
 from . import scores
 from .conventions import Options
 from .graded import LENGTHS
+from .ground import Pick, Plan
 from .measure import Measure
-from .scene import Pick, Plan, Scene
+from .scene import Scene
 
 DEFAULT_PHI = 0.8
 
@@ -124,7 +125,7 @@ def of_type(scene: Scene, measure: Measure, values: Floats) -> Floats:
             f"measure {measure} needs typed queries; the qrels give none (TVR's annotations do)"
         )
     typed = np.array([qrels.types.get(query) == wanted for query in qrels.queries])
-    return np.where(np.tile(typed, len(scene.runs))[:, None], values, np.nan)
+    return np.where(np.tile(typed, len(scene.sources))[:, None], values, np.nan)
 
 
 def no_empty_moment(scene: Scene, pick: Pick, measure: Measure) -> None:

@@ -1,13 +1,14 @@
 """What a measure is: a `Definition`, and a `Measure` with its parameters as a value."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 from ..formats.arrays import Floats
 from .conventions import Family, Options
-from .scene import Plan, Scene
-from .spellings import PAPER_SPELLINGS, thresholds_of
+from .ground import Plan
+from .scene import Scene
+from .spellings import PAPER_SPELLINGS, Read, thresholds_of
 
 NO_CUTOFF = 10**9
 Score = Callable[[Scene, Options, "Measure", Plan], Floats]
@@ -24,6 +25,8 @@ class Definition:
     params, required, defaults
         Names of the parameters that the measure takes and of those that it needs; values of those that
         may be left out.
+    readers
+        How the values of some parameters are read, where this differs from other measures.
     cutoff
         Whether a measure needs a cutoff, may have one, or takes none.
     aggregate
@@ -39,6 +42,7 @@ class Definition:
     params: tuple[str, ...] = ()
     required: tuple[str, ...] = ()
     defaults: tuple[tuple[str, str], ...] = ()
+    readers: Mapping[str, Read] = field(default_factory=dict, compare=False)
     cutoff: Literal["required", "optional", "none"] = "required"
     aggregate: Literal["mean", "median", "std"] = "mean"
     share: bool = True

@@ -150,7 +150,7 @@ def test_noise_by_hand() -> None:
         draws = np.random.default_rng(3)
         first = draws.normal(starts, 2.0, (5, 40))
         second = draws.exponential(1.0, (5, 40))
-        got = noisy(qrels_from_dict(spans), 2.0, model, np.random.default_rng(3))  # type: ignore[arg-type]
+        got = noisy(qrels_from_dict(spans), 2.0, model, np.random.default_rng(3))
         for q in range(40):
             start = sorted(first[:, q])[2]
             ends = sorted(first[r, q] + second[r, q] * lengths[q] for r in range(5))

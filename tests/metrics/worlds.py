@@ -4,6 +4,7 @@ from hypothesis import strategies as st
 
 from tests.metrics.oracle import Moment, Span
 
+World = tuple[dict[str, list[Moment]], dict[str, list[Span]]]
 videos = st.sampled_from(["a", "b", "c"])
 ticks = st.integers(0, 12).map(lambda n: n / 2)
 
