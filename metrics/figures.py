@@ -9,8 +9,8 @@ from typing import Any
 import altair as alt
 
 from . import theme
+from .analysis.meta import spelt
 from .formats.errors import MeasureError
-from .measures import parse_measure
 
 Rows = list[dict[str, Any]]
 KINDS = (".svg", ".png", ".pdf")
@@ -30,11 +30,6 @@ def save(chart: Any, path: str) -> None:
         chart.save(path, scale_factor=2) if path.endswith(".png") else chart.save(path)
     except OSError as problem:
         raise MeasureError(f"{path}: cannot be written: {problem.strerror}") from None
-
-
-def spelt(key: str, value: Any) -> Any:
-    """A measure's name as the papers spell it; anything else as it is."""
-    return parse_measure(value).spelling if key in ("measure", "other", "validation", "test") else value
 
 
 def inline(rows: Rows) -> alt.Data:

@@ -16,7 +16,8 @@ from sklearn.metrics import cohen_kappa_score
 from campaigns.models import Campaign, Membership
 from judging.models import Assignment, Candidate, Judgement, Kind, Query
 from judging.pool import opening
-from metrics.analysis.agreement import Ratings, alpha, alpha_of, kappa_of
+from metrics.analysis.agreement import alpha, alpha_of, kappa_of
+from metrics.formats.ratings import Ratings
 from reports.statistics.agreement import agreement, by_query
 from reports.statistics.collection import by_rank, by_similarity, collection, spread
 from reports.statistics.records import CANDIDATE, JUDGEMENT, Read, joined, read

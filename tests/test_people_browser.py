@@ -16,7 +16,7 @@ pytestmark = pytest.mark.timeout(300)
 PASSWORD = "a-long-word-7"
 CAMPAIGN = """
 from corpus.models import Corpus
-from judging.models import Campaign
+from campaigns.models import Campaign
 Campaign.objects.create(name="people", title="Films", corpus=Corpus.objects.get(name="bare"))
 """
 

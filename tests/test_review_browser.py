@@ -16,7 +16,9 @@ pytestmark = pytest.mark.timeout(600)
 TEXTS = ["A person sits down.", "A person stands up.", "Someone opens a door.", "Someone closes a door."]
 # Asha and Ben grade all batches alike, but for the first two ranks of the first: those end discarded.
 JUDGE = """
+from campaigns.models import *
 from judging.models import *
+from judging.work.claiming import claim
 from tests.cast import judge_all
 campaign = Campaign.objects.get(name="review")
 people = dict(campaign.memberships.filter(role="annotator").values_list("user__username", "pk"))
@@ -26,7 +28,7 @@ def grade(name, candidate):
     return 4 if candidate.query.text == "A person stands up." else 1
 for name in ("asha", "ben", "chen", "devi"):
     member = Membership.objects.get(pk=people[name])
-    while work := Assignment.objects.claim(member):
+    while work := claim(member):
         judge_all(work, lambda candidate: grade(name, candidate))
 print("settled", Batch.objects.in_campaign(campaign).to_review().count())
 """

@@ -20,7 +20,8 @@ pytestmark = pytest.mark.timeout(600)
 BATCHES = 14
 TAUGHT = """
 from corpus.models import Clip, Moment
-from judging.models import Campaign, Example
+from campaigns.models import Campaign
+from judging.models import Example
 once = Campaign.objects.get(name="once")
 once.play_once = True
 once.save()

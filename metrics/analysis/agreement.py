@@ -4,20 +4,12 @@ from itertools import combinations
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from ..formats.arrays import Floats
+from ..formats.ratings import Ratings
+
 Weights = Literal["plain", "linear", "quadratic"]
 Scale = Literal["nominal", "ordinal", "interval"]
-
-
-class Ratings(NamedTuple):
-    """One rating a row: int64 numbers of candidate and annotator, and the grade; each of shape (ratings,)."""
-
-    candidate: Ints
-    annotator: Ints
-    grade: Ints
 
 
 def kappa(one: Floats, other: Floats, weights: Weights = "plain") -> float:

@@ -13,7 +13,8 @@ from ..formats.errors import MeasureError
 from ..formats.tables import qrels_from_dict, run_from_dict
 from ..measures.conventions import Convention
 from ..measures.evaluate import calc
-from ..measures.grammar import Measure, parse_measure
+from ..measures.grammar import parse_measure
+from ..measures.measure import Measure
 
 Axiom = Literal["INV-k", "MON-k"]
 AXIOMS: tuple[Axiom, ...] = ("INV-k", "MON-k")
@@ -52,8 +53,10 @@ def counterexample(
     [True, True]
     """
     measure = parse_measure(measure)
-    if measure.definition.family == "highlight":
-        raise MeasureError(f"measure {measure} looks at saliency; the axioms are about moments")
+    if measure.definition.family in ("highlight", "plain"):
+        raise MeasureError(
+            f"measure {measure} looks at saliency or at ids; the axioms are about the IoU of moments"
+        )
     before, after, rank = _cases(min(measure.cutoff or 5, LONGEST), axiom, seed)
     low, high = _score(measure, before, convention), _score(measure, after, convention)
     broken = np.abs(high - low) > SAME if axiom == "INV-k" else high - low <= SAME

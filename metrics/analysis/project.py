@@ -12,7 +12,8 @@ from ..formats.arrays import Ints
 from ..formats.errors import MeasureError
 from ..formats.tables import Qrels, Run
 from ..measures.conventions import Convention, convention_named
-from ..measures.scene import Ground, Pick, Plan, Scene
+from ..measures.ground import Ground, Pick, Plan
+from ..measures.scene import Scene
 from ..measures.scores import gains
 
 
@@ -56,7 +57,7 @@ def project(qrels: Qrels, run: Run, iou: float, convention: str | Convention = "
 
     Examples
     --------
-    >>> from metrics.measures.tables import qrels_from_dict, run_from_dict
+    >>> from metrics import qrels_from_dict, run_from_dict
     >>> qrels = qrels_from_dict({"1": [("a", 0, 10, 4)]})
     >>> projected = project(qrels, run_from_dict({"1": [("a", 0, 9, 0.7), ("a", 0, 8, 0.6)]}), iou=0.5)
     >>> projected.run
@@ -66,13 +67,16 @@ def project(qrels: Qrels, run: Run, iou: float, convention: str | Convention = "
     """
     if not 0 <= iou <= 1:
         raise MeasureError(f"threshold {iou} must lie between 0 and 1")
-    options = convention_named(convention).graded
-    scene = Scene(Ground(qrels), [run])
+    chosen = convention_named(convention)
+    options = chosen.graded
+    scene = Scene(Ground(qrels), [run], chosen.unjudged)
     pick, plan = Pick(options.lowest), Plan(0, (iou,))
     matched = scene.matched(options, pick, plan)[0]
     unit = scene.ground.position
     renamed: dict[str, dict[str, float]] = {}
     for i, query in enumerate(run.queries):
+        if query not in unit:
+            continue
         here = slice(int(run.offsets[i]), int(run.offsets[i + 1]))
         renamed[query] = _rename(qrels, run, here, matched[unit[query]])
     held = gains(qrels.grades, options.gain).astype(np.int64)

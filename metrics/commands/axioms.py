@@ -28,8 +28,8 @@ def add(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
+    from .. import parse_measures
     from ..analysis.axioms import AXIOMS, counterexample
-    from ..measures import parse_measures
 
     measures, convention = inputs.measures_of(args, lambda: parse_measures(DEFAULT))
     width = max(len(measure.spelling) for measure in measures)

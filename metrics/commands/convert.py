@@ -48,9 +48,9 @@ def convert_qrels(args: argparse.Namespace) -> str:
 
 
 def convert_run(args: argparse.Namespace) -> str:
+    from .. import MeasureError
     from ..formats import writers
     from ..formats.read_runs import read_video_index
-    from ..measures import MeasureError
 
     run = inputs.load_run(args, args.run_file)
     check(args.to, TO_RUN, "run")
@@ -66,7 +66,7 @@ def convert_run(args: argparse.Namespace) -> str:
 
 
 def check(format: str, formats: tuple[str, ...], kind: str) -> None:
-    from ..measures import MeasureError
+    from .. import MeasureError
 
     if format not in formats:
         raise MeasureError(f"unknown {kind} format {format!r} for --to; there are {', '.join(formats)}")

@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> None:
 
 def print_scores(projected: "Projection", names: list[str]) -> None:
     """Aggregates of ir_measures' own measures, trec_eval's among them."""
-    from ..measures import MeasureError
+    from .. import MeasureError
 
     try:
         import ir_measures

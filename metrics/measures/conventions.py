@@ -2,17 +2,19 @@
 
 A family is a way of looking at a run. `graded` measures match predictions one to one with graded moments;
 `hit` measures ask how close the predictions come to any relevant moment; `detection` measures match like
-`graded` ones, by score, and average precision; `highlight` measures look at saliency and not at spans.
+`graded` ones, by score, and average precision; `highlight` measures look at saliency and not at spans;
+`plain` measures compare the ids of moments and nothing else, as trec_eval does.
 """
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from typing import Literal
+from typing import Any, Literal, get_args
 
 from ..formats.errors import MeasureError
 
-Family = Literal["graded", "hit", "detection", "highlight"]
+Family = Literal["graded", "hit", "detection", "highlight", "plain"]
 Missing = Literal["skip", "zero", "error"]
+Unjudged = Literal["error", "skip"]
 
 
 @dataclass(frozen=True)
@@ -60,31 +62,50 @@ class Options:
 
 @dataclass(frozen=True)
 class Convention:
-    """A named set of options for each family; `source` says whose they are."""
+    """A named set of options for each family.
+
+    Attributes
+    ----------
+    source
+        Whose convention it is.
+    unjudged
+        A run's query that nobody judged is an `error`, or is left out and counted (`skip`).
+    """
 
     name: str
     source: str
+    unjudged: Unjudged = "error"
     graded: Options = field(default_factory=Options)
     hit: Options = field(default_factory=lambda: Options(strict=True))
     detection: Options = field(default_factory=lambda: Options(order="score"))
     highlight: Options = field(default_factory=Options)
+    plain: Options = field(default_factory=lambda: Options(empty="zero"))
 
     def options(self, family: Family) -> Options:
         chosen: Options = getattr(self, family)
         return chosen
 
-    def with_missing(self, missing: Missing | None) -> "Convention":
-        """The same convention with another word on queries that a run lacks; the name says so."""
-        if missing is None:
-            return self
-        families = [f.name for f in fields(self) if f.name not in ("name", "source")]
-        changed = {family: replace(getattr(self, family), missing=missing) for family in families}
-        return replace(self, name=f"{self.name}, missing={missing}", **changed)
+    def but(self, missing: Missing | None = None, unjudged: Unjudged | None = None) -> "Convention":
+        """The same convention with other words on queries that a run lacks, and on those that nobody judged.
+
+        The name of the convention that is returned says what was changed.
+        """
+        changed = self
+        if missing is not None:
+            families: dict[str, Any] = {
+                family: replace(self.options(family), missing=missing) for family in get_args(Family)
+            }
+            changed = replace(changed, name=f"{changed.name}, missing={missing}", **families)
+        if unjudged is not None:
+            changed = replace(changed, name=f"{changed.name}, unjudged={unjudged}", unjudged=unjudged)
+        return changed
 
 
 QVHIGHLIGHTS = Options(missing="error", report="percent-text")
 ALL = (
-    Convention("paper", "the papers' equations: TVR-Ranking section 4; AxIoU sections 3, 4 and A"),
+    Convention(
+        "paper", "the papers' equations: TVR-Ranking section 4; AxIoU sections 3, 4 and A", unjudged="skip"
+    ),
     Convention(
         "released",
         "the authors' released code, TVR-Ranking and AxIoU",
@@ -100,6 +121,7 @@ ALL = (
         hit=Options(missing="error", listed=100, union="hull", single=True, report="percent"),
     ),
     Convention("stal", "STAL's corpus evaluator", hit=Options(late_miss=True, report="float32")),
+    Convention("didemo", "DiDeMo's evaluator (MCN)", hit=Options(strict=True, union="hull", missing="error")),
     Convention(
         "qvhighlights",
         "QVHighlights' standalone evaluator (Moment-DETR)",

@@ -100,7 +100,7 @@ def spelling(
 
 ALIASES = [
     spelling(rf"NDCG@(\d+),?IoU(?:>=|=|>)?({NUMBER})", lambda m: f"nDCG_IoU(iou={m[2]})@{m[1]}"),
-    spelling(rf"R@(\d+),?{IOU}", lambda m: f"Success_IoU(iou={m[2]})@{m[1]}"),
+    spelling(rf"R@(\d+)(?:,|(?=IoU)){IOU}", lambda m: f"Success_IoU(iou={m[2]})@{m[1]}"),
     spelling(rf"R(\d+)@({NUMBER})", lambda m: f"Success_IoU(iou={m[2]})@{m[1]}"),
     spelling(rf"AP@(\d+),{IOU}", lambda m: f"AP_IoU(iou={m[2]})@{m[1]}"),
     spelling(r"mAP", lambda m: "mAP_IoU(iou=0.5:0.05:0.95)"),

@@ -30,15 +30,17 @@ def cases(name: str) -> list[dict[str, Any]]:
     return found
 
 
-def run_cli(*arguments: object, seed: str = "") -> subprocess.CompletedProcess[str]:
-    """Run `python -m metrics` in this process; with a seed of hashes in one of its own, as a person would."""
+def run_cli(
+    *arguments: object, seed: str = "", folder: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run `python -m metrics` in this process; with a seed of hashes or in a folder, in one of its own."""
     words = [*map(str, arguments)]
-    if not seed:
+    if not seed and not folder:
         return _in_this_process(words)
     return subprocess.run(
         [sys.executable, "-m", "metrics", *words],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONHASHSEED": seed},
+        cwd=folder or ROOT,
+        env={**os.environ, "PYTHONHASHSEED": seed or "0", "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         check=False,

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from metrics.analysis.agreement import Ratings, alpha, kappa, kappas
+from metrics import MeasureError, Ratings
+from metrics.analysis.agreement import alpha, kappa, kappas
 from metrics.formats.ratings import read_ratings
-from metrics.measures import MeasureError
 from tests.metrics.shared import SHARED, needs_shared, run_cli, write
 
 SCALES: tuple[Any, ...] = ("nominal", "ordinal", "interval")
