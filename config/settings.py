@@ -51,6 +51,7 @@ INSTALLED_APPS = [
     "corpus",
     "judging",
     "annotate",
+    "demo",
 ]
 
 MIDDLEWARE = [

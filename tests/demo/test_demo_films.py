@@ -10,13 +10,13 @@ from pathlib import Path
 import av
 import pytest
 
-from corpus.demo.actions import ACTIONS, FPS
-from corpus.demo.cast import CAST
-from corpus.demo.examples import EXAMPLES
-from corpus.demo.films import write_film, write_tables
-from corpus.demo.frames import Painter
-from corpus.demo.grades import QUERIES, Key, true_grade
-from corpus.demo.scripts import Film, Moment, films, moments
+from demo.films.actions import ACTIONS, FPS
+from demo.films.cast import CAST
+from demo.films.examples import EXAMPLES
+from demo.films.files import write_film, write_tables
+from demo.films.frames import Painter
+from demo.films.grades import QUERIES, Key, true_grade
+from demo.films.scripts import Film, Moment, films, moments
 
 
 def film(name: str) -> Film:
