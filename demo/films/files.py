@@ -20,7 +20,7 @@ import numpy as np
 from av.codec.context import Flags
 from PIL import Image
 
-from .actions import FPS
+from .acts import FPS
 from .brush import HEIGHT, WIDTH
 from .frames import Painter, blinking
 from .grades import QUERIES, true_grade

@@ -1,87 +1,93 @@
-"""Actions that leave a person where they were: wave, drink, read, point, dance, jump, hug ..."""
+"""Actions that leave a person on their spot: gestures, and to sit, stand, lie and wake.
+
+Postures and most gestures are data: see ``gestures.toml``.
+"""
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable
 from dataclasses import replace
 from math import pi, sin
+from pathlib import Path
+from typing import Any
 
-from .body import STAND, Pose, Vec, blend, bump, ease, mix, reach, wave
-from .moves import Beat, build, facing
-from .stage import World
+from .body import HANG, LANE, STAND, Pair, Pose, Vec, blend, bump, ease, keyed, mix, reach, wave
+from .moves import LEFT, RIGHT, Beat, build, facing
+from .stage import SEATS, World
 
-Shape = Callable[[float, Pose, World, Beat], Pose]
+Act = Callable[[float, World, Beat], World]
+ON_LAP: Pair = ((0.62, -0.66, -0.24), (0.62, -0.66, 0.24))
+Numbers = list[tuple[float, float, float]]  # each: a base, how far it swings from there, how many times
+
+_ON_HEAD = {"mouth": (1.55, 0.62, 0.15), "ear": (0.22, 1.05, 1.1)}  # in radii of the head
 
 
-def gesture(shape: Shape, rise: float = 0.2, **during: bool | float) -> Callable[[float, World, Beat], World]:
-    """Make an action of a posture that moves: take it up, keep it, and come back to where one began.
+def posture(name: str, me: Pose, who: str, t: float = 0.0) -> Pose:
+    """Return the posture of this name, taken up from ``me``, at time t (0 to 1) of its swings."""
+    changes: dict[str, Any] = {}
+    hands, feet = list(me.hands), list(me.feet)
+    for field, numbers in POSTURES[name]:
+        values = tuple(base + far * wave(t, times) for base, far, times in numbers)
+        if field in ("left", "right"):
+            hands[field == "right"] = _vec(values)
+        elif field in ("lfoot", "rfoot"):
+            feet[field == "rfoot"] = (values[0], max(0.0, values[1]), values[2])
+        elif field == "hands":
+            hands = [(values[0], values[1], -values[2]), _vec(values)]
+        elif field in _ON_HEAD:
+            frame = build(who)
+            place = (frame.head / frame.arm * part for part in _ON_HEAD[field])
+            hands[1] = _vec(tuple(map(sum, zip(place, values, strict=True))))
+        elif field == "x":
+            changes["x"] = me.x + values[0]
+        elif field == "front":
+            changes["yaw"] = mix(me.yaw, 90.0, values[0])
+        else:
+            changes[field] = values if len(values) > 1 else values[0]
+    return replace(me, **changes, hands=(hands[0], hands[1]), feet=(feet[0], feet[1]))
 
-    ``during`` changes the thing in hand while the gesture lasts (a book opens, a cup tips).
+
+def gesture(name: str, rise: float, change: str = "") -> Act:
+    """Make an action of a posture: take it up, keep it, and come back to where one began.
+
+    ``change`` is what happens to the thing in hand meanwhile: ``open``, or the degrees by which it tips.
     """
 
     def act(t: float, world: World, beat: Beat) -> World:
-        me = world.poses[beat.who]
+        me, held = world.poses[beat.who], world.held_by(beat.who)
         strength = bump(t, rise, rise)
-        pose = blend(me, shape(t, me, world, beat), strength)
-        held = world.held_by(beat.who)
-        if held and during and strength > 0.35:
-            change = {k: v if isinstance(v, bool) else v * strength for k, v in during.items()}
-            world = world.moved(held, replace(world.things[held], **change))  # type: ignore[arg-type]
-        return world.posed(**{beat.who: pose})
+        if held and change and strength > 0.35:
+            thing = world.things[held]
+            opened = change == "open"
+            tip = 0.0 if opened else float(change) * strength
+            world = world.moved(held, replace(thing, open=opened, tip=tip))
+        return world.posed(beat.who, blend(me, posture(name, me, beat.who, t), strength))
 
     return act
 
 
-def waving(t: float, me: Pose, world: World, beat: Beat) -> Pose:
-    """One hand high, from side to side."""
-    hand: Vec = (0.1, 0.75, 0.7 + 0.25 * wave(t, 4))
-    left = me.hands[0]
-    return replace(me, yaw=_open(me), hands=(left, hand), nod=-4.0)
+def jumps(t: float, world: World, beat: Beat) -> World:
+    """Two jumps, arms up."""
+    me, part = world.poses[beat.who], t * 2 % 1.0
+    if 0.3 <= part <= 0.85:
+        pose = blend(me, posture("air", me, beat.who), sin(pi * (part - 0.3) / 0.55))
+    else:
+        down = part / 0.3 if part < 0.3 else (part - 0.85) / 0.15
+        pose = blend(me, posture("down", me, beat.who), sin(pi * down))
+    return world.posed(beat.who, pose)
 
 
-def drinking(t: float, me: Pose, world: World, beat: Beat) -> Pose:
-    """The cup at the mouth, the head back."""
-    return replace(me, hands=(me.hands[0], mouth(beat.who, 0.0)), lean=me.lean - 4, nod=-14.0)
+def points(t: float, world: World, beat: Beat) -> World:
+    """A straight arm towards the board, shaken a little for stress."""
+    me, x = world.poses[beat.who], world.place.find(beat.what).x
+    turned = replace(me, yaw=facing(me, x), lean=5.0)
+    hand = reach(turned, build(beat.who), (x, 112.0 + 4 * wave(t, 3)), 10.0)
+    pose = blend(me, replace(turned, hands=(me.hands[0], hand)), bump(t, 0.2, 0.2))
+    return world.posed(beat.who, pose)
 
 
-def eating(t: float, me: Pose, world: World, beat: Beat) -> Pose:
-    """Three bites."""
-    bite = max(0.0, wave(t, 3.5))
-    x, y, z = mouth(beat.who, 0.0)
-    return replace(
-        me, hands=(me.hands[0], (x + 0.16 * (1 - bite), y - 0.42 * (1 - bite), z)), nod=6.0 + 3 * wave(t, 7)
-    )
-
-
-def phoning(t: float, me: Pose, world: World, beat: Beat) -> Pose:
-    """The phone at the ear, the other hand explaining."""
-    frame = build(beat.who)
-    ear: Vec = (0.06, frame.head * 1.05 / frame.arm, (frame.head * 1.1) / frame.arm)
-    other: Vec = (0.5, -0.45 + 0.14 * wave(t, 3), -0.35 + 0.1 * wave(t, 2))
-    yaw = 40.0 if me.yaw < 90 else 66.0
-    return replace(me, yaw=me.yaw if me.hip[1] < 0.8 else yaw, hands=(other, ear), nod=6.0 + 3 * wave(t, 4))
-
-
-def reading(t: float, me: Pose, world: World, beat: Beat) -> Pose:
-    """The book open in both hands, the eyes down, a page turned half-way."""
-    flick = max(0.0, wave(t, 1.5)) ** 4 * 0.12
-    hands: tuple[Vec, Vec] = ((0.58, -0.32, -0.16), (0.58, -0.32 + flick, 0.16 - flick))
-    return replace(me, hands=hands, nod=20.0, yaw=mix(me.yaw, 90.0, 0.25))
-
-
-def pointing(t: float, me: Pose, world: World, beat: Beat) -> Pose:
-    """A straight arm towards the target, shaken a little for stress."""
-    frame = build(beat.who)
-    yaw = facing(world, beat.who, beat.what)
-    turned = replace(me, yaw=yaw)
-    piece = world.place.find(beat.what) if beat.what not in world.poses else None
-    x = piece.x if piece else world.poses[beat.what].x
-    y = 112.0 if piece and piece.kind in ("board", "window", "picture", "door", "clock") else 150.0
-    hand = reach(turned, frame, (x, y + 4 * wave(t, 3)), 10.0)
-    return replace(turned, hands=(me.hands[0], hand), lean=me.lean + 5)
-
-
-def writing(t: float, world: World, beat: Beat) -> World:
+def writes(t: float, world: World, beat: Beat) -> World:
     """Write three lines on the board, walking along it, and back to begin the next."""
     me, piece = world.poses[beat.who], world.place.find("board")
     lines = min(3.0, max(0.0, (t - 0.15) / 0.7 * 3))
@@ -93,135 +99,105 @@ def writing(t: float, world: World, beat: Beat) -> World:
     pen = (along + 2 * wave(t, 16), 92 + row * 18 + 5 * wave(t, 12))
     hand = reach(there, build(beat.who), pen, -18.0)
     pose = blend(me, replace(there, hands=(me.hands[0], hand)), bump(t, 0.18, 0.16))
-    written = (row + min(1.0, part)) / 3
-    return replace(world.posed(**{beat.who: pose}), ink=max(world.ink, written))
+    return replace(world.posed(beat.who, pose), ink=max(world.ink, (row + min(1.0, part)) / 3))
 
 
-def jumping(t: float, me: Pose, world: World, beat: Beat) -> Pose:
-    """Two jumps, arms up."""
-    beatp = (t * 2.0) % 1.0
-    if beatp < 0.3 or beatp > 0.85:
-        down = sin(pi * (beatp / 0.3 if beatp < 0.3 else (beatp - 0.85) / 0.15))
-        return replace(
-            me,
-            hip=(-0.08 * down, 1 - 0.3 * down),
-            lean=18 * down,
-            hands=((-0.3 * down, -0.85, -0.4), (-0.3 * down, -0.85, 0.4)),
-        )
-    air = sin(pi * (beatp - 0.3) / 0.55)
-    feet: tuple[Vec, Vec] = ((-0.1 * air, 0.48 * air, -0.2), (0.14 * air, 0.52 * air, 0.2))
-    return replace(
-        me, hip=(0.0, 1 + 0.48 * air), feet=feet, hands=((0.2, 0.85 * air, -0.55), (0.2, 0.85 * air, 0.55))
+def seated(world: World, who: str, seat: str, x: float) -> Pose:
+    """The posture of sitting on a seat, the feet on the floor when the legs are long enough."""
+    piece, frame = world.place.find(seat), build(who)
+    up = (SEATS[seat] + 6) / (frame.height * frame.leg)
+    low = max(0.0, up - 0.52)
+    if seat == "chair":
+        x, z, yaw = piece.x - piece.looks * 5, piece.z - 0.1, RIGHT if piece.looks > 0 else LEFT
+    else:
+        z, yaw = piece.z - 0.04, 66.0 if piece.looks > 0 else 114.0
+    hands = world.poses[who].hands if world.held_by(who) else ON_LAP
+    return Pose(x, z, yaw, hip=(0.0, up), hands=hands, feet=((0.5, low, -0.15), (0.52, low, 0.15)))
+
+
+def sits(t: float, world: World, beat: Beat) -> World:
+    """Turn round, bend and sit down on the seat one stands at."""
+    me, seat = world.poses[beat.who], beat.what
+    down = seated(world, beat.who, seat, me.x)
+    before = replace(me, x=mix(me.x, down.x, 0.35), z=mix(me.z, down.z, 0.3), yaw=down.yaw)
+    midway = replace(before, x=mix(me.x, down.x, 0.75), z=mix(me.z, down.z, 0.8))
+    midway = posture("half_down", midway, beat.who)
+    pose = keyed(t, (0.0, me), (0.35, before), (0.65, midway), (1.0, down))
+    seats = {**world.seats, beat.who: seat} if t > 0.9 else world.seats
+    return replace(world.posed(beat.who, pose), seats=seats)
+
+
+def stands(t: float, world: World, beat: Beat) -> World:
+    """Lean forward and stand up in front of the seat."""
+    me, seat = world.poses[beat.who], world.seats[beat.who]
+    piece = world.place.find(seat)
+    x = piece.x + piece.looks * 24 if seat == "chair" else me.x
+    hands = me.hands if world.held_by(beat.who) else HANG
+    up = Pose(x, yaw=me.yaw, hands=hands)
+    forward = posture("forward", replace(me, hands=hands), beat.who)
+    midway = posture("half_up", replace(up, x=mix(me.x, x, 0.5), z=mix(me.z, LANE, 0.6)), beat.who)
+    pose = keyed(t, (0.0, me), (0.3, forward), (0.6, midway), (1.0, up))
+    seats = {who: seat for who, seat in world.seats.items() if who != beat.who or t <= 0.1}
+    return replace(world.posed(beat.who, pose), seats=seats)
+
+
+def lies(t: float, world: World, beat: Beat) -> World:
+    """Sit down on the bed or sofa, lie back and close the eyes."""
+    sitting = sits(min(1.0, t / 0.4), world, beat)
+    if t < 0.4:
+        return sitting
+    piece, frame = world.place.find(beat.what), build(beat.who)
+    up = (SEATS[beat.what] + 15) / (frame.height * frame.leg)
+    flat = Pose(
+        piece.x - piece.looks * (14 if beat.what == "bed" else 2),
+        piece.z - 0.02,
+        yaw=10.0 if piece.looks > 0 else 170.0,
+        hip=(0.0, up),
+        lean=-84.0,
+        nod=10.0,
+        asleep=True,
+        hands=((0.72, 0.3, -0.25), (0.78, 0.3, 0.25)),
+        feet=((0.97, up - 0.06, -0.1), (0.94, up - 0.02, 0.12)),
     )
+    back = posture("back", replace(flat, asleep=False), beat.who)
+    return sitting.posed(beat.who, keyed(t, (0.4, sitting.poses[beat.who]), (0.62, back), (0.8, flat)))
 
 
-def dancing(t: float, me: Pose, world: World, beat: Beat) -> Pose:
-    """Step from foot to foot, the arms up and down in turn."""
-    s, c = wave(t, 4), wave(t, 2)
-    feet: tuple[Vec, Vec] = ((0.0, max(0.0, s) * 0.26, -0.2), (0.0, max(0.0, -s) * 0.26, 0.2))
-    hands: tuple[Vec, Vec] = ((0.25, 0.35 + 0.5 * s, -0.75), (0.25, 0.35 - 0.5 * s, 0.75))
-    return replace(
-        me,
-        x=me.x + 13 * s,
-        yaw=90 + 40 * c,
-        hip=(0.0, 0.95 - 0.05 * abs(s)),
-        hands=hands,
-        feet=feet,
-        nod=6 * s,
-    )
+def wakes(t: float, world: World, beat: Beat) -> World:
+    """Open the eyes, sit up, stretch both arms, and sit on the edge."""
+    me = world.poses[beat.who]
+    edge = seated(world, beat.who, world.seats[beat.who], me.x)
+    stretch = posture("stretch", edge, beat.who)
+    eyes = replace(me, asleep=False)
+    keys = ((0.0, me), (0.15, eyes), (0.5, edge), (0.65, stretch), (0.8, stretch), (1.0, edge))
+    return world.posed(beat.who, keyed(t, *keys))
 
 
-def clapping(t: float, me: Pose, world: World, beat: Beat) -> Pose:
-    """Both hands together, eight times."""
-    gap = 0.05 + 0.3 * abs(wave(t, 4))
-    return replace(me, yaw=_open(me), hands=((0.55, -0.1, -gap), (0.55, -0.1, gap)))
+def _vec(values: tuple[float, ...]) -> Vec:
+    forward, up, right = values
+    return forward, up, right
 
 
-def stretching(t: float, me: Pose, world: World, beat: Beat) -> Pose:
-    """Both arms up, on the toes."""
-    side = 10 * wave(t, 1.5)
-    return replace(
-        me, yaw=_open(me), hands=((0.05, 0.95, -0.3), (0.05, 0.95, 0.3)), nod=-14.0, x=me.x + side * 0.2
-    )
-
-
-def bowing(t: float, me: Pose, world: World, beat: Beat) -> Pose:
-    """Bend from the hips."""
-    return replace(me, lean=62.0, hip=(-0.12, 0.97), nod=12.0, hands=((0.2, -0.9, -0.3), (0.2, -0.9, 0.3)))
-
-
-def kneeling(t: float, me: Pose, world: World, beat: Beat) -> Pose:
-    """Down on one knee."""
-    hands = me.hands if not world.held_by(beat.who) else ((0.5, -0.3, -0.2), (0.9, 0.05, 0.15))
-    return replace(
-        me, hip=(-0.05, 0.56), feet=((-0.62, 0.06, -0.13), (0.34, 0.0, 0.14)), hands=hands, lean=6.0
-    )
-
-
-def checking(t: float, me: Pose, world: World, beat: Beat) -> Pose:
-    """Look at the watch."""
-    return replace(me, yaw=_open(me), hands=((0.5, 0.02, 0.12), (0.34, -0.3, 0.3)), nod=24.0)
-
-
-def gazing(t: float, me: Pose, world: World, beat: Beat) -> Pose:
-    """Stand with the back to the room and look out, a hand against the light."""
-    return replace(me, yaw=292.0 + 6 * wave(t, 1), hands=((-0.15, -0.75, -0.3), (0.3, 0.42, 0.3)))
-
-
-def sweeping(t: float, me: Pose, world: World, beat: Beat) -> Pose:
-    """Draw the broom to and fro."""
-    s = 0.22 * wave(t, 3)
-    return replace(
-        me,
-        hands=((0.62 + s, -0.42, -0.1), (0.42 + s, -0.12, 0.16)),
-        lean=10 + 8 * wave(t, 3),
-        yaw=mix(me.yaw, 90.0, 0.2),
-    )
-
-
-def watering(t: float, me: Pose, world: World, beat: Beat) -> Pose:
-    """Hold the can over the plant."""
-    return replace(me, hands=(me.hands[0], (0.74, -0.05 + 0.04 * wave(t, 3), 0.2)), lean=8.0, nod=14.0)
-
-
-def strumming(t: float, me: Pose, world: World, beat: Beat) -> Pose:
-    """Play the guitar."""
-    return replace(
-        me,
-        yaw=_open(me),
-        hands=((0.55, -0.1, -0.72), (0.42, -0.55 + 0.08 * wave(t, 7), 0.2)),
-        nod=10 + 5 * wave(t, 3),
-    )
-
-
-def cuddling(t: float, me: Pose, world: World, beat: Beat) -> Pose:
-    """Press what one holds to the chest and rock."""
-    return replace(
-        me, yaw=_open(me) + 14 * wave(t, 2), hands=((0.36, -0.3, 0.06), (0.4, -0.24, -0.06)), nod=22.0
-    )
-
-
-def shading(t: float, me: Pose, world: World, beat: Beat) -> Pose:
-    """Hold the open umbrella up, and look at the sky."""
-    return replace(me, hands=(me.hands[0], (0.42, 0.05, 0.2)), nod=-8.0)
-
-
-def showing(t: float, me: Pose, world: World, beat: Beat) -> Pose:
-    """Hold up what one has, for all to see."""
-    return replace(me, yaw=_open(me), hands=(me.hands[0], (0.4, 0.75, 0.4 + 0.08 * wave(t, 2))))
-
-
-def mouth(who: str, side: float) -> Vec:
-    """Where a hand is when what it holds touches the lips."""
-    frame = build(who)
-    return frame.head * 1.55 / frame.arm, frame.head * 0.62 / frame.arm, side + 0.04
-
-
-def _open(me: Pose) -> float:
-    """Half-way between looking aside and looking at the viewer."""
-    return 52.0 if me.yaw < 90 else 128.0
-
-
-def _shuffle(t: float) -> tuple[Vec, Vec]:
+def _shuffle(t: float) -> Pair:
     lift = 0.06 * abs(wave(t, 6))
     return (STAND[0][0], lift, STAND[0][2]), (STAND[1][0], 0.06 - lift, STAND[1][2])
+
+
+def _fields(text: str) -> list[tuple[str, Numbers]]:
+    """Read "field numbers; field numbers"."""
+    fields = (part.split() for part in text.split(";"))
+    return [(field, [_number(text) for text in numbers]) for field, *numbers in fields]
+
+
+def _number(text: str) -> tuple[float, float, float]:
+    """Read "base~far*times"."""
+    base, _, swing = text.partition("~")
+    far, _, times = swing.partition("*")
+    return float(base), float(far or 0), float(times or 0)
+
+
+_TABLE = tomllib.loads(Path(__file__).with_name("gestures.toml").read_text(encoding="utf-8"))
+GESTURES: dict[str, tuple[str, ...]] = {
+    name: tuple(text.partition("|")[0].split()) for name, text in _TABLE["gestures"].items()
+}
+POSTURES = {name: _fields(text.rpartition("|")[2]) for part in _TABLE.values() for name, text in part.items()}

@@ -15,8 +15,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
-from .cast import CAST, Person
 from .scripts import Deed, Moment, moments
+from .stage import CAST, Person
 
 Key = tuple[str, float, float]
 

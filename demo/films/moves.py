@@ -1,4 +1,4 @@
-"""Actions that take a person somewhere: walk, run, turn, sit, stand, and lie down.
+"""Actions that take a person somewhere: walk, run, turn, and go through the door.
 
 Every action is a function of time (0 to 1), the world when it began, and its beat; it returns the world then.
 """
@@ -8,13 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import atan2, degrees, hypot, pi, sin
 
-from .body import HANG, LANE, STAND, Build, Pose, Vec, bump, ease, keyed, mix, wave
-from .cast import CAST
-from .stage import HALF_WIDTHS, SEATS, World
+from .body import HANG, LANE, STAND, Build, Pair, Pose, Vec, bump, ease, keyed, mix, reach, wave
+from .stage import CAST, HALF_WIDTHS, SEATS, World, on_door
 
 RIGHT, LEFT = 20.0, 160.0
+WAYS = {"left": LEFT, "right": RIGHT, "front": 80.0}
 PACE, HASTE = 84.0, 150.0  # pixels a second
 SIDEWAYS = 90.0  # pixels of walking that one unit of depth is worth
+Spot = tuple[float, float, float]  # x, z, and the yaw with which one stands there
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,47 +34,105 @@ def build(who: str) -> Build:
     return CAST[who].build
 
 
-def spot(world: World, who: str, target: str) -> tuple[float, float, float]:
-    """Where one stands to have to do with a target, and which way one then looks: x, z, yaw."""
+def walks(t: float, world: World, beat: Beat) -> World:
+    """Walk (or run) to a target, and turn to it; when broken, most of the way and back."""
+    me, (x, z, yaw) = world.poses[beat.who], spot(world, beat.who, beat.what)
+    if not beat.broken:
+        return stroll(t, world, beat.who, (x, z, yaw), beat.verb == "runs")
+    there = stroll(min(1.0, t * 2), world, beat.who, (mix(me.x, x, 0.66), mix(me.z, z, 0.66), yaw))
+    if t <= 0.5:
+        return there
+    return stroll(t * 2 - 1, there, beat.who, (mix(me.x, x, 0.12), me.z, LEFT if yaw < 90 else RIGHT))
+
+
+def turns(t: float, world: World, beat: Beat) -> World:
+    """Turn on the spot: towards somebody, or to the front."""
+    me = world.poses[beat.who]
+    yaw = WAYS[beat.what] if beat.what in WAYS else facing(me, world.poses[beat.what].x)
+    return world.posed(beat.who, keyed(t, (0.0, me), (1.0, replace(me, yaw=yaw))))
+
+
+def opens(t: float, world: World, beat: Beat) -> World:
+    """Take the knob and push the door open."""
+    return _pushes(t, world, beat.who, ease((t - 0.35) / 0.45))
+
+
+def closes(t: float, world: World, beat: Beat) -> World:
+    """Take the knob and pull the door shut."""
+    return _pushes(t, world, beat.who, 1 - ease((t - 0.3) / 0.45))
+
+
+def _pushes(t: float, world: World, who: str, swing: float) -> World:
+    me, piece = world.poses[who], world.place.find("door")
+    grip = reach(me, build(who), on_door(piece, min(swing, 0.45), 0.88, 0.55), -12)
+    hands = (me.hands[0], grip) if piece.looks > 0 else (grip, me.hands[1])
+    holding = replace(me, hands=hands, lean=7.0)
+    pose = keyed(t, (0.0, me), (0.3, holding), (0.72, holding), (1.0, me))
+    return replace(world.posed(who, pose), door=swing)
+
+
+def enters(t: float, world: World, beat: Beat) -> World:
+    """Open the door from behind, walk in, and let it fall shut."""
+    who, (x, looks) = beat.who, _doorway(world)
+    way = RIGHT if looks > 0 else LEFT
+    outside = replace(world.poses[who], x=x + looks * 62, z=1.45, yaw=180 - way, hidden=t < 0.15)
+    world = replace(world.posed(who, outside), door=ease(t / 0.25) * (1 - ease((t - 0.72) / 0.25)))
+    inside = stroll(min(1.0, max(0.0, (t - 0.15) / 0.25)), world, who, (x + looks * 4, 1.2, 90.0))
+    return inside if t < 0.4 else stroll((t - 0.4) / 0.6, inside, who, (x + looks * 46, LANE, way))
+
+
+def leaves(t: float, world: World, beat: Beat) -> World:
+    """Walk out through the open door, which falls shut behind."""
+    who, (x, looks) = beat.who, _doorway(world)
+    through = stroll(min(1.0, t / 0.45), world, who, (x + looks * 5, 1.1, 280.0))
+    if t < 0.45:
+        return through
+    away = (x + looks * 64, 1.5, RIGHT if looks > 0 else LEFT)
+    after = stroll(min(1.0, (t - 0.45) / 0.35), through, who, away)
+    pose = replace(after.poses[who], hidden=t > 0.8)
+    return replace(after.posed(who, pose), door=world.door * (1 - ease((t - 0.75) / 0.22)))
+
+
+def spot(world: World, who: str, target: str) -> Spot:
+    """Where one stands to have to do with a target, and which way one then looks."""
     me = world.poses[who]
     if target.lstrip("-").isdigit():
-        x = float(target)
-        return x, LANE, RIGHT if x >= me.x else LEFT
-    if target in world.poses or target in world.things:
-        return _beside(world, who, target)
+        return float(target), LANE, facing(me, float(target))
+    if target in world.poses:
+        child = "child" in (CAST[who].age, CAST[target].age)
+        return _next_to(me.x, world.poses[target].x, 48.0 if child else 64.0, LANE)
+    if target in world.things:
+        return _at_thing(world, me, target)
     piece = world.place.find(target)
     if target == "door":
         return piece.x + piece.looks * 44, 0.88, 190.0 if piece.looks > 0 else -10.0
     if target == "window":
         return piece.x - 26, 0.84, 300.0
     if target in SEATS:
-        front = 24.0 if target == "chair" else 0.0
-        x = (
-            piece.x + piece.looks * front
-            if front
-            else piece.x + (-30 if me.x < piece.x else 30) * (target != "bed")
-        )
-        return x, LANE, RIGHT if me.x <= x else LEFT
-    side = -1 if me.x < piece.x else 1
+        aside = {"chair": piece.looks * 24, "bed": 0}.get(target, -30 if me.x < piece.x else 30)
+        return piece.x + aside, LANE, facing(me, piece.x + aside)
     gap, z = (24.0, 0.75) if target == "board" else (18.0, LANE + 0.12)
-    return piece.x + side * (HALF_WIDTHS[target] + gap), z, RIGHT if side < 0 else LEFT
+    return _next_to(me.x, piece.x, HALF_WIDTHS[target] + gap, z)
 
 
-def _beside(world: World, who: str, target: str) -> tuple[float, float, float]:
-    me = world.poses[who]
-    person = world.poses.get(target)
-    thing = world.things.get(target)
-    x = person.x if person else thing.x if thing else 0.0
-    if thing and thing.up > 1:  # on a piece of furniture: go round to the end it lies on
-        piece = min(
-            (p for p in world.place.furniture if p.kind in HALF_WIDTHS), key=lambda p: abs(p.x - thing.x)
-        )
-        side = -1 if thing.x < piece.x else 1
-        return piece.x + side * (HALF_WIDTHS[piece.kind] + 18), LANE + 0.12, RIGHT if side < 0 else LEFT
-    near = 48.0 if target in CAST and "child" in (CAST[who].age, CAST[target].age) else 64.0
-    gap = near if person else 36.0
-    side = -1 if me.x < x else 1
-    return x + side * gap, LANE, RIGHT if side < 0 else LEFT
+def _at_thing(world: World, me: Pose, name: str) -> Spot:
+    """Beside a thing; when it lies on a piece of furniture, at the end it lies on."""
+    thing = world.things[name]
+    if thing.up <= 1:
+        return _next_to(me.x, thing.x, 36.0, LANE)
+    pieces = (piece for piece in world.place.furniture if piece.kind in HALF_WIDTHS)
+    piece = min(pieces, key=lambda p: abs(p.x - thing.x))
+    return _next_to(thing.x, piece.x, HALF_WIDTHS[piece.kind] + 18, LANE + 0.12)
+
+
+def _next_to(start: float, x: float, gap: float, z: float) -> Spot:
+    """The spot ``gap`` pixels from x on the side of ``start``."""
+    return (x - gap, z, RIGHT) if start < x else (x + gap, z, LEFT)
+
+
+def facing(me: Pose, x: float) -> float:
+    """The yaw with which one looks at what is at x, to the left or right."""
+    return RIGHT if x >= me.x else LEFT
 
 
 def stroll_seconds(world: World, beat: Beat) -> float:
@@ -83,176 +142,64 @@ def stroll_seconds(world: World, beat: Beat) -> float:
     return 0.6 + hypot(x - me.x, (z - me.z) * SIDEWAYS) / speed
 
 
-def walks(t: float, world: World, beat: Beat) -> World:
-    """Walk (or run) to a target, and turn to it."""
-    goal = spot(world, beat.who, beat.what)
-    if beat.broken:  # most of the way, then back
-        me = world.poses[beat.who]
-        far = (mix(me.x, goal[0], 0.66), mix(me.z, goal[1], 0.66), goal[2])
-        there = stroll(min(1.0, t * 2), world, beat.who, far)
-        if t <= 0.5:
-            return there
-        return stroll(
-            t * 2 - 1, there, beat.who, (mix(me.x, goal[0], 0.12), me.z, LEFT if far[2] < 90 else RIGHT)
-        )
-    return stroll(t, world, beat.who, goal, beat.verb == "runs")
-
-
-def stroll(t: float, world: World, who: str, goal: tuple[float, float, float], haste: bool = False) -> World:
-    """Walk to x, z and there turn to yaw; feet keep to the floor, empty arms swing."""
-    me, frame = world.poses[who], build(who)
-    x, z, yaw = goal
+def stroll(t: float, world: World, who: str, goal: Spot, haste: bool = False) -> World:
+    """Walk to a spot and turn there; feet keep to the floor, empty arms swing."""
+    me, frame, (x, z, yaw) = world.poses[who], build(who), goal
     way = hypot(x - me.x, (z - me.z) * SIDEWAYS)
     if way < 4:
-        return world.posed(**{who: keyed(t, (0.0, me), (1.0, replace(me, x=x, z=z, yaw=yaw)))})
+        return world.posed(who, keyed(t, (0.0, me), (1.0, replace(me, x=x, z=z, yaw=yaw))))
     turn = min(0.22, 22 / way)
     gone = _glide((t - turn * 0.5) / (1 - turn))
-    heading = degrees(atan2(-(z - me.z) * SIDEWAYS, x - me.x))
-    if abs(x - me.x) > 0.5 * abs(z - me.z) * SIDEWAYS:  # mostly sideways: show the side
-        aside = 12.0 + 0.3 * (heading if x > me.x else 180 - heading % 360)
-        heading = aside if x > me.x else 180 - aside
-    base = keyed(
-        t,
-        (0.0, me),
-        (turn, replace(me, yaw=heading)),
-        (1 - turn, replace(me, yaw=heading)),
-        (1.0, replace(me, yaw=yaw)),
-    )
+    ahead = replace(me, yaw=_heading(x - me.x, (me.z - z) * SIDEWAYS))
+    base = keyed(t, (0.0, me), (turn, ahead), (1 - turn, ahead), (1.0, replace(me, yaw=yaw)))
     stride = 0.44 if haste else 0.36
     phase = way * gone / (4 * stride * frame.leg * frame.height)
     strength = bump(gone, 0.12, 0.12) if 0 < gone < 1 else 0.0
-    feet = (_step(phase, stride, strength, STAND[0]), _step(phase + 0.5, stride, strength, STAND[1]))
-    hands = base.hands if world.held_by(who) else _swing(phase, strength, haste)
-    hip = (0.0, 1.0 - strength * (0.035 + 0.02 * sin(4 * pi * phase)))
-    lean = strength * (12.0 if haste else 3.0)
     pose = replace(
-        base, x=mix(me.x, x, gone), z=mix(me.z, z, gone), feet=feet, hands=hands, hip=hip, lean=lean
+        base,
+        x=mix(me.x, x, gone),
+        z=mix(me.z, z, gone),
+        feet=(_step(phase, stride, strength, STAND[0]), _step(phase + 0.5, stride, strength, STAND[1])),
+        hands=base.hands if world.held_by(who) else _swing(phase, strength, haste),
+        hip=(0.0, 1.0 - strength * (0.035 + 0.02 * sin(4 * pi * phase))),
+        lean=strength * (12.0 if haste else 3.0),
     )
-    return world.posed(**{who: pose})
+    return world.posed(who, pose)
+
+
+def _doorway(world: World) -> tuple[float, int]:
+    door = world.place.find("door")
+    return door.x, door.looks
+
+
+def _heading(right: float, near: float) -> float:
+    """The yaw of a walk, so many pixels to the right and to the viewer: sideways, it shows the side."""
+    heading = degrees(atan2(near, right))
+    if abs(right) <= 0.5 * abs(near):
+        return heading
+    aside = 12.0 + 0.3 * (heading if right > 0 else 180 - heading % 360)
+    return aside if right > 0 else 180 - aside
 
 
 def _glide(t: float) -> float:
-    """Get going over the first eighth, keep the pace, stop over the last."""
-    t, ramp = min(1.0, max(0.0, t)), 0.14
+    """Get going over the first part, keep the pace, stop over the last."""
+    ramp = 0.14
     top = 1 / (1 - ramp)
-    if t < ramp:
-        return top * t * t / (2 * ramp)
-    if t > 1 - ramp:
-        return 1 - top * (1 - t) ** 2 / (2 * ramp)
-    return top * (t - ramp / 2)
+    if t > 0.5:
+        return 1 - _glide(1 - t)
+    return top * max(0.0, t) ** 2 / (2 * ramp) if t < ramp else top * (t - ramp / 2)
 
 
 def _step(phase: float, stride: float, strength: float, rest: Vec) -> Vec:
     """One foot of the walk: half the time it stays on its spot, half the time it swings through the air."""
-    phase %= 1.0
-    if phase < 0.5:
-        ahead, lift = stride * (1 - 4 * phase), 0.0
-    else:
-        ahead, lift = stride * (2 * ease(phase * 2 - 1) - 1), 0.17 * sin(pi * (phase * 2 - 1))
+    swing = 2 * (phase % 1.0) - 1
+    ahead = stride * (-1 - 2 * swing if swing < 0 else 2 * ease(swing) - 1)
+    lift = 0.17 * sin(pi * max(0.0, swing))
     return mix(rest[0], ahead, strength), lift * strength, mix(rest[2], rest[2] * 0.6, strength)
 
 
-def _swing(phase: float, strength: float, haste: bool) -> tuple[Vec, Vec]:
-    out = 0.42 * strength * wave(phase + 0.25, 1)
-    up = 0.45 * strength if haste else 0.04
-    return (HANG[0][0] - out + up * 0.6, HANG[0][1] + up, -0.34), (
-        HANG[1][0] + out + up * 0.6,
-        HANG[1][1] + up,
-        0.34,
-    )
-
-
-def turns(t: float, world: World, beat: Beat) -> World:
-    """Turn on the spot: towards somebody or something, or to the front."""
-    me = world.poses[beat.who]
-    ways = {"left": LEFT, "right": RIGHT, "front": 80.0, "away": 280.0}
-    yaw = ways[beat.what] if beat.what in ways else facing(world, beat.who, beat.what)
-    return world.posed(**{beat.who: keyed(t, (0.0, me), (1.0, replace(me, yaw=yaw)))})
-
-
-def facing(world: World, who: str, target: str) -> float:
-    """The yaw with which somebody looks at a target to their left or right."""
-    places = {**{n: th.x for n, th in world.things.items()}, **{n: p.x for n, p in world.poses.items()}}
-    x = places[target] if target in places else world.place.find(target).x
-    return RIGHT if x >= world.poses[who].x else LEFT
-
-
-def seated(world: World, who: str, seat: str, x: float | None = None) -> Pose:
-    """The posture of sitting on a seat, the feet on the floor when the legs are long enough."""
-    piece, frame = world.place.find(seat), build(who)
-    up = (SEATS[seat] + 6) / (frame.height * frame.leg)
-    low = max(0.0, up - 0.52)
-    if seat == "chair":
-        place, yaw = (piece.x - piece.looks * 5, piece.z - 0.1), RIGHT if piece.looks > 0 else LEFT
-    else:
-        place, yaw = (piece.x if x is None else x, piece.z - 0.04), 66.0 if piece.looks > 0 else 114.0
-    feet: tuple[Vec, Vec] = ((0.5, low, -0.15), (0.52, low, 0.15))
-    hands: tuple[Vec, Vec] = ((0.62, -0.66, -0.24), (0.62, -0.66, 0.24))
-    held = world.held_by(who)
-    return Pose(*place, yaw=yaw, hip=(0.0, up), hands=world.poses[who].hands if held else hands, feet=feet)
-
-
-def sits(t: float, world: World, beat: Beat) -> World:
-    """Turn round, bend and sit down on the seat one stands at."""
-    me, seat = world.poses[beat.who], beat.what
-    down = seated(world, beat.who, seat, me.x)
-    before = replace(me, x=mix(me.x, down.x, 0.35), z=mix(me.z, down.z, 0.3), yaw=down.yaw)
-    midway = replace(
-        before,
-        x=mix(me.x, down.x, 0.75),
-        z=mix(me.z, down.z, 0.8),
-        hip=(-0.1, 0.8),
-        lean=28.0,
-        feet=((0.25, 0, -0.14), (0.25, 0, 0.14)),
-    )
-    pose = keyed(t, (0.0, me), (0.35, before), (0.65, midway), (1.0, down))
-    seats = {**world.seats, beat.who: seat} if t > 0.9 else world.seats
-    return replace(world.posed(**{beat.who: pose}), seats=seats)
-
-
-def stands(t: float, world: World, beat: Beat) -> World:
-    """Lean forward and stand up in front of the seat."""
-    me = world.poses[beat.who]
-    seat = world.seats[beat.who]
-    piece = world.place.find(seat)
-    x = piece.x + piece.looks * 24 if seat == "chair" else me.x
-    hands = me.hands if world.held_by(beat.who) else HANG
-    up = Pose(x, LANE, yaw=me.yaw, hands=hands)
-    forward = replace(me, lean=34.0, nod=-14.0, hands=hands)
-    midway = replace(up, x=mix(me.x, x, 0.5), z=mix(me.z, LANE, 0.6), hip=(-0.1, 0.8), lean=26.0)
-    seats = {k: v for k, v in world.seats.items() if k != beat.who} if t > 0.1 else world.seats
-    pose = keyed(t, (0.0, me), (0.3, forward), (0.6, midway), (1.0, up))
-    return replace(world.posed(**{beat.who: pose}), seats=seats)
-
-
-def lies(t: float, world: World, beat: Beat) -> World:
-    """Sit down on the bed or sofa, lie back and close the eyes."""
-    piece, frame = world.place.find(beat.what), build(beat.who)
-    up = (SEATS[beat.what] + 15) / (frame.height * frame.leg)
-    flat = Pose(
-        piece.x - piece.looks * (14 if beat.what == "bed" else 2),
-        piece.z - 0.02,
-        yaw=10.0 if piece.looks > 0 else 170.0,
-        hip=(0.0, up),
-        lean=-84.0,
-        nod=10.0,
-        asleep=True,
-        hands=((0.72, 0.3, -0.25), (0.78, 0.3, 0.25)),
-        feet=((0.97, up - 0.06, -0.1), (0.94, up - 0.02, 0.12)),
-    )
-    sitting = sits(1.0, world, beat).poses[beat.who]
-    back = replace(flat, lean=-50.0, nod=20.0, asleep=False)
-    if t < 0.4:
-        return sits(t / 0.4, world, beat)
-    pose = keyed(t, (0.4, sitting), (0.62, back), (0.8, flat), (1.0, flat))
-    return replace(world.posed(**{beat.who: pose}), seats={**world.seats, beat.who: beat.what})
-
-
-def wakes(t: float, world: World, beat: Beat) -> World:
-    """Open the eyes, sit up, stretch both arms, and sit on the edge."""
-    me, seat = world.poses[beat.who], world.seats[beat.who]
-    edge = seated(world, beat.who, seat, me.x)
-    eyes = replace(me, asleep=False)
-    stretch = replace(edge, hands=((0.1, 0.9, -0.4), (0.1, 0.9, 0.4)), lean=-8.0, nod=-10.0)
-    pose = keyed(t, (0.0, me), (0.15, eyes), (0.5, edge), (0.65, stretch), (0.8, stretch), (1.0, edge))
-    return world.posed(**{beat.who: pose})
+def _swing(phase: float, strength: float, haste: bool) -> Pair:
+    """Both hands of the walk: each goes with the other side's foot."""
+    out, up = 0.42 * strength * wave(phase + 0.25, 1), 0.45 * strength if haste else 0.04
+    ahead, high = HANG[0][0] + up * 0.6, HANG[0][1] + up
+    return (ahead - out, high, -0.34), (ahead + out, high, 0.34)

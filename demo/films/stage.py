@@ -1,32 +1,37 @@
-"""The places films are set in, and the state of a stage at one instant: who stands how, what lies where."""
+"""The cast, the places and the things (``stage.toml``), and the state of a stage at one instant."""
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import dataclass, field, replace
 from math import cos, pi, sin
+from pathlib import Path
+from typing import Any
 
-from .body import LANE, Pose, floor_y
+from .body import HANG, LANE, Build, Pair, Point, Pose, Vec, floor_y, mix
 
-SEATS = {"chair": 40.0, "sofa": 37.0, "bench": 38.0, "bed": 35.0}  # heights above the floor, in pixels
-TOPS = {"table": 64.0, "desk": 64.0, "counter": 72.0, "sidetable": 62.0}
-HALF_WIDTHS = {
-    "table": 46.0,
-    "desk": 50.0,
-    "counter": 62.0,
-    "sofa": 72.0,
-    "bed": 84.0,
-    "bench": 60.0,
-    "chair": 18.0,
-    "board": 62.0,
-    "window": 40.0,
-    "door": 29.0,
-    "sidetable": 34.0,
-    "tree": 16.0,
-    "plant": 12.0,
-}
-DOOR_TALL = 158.0
-WIDE = 0.46 * pi  # how far a door swings
+Sphere = tuple[float, float, float, float]  # forward, up, right, radius
+
 WALL_FOOT = floor_y(1.0)
+DOOR_TALL = 158.0
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """One of the cast: what a query may say about them, and how they are drawn."""
+
+    name: str
+    kind: str  # man, woman, boy or girl
+    age: str  # adult, child or old
+    wears: str  # the colour a query would name
+    build: Build
+    skin: str
+    hair: str
+    style: str  # of the hair: names of HAIR, joined by +
+    top: str
+    bottom: str
+    outfit: str  # trousers, shorts, skirt or dress
+    extras: tuple[str, ...]  # beard, glasses, tie
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +40,9 @@ class Furniture:
 
     kind: str
     x: float
-    z: float = 0.5
-    looks: int = 1
-    tone: str = "#a9744a"
+    z: float
+    looks: int
+    tone: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +72,35 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
+class Kind:
+    """What things of one kind have in common, lengths in pixels.
+
+    Attributes
+    ----------
+    half : float
+        Half its height.
+    grip, low : float
+        How far below the hand its middle is drawn, and how far above its middle it is grasped.
+    wide : float
+        It takes both hands, each so far from its middle; 0 when one hand is enough.
+    left, right : tuple
+        Where the hands are while it is carried, in arms (see body.Pose).
+    """
+
+    half: float
+    grip: float = 0.0
+    low: float = 0.0
+    wide: float = 0.0
+    left: Vec = HANG[0]
+    right: Vec = (0.55, -0.4, 0.2)
+
+    @property
+    def hands(self) -> Pair:
+        """Both hands while it is carried."""
+        return self.left, self.right
+
+
+@dataclass(frozen=True, slots=True)
 class Thing:
     """A thing that people move: on the floor or a table at (x, up, z), or in somebody's hands."""
 
@@ -76,10 +110,13 @@ class Thing:
     up: float = 0.0
     z: float = LANE + 0.1
     holder: str = ""
-    both: bool = False
     open: bool = False
     tip: float = 0.0  # degrees
-    ear: bool = False
+
+    @property
+    def traits(self) -> Kind:
+        """What it has in common with others of its kind."""
+        return KINDS[self.kind]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,15 +124,15 @@ class World:
     """One instant of a film."""
 
     place: Place
-    poses: dict[str, Pose]
+    poses: dict[str, Pose] = field(default_factory=dict)
     things: dict[str, Thing] = field(default_factory=dict)
     seats: dict[str, str] = field(default_factory=dict)
     door: float = 0.0  # 0 shut, 1 wide open
     ink: float = 0.0  # how much is written on the board, 0 to 1
 
-    def posed(self, **poses: Pose) -> World:
-        """Return the same instant with some people posed otherwise."""
-        return replace(self, poses={**self.poses, **poses})
+    def posed(self, who: str, pose: Pose) -> World:
+        """Return the same instant with one person posed otherwise."""
+        return replace(self, poses={**self.poses, who: pose})
 
     def moved(self, name: str, thing: Thing) -> World:
         """Return the same instant with one thing changed."""
@@ -106,114 +143,52 @@ class World:
         return next((name for name, thing in self.things.items() if thing.holder == who), "")
 
 
-def knob_at(piece: Furniture, swing: float) -> tuple[float, float]:
-    """Where the knob of a door that is ``swing`` (0 to 1) open is in the picture."""
-    angle = swing * WIDE
-    half, u = HALF_WIDTHS["door"], 0.88
-    x = piece.x - piece.looks * half + piece.looks * 2 * half * u * cos(angle)
-    drop = 11 * sin(angle) * u
-    top, foot = WALL_FOOT - DOOR_TALL + drop, WALL_FOOT - drop * 0.55
-    return x, top + (foot - top) * 0.55
+def on_door(piece: Furniture, swing: float, u: float, v: float) -> Point:
+    """Where a point of a door's leaf is in the picture when the door is ``swing`` (0 to 1) open.
+
+    ``u`` is 0 at the hinge and 1 at the edge, ``v`` is 0 at the top and 1 at the foot.
+    """
+    angle, half = swing * 0.46 * pi, HALF_WIDTHS["door"]
+    drop = 11 * u * sin(angle)
+    x = piece.x + piece.looks * half * (2 * u * cos(angle) - 1)
+    return x, mix(WALL_FOOT - DOOR_TALL + drop, WALL_FOOT - 0.55 * drop, v)
 
 
-def _furnish(
-    *pieces: tuple[str, float]
-    | tuple[str, float, float]
-    | tuple[str, float, float, int]
-    | tuple[str, float, float, int, str],
-) -> tuple[Furniture, ...]:
-    return tuple(Furniture(*piece) for piece in pieces)
+def _person(line: str) -> Person:
+    words = line.split()
+    name, kind, age, wears = words[:4]
+    skin, hair, style, top, bottom, outfit = words[10:16]
+    build = Build(*map(float, words[4:10]))
+    return Person(name, kind, age, wears, build, skin, hair, style, top, bottom, outfit, tuple(words[16:]))
 
 
-PLACES: dict[str, Place] = {
-    "classroom": Place(
-        "#e9e4d4",
-        "#c9a57b",
-        _furnish(
-            ("door", 52, 1, 1, "#7d5a3c"),
-            ("board", 352, 1, 1, "#fbfbf6"),
-            ("clock", 250, 1),
-            ("chair", 130, 0.45, 1, "#4a7fa5"),
-            ("table", 205, 0.45, 1, "#b98552"),
-        ),
-    ),
-    "office": Place(
-        "#dbe6ea",
-        "#9aa7ad",
-        _furnish(
-            ("door", 436, 1, -1, "#5c7480"),
-            ("board", 118, 1, 1, "#fbfbf6"),
-            ("chair", 350, 0.45, -1, "#37474f"),
-            ("desk", 276, 0.45, 1, "#8c6a4f"),
-            ("plant", 24, 0.6),
-        ),
-    ),
-    "living": Place(
-        "#f1e1cf",
-        "#b98a68",
-        _furnish(
-            ("door", 58, 1, 1, "#8a5f41"),
-            ("window", 176, 1),
-            ("picture", 340, 1, 1, "#4d8c8a"),
-            ("rug", 300, 0.3, 1, "#d9b18e"),
-            ("lamp", 250, 0.7),
-            ("sofa", 338, 0.55, 1, "#3f7d83"),
-            ("sidetable", 444, 0.6, 1, "#9b6a43"),
-        ),
-    ),
-    "kitchen": Place(
-        "#e3ecd9",
-        "#cdbf9f",
-        _furnish(
-            ("door", 424, 1, -1, "#8c6b4d"),
-            ("fridge", 40, 0.8),
-            ("counter", 150, 0.8, 1, "#6f8f72"),
-            ("window", 150, 1),
-            ("table", 262, 0.45, 1, "#b47a4b"),
-            ("chair", 338, 0.45, -1, "#c95f4a"),
-        ),
-    ),
-    "hall": Place(
-        "#e6dcea",
-        "#a98f7c",
-        _furnish(
-            ("door", 300, 1, 1, "#3f6a63"),
-            ("coats", 398, 1),
-            ("plant", 452, 0.6),
-            ("chair", 60, 0.5, 1, "#8a6a9c"),
-            ("picture", 130, 1, 1, "#c98a4b"),
-            ("sidetable", 186, 0.6, 1, "#7d5a3c"),
-        ),
-    ),
-    "bedroom": Place(
-        "#d9dff0",
-        "#a58a78",
-        _furnish(
-            ("door", 56, 1, 1, "#6c6f96"),
-            ("window", 178, 1),
-            ("bed", 318, 0.6, 1, "#b8617a"),
-            ("sidetable", 446, 0.6, 1, "#8f6c54"),
-            ("picture", 318, 1, 1, "#e0a64a"),
-        ),
-    ),
-    "park": Place(
-        "#cfe6f1",
-        "#9cc07a",
-        _furnish(
-            ("hills", 240, 1), ("tree", 84, 0.8), ("bench", 350, 0.55, 1, "#96683f"), ("path", 240, 0.2)
-        ),
-        outdoors=True,
-    ),
-    "garden": Place(
-        "#d8ecef",
-        "#a9c98a",
-        _furnish(
-            ("fence", 240, 1),
-            ("tree", 410, 0.8),
-            ("table", 230, 0.5, 1, "#c08a58"),
-            ("chair", 150, 0.5, 1, "#5b8fb0"),
-            ("bush", 60, 0.9),
-        ),
-        outdoors=True,
-    ),
-}
+def _lock(line: str) -> tuple[float, tuple[Sphere, ...]]:
+    bias, _, spheres = line.partition("|")
+    numbers = (map(float, sphere.split()) for sphere in spheres.split(","))
+    return float(bias), tuple((forward, up, right, radius) for forward, up, right, radius in numbers)
+
+
+def _furniture(line: str) -> Furniture:
+    kind, x, z, *rest = line.split()
+    looks, tone = rest or ("1", "")
+    return Furniture(kind, float(x), float(z), int(looks), tone)
+
+
+def _kind(traits: dict[str, Any]) -> Kind:
+    hands: dict[str, Any] = {side: tuple(traits[side]) for side in ("left", "right") if side in traits}
+    return Kind(**traits | hands)
+
+
+def _place(entry: dict[str, Any]) -> Place:
+    return Place(**{**entry, "furniture": tuple(map(_furniture, entry["furniture"]))})
+
+
+_TABLE = tomllib.loads(Path(__file__).with_name("stage.toml").read_text(encoding="utf-8"))
+TONES: dict[str, str] = _TABLE["tones"]
+SEATS: dict[str, float] = _TABLE["seats"]
+TOPS: dict[str, float] = _TABLE["tops"]
+HALF_WIDTHS: dict[str, float] = _TABLE["half_widths"]
+CAST = {person.name: person for person in map(_person, _TABLE["cast"].strip().splitlines()[1:])}
+HAIR = {style: tuple(map(_lock, locks)) for style, locks in _TABLE["hair"].items()}
+KINDS = {name: _kind(traits) for name, traits in _TABLE["things"].items()}
+PLACES = {name: _place(entry) for name, entry in _TABLE["places"].items()}
