@@ -31,26 +31,13 @@ TOLD_WITH = {
 
 @dataclass(frozen=True, slots=True)
 class Deed:
-    """Who does what to what in a moment, as the truth is told.
-
-    Attributes
-    ----------
-    who, verb, what, tone : str
-        The actor's name in the cast, the verb, the kind of the object ("" for none) and its colour.
-    whom : str
-        The other person, the piece of furniture something is put on, or "".
-    broken : bool
-        Begun and not finished.
-    seconds : float
-        How long it takes.
-    """
+    """Who does what to what in a moment, as the truth is told."""
 
     who: str
     verb: str
-    what: str
-    tone: str
-    whom: str
-    broken: bool
+    what: str  # the kind of the object, or ""
+    whom: str  # the other person, the piece of furniture something is put on, or ""
+    broken: bool  # begun and not finished
     seconds: float
 
 
@@ -148,17 +135,16 @@ def _beat(text: str) -> Beat:
 
 def _deed(world: World, beat: Beat, length: float) -> Deed:
     """Tell a beat; gestures with a thing in hand are told with that thing."""
-    what, tone, whom = beat.what, "", beat.whom
+    what, whom = beat.what, beat.whom
     if beat.verb in WITH_THING:
         what = world.held_by(beat.who)
     elif beat.verb == "stands":
         what = world.seats[beat.who]
     if what in world.things:
-        thing = world.things[what]
-        what, tone = thing.kind, next(name for name, code in TONES.items() if code == thing.tone)
+        what = world.things[what].kind
     elif what in world.poses:
         what, whom = "", what
-    return Deed(beat.who, beat.verb, TOLD_WITH.get(beat.verb, what), tone, whom, beat.broken, length)
+    return Deed(beat.who, beat.verb, TOLD_WITH.get(beat.verb, what), whom, beat.broken, length)
 
 
 def _opening(entry: dict[str, str | list[str]]) -> World:
