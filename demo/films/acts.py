@@ -2,31 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import ceil, pi, sin
 
-from . import gestures as g
-from . import moves as m
-from .body import (
-    HANG,
-    LANE,
-    STAND,
-    Point,
-    Pose,
-    along,
-    blend,
-    bump,
-    depth_scale,
-    ease,
-    floor_y,
-    keyed,
-    mix,
-    reach,
-    skeleton,
-    wave,
-)
-from .gestures import GESTURES, Act, posture
-from .moves import LEFT, RIGHT, Beat, build
+from . import body as b
+from .body import Point, Pose, blend, bump, floor_y, mix, reach, wave
+from .gestures import TABLE, Act, gesture, jumps, lies, points, posture, sits, stands, wakes, writes
+from .moves import LEFT, RIGHT, Beat, build, closes, enters, leaves, opens, stroll_seconds, turns, walks
 from .stage import HALF_WIDTHS, TOPS, Thing, World
 
 FPS = 12
@@ -36,17 +19,17 @@ def takes(t: float, world: World, beat: Beat) -> World:
     """Reach for a thing, close the hand on it, and hold it."""
     me, thing = world.poses[beat.who], world.things[beat.what]
     touch = _touching(me, beat.who, thing)
-    have = replace(me, hands=thing.traits.hands)
+    have = replace(me, hands=thing.carrying)
     if t >= 0.46:
         world = world.moved(beat.what, replace(thing, holder=beat.who))
-    return world.posed(beat.who, keyed(t, (0.0, me), (0.42, touch), (0.5, touch), (1.0, have)))
+    return world.through(beat.who, t, (0.42, touch), (0.5, touch), (1.0, have))
 
 
 def puts(t: float, world: World, beat: Beat) -> World:
     """Set what one holds down, on a piece of furniture or on the floor."""
     me, thing = world.poses[beat.who], world.things[beat.what]
     side = 1 if me.yaw < 90 else -1
-    x, up, z = me.x + side * 36, 0.0, LANE + 0.08
+    x, up, z = me.x + side * 36, 0.0, b.LANE + 0.08
     if beat.whom != "floor":
         piece = world.place.find(beat.whom)
         x, up, z = piece.x - side * (HALF_WIDTHS[piece.kind] - 20), TOPS[piece.kind] + 1, piece.z
@@ -54,8 +37,8 @@ def puts(t: float, world: World, beat: Beat) -> World:
     touch = _touching(me, beat.who, there)
     if t >= 0.55:
         world = world.moved(beat.what, there)
-    free = replace(me, hands=HANG)
-    return world.posed(beat.who, keyed(t, (0.0, me), (0.5, touch), (0.6, touch), (1.0, free)))
+    free = replace(me, hands=b.HANG)
+    return world.through(beat.who, t, (0.5, touch), (0.6, touch), (1.0, free))
 
 
 def strains(t: float, world: World, beat: Beat) -> World:
@@ -64,7 +47,7 @@ def strains(t: float, world: World, beat: Beat) -> World:
     touch = _touching(me, who, world.things[beat.what])
     effort, wipe = posture("strain", touch, who, t), posture("wipe", me, who)
     keys = ((0.2, touch), (0.3, effort), (0.65, effort), (0.82, wipe), (0.9, wipe), (1.0, me))
-    return world.posed(who, keyed(t, (0.0, me), *keys))
+    return world.through(who, t, *keys)
 
 
 def tosses(t: float, world: World, beat: Beat) -> World:
@@ -72,7 +55,7 @@ def tosses(t: float, world: World, beat: Beat) -> World:
     me, who, part = world.poses[beat.who], beat.who, t * 2 % 1.0
     low, high = posture("toss_low", me, who), posture("toss_high", me, who)
     keys = ((0.15, low), (0.28, high), (0.75, high), (0.85, low), (1.0, me))
-    world = world.posed(who, keyed(part, (0.0, me), *keys))
+    world = world.through(who, part, *keys)
     if not 0.28 < part < 0.75:
         return world
     at = _between_hands(high, who)
@@ -81,49 +64,45 @@ def tosses(t: float, world: World, beat: Beat) -> World:
 
 def gives(t: float, world: World, beat: Beat) -> World:
     """Hold a thing out; the other takes it."""
-    me, you, thing = world.poses[beat.who], world.poses[beat.whom], world.things[beat.what]
-    mine, yours, side = _face(world, beat)
-    x, y = _middle(world, beat)
+    thing, you, (x, y) = world.things[beat.what], world.poses[beat.whom], _middle(world, beat)
+    mine, yours, _ = _face(world, beat)
     wide = thing.traits.wide
-    out = _grasping(posture("meet", mine, beat.who), beat.who, (x - side * 3, y), wide)
+    out = _grasping(posture("meet", mine, beat.who), beat.who, (x, y), wide)
     get = _grasping(posture("meet", yours, beat.whom), beat.whom, (x, y), wide)
-    free, have = replace(mine, hands=HANG), replace(yours, hands=thing.traits.hands)
-    world = world.posed(beat.who, keyed(t, (0.0, me), (0.4, out), (0.58, out), (1.0, free)))
-    world = world.posed(beat.whom, keyed(t, (0.1, you), (0.45, get), (0.55, get), (1.0, have)))
+    free, have = replace(mine, hands=b.HANG), replace(yours, hands=thing.carrying)
+    world = world.through(beat.who, t, (0.4, out), (0.58, out), (1.0, free))
+    world = world.through(beat.whom, t, (0.1, you), (0.45, get), (0.55, get), (1.0, have))
     return world.moved(beat.what, replace(thing, holder=beat.whom)) if t > 0.5 else world
 
 
 def throws(t: float, world: World, beat: Beat) -> World:
     """Swing back, throw; the ball flies in a bow and the other catches it."""
-    me, you, thing = world.poses[beat.who], world.poses[beat.whom], world.things[beat.what]
-    mine, yours, _ = _face(world, beat)
+    thing, (mine, yours, _) = world.things[beat.what], _face(world, beat)
     back, away = posture("swing", mine, beat.who), posture("throw", mine, beat.who)
-    ready, have = posture("ready", yours, beat.whom), replace(yours, hands=thing.traits.hands)
-    keys = ((0.22, back), (0.36, away), (0.55, away), (0.8, replace(mine, hands=HANG)))
-    world = world.posed(beat.who, keyed(t, (0.0, me), *keys))
-    keys = ((0.15, yours), (0.35, ready), (0.7, ready), (1.0, have))
-    world = world.posed(beat.whom, keyed(t, (0.0, you), *keys))
+    ready, have = posture("ready", yours, beat.whom), replace(yours, hands=thing.carrying)
+    free = replace(mine, hands=b.HANG)
+    world = world.through(beat.who, t, (0.22, back), (0.36, away), (0.55, away), (0.8, free))
+    world = world.through(beat.whom, t, (0.15, yours), (0.35, ready), (0.7, ready), (1.0, have))
     if t < 0.34:
         return world
     if t >= 0.68:
         return world.moved(beat.what, replace(thing, holder=beat.whom))
     start, end = _between_hands(away, beat.who), _between_hands(ready, beat.whom)
-    bow = 20 + 0.2 * abs(you.x - me.x)
+    bow = 20 + 0.2 * abs(yours.x - mine.x)
     return world.moved(beat.what, _flown(thing, start, end, (t - 0.34) / 0.34, bow))
 
 
 def kicks(t: float, world: World, beat: Beat) -> World:
     """Swing a leg; the ball rolls to the other, who stops it with a foot."""
-    me, you, ball = world.poses[beat.who], world.poses[beat.whom], world.things[beat.what]
-    mine, yours, side = _face(world, beat)
+    ball, (mine, yours, side) = world.things[beat.what], _face(world, beat)
     back, hit = posture("draw_back", mine, beat.who), posture("kick", mine, beat.who)
     stop = posture("stop", yours, beat.whom)
-    kicker = keyed(t, (0.0, me), (0.2, back), (0.34, hit), (0.42, hit), (0.62, mine))
-    other = keyed(t, (0.0, you), (0.3, yours), (0.62, stop), (0.8, stop), (1.0, yours))
     roll = min(1.0, max(0.0, (t - 0.3) / 0.42))
-    x = mix(ball.x, you.x - side * 34, 1 - (1 - roll) ** 1.6)
+    x = mix(ball.x, yours.x - side * 34, 1 - (1 - roll) ** 1.6)
     ball = replace(ball, x=x, tip=(x - ball.x) * 6.0)
-    return world.posed(beat.who, kicker).posed(beat.whom, other).moved(beat.what, ball)
+    world = world.through(beat.who, t, (0.2, back), (0.34, hit), (0.42, hit), (0.62, mine))
+    world = world.through(beat.whom, t, (0.3, yours), (0.62, stop), (0.8, stop), (1.0, yours))
+    return world.moved(beat.what, ball)
 
 
 def hugs(t: float, world: World, beat: Beat) -> World:
@@ -131,7 +110,7 @@ def hugs(t: float, world: World, beat: Beat) -> World:
     mine, yours, side = _face(world, beat)
     middle = (mine.x + yours.x) / 2
     stepping = 0.08 * abs(sin(3 * pi * min(1.0, t / 0.3))) if t < 0.3 or t > 0.78 else 0.0
-    feet = (STAND[0], (STAND[1][0], stepping, STAND[1][2]))
+    feet = (b.STAND[0], (b.STAND[1][0], stepping, b.STAND[1][2]))
     pairs = ((beat.who, beat.whom, mine, side, 0.12), (beat.whom, beat.who, yours, -side, -0.12))
     for who, other, pose, way, level in pairs:
         tall = build(other).height / build(who).height
@@ -159,18 +138,18 @@ def shakes(t: float, world: World, beat: Beat) -> World:
 def highfives(t: float, world: World, beat: Beat) -> World:
     """Two people step together and strike their raised right hands together."""
     pairs = ((world.poses[who], build(who).height) for who in (beat.who, beat.whom))
-    top = max(floor_y(pose.z) - height * depth_scale(pose.z) for pose, height in pairs) - 4
+    top = max(floor_y(pose.z) - height * b.depth_scale(pose.z) for pose, height in pairs) - 4
     return _hands_meet(world, beat, (_middle(world, beat)[0], top), bump(t, 0.4, 0.35), nearer=0.8)
 
 
 def offers(t: float, world: World, beat: Beat) -> World:
     """Hold out a hand to shake; the other turns away and does not take it."""
     me, you = world.poses[beat.who], world.poses[beat.whom]
-    mine, _, _ = _face(world, beat)
+    mine = _face(world, beat)[0]
     out = _grasping(posture("meet", mine, beat.who), beat.who, _middle(world, beat))
     aside = replace(posture("refuse", you, beat.whom), yaw=mine.yaw)
-    world = world.posed(beat.who, keyed(t, (0.0, me), (0.25, out), (0.75, out), (1.0, me)))
-    return world.posed(beat.whom, keyed(t, (0.3, you), (0.6, aside), (0.85, aside), (1.0, you)))
+    world = world.through(beat.who, t, (0.25, out), (0.75, out), (1.0, me))
+    return world.through(beat.whom, t, (0.3, you), (0.6, aside), (0.85, aside), (1.0, you))
 
 
 def _hands_meet(world: World, beat: Beat, at: Point, strength: float, nearer: float = 0.0) -> World:
@@ -217,15 +196,15 @@ def _grasping(pose: Pose, who: str, at: Point, wide: float = 0.0) -> Pose:
 
 
 def _between_hands(pose: Pose, who: str) -> Point:
-    left, right = skeleton(pose, build(who)).hands
-    return along(left, right, 0.5)
+    left, right = b.skeleton(pose, build(who)).hands
+    return b.along(left, right, 0.5)
 
 
 def _flown(thing: Thing, start: Point, end: Point, t: float, bow: float) -> Thing:
     """A thing in the air, a part t of its way between two points of the picture."""
-    x, y = along(start, end, t)
+    x, y = b.along(start, end, t)
     up = floor_y(thing.z) - y + bow * 4 * t * (1 - t) - thing.traits.half
-    return replace(thing, holder="", x=x, up=up, tip=360 * ease(t))
+    return replace(thing, holder="", x=x, up=up, tip=360 * b.ease(t))
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,39 +219,23 @@ class Action:
     stop: float = 0.5
 
 
-def _gesture(name: str, seconds: str, stop: str, rise: str, change: str = "") -> Action:
-    return Action(g.gesture(name, float(rise), change), float(seconds), float(stop))
+_BY_NAME: tuple[Act, ...] = (
+    *(walks, turns, sits, stands, lies, wakes, opens, closes, enters, leaves, points, writes, jumps),
+    *(takes, strains, puts, gives, throws, tosses, kicks, hugs, shakes, offers, highfives),
+)
 
 
-ACTIONS: dict[str, Action] = {
-    "walks": Action(m.walks, 0.0),
-    "runs": Action(m.walks, 0.0),
-    "turns": Action(m.turns, 0.5),
-    "sits": Action(g.sits, 1.5, 0.6),
-    "stands": Action(g.stands, 1.75, 0.66),
-    "lies": Action(g.lies, 3.25),
-    "wakes": Action(g.wakes, 3.0),
-    "opens": Action(m.opens, 2.0, 0.62),
-    "closes": Action(m.closes, 1.75),
-    "enters": Action(m.enters, 3.75),
-    "leaves": Action(m.leaves, 2.75),
-    "takes": Action(takes, 1.75, 0.42),
-    "lifts": Action(takes, 2.25, 0.66),
-    "strains": Action(strains, 3.5),
-    "puts": Action(puts, 1.75),
-    "gives": Action(gives, 2.25, 0.42),
-    "throws": Action(throws, 2.25, 0.3),
-    "tosses": Action(tosses, 3.0),
-    "kicks": Action(kicks, 2.25),
-    "hugs": Action(hugs, 3.0, 0.2),
-    "shakes": Action(shakes, 2.75, 0.25),
-    "offers": Action(offers, 3.0),
-    "highfives": Action(highfives, 1.75),
-    "points": Action(g.points, 2.5, 0.12),
-    "writes": Action(g.writes, 5.75, 0.28),
-    "jumps": Action(g.jumps, 2.5, 0.13),
-    **{name: _gesture(name, *how) for name, how in GESTURES.items()},
-}
+def _actions() -> Iterator[tuple[str, Action]]:
+    acts = {act.__name__: act for act in _BY_NAME} | {"runs": walks, "lifts": takes}
+    for verb, line in TABLE["actions"].items():
+        length, stop = map(float, line.split())
+        yield verb, Action(acts[verb], length, stop)
+    for verb, line in TABLE["gestures"].items():
+        length, stop, rise, *change = line.partition("|")[0].split()
+        yield verb, Action(gesture(verb, float(rise), *change), float(length), float(stop))
+
+
+ACTIONS = dict(_actions())
 
 
 def perform(t: float, world: World, beat: Beat) -> World:
@@ -289,5 +252,5 @@ def perform(t: float, world: World, beat: Beat) -> World:
 def seconds(world: World, beat: Beat) -> float:
     """How long a beat takes, in seconds: a multiple of a quarter, hence a whole number of frames."""
     if beat.verb in ("walks", "runs"):
-        return ceil(4 * m.stroll_seconds(world, beat) * (1.4 if beat.broken else 1.0)) / 4
+        return ceil(4 * stroll_seconds(world, beat) * (1.4 if beat.broken else 1.0)) / 4
     return ACTIONS[beat.verb].seconds

@@ -27,8 +27,9 @@ class Painter:
         brush = Brush(image)
         if world.ink:
             _draw_ink(brush, world.place.find("board"), world.ink)
-        if world.place.has("door"):
-            _draw_door(brush, world, blink)
+        for piece in world.place.furniture:
+            if piece.kind == "door":
+                _draw_door(brush, piece, world, blink)
         people = {who: pose for who, pose in world.poses.items() if pose.z <= 1 and not pose.hidden}
         lying = {name: thing for name, thing in world.things.items() if not thing.holder}
         flying = [name for name, thing in lying.items() if thing.kind == "ball" and thing.up > 0]
@@ -62,9 +63,9 @@ def draw_place(place: Place) -> Image.Image:
     return image
 
 
-def _draw_door(brush: Brush, world: World, blink: frozenset[str]) -> None:
+def _draw_door(brush: Brush, piece: Furniture, world: World, blink: frozenset[str]) -> None:
     """Draw the frame, the opening, the leaf, and whoever is behind the wall, seen through the opening."""
-    piece, half, foot = world.place.find("door"), HALF_WIDTHS["door"], WALL_FOOT
+    half, foot = HALF_WIDTHS["door"], WALL_FOOT
     left, right, top = piece.x - half, piece.x + half, foot - DOOR_TALL
     brush.box(left - 6, top - 6, right + 6, foot, colour(piece.tone, 0.72))
     brush.box(left, top, right, foot + 0.5, colour(BEYOND))

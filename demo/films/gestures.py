@@ -12,7 +12,7 @@ from math import pi, sin
 from pathlib import Path
 from typing import Any
 
-from .body import HANG, LANE, STAND, Pair, Pose, Vec, blend, bump, ease, keyed, mix, reach, wave
+from .body import HANG, LANE, STAND, Pair, Pose, blend, bump, ease, keyed, mix, reach, wave
 from .moves import LEFT, RIGHT, Beat, build, facing
 from .stage import SEATS, World
 
@@ -20,32 +20,30 @@ Act = Callable[[float, World, Beat], World]
 ON_LAP: Pair = ((0.62, -0.66, -0.24), (0.62, -0.66, 0.24))
 Numbers = list[tuple[float, float, float]]  # each: a base, how far it swings from there, how many times
 
-_ON_HEAD = {"mouth": (1.55, 0.62, 0.15), "ear": (0.22, 1.05, 1.1)}  # in radii of the head
+LIMBS = ("left", "right", "lfoot", "rfoot")
 
 
 def posture(name: str, me: Pose, who: str, t: float = 0.0) -> Pose:
     """Return the posture of this name, taken up from ``me``, at time t (0 to 1) of its swings."""
     changes: dict[str, Any] = {}
-    hands, feet = list(me.hands), list(me.feet)
+    limbs = dict(zip(LIMBS, me.hands + me.feet, strict=True))
     for field, numbers in POSTURES[name]:
-        values = tuple(base + far * wave(t, times) for base, far, times in numbers)
-        if field in ("left", "right"):
-            hands[field == "right"] = _vec(values)
-        elif field in ("lfoot", "rfoot"):
-            feet[field == "rfoot"] = (values[0], max(0.0, values[1]), values[2])
+        first, *others = (base + far * wave(t, times) for base, far, times in numbers)
+        if field in LIMBS:
+            limbs[field] = (first, max(0.0, others[0]) if field in LIMBS[2:] else others[0], others[1])
         elif field == "hands":
-            hands = [(values[0], values[1], -values[2]), _vec(values)]
-        elif field in _ON_HEAD:
-            frame = build(who)
-            place = (frame.head / frame.arm * part for part in _ON_HEAD[field])
-            hands[1] = _vec(tuple(map(sum, zip(place, values, strict=True))))
-        elif field == "x":
-            changes["x"] = me.x + values[0]
+            limbs |= {"left": (first, others[0], -others[1]), "right": (first, others[0], others[1])}
+        elif field == "head":
+            size = build(who).head / build(who).arm
+            limbs["right"] = size * first, size * others[0], size * others[1]
+        elif field == "aside":
+            changes["x"] = me.x + first
         elif field == "front":
-            changes["yaw"] = mix(me.yaw, 90.0, values[0])
+            changes["yaw"] = mix(me.yaw, 90.0, first)
         else:
-            changes[field] = values if len(values) > 1 else values[0]
-    return replace(me, **changes, hands=(hands[0], hands[1]), feet=(feet[0], feet[1]))
+            changes[field] = (first, *others) if others else first
+    left, right, lfoot, rfoot = limbs.values()
+    return replace(me, **changes, hands=(left, right), feet=(lfoot, rfoot))
 
 
 def gesture(name: str, rise: float, change: str = "") -> Act:
@@ -122,9 +120,8 @@ def sits(t: float, world: World, beat: Beat) -> World:
     before = replace(me, x=mix(me.x, down.x, 0.35), z=mix(me.z, down.z, 0.3), yaw=down.yaw)
     midway = replace(before, x=mix(me.x, down.x, 0.75), z=mix(me.z, down.z, 0.8))
     midway = posture("half_down", midway, beat.who)
-    pose = keyed(t, (0.0, me), (0.35, before), (0.65, midway), (1.0, down))
     seats = {**world.seats, beat.who: seat} if t > 0.9 else world.seats
-    return replace(world.posed(beat.who, pose), seats=seats)
+    return replace(world.through(beat.who, t, (0.35, before), (0.65, midway), (1.0, down)), seats=seats)
 
 
 def stands(t: float, world: World, beat: Beat) -> World:
@@ -136,9 +133,8 @@ def stands(t: float, world: World, beat: Beat) -> World:
     up = Pose(x, yaw=me.yaw, hands=hands)
     forward = posture("forward", replace(me, hands=hands), beat.who)
     midway = posture("half_up", replace(up, x=mix(me.x, x, 0.5), z=mix(me.z, LANE, 0.6)), beat.who)
-    pose = keyed(t, (0.0, me), (0.3, forward), (0.6, midway), (1.0, up))
     seats = {who: seat for who, seat in world.seats.items() if who != beat.who or t <= 0.1}
-    return replace(world.posed(beat.who, pose), seats=seats)
+    return replace(world.through(beat.who, t, (0.3, forward), (0.6, midway), (1.0, up)), seats=seats)
 
 
 def lies(t: float, world: World, beat: Beat) -> World:
@@ -169,13 +165,8 @@ def wakes(t: float, world: World, beat: Beat) -> World:
     edge = seated(world, beat.who, world.seats[beat.who], me.x)
     stretch = posture("stretch", edge, beat.who)
     eyes = replace(me, asleep=False)
-    keys = ((0.0, me), (0.15, eyes), (0.5, edge), (0.65, stretch), (0.8, stretch), (1.0, edge))
-    return world.posed(beat.who, keyed(t, *keys))
-
-
-def _vec(values: tuple[float, ...]) -> Vec:
-    forward, up, right = values
-    return forward, up, right
+    keys = ((0.15, eyes), (0.5, edge), (0.65, stretch), (0.8, stretch), (1.0, edge))
+    return world.through(beat.who, t, *keys)
 
 
 def _shuffle(t: float) -> Pair:
@@ -196,8 +187,9 @@ def _number(text: str) -> tuple[float, float, float]:
     return float(base), float(far or 0), float(times or 0)
 
 
-_TABLE = tomllib.loads(Path(__file__).with_name("gestures.toml").read_text(encoding="utf-8"))
-GESTURES: dict[str, tuple[str, ...]] = {
-    name: tuple(text.partition("|")[0].split()) for name, text in _TABLE["gestures"].items()
+TABLE = tomllib.loads(Path(__file__).with_name("gestures.toml").read_text(encoding="utf-8"))
+POSTURES = {
+    name: _fields(text.rpartition("|")[2])
+    for part in ("postures", "gestures")
+    for name, text in TABLE[part].items()
 }
-POSTURES = {name: _fields(text.rpartition("|")[2]) for part in _TABLE.values() for name, text in part.items()}

@@ -68,7 +68,7 @@ def true_grade(query_text: str, moment_key: Key) -> int:
     TVR-Ranking, Appendix B.1, levels 0 to 4.
     """
     try:
-        query = _queries_by_text()[query_text]
+        query = _BY_TEXT[query_text]
     except KeyError:
         raise LookupError(f"the demo has no query {query_text!r}; see demo.films.grades.QUERIES") from None
     try:
@@ -173,9 +173,7 @@ def _crowded(query: Query, deeds: tuple[Deed, ...], done: list[Deed]) -> bool:
 
 def _touches(query: Query, deed: Deed) -> bool:
     """Whether a deed has a few points in common with the query: the thing, or a particular person."""
-    things = {want.what for want in query.wants if want.what} | {
-        want.where for want in query.wants if want.where
-    }
+    things = {thing for want in query.wants for thing in (want.what, want.where) if thing}
     if deed.what in things or deed.whom in things:
         return True
     telling = set(query.who.split()) - {"person", "man", "woman", "grown"}
@@ -196,15 +194,9 @@ def _want(action: str) -> Want:
 
 
 QUERIES_FILE = Path(__file__).with_name("queries.toml")
-QUERIES = tuple(
-    _query(line)
-    for line in tomllib.loads(QUERIES_FILE.read_text(encoding="utf-8"))["queries"].strip().splitlines()
-)
-
-
-@cache
-def _queries_by_text() -> dict[str, Query]:
-    return {query.text: query for query in QUERIES}
+_LINES: str = tomllib.loads(QUERIES_FILE.read_text(encoding="utf-8"))["queries"]
+QUERIES = tuple(_query(line) for line in _LINES.strip().splitlines())
+_BY_TEXT = {query.text: query for query in QUERIES}
 
 
 @cache

@@ -49,7 +49,7 @@ def turns(t: float, world: World, beat: Beat) -> World:
     """Turn on the spot: towards somebody, or to the front."""
     me = world.poses[beat.who]
     yaw = WAYS[beat.what] if beat.what in WAYS else facing(me, world.poses[beat.what].x)
-    return world.posed(beat.who, keyed(t, (0.0, me), (1.0, replace(me, yaw=yaw))))
+    return world.through(beat.who, t, (1.0, replace(me, yaw=yaw)))
 
 
 def opens(t: float, world: World, beat: Beat) -> World:
@@ -67,13 +67,13 @@ def _pushes(t: float, world: World, who: str, swing: float) -> World:
     grip = reach(me, build(who), on_door(piece, min(swing, 0.45), 0.88, 0.55), -12)
     hands = (me.hands[0], grip) if piece.looks > 0 else (grip, me.hands[1])
     holding = replace(me, hands=hands, lean=7.0)
-    pose = keyed(t, (0.0, me), (0.3, holding), (0.72, holding), (1.0, me))
-    return replace(world.posed(who, pose), door=swing)
+    return replace(world.through(who, t, (0.3, holding), (0.72, holding), (1.0, me)), door=swing)
 
 
 def enters(t: float, world: World, beat: Beat) -> World:
     """Open the door from behind, walk in, and let it fall shut."""
-    who, (x, looks) = beat.who, _doorway(world)
+    who, door = beat.who, world.place.find("door")
+    x, looks = door.x, door.looks
     way = RIGHT if looks > 0 else LEFT
     outside = replace(world.poses[who], x=x + looks * 62, z=1.45, yaw=180 - way, hidden=t < 0.15)
     world = replace(world.posed(who, outside), door=ease(t / 0.25) * (1 - ease((t - 0.72) / 0.25)))
@@ -83,7 +83,8 @@ def enters(t: float, world: World, beat: Beat) -> World:
 
 def leaves(t: float, world: World, beat: Beat) -> World:
     """Walk out through the open door, which falls shut behind."""
-    who, (x, looks) = beat.who, _doorway(world)
+    who, door = beat.who, world.place.find("door")
+    x, looks = door.x, door.looks
     through = stroll(min(1.0, t / 0.45), world, who, (x + looks * 5, 1.1, 280.0))
     if t < 0.45:
         return through
@@ -147,7 +148,7 @@ def stroll(t: float, world: World, who: str, goal: Spot, haste: bool = False) ->
     me, frame, (x, z, yaw) = world.poses[who], build(who), goal
     way = hypot(x - me.x, (z - me.z) * SIDEWAYS)
     if way < 4:
-        return world.posed(who, keyed(t, (0.0, me), (1.0, replace(me, x=x, z=z, yaw=yaw))))
+        return world.through(who, t, (1.0, replace(me, x=x, z=z, yaw=yaw)))
     turn = min(0.22, 22 / way)
     gone = _glide((t - turn * 0.5) / (1 - turn))
     ahead = replace(me, yaw=_heading(x - me.x, (me.z - z) * SIDEWAYS))
@@ -165,11 +166,6 @@ def stroll(t: float, world: World, who: str, goal: Spot, haste: bool = False) ->
         lean=strength * (12.0 if haste else 3.0),
     )
     return world.posed(who, pose)
-
-
-def _doorway(world: World) -> tuple[float, int]:
-    door = world.place.find("door")
-    return door.x, door.looks
 
 
 def _heading(right: float, near: float) -> float:

@@ -63,7 +63,10 @@ class Shot:
 
     def at(self, frame: int) -> World:
         """The world in one frame."""
-        return _together((frame - self.first + 1) / (self.last - self.first), self.world, self.beats)
+        t, world = (frame - self.first + 1) / (self.last - self.first), self.world
+        for beat in self.beats:
+            world = perform(t, world, beat)
+        return world
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +97,8 @@ def moments() -> tuple[Moment, ...]:
 
 
 def _timed(name: str, entry: dict[str, str | list[str]]) -> Film:
-    world, shots, told, now = _opening(entry), list[Shot](), list[Moment](), 0
-    world, now = _rest(world, shots, now)
+    world, told, now = _opening(entry), list[Moment](), round(PAUSE * FPS)
+    shots = [Shot(0, now, world, ())]
     for line in str(entry["script"]).strip().splitlines():
         caption, _, directions = line.partition("|")
         first, deeds = now, list[Deed]()
@@ -108,19 +111,9 @@ def _timed(name: str, entry: dict[str, str | list[str]]) -> Film:
             world, now = shot.at(shot.last - 1), shot.last
         if caption.strip():
             told.append(Moment(name, first / FPS, now / FPS, caption.strip(), tuple(deeds)))
-            world, now = _rest(world, shots, now)
+            shots.append(Shot(now, now + round(PAUSE * FPS), world, ()))
+            now = shots[-1].last
     return Film(name, now, tuple(shots), tuple(told))
-
-
-def _rest(world: World, shots: list[Shot], now: int) -> tuple[World, int]:
-    shots.append(Shot(now, now + round(PAUSE * FPS), world, ()))
-    return world, shots[-1].last
-
-
-def _together(t: float, world: World, beats: tuple[Beat, ...]) -> World:
-    for beat in beats:
-        world = perform(t, world, beat)
-    return world
 
 
 def _beat(text: str) -> Beat:
@@ -175,7 +168,7 @@ def _laid(world: World, name: str, tone: str, where: str, at: str = "0") -> Worl
     """Place a thing: "name tone hands who", "name tone floor x", or "name tone furniture", off its middle."""
     if where == "hands":
         held = Thing(name, TONES[tone], holder=at)
-        carrying = replace(world.poses[at], hands=held.traits.hands)
+        carrying = replace(world.poses[at], hands=held.carrying)
         return world.posed(at, carrying).moved(name, held)
     if where == "floor":
         return world.moved(name, Thing(name, TONES[tone], float(at)))

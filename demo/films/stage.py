@@ -8,7 +8,7 @@ from math import cos, pi, sin
 from pathlib import Path
 from typing import Any
 
-from .body import HANG, LANE, Build, Pair, Point, Pose, Vec, floor_y, mix
+from .body import HANG, LANE, Build, Pair, Point, Pose, Vec, floor_y, keyed, mix
 
 Sphere = tuple[float, float, float, float]  # forward, up, right, radius
 
@@ -56,14 +56,7 @@ class Place:
 
     def find(self, kind: str) -> Furniture:
         """Return the piece of this kind; KeyError when the place has none."""
-        for piece in self.furniture:
-            if piece.kind == kind:
-                return piece
-        raise KeyError(kind)
-
-    def has(self, kind: str) -> bool:
-        """Say whether there is such a piece."""
-        return any(piece.kind == kind for piece in self.furniture)
+        return {piece.kind: piece for piece in self.furniture}[kind]
 
     def mirrored(self) -> Place:
         """Return the same place seen in a mirror: a second room for the price of one."""
@@ -73,31 +66,14 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What things of one kind have in common, lengths in pixels.
+    """What things of one kind have in common, lengths in pixels."""
 
-    Attributes
-    ----------
-    half : float
-        Half its height.
-    grip, low : float
-        How far below the hand its middle is drawn, and how far above its middle it is grasped.
-    wide : float
-        It takes both hands, each so far from its middle; 0 when one hand is enough.
-    left, right : tuple
-        Where the hands are while it is carried, in arms (see body.Pose).
-    """
-
-    half: float
-    grip: float = 0.0
-    low: float = 0.0
-    wide: float = 0.0
-    left: Vec = HANG[0]
+    half: float  # half its height
+    grip: float = 0.0  # how far below the hand its middle is drawn
+    low: float = 0.0  # how far above its middle it is grasped
+    wide: float = 0.0  # it takes both hands, so far from its middle; 0 when one hand is enough
+    left: Vec = HANG[0]  # the hands while it is carried, in arms (see body.Pose)
     right: Vec = (0.55, -0.4, 0.2)
-
-    @property
-    def hands(self) -> Pair:
-        """Both hands while it is carried."""
-        return self.left, self.right
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +94,11 @@ class Thing:
         """What it has in common with others of its kind."""
         return KINDS[self.kind]
 
+    @property
+    def carrying(self) -> Pair:
+        """Both hands while it is carried."""
+        return self.traits.left, self.traits.right
+
 
 @dataclass(frozen=True, slots=True)
 class World:
@@ -134,6 +115,10 @@ class World:
         """Return the same instant with one person posed otherwise."""
         return replace(self, poses={**self.poses, who: pose})
 
+    def through(self, who: str, t: float, *keys: tuple[float, Pose]) -> World:
+        """Return the same instant with one person a part t of the way through postures, from their own."""
+        return self.posed(who, keyed(t, (0.0, self.poses[who]), *keys))
+
     def moved(self, name: str, thing: Thing) -> World:
         """Return the same instant with one thing changed."""
         return replace(self, things={**self.things, name: thing})
@@ -144,10 +129,7 @@ class World:
 
 
 def on_door(piece: Furniture, swing: float, u: float, v: float) -> Point:
-    """Where a point of a door's leaf is in the picture when the door is ``swing`` (0 to 1) open.
-
-    ``u`` is 0 at the hinge and 1 at the edge, ``v`` is 0 at the top and 1 at the foot.
-    """
+    """A point of a door's leaf, ``swing`` (0 to 1) open: u from hinge to edge, v from top to foot (0 to 1)."""
     angle, half = swing * 0.46 * pi, HALF_WIDTHS["door"]
     drop = 11 * u * sin(angle)
     x = piece.x + piece.looks * half * (2 * u * cos(angle) - 1)
