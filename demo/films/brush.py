@@ -88,16 +88,9 @@ class Shape(NamedTuple):
 def draw(
     brush: Brush, name: str, x: float, y: float, tone: str = "", looks: int = 1, turn: float = 0
 ) -> None:
-    """Draw one of the drawings around (x, y).
+    """Draw one of the drawings around (x, y), in a tone, mirrored when ``looks`` is -1, turned by degrees.
 
-    Parameters
-    ----------
-    tone : str
-        The colour that ``tone`` means in the drawing.
-    looks : int
-        1, or -1 to see it in a mirror.
-    turn : float
-        Degrees clockwise (when it ``looks`` right); boxes do not turn.
+    It turns clockwise, or the other way in the mirror; boxes do not turn.
     """
     c, s = cos(radians(turn)), sin(radians(turn))
     for shape in DRAWINGS[name]:

@@ -18,9 +18,8 @@ from .stage import SEATS, World
 
 Act = Callable[[float, World, Beat], World]
 ON_LAP: Pair = ((0.62, -0.66, -0.24), (0.62, -0.66, 0.24))
-Numbers = list[tuple[float, float, float]]  # each: a base, how far it swings from there, how many times
-
 LIMBS = ("left", "right", "lfoot", "rfoot")
+Numbers = list[tuple[float, float, float]]  # each: a base, how far it swings from there, how many times
 
 
 def posture(name: str, me: Pose, who: str, t: float = 0.0) -> Pose:
