@@ -55,6 +55,7 @@ def place(server: Installation) -> Installation:
 
 
 MESSAGES = """
+from campaigns.models import *
 from judging.models import *
 films = Campaign.objects.get(name="films")
 mina = films.memberships.filter(role="lead").first()

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.metrics.shared import SHARED, needs_shared, run_cli, write
+from tests.metrics.shared import ROOT, SHARED, needs_shared, run_cli, write
 
 MOMENTS = {"1": [("a", 0, 10, 4), ("b", 0, 10, 2)], "2": [("b", 5, 9, 3)], "3": [("c", 0, 1, 0)]}
 SPANS = {"1": [("b", 0.0, 10.0, 2.5), ("a", 0.0, 9.5, 1.5)], "2": [("b", 5.0, 9.0, 1.0)]}

@@ -11,11 +11,11 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
 from campaigns.models import Campaign, Membership
-from corpus.demo.examples import EXAMPLES
-from corpus.demo.films import write_demo
 from corpus.importers.load import Source, load
 from corpus.media import MediaFolder
 from corpus.models import Corpus, Moment
+from demo.films.examples import EXAMPLES
+from demo.films.files import write_demo
 from jobs.terminal import work_off
 from judging.models import Batch
 from judging.pool.queries import load_queries

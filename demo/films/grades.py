@@ -11,24 +11,25 @@ The grade follows the annotation guideline of TVR-Ranking (Appendix B.1), read o
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
-from .cast import CAST, Person
 from .scripts import Deed, Moment, moments
+from .stage import CAST, Person
 
 Key = tuple[str, float, float]
 
 
 @dataclass(frozen=True, slots=True)
 class Want:
-    """One action of a query: its verbs, the thing, its colour, and where it is put ("" for any)."""
+    """One action of a query: its verbs, the thing, and where it is put ("" for any)."""
 
     verbs: frozenset[str]
-    what: str = ""
-    tone: str = ""
-    where: str = ""
+    what: str
+    where: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +68,9 @@ def true_grade(query_text: str, moment_key: Key) -> int:
     TVR-Ranking, Appendix B.1, levels 0 to 4.
     """
     try:
-        query = _queries_by_text()[query_text]
+        query = _BY_TEXT[query_text]
     except KeyError:
-        raise LookupError(f"the demo has no query {query_text!r}; see corpus.demo.grades.QUERIES") from None
+        raise LookupError(f"the demo has no query {query_text!r}; see demo.films.grades.QUERIES") from None
     try:
         moment = _moments_by_key()[moment_key]
     except KeyError:
@@ -112,7 +113,7 @@ def _fit(want: Want, deed: Deed) -> Fit:
     place = want.where in ("", deed.whom.removeprefix("side"))
     near_place = place or {want.where, deed.whom} <= TABLES
     whole = near_place and not deed.broken and deed.verb not in HALVES
-    same = {"verb": verb, f"thing {deed.what}": thing, "place": place, "tone": want.tone in ("", deed.tone)}
+    same = {"verb": verb, f"thing {deed.what}": thing, "place": place}
     return Fit(deed, whole, frozenset(detail for detail, fits in same.items() if not fits))
 
 
@@ -172,64 +173,30 @@ def _crowded(query: Query, deeds: tuple[Deed, ...], done: list[Deed]) -> bool:
 
 def _touches(query: Query, deed: Deed) -> bool:
     """Whether a deed has a few points in common with the query: the thing, or a particular person."""
-    things = {want.what for want in query.wants if want.what} | {
-        want.where for want in query.wants if want.where
-    }
+    things = {thing for want in query.wants for thing in (want.what, want.where) if thing}
     if deed.what in things or deed.whom in things:
         return True
     telling = set(query.who.split()) - {"person", "man", "woman", "grown"}
     return bool(telling) and not _missing(deed.who, query.who)
 
 
-def _want(line: str) -> Want:
-    """Read ``verb|verb what where``, the thing's colour before it with a ``:``."""
-    verbs, what, where, *_ = [*line.split(), "", ""]
-    tone, _, kind = what.rpartition(":")
-    return Want(frozenset(verbs.split("|")), kind.replace("*", ""), tone, where)
+def _query(line: str) -> Query:
+    """Read a line of ``queries.toml``."""
+    head, people, actions = (part.strip() for part in line.split("|"))
+    query_id, _, text = head.partition(" ")
+    who, _, whom = people.partition(", ")
+    return Query(int(query_id), text, who, tuple(_want(action) for action in actions.split(";")), whom)
 
 
-def _query(query_id: int, text: str, who: str, *wants: str, whom: str = "") -> Query:
-    return Query(query_id, text, who, tuple(_want(line) for line in wants), whom)
+def _want(action: str) -> Want:
+    verbs, what, where, *_ = [*action.split(), "", ""]
+    return Want(frozenset(verbs.split("/")), what.replace("any", ""), where)
 
 
-QUERIES: tuple[Query, ...] = (
-    _query(101, "A person stands up and walks to the board.", "person", "stands", "walks board"),
-    _query(102, "A woman opens the door and walks in.", "woman", "opens|enters door", "enters door"),
-    _query(103, "A man lifts a box.", "man", "lifts box"),
-    _query(104, "A woman drinks from a cup.", "woman", "drinks cup"),
-    _query(105, "A man and a woman shake hands.", "man", "shakes", whom="woman"),
-    _query(106, "A grown-up hugs a child.", "grown", "hugs", whom="child"),
-    _query(107, "A woman opens the door and leaves.", "woman", "opens|enters door", "leaves door"),
-    _query(108, "A child throws a ball to someone.", "child", "throws ball"),
-    _query(109, "A man reads a newspaper.", "man", "reads newspaper"),
-    _query(110, "A woman talks on the phone.", "woman", "phones phone"),
-    _query(111, "A man points at the board.", "man", "points board"),
-    _query(112, "A man writes on the whiteboard.", "man", "writes board"),
-    _query(113, "An old person sits down on a chair.", "old", "sits chair"),
-    _query(114, "A person stands up and walks to the board.", "person", "stands", "walks board"),
-    _query(115, "A man gives a woman flowers.", "man", "gives flowers", whom="woman"),
-    _query(116, "A woman dances.", "woman", "dances"),
-    _query(117, "A man lies down and falls asleep.", "man", "lies"),
-    _query(
-        118,
-        "Someone picks up a suitcase and goes out of the door.",
-        "person",
-        "takes suitcase",
-        "leaves door",
-    ),
-    _query(119, "A person puts something down on a table.", "person", "puts * table"),
-    _query(120, "A woman looks out of the window.", "woman", "looks window"),
-    _query(121, "A child jumps up and down.", "child", "jumps"),
-    _query(122, "A person picks up a book and reads it.", "person", "takes book", "reads book"),
-    _query(123, "A man plays the guitar.", "man", "plays guitar"),
-    _query(124, "A man waves and then leaves through the door.", "man", "waves", "leaves door"),
-    _query(125, "A man in a red shirt opens the door.", "red man", "opens|enters door"),
-)
-
-
-@cache
-def _queries_by_text() -> dict[str, Query]:
-    return {query.text: query for query in QUERIES}
+QUERIES_FILE = Path(__file__).with_name("queries.toml")
+_LINES: str = tomllib.loads(QUERIES_FILE.read_text(encoding="utf-8"))["queries"]
+QUERIES = tuple(_query(line) for line in _LINES.strip().splitlines())
+_BY_TEXT = {query.text: query for query in QUERIES}
 
 
 @cache

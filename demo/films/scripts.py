@@ -8,45 +8,36 @@ means that the action is begun and not finished.
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from .actions import FPS, perform, seconds
+from .acts import FPS, perform, seconds
 from .body import Pose
-from .cast import CAST
-from .draw_things import TONES
-from .handling import BOTH_HANDS, carrying
-from .moves import LEFT, RIGHT, Beat, seated
-from .stage import PLACES, TOPS, Thing, World
+from .gestures import seated
+from .moves import LEFT, RIGHT, Beat
+from .stage import CAST, PLACES, TONES, TOPS, Thing, World
 
 SCREENPLAY = Path(__file__).with_name("screenplay.toml")
 PAUSE = 0.75  # seconds without a deed after each line
-ASIDE = ("waits", "turns")  # beats that are nothing to tell
+DUETS = ("hugs", "shakes", "offers", "highfives")  # beats that have no object, only another person
+WITH_THING = ("drinks", "eats", "phones", "reads", "sweeps", "waters", "plays", "cuddles", "shades", "shows")
+TOLD_WITH = {
+    "writes": "board",
+    "looks": "window",
+    **dict.fromkeys(("enters", "leaves", "opens", "closes"), "door"),
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Deed:
-    """Who does what to what in a moment, as the truth is told.
-
-    Attributes
-    ----------
-    who, verb, what, tone : str
-        The actor's name in the cast, the verb, the kind of the object ("" for none) and its colour.
-    whom : str
-        The other person, the piece of furniture something is put on, or "".
-    broken : bool
-        Begun and not finished.
-    seconds : float
-        How long it takes.
-    """
+    """Who does what to what in a moment, as the truth is told."""
 
     who: str
     verb: str
-    what: str
-    tone: str
-    whom: str
-    broken: bool
+    what: str  # the kind of the object, or ""
+    whom: str  # the other person, the piece of furniture something is put on, or ""
+    broken: bool  # begun and not finished
     seconds: float
 
 
@@ -72,7 +63,10 @@ class Shot:
 
     def at(self, frame: int) -> World:
         """The world in one frame."""
-        return _together((frame - self.first + 1) / (self.last - self.first), self.world, self.beats)
+        t, world = (frame - self.first + 1) / (self.last - self.first), self.world
+        for beat in self.beats:
+            world = perform(t, world, beat)
+        return world
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,33 +97,23 @@ def moments() -> tuple[Moment, ...]:
 
 
 def _timed(name: str, entry: dict[str, str | list[str]]) -> Film:
-    world, shots, told, now = _opening(entry), list[Shot](), list[Moment](), 0
-    world, now = _rest(world, shots, now)
+    world, told, now = _opening(entry), list[Moment](), round(PAUSE * FPS)
+    shots = [Shot(0, now, world, ())]
     for line in str(entry["script"]).strip().splitlines():
         caption, _, directions = line.partition("|")
         first, deeds = now, list[Deed]()
         for group in directions.split(";"):
             beats = tuple(_beat(text) for text in group.split("&"))
             length = max(seconds(world, beat) for beat in beats)
-            deeds += [_deed(world, beat, length) for beat in beats if beat.verb not in ASIDE]
+            deeds += [_deed(world, beat, length) for beat in beats if beat.verb != "turns"]
             shot = Shot(now, now + round(length * FPS), world, beats)
             shots.append(shot)
             world, now = shot.at(shot.last - 1), shot.last
         if caption.strip():
             told.append(Moment(name, first / FPS, now / FPS, caption.strip(), tuple(deeds)))
-            world, now = _rest(world, shots, now)
+            shots.append(Shot(now, now + round(PAUSE * FPS), world, ()))
+            now = shots[-1].last
     return Film(name, now, tuple(shots), tuple(told))
-
-
-def _rest(world: World, shots: list[Shot], now: int) -> tuple[World, int]:
-    shots.append(Shot(now, now + round(PAUSE * FPS), world, ()))
-    return world, shots[-1].last
-
-
-def _together(t: float, world: World, beats: tuple[Beat, ...]) -> World:
-    for beat in beats:
-        world = perform(t, world, beat)
-    return world
 
 
 def _beat(text: str) -> Beat:
@@ -144,30 +128,23 @@ def _beat(text: str) -> Beat:
 
 def _deed(world: World, beat: Beat, length: float) -> Deed:
     """Tell a beat; gestures with a thing in hand are told with that thing."""
-    what = beat.what or (world.held_by(beat.who) if beat.verb in WITH_THING else "")
-    if beat.verb in ("enters", "leaves", "opens", "closes"):
-        return Deed(beat.who, beat.verb, "door", "", beat.whom, beat.broken, length)
-    if beat.verb == "stands":
-        return Deed(beat.who, beat.verb, world.seats[beat.who], "", "", beat.broken, length)
-    thing = world.things.get(what)
-    if thing:
-        tone = next(name for name, code in TONES.items() if code == thing.tone)
-        return Deed(beat.who, beat.verb, thing.kind, tone, beat.whom, beat.broken, length)
-    if what in world.poses:
-        return Deed(beat.who, beat.verb, "", "", what, beat.broken, length)
-    return Deed(beat.who, beat.verb, _FIXED.get(beat.verb, what), "", beat.whom, beat.broken, length)
-
-
-DUETS = ("hugs", "shakes", "offers", "highfives")
-WITH_THING = ("drinks", "eats", "phones", "reads", "sweeps", "waters", "plays", "cuddles", "shades", "shows")
-_FIXED = {"writes": "board", "looks": "window"}
+    what, whom = beat.what, beat.whom
+    if beat.verb in WITH_THING:
+        what = world.held_by(beat.who)
+    elif beat.verb == "stands":
+        what = world.seats[beat.who]
+    if what in world.things:
+        what = world.things[what].kind
+    elif what in world.poses:
+        what, whom = "", what
+    return Deed(beat.who, beat.verb, TOLD_WITH.get(beat.verb, what), whom, beat.broken, length)
 
 
 def _opening(entry: dict[str, str | list[str]]) -> World:
     """The world in which a film begins."""
     name = str(entry["place"])
     place = PLACES[name.lstrip("-")]
-    world = World(place.mirrored() if name.startswith("-") else place, {})
+    world = World(place.mirrored() if name.startswith("-") else place)
     for line in entry["cast"]:
         world = _cast(world, *line.split())
     for line in entry.get("things", ()):
@@ -176,44 +153,24 @@ def _opening(entry: dict[str, str | list[str]]) -> World:
 
 
 def _cast(world: World, who: str, where: str, way: str = "") -> World:
+    """Place somebody: "who out", "who x left" or right, or "who seat", so many pixels from its middle."""
     assert who in CAST, who
     if where == "out":
-        return world.posed(**{who: Pose(240.0, hidden=True)})
-    if not where.isdigit():
-        piece = world.place.find(where)
-        blank = world.posed(**{who: Pose(piece.x)})
-        x = piece.x + float(way or 0)
-        return World(
-            world.place,
-            {**world.poses, who: seated(blank, who, where, x)},
-            world.things,
-            {**world.seats, who: where},
-        )
-    yaw = {"left": LEFT, "right": RIGHT, "": 75.0}[way]
-    return world.posed(**{who: Pose(float(where), yaw=yaw)})
+        return world.posed(who, Pose(240.0, hidden=True))
+    if where.isdigit():
+        return world.posed(who, Pose(float(where), yaw={"left": LEFT, "right": RIGHT}[way]))
+    x = world.place.find(where).x + float(way or 0)
+    pose = seated(world, who, where, x)
+    return replace(world.posed(who, pose), seats={**world.seats, who: where})
 
 
 def _laid(world: World, name: str, tone: str, where: str, at: str = "0") -> World:
-    name, _, kind = name.partition("=")
-    kind = kind or name
+    """Place a thing: "name tone hands who", "name tone floor x", or "name tone furniture", off its middle."""
     if where == "hands":
-        pose = world.poses[at]
-        held = Thing(kind, TONES[tone], holder=at, both=kind in BOTH_HANDS)
-        world = world.posed(
-            **{
-                at: Pose(
-                    pose.x,
-                    pose.z,
-                    pose.yaw,
-                    pose.hip,
-                    hands=carrying(kind),
-                    feet=pose.feet,
-                    hidden=pose.hidden,
-                )
-            }
-        )
-        return world.moved(name, held)
+        held = Thing(name, TONES[tone], holder=at)
+        carrying = replace(world.poses[at], hands=held.carrying)
+        return world.posed(at, carrying).moved(name, held)
     if where == "floor":
-        return world.moved(name, Thing(kind, TONES[tone], float(at)))
+        return world.moved(name, Thing(name, TONES[tone], float(at)))
     piece = world.place.find(where)
-    return world.moved(name, Thing(kind, TONES[tone], piece.x + float(at), TOPS[where] + 1, piece.z))
+    return world.moved(name, Thing(name, TONES[tone], piece.x + float(at), TOPS[where] + 1, piece.z))
