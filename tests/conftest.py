@@ -24,6 +24,8 @@ from tests.installation import Installation, installation
 
 SHARED = Path(os.environ.get("REELJUDGE_SHARED", Path(__file__).parent.parent.parent / "shared")) / "data"
 SERVERS = {"chromium", "place", "server", "servers"}  # fixtures
+with_servers: set[Path] = set()  # files
+running = ExitStack()  # servers, and the browser
 
 
 def pytest_configure() -> None:
@@ -36,18 +38,32 @@ def pytest_sessionstart() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests by the databases that they are for, and let those with servers begin: they take longest."""
+    """Mark tests by the databases that they are for, and let files with servers begin: they take longest."""
     for item in items:
         uses = item.get_closest_marker("django_db")
         if uses or "db" in _fixtures(item):
             item.add_marker("database")
         if uses and uses.kwargs.get("transaction"):
             item.add_marker("both_databases")
-    items.sort(key=lambda item: SERVERS.isdisjoint(_fixtures(item)))
+        if not SERVERS.isdisjoint(_fixtures(item)):
+            with_servers.add(item.path)
+    items.sort(key=lambda item: item.path not in with_servers)
 
 
 def _fixtures(item: pytest.Item) -> list[str]:
     return getattr(item, "fixturenames", [])
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> None:
+    """Servers and the browser end with the last file that needs them; the others have the machine to themselves."""
+    if nextitem is None or nextitem.path not in with_servers:
+        running.close()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish() -> None:
+    running.close()  # when the run was stopped in the middle
 
 
 @pytest.fixture(scope="session")
@@ -56,8 +72,10 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: N
     test = connection.settings_dict["TEST"]
     test["MIGRATE"] = False
     if connection.vendor == "sqlite":
-        made_once.migrated_sqlite(Path(test["NAME"]))
+        made_once.migrated_sqlite(file := Path(test["NAME"]))
         yield
+        for each in file.parent.glob(f"{file.name}*"):  # and its write-ahead log
+            each.unlink()
         return
     server, name = os.environ["DATABASE_URL"], connection.creation._get_test_db_name()
     made_once.migrated_postgres(server, name)
@@ -80,31 +98,29 @@ def _plain_storage(settings: Any, tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="session")
-def chromium() -> Iterator[Browser]:
+def chromium() -> Browser:
     """A real browser for all tests; a test that asks for it is skipped where there is none."""
     if "CHROMIUM" not in os.environ:
         pytest.skip("Chromium is not here (CHROMIUM)")
-    with browsing.chromium() as browser:
-        yield browser
+    return running.enter_context(browsing.chromium())
 
 
 @pytest.fixture(scope="session")
-def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Installation]]:
+def servers(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Installation]:
     """The running installation of a kind, `sqlite` or `postgres`, with films: one for all tests that do not kill it.
 
     It holds the corpora of `import_films`. Each test has campaigns and people of its own.
     """
-    with ExitStack() as running:
 
-        @cache
-        def of_kind(kind: str) -> Installation:
-            if kind == "postgres" and not {"TEST_POSTGRES_URL", "TEST_REDIS_URL"} <= os.environ.keys():
-                pytest.skip("PostgreSQL and Redis are not here (TEST_POSTGRES_URL, TEST_REDIS_URL)")
-            made = running.enter_context(installation(tmp_path_factory.mktemp(kind), kind))
-            browsing.import_films(made)
-            return made
+    @cache
+    def of_kind(kind: str) -> Installation:
+        if kind == "postgres" and not {"TEST_POSTGRES_URL", "TEST_REDIS_URL"} <= os.environ.keys():
+            pytest.skip("PostgreSQL and Redis are not here (TEST_POSTGRES_URL, TEST_REDIS_URL)")
+        made = running.enter_context(installation(tmp_path_factory.mktemp(kind), kind))
+        browsing.import_films(made)
+        return made
 
-        yield of_kind
+    return of_kind
 
 
 @pytest.fixture(scope="session")
