@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from . import inputs, tables
 
 if TYPE_CHECKING:
-    from .. import Convention, Measure, Qrels, Run
+    from .. import Convention, Measure, Qrels, Run, Scores
     from ..formats.arrays import Floats
 
 Row = dict[str, Any]
@@ -37,14 +37,19 @@ class Study:
     measures: "list[Measure]"
     convention: "Convention"
 
+    def scores(self, measures: "list[Measure]") -> "list[Scores]":
+        """Scores of all runs; notes queries that nobody judged on standard error."""
+        from .. import scores_of
+
+        scores = scores_of(measures, self.qrels, self.runs, self.convention)
+        inputs.note_unjudged(scores)
+        return scores
+
     def block(self, measures: "list[Measure] | None" = None) -> "Floats":
         """Scores of shape (systems, queries, measures), of the queries that count for all systems."""
-        from .. import scores_of
         from ..analysis.meta import score_block
 
-        scores = scores_of(measures or self.measures, self.qrels, self.runs, self.convention)
-        inputs.note_unjudged(scores)
-        return score_block(scores)
+        return score_block(self.scores(measures or self.measures))
 
 
 def add(commands: Any) -> None:
@@ -154,6 +159,7 @@ def noise_rows(study: Study) -> list[Row]:
     args = study.args
     if not all(0 <= level < math.inf for level in args.levels):
         raise MeasureError("--levels must be numbers of seconds from 0 up")
+    study.scores(study.measures)
     what = (study.measures, study.qrels, study.runs, study.convention)
     found = noise_error(*what, args.levels, args.datasets, args.model, args.seed)
     return [
