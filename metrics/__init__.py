@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from .analysis.compare import compare as compare
     from .analysis.project import project as project
     from .formats.errors import MeasureError as MeasureError
+    from .formats.errors import MeasureWarning as MeasureWarning
+    from .formats.moment_ids import moment_id as moment_id
+    from .formats.moment_ids import parse_moment_id as parse_moment_id
     from .formats.ratings import Ratings as Ratings
     from .formats.ratings import read_ratings as read_ratings
     from .formats.read_qrels import read_qrels as read_qrels
@@ -51,7 +54,8 @@ _NAMES = {
     ".analysis.agreement": ("alpha", "kappa"),
     ".analysis.compare": ("Comparison", "compare"),
     ".analysis.project": ("project",),
-    ".formats.errors": ("MeasureError",),
+    ".formats.errors": ("MeasureError", "MeasureWarning"),
+    ".formats.moment_ids": ("moment_id", "parse_moment_id"),
     ".formats.ratings": ("Ratings", "read_ratings"),
     ".formats.read_qrels": ("read_qrels",),
     ".formats.read_runs": ("read_run",),

@@ -8,6 +8,8 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..formats.errors import MeasureError
+
 if TYPE_CHECKING:
     from .. import Convention, Measure, Qrels, Run, Scores
     from ..analysis.project import Projection
@@ -44,7 +46,19 @@ class Help(argparse.RawDescriptionHelpFormatter):
     """Help with the lines of its epilogue as they are."""
 
 
-QRELS_FORMATS = ("jsonl", "nested", "trec", "tvr", "qvhighlights", "didemo", "axiou", "charades")
+QRELS_FORMATS = (
+    "jsonl",
+    "nested",
+    "trec",
+    "csv",
+    "tvr",
+    "qvhighlights",
+    "didemo",
+    "axiou",
+    "charades",
+    "activitynet",
+    "tacos",
+)
 RUN_FORMATS = ("ranking", "predictions", "tvretrieval", "trec", "qvhighlights", "stal", "didemo", "axiou")
 TASKS = ("VCMR", "SVMR", "VR")
 
@@ -54,7 +68,7 @@ def add_qrels(parser: argparse.ArgumentParser) -> None:
         "--qrels",
         required=True,
         metavar="FILE",
-        help="judged moments: TVR-Ranking JSONL, nested JSON or TREC",
+        help="judged moments: TVR-Ranking's JSONL, TREC, CSV, or a data set's annotations; - for standard input",
     )
     add_qrels_format(parser)
 
@@ -64,6 +78,13 @@ def add_qrels_format(parser: argparse.ArgumentParser) -> None:
         "--format-qrels", choices=QRELS_FORMATS, help="format of the qrels (default: told from the file)"
     )
     parser.add_argument("--moments", metavar="FILE", help="side file of TREC ids: moment_id,video,start,end")
+    parser.add_argument("--scale", type=int, default=4, metavar="GRADE", help="the highest grade (default 4)")
+    parser.add_argument(
+        "--lenient",
+        action="store_true",
+        help="count moments that stand twice, have two grades or a grade beyond the scale, end before they start "
+        "or lie before 0, instead of refusing them; the conventions of published evaluators always do",
+    )
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:
@@ -110,17 +131,35 @@ def add_measures(parser: argparse.ArgumentParser, default: str = "NDCG@10,20,40 
 
 
 def load_qrels(args: argparse.Namespace) -> "Qrels":
+    """The qrels; what is plainly wrong with the runs beside them is said first."""
+    from ..formats.checks import ANY_GRADE
     from ..formats.read_qrels import read_qrels
+    from ..formats.read_runs import look_at_run
 
-    return read_qrels(args.qrels, args.format_qrels, args.moments)
+    if not 1 <= args.scale <= ANY_GRADE:
+        raise MeasureError(f"--scale is {args.scale}; it must be an integer from 1 to {ANY_GRADE}")
+    for path in runs_of(args):
+        look_at_run(path, args.format_run)
+    return read_qrels(args.qrels, args.format_qrels, args.moments, is_lenient(args) or None, args.scale)
+
+
+def runs_of(args: argparse.Namespace) -> list[str]:
+    """The paths of all runs that a command takes."""
+    one = [args.run_file] if getattr(args, "run_file", None) else []
+    return one + list(getattr(args, "runs", None) or [])
+
+
+def is_lenient(args: argparse.Namespace) -> bool:
+    """Published evaluators take what they are given, so their conventions count what `paper` refuses."""
+    return bool(args.lenient) or getattr(args, "convention", "paper") != "paper"
 
 
 def load_run(args: argparse.Namespace, path: str) -> "Run":
     """The run in a file, after the suppression that --nms asks for."""
-    from .. import read_run
     from ..analysis.nms import temporal_nms
+    from ..formats.read_runs import read_run
 
-    run = read_run(path, args.format_run, args.videos, args.moments, args.task)
+    run = read_run(path, args.format_run, args.videos, args.moments, args.task, is_lenient(args))
     return run if args.nms is None else temporal_nms(run, args.nms)
 
 
@@ -141,8 +180,6 @@ def measures_of(
 
 def save(path: str, text: str) -> None:
     """Write a file, or say in one line why not."""
-    from .. import MeasureError
-
     try:
         Path(path).write_text(text, encoding="utf-8")
     except OSError as problem:

@@ -7,11 +7,13 @@ import argparse
 import os
 import signal
 import sys
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from .. import __version__
+from ..formats.errors import MeasureError, MeasureWarning
 from . import annotators, axioms, compare, convert, evaluate, inputs, meta, project
 
 COMMANDS = (evaluate, compare, convert, project, meta, axioms, annotators)
@@ -28,10 +30,11 @@ class Parser(argparse.ArgumentParser):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit code: 0, 2 for bad input, 130 after Ctrl-C."""
     args = parser().parse_args(arguments)
-    from ..formats.errors import MeasureError
-
     try:
-        args.run(args)
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", MeasureWarning)
+            warnings.showwarning = note
+            args.run(args)
         sys.stdout.flush()
     except MeasureError as problem:
         print(f"error: {' '.join(str(problem).split())}", file=sys.stderr)
@@ -44,6 +47,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("error: this input is too large for the memory of this machine", file=sys.stderr)
         return 2
     return 0
+
+
+def note(message: Warning | str, *place: Any, **more: Any) -> None:
+    """Say a warning in one line; who warned where is of no use here."""
+    print(f"note: {' '.join(str(message).split())}", file=sys.stderr)
 
 
 def parser() -> Parser:

@@ -114,8 +114,8 @@ def run(args: argparse.Namespace) -> None:
     if args.seed < 0 or getattr(args, "trials", 1) < 1 or getattr(args, "datasets", 1) < 1:
         raise MeasureError("--seed must not be negative; --trials and --datasets must be at least 1")
     measures, convention = inputs.measures_of(args, paper_measures)
-    runs = inputs.load_runs(args, args.runs)
-    study = Study(args, inputs.load_qrels(args), runs, measures, convention)
+    qrels = inputs.load_qrels(args)
+    study = Study(args, qrels, inputs.load_runs(args, args.runs), measures, convention)
     rows = ROWS[args.kind](study)
     if args.figure:
         figure(args.kind, rows, args.figure)
@@ -212,7 +212,8 @@ def splits(study: Study, measures: "list[Measure]") -> "tuple[Floats, Floats]":
         raise MeasureError(
             f"{len(args.runs)} --runs but {len(args.test_runs)} --test-runs; give the same systems"
         )
-    qrels = read_qrels(args.test_qrels, args.format_qrels, args.moments)
+    lenient = inputs.is_lenient(args) or None
+    qrels = read_qrels(args.test_qrels, args.format_qrels, args.moments, lenient, args.scale)
     runs = inputs.load_runs(args, args.test_runs)
     return study.block(measures), Study(args, qrels, runs, measures, study.convention).block()
 

@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .arrays import Floats, Ints
+from .checks import ANY_GRADE, HIGHEST_GRADE
 from .errors import MeasureError
-from .rows import HIGHEST_GRADE, show
+from .moment_ids import parse_moment_id
+from .showing import show
 from .tables import Qrels, Run, qrels_from_dict, run_from_dict
-from .trec import times_of_id
 
 ById = Mapping[Any, Mapping[str, Any]]
 
@@ -30,13 +31,19 @@ def is_by_id(source: object) -> bool:
 class IdQrels:
     """Grades of moments by query and moment id.
 
+    Parameters
+    ----------
+    lenient, highest
+        As in `read_qrels`.
+
     Raises
     ------
     MeasureError
-        For empty qrels, and for a grade that is not an integer from 0 up.
+        For empty qrels, and for a grade that is not an integer from 0 to `highest`.
     """
 
-    def __init__(self, source: ById) -> None:
+    def __init__(self, source: ById, lenient: bool = False, highest: int = HIGHEST_GRADE) -> None:
+        self.lenient, self.highest = lenient, ANY_GRADE if lenient else highest
         self.grades = {str(query): held for query, held in source.items()}
         self.queries = tuple(self.grades)
         if not self.queries:
@@ -45,16 +52,17 @@ class IdQrels:
 
     def _read_grades(self) -> Ints:
         values = list(chain.from_iterable(held.values() for held in self.grades.values()))
-        if set(map(type, values)) <= {int} and (
-            not values or 0 <= min(values) <= max(values) <= HIGHEST_GRADE
+        if (
+            set(map(type, values)) <= {int}
+            and 0 <= min(values, default=0) <= max(values, default=0) <= self.highest
         ):
             return np.array(values, dtype=np.int64)
         for query, held in self.grades.items():
             for moment, grade in held.items():
-                if isinstance(grade, bool) or not _is_grade(grade):
+                if isinstance(grade, bool) or not _is_grade(grade, self.highest):
                     raise MeasureError(
                         f"qrels: query {query!r}, moment {moment!r}: grade is {show(grade)}; "
-                        "it must be an integer from 0 up"
+                        f"it must be an integer from 0 to {self.highest}"
                     )
         return np.array(values, dtype=np.int64)
 
@@ -68,11 +76,12 @@ class IdQrels:
         """The same as spans; raises MeasureError for an id that does not say its times."""
         spans = {
             query: [
-                (*times_of_id(f"qrels: query {query!r}", moment), grade) for moment, grade in held.items()
+                (*parse_moment_id(moment, f"qrels: query {query!r}"), grade) for moment, grade in held.items()
             ]
             for query, held in self.grades.items()
         }
-        return replace(qrels_from_dict(spans), ids=tuple(chain.from_iterable(self.grades.values())))
+        table = qrels_from_dict(spans, lenient=self.lenient, highest=self.highest)
+        return replace(table, ids=tuple(chain.from_iterable(self.grades.values())))
 
 
 class IdRun:
@@ -151,13 +160,13 @@ class IdRun:
         spans = {}
         for query, low, high in zip(self.queries, [0, *ends[:-1]], ends, strict=True):
             where, found = f"{self.name}: query {query!r}", self.lists[query]
-            spans[query] = [(*times_of_id(where, id), float(found[id])) for id in ids[low:high]]
+            spans[query] = [(*parse_moment_id(id, where), float(found[id])) for id in ids[low:high]]
         return run_from_dict(spans, self.name)
 
 
-def _is_grade(value: Any) -> bool:
+def _is_grade(value: Any, highest: int) -> bool:
     try:
-        return bool(int(value) == value and 0 <= value <= HIGHEST_GRADE)
+        return bool(int(value) == value and 0 <= value <= highest)
     except (TypeError, ValueError, OverflowError):
         return False
 

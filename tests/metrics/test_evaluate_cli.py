@@ -94,10 +94,15 @@ def test_side_file_gives_exact_times(tmp_path: Path) -> None:
     assert found["measures"]["nDCG_IoU(iou=0.7)@10"] == 0.0
 
 
-def test_reversed_predictions_are_tolerated(tmp_path: Path) -> None:
+def test_reversed_predictions_are_tolerated_where_asked(tmp_path: Path) -> None:
     qrels = write(tmp_path / "q", QRELS["jsonl"])
     run = {"1": [{"video_name": "a", "timestamp": [10, 0], "model_scores": 1}]}
-    assert set(evaluate("--qrels", qrels, "--run", write(tmp_path / "r", run))["measures"].values()) == {0.0}
+    files = ("--qrels", qrels, "--run", write(tmp_path / "r", run))
+    for allowed in (["--lenient"], ["--convention", "released"]):
+        assert set(evaluate(*files, *allowed)["measures"].values()) == {0.0}
+    refused = run_cli("evaluate", *files)
+    assert refused.returncode == 2
+    assert "query '1', prediction 1: timestamp [10, 0] ends before it starts" in refused.stderr
 
 
 def test_no_query_with_anything_to_find_is_null_not_nan(tmp_path: Path) -> None:
