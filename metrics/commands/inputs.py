@@ -59,7 +59,7 @@ QRELS_FORMATS = (
     "activitynet",
     "tacos",
 )
-RUN_FORMATS = ("ranking", "predictions", "tvretrieval", "trec", "qvhighlights", "stal", "didemo", "axiou")
+RUN_FORMATS = ("ranking", "predictions", "tvretrieval", "trec", "qvhighlights", "stal", "axiou", "didemo")
 TASKS = ("VCMR", "SVMR", "VR")
 
 
