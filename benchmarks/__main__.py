@@ -15,6 +15,7 @@ MODULES = [
     "workplace",
     "metrics_kernel",
     "metrics_reading",
+    "metrics_plain",
     "metrics_stability",
 ]
 

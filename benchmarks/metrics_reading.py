@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -17,7 +18,6 @@ from typing import Any
 import numpy as np
 
 from metrics import calc, default_measures, read_qrels, read_run
-from metrics.formats import files
 
 QUERIES, PREDICTIONS, MOMENTS, VIDEOS = 2781, 100, 40, 2000
 LINES, ROUNDS = 1_000_000, 3
@@ -47,7 +47,7 @@ def figures() -> Iterator[str]:
 
 
 def parser() -> str:
-    fast = "orjson" if files.orjson else "json (without the extra `fast`)"
+    fast = "orjson" if find_spec("orjson") else "json (without the extra `fast`)"
     return (
         f"{QUERIES:,} x {PREDICTIONS} predictions, {QUERIES * MOMENTS:,} judged moments; JSON read by {fast}"
     )
