@@ -121,7 +121,7 @@ def judged(qrels: Any) -> IdQrels:
     found: dict[str, dict[str, int]] = {}
     for qrel in QrelsConverter(qrels).as_namedtuple_iter():
         found.setdefault(str(qrel.query_id), {})[qrel.doc_id] = int(qrel.relevance)
-    return IdQrels(found)
+    return IdQrels(found, lenient=True)
 
 
 def answered(run: Any) -> IdRun:

@@ -7,8 +7,7 @@ import numpy as np
 from ..formats.arrays import Bools, Ints
 from ..formats.errors import MeasureError
 from ..formats.tables import Run
-from ..measures.ground import ranks
-from ..measures.matching import Pairs, Spans, join
+from ..measures.matching import Pairs, Spans, join, ranks
 
 
 def temporal_nms(run: Run, iou: float) -> Run:

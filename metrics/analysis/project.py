@@ -19,14 +19,24 @@ from ..measures.scores import gains
 
 @dataclass(frozen=True)
 class Projection:
-    """A run and qrels in TREC's terms: ``run[query][id] = score``, ``qrels[query][id] = gain``.
+    """A run and qrels as trec_eval's wrappers take them.
 
-    Scores fall strictly with the rank, so that no ties are left for trec_eval to break; gains are integers.
+    Attributes
+    ----------
+    name
+        Name of the run.
+    run
+        ``run[query][id] = score``; scores fall strictly with the rank, so that trec_eval has no ties to break.
+    qrels
+        ``qrels[query][id] = gain``, an integer.
+    unjudged
+        Queries of the run that nobody judged, and that were left out.
     """
 
     name: str
     run: dict[str, dict[str, float]]
     qrels: dict[str, dict[str, int]]
+    unjudged: tuple[str, ...] = ()
 
     def run_lines(self) -> list[str]:
         """The run as TREC lines."""
@@ -46,14 +56,26 @@ def project(qrels: Qrels, run: Run, iou: float, convention: str | Convention = "
 
     Parameters
     ----------
+    qrels, run
+        What `as_qrels` and `as_run` return.
     iou
         Threshold in [0, 1].
     convention
-        Decides about the threshold itself, about moments of grade 0, and the gain that goes into the qrels.
+        Decides whether an IoU equal to the threshold passes, whether moments of grade 0 take part, which gain
+        goes into the qrels, and what becomes of queries that nobody judged.
 
     Returns
     -------
     Projection; an unmatched prediction is called ``video@startms-endms~rank``, which is no moment's id.
+
+    Raises
+    ------
+    MeasureError
+        For a threshold outside [0, 1], and for a query that nobody judged, where the convention says so.
+
+    References
+    ----------
+    TVR-Ranking, section 4.
 
     Examples
     --------
@@ -88,7 +110,7 @@ def project(qrels: Qrels, run: Run, iou: float, convention: str | Convention = "
         }
         for i, query in enumerate(qrels.queries)
     }
-    return Projection(run.name, renamed, judged)
+    return Projection(run.name, renamed, judged, scene.unjudged[0])
 
 
 def _rename(qrels: Qrels, run: Run, here: slice, matched: Ints) -> dict[str, float]:

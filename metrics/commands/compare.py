@@ -43,8 +43,8 @@ def run(args: argparse.Namespace) -> None:
     if not 0 < args.level < 1 or args.resamples < 1 or args.seed < 0:
         raise MeasureError("--level must lie between 0 and 1, --resamples be at least 1, --seed not negative")
     measures, convention = inputs.measures_of(args)
-    runs = inputs.load_runs(args, args.runs)
-    scores = scores_of(measures, inputs.load_qrels(args), runs, convention)
+    qrels = inputs.load_qrels(args)
+    scores = scores_of(measures, qrels, inputs.load_runs(args, args.runs), convention)
     inputs.note_unjudged(scores)
     found = compare(scores, args.baseline, args.test, args.level, args.seed, args.resamples)
     PRINT[args.format](found)

@@ -21,7 +21,7 @@ def add(commands: Any) -> None:
     )
     inputs.add_qrels(parser)
     parser.add_argument(
-        "--run", nargs="+", required=True, dest="run_files", metavar="FILE", help="the run, or several"
+        "--run", nargs="+", required=True, dest="runs", metavar="FILE", help="the run, or several"
     )
     inputs.add_run_options(parser)
     inputs.add_measures(parser)
@@ -45,8 +45,8 @@ def run(args: argparse.Namespace) -> None:
     from ..analysis.groups import SEED, grouped
 
     measures, convention = inputs.measures_of(args)
-    runs = inputs.load_runs(args, args.run_files)
-    scores = scores_of(measures, inputs.load_qrels(args), runs, convention)
+    qrels = inputs.load_qrels(args)
+    scores = scores_of(measures, qrels, inputs.load_runs(args, args.runs), convention)
     inputs.note_unjudged(scores)
     note_left_out(scores)
     groups = grouped(scores, SEED if args.group == GROUPS else args.group) if args.group else []

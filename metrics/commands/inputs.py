@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import isfinite
 from pathlib import Path
@@ -12,6 +12,7 @@ from ..formats.errors import MeasureError
 
 if TYPE_CHECKING:
     from .. import Convention, Measure, Qrels, Run, Scores
+    from ..analysis.project import Projection
 
 MEASURES = {
     "nDCG_IoU(iou=0.5)@20": "NDCG@K, IoU≥μ (TVR-Ranking); needs iou",
@@ -58,7 +59,7 @@ QRELS_FORMATS = (
     "activitynet",
     "tacos",
 )
-RUN_FORMATS = ("ranking", "predictions", "tvretrieval", "trec", "qvhighlights", "stal", "didemo", "axiou")
+RUN_FORMATS = ("ranking", "predictions", "tvretrieval", "trec", "qvhighlights", "stal", "axiou", "didemo")
 TASKS = ("VCMR", "SVMR", "VR")
 
 
@@ -199,13 +200,13 @@ def named_apart(runs: "list[Run]", paths: list[str]) -> "list[Run]":
     return [replace(run, name=name) for run, name in zip(runs, names, strict=True)]
 
 
-def note_unjudged(scores: "list[Scores]") -> None:
+def note_unjudged(results: "Sequence[Scores | Projection]") -> None:
     """Say on standard error how many queries of each run were left out because nobody judged them."""
-    for score in scores:
-        if score.unjudged:
+    for result in results:
+        if result.unjudged:
             print(
-                f"note: run {score.run}: {len(score.unjudged)} of its queries are left out, because nobody "
-                f"judged them (the first is {score.unjudged[0]!r})",
+                f"note: run {result.name}: {len(result.unjudged)} of its queries are left out, because nobody "
+                f"judged them (the first is {result.unjudged[0]!r})",
                 file=sys.stderr,
             )
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from . import inputs, tables
 
 if TYPE_CHECKING:
-    from .. import Convention, Measure, Qrels, Run
+    from .. import Convention, Measure, Qrels, Run, Scores
     from ..formats.arrays import Floats
 
 Row = dict[str, Any]
@@ -37,14 +37,19 @@ class Study:
     measures: "list[Measure]"
     convention: "Convention"
 
+    def scores(self, measures: "list[Measure]") -> "list[Scores]":
+        """Scores of all runs; notes queries that nobody judged on standard error."""
+        from .. import scores_of
+
+        scores = scores_of(measures, self.qrels, self.runs, self.convention)
+        inputs.note_unjudged(scores)
+        return scores
+
     def block(self, measures: "list[Measure] | None" = None) -> "Floats":
         """Scores of shape (systems, queries, measures), of the queries that count for all systems."""
-        from .. import scores_of
         from ..analysis.meta import score_block
 
-        scores = scores_of(measures or self.measures, self.qrels, self.runs, self.convention)
-        inputs.note_unjudged(scores)
-        return score_block(scores)
+        return score_block(self.scores(measures or self.measures))
 
 
 def add(commands: Any) -> None:
@@ -109,8 +114,8 @@ def run(args: argparse.Namespace) -> None:
     if args.seed < 0 or getattr(args, "trials", 1) < 1 or getattr(args, "datasets", 1) < 1:
         raise MeasureError("--seed must not be negative; --trials and --datasets must be at least 1")
     measures, convention = inputs.measures_of(args, paper_measures)
-    runs = inputs.load_runs(args, args.runs)
-    study = Study(args, inputs.load_qrels(args), runs, measures, convention)
+    qrels = inputs.load_qrels(args)
+    study = Study(args, qrels, inputs.load_runs(args, args.runs), measures, convention)
     rows = ROWS[args.kind](study)
     if args.figure:
         figure(args.kind, rows, args.figure)
@@ -154,6 +159,7 @@ def noise_rows(study: Study) -> list[Row]:
     args = study.args
     if not all(0 <= level < math.inf for level in args.levels):
         raise MeasureError("--levels must be numbers of seconds from 0 up")
+    study.scores(study.measures)
     what = (study.measures, study.qrels, study.runs, study.convention)
     found = noise_error(*what, args.levels, args.datasets, args.model, args.seed)
     return [
@@ -206,7 +212,8 @@ def splits(study: Study, measures: "list[Measure]") -> "tuple[Floats, Floats]":
         raise MeasureError(
             f"{len(args.runs)} --runs but {len(args.test_runs)} --test-runs; give the same systems"
         )
-    qrels = read_qrels(args.test_qrels, args.format_qrels, args.moments)
+    lenient = inputs.is_lenient(args) or None
+    qrels = read_qrels(args.test_qrels, args.format_qrels, args.moments, lenient, args.scale)
     runs = inputs.load_runs(args, args.test_runs)
     return study.block(measures), Study(args, qrels, runs, measures, study.convention).block()
 

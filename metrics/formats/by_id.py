@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .arrays import Floats, Ints
-from .checks import ANY_GRADE
+from .checks import ANY_GRADE, HIGHEST_GRADE
 from .errors import MeasureError
 from .moment_ids import parse_moment_id
 from .showing import show
@@ -31,13 +31,19 @@ def is_by_id(source: object) -> bool:
 class IdQrels:
     """Grades of moments by query and moment id.
 
+    Parameters
+    ----------
+    lenient, highest
+        As in `read_qrels`.
+
     Raises
     ------
     MeasureError
-        For empty qrels, and for a grade that is not an integer from 0 up.
+        For empty qrels, and for a grade that is not an integer from 0 to `highest`.
     """
 
-    def __init__(self, source: ById) -> None:
+    def __init__(self, source: ById, lenient: bool = False, highest: int = HIGHEST_GRADE) -> None:
+        self.lenient, self.highest = lenient, ANY_GRADE if lenient else highest
         self.grades = {str(query): held for query, held in source.items()}
         self.queries = tuple(self.grades)
         if not self.queries:
@@ -46,14 +52,17 @@ class IdQrels:
 
     def _read_grades(self) -> Ints:
         values = list(chain.from_iterable(held.values() for held in self.grades.values()))
-        if set(map(type, values)) <= {int} and (not values or 0 <= min(values) <= max(values) <= ANY_GRADE):
+        if (
+            set(map(type, values)) <= {int}
+            and 0 <= min(values, default=0) <= max(values, default=0) <= self.highest
+        ):
             return np.array(values, dtype=np.int64)
         for query, held in self.grades.items():
             for moment, grade in held.items():
-                if isinstance(grade, bool) or not _is_grade(grade):
+                if isinstance(grade, bool) or not _is_grade(grade, self.highest):
                     raise MeasureError(
                         f"qrels: query {query!r}, moment {moment!r}: grade is {show(grade)}; "
-                        "it must be an integer from 0 up"
+                        f"it must be an integer from 0 to {self.highest}"
                     )
         return np.array(values, dtype=np.int64)
 
@@ -71,10 +80,8 @@ class IdQrels:
             ]
             for query, held in self.grades.items()
         }
-        return replace(
-            qrels_from_dict(spans, lenient=True, highest=ANY_GRADE),
-            ids=tuple(chain.from_iterable(self.grades.values())),
-        )
+        table = qrels_from_dict(spans, lenient=self.lenient, highest=self.highest)
+        return replace(table, ids=tuple(chain.from_iterable(self.grades.values())))
 
 
 class IdRun:
@@ -157,9 +164,9 @@ class IdRun:
         return run_from_dict(spans, self.name)
 
 
-def _is_grade(value: Any) -> bool:
+def _is_grade(value: Any, highest: int) -> bool:
     try:
-        return bool(int(value) == value and 0 <= value <= ANY_GRADE)
+        return bool(int(value) == value and 0 <= value <= highest)
     except (TypeError, ValueError, OverflowError):
         return False
 

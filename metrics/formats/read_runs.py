@@ -29,7 +29,7 @@ from .showing import show
 from .tables import Run
 from .trec import read_side_file, trec_run
 
-FORMATS = ("ranking", "predictions", "tvretrieval", "trec", "qvhighlights", "stal", "didemo", "axiou")
+FORMATS = ("ranking", "predictions", "tvretrieval", "trec", "qvhighlights", "stal", "axiou", "didemo")
 TASKS = ("VCMR", "SVMR", "VR")
 
 
@@ -257,6 +257,5 @@ def _video(place: Place, video: Any, names: Names | None) -> Any:
 READERS: dict[str, Callable[[Records], Columns]] = {
     "qvhighlights": published.qvhighlights_run,
     "stal": published.stal_run,
-    "didemo": published.didemo_run,
     "axiou": published.axiou_run,
 }

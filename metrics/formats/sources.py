@@ -39,7 +39,7 @@ def as_qrels(source: Any, lenient: bool | None = None, highest: int = HIGHEST_GR
     if isinstance(source, str | Path):
         return read_qrels(source, lenient=lenient, highest=highest)
     if is_by_id(source):
-        return IdQrels(source).table
+        return IdQrels(source, bool(lenient), highest).table
     if isinstance(source, Mapping):
         found = columns_of_objects(source, "qrels", "moment", "relevance")
         if found:

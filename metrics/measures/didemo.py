@@ -7,9 +7,9 @@ import numpy as np
 
 from ..formats.arrays import Floats, Ints
 from .conventions import Options
-from .ground import Pick, Plan, ranks
+from .ground import Pick, Plan
 from .hits import known
-from .matching import Pairs, join
+from .matching import Pairs, join, ranks
 from .measure import Measure
 from .scene import Scene
 

@@ -8,7 +8,8 @@ import numpy as np
 from ..formats.arrays import Ints
 from ..formats.by_id import IdQrels
 from ..formats.tables import Qrels
-from .matching import Spans
+from .identity import KnownMoments
+from .matching import Spans, ranks
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,11 @@ class Ground:
         qrels = self.qrels
         return Spans(qrels.query_of_row(), qrels.video, qrels.start, qrels.end)
 
+    @cached_property
+    def known(self) -> KnownMoments:
+        """The judged moments, ready to be recognised by video and times."""
+        return KnownMoments(self.spans, self.qrels.grades)
+
     def moments(self, pick: Pick) -> Ints:
         """Rows of the moments that take part: by query, then grade (highest first), then file order."""
         if pick not in self._chosen:
@@ -115,10 +121,3 @@ class Ground:
         table = np.zeros((len(self.queries), int(rank.max(initial=0)) + 1), dtype=np.int64)
         table[unit[rows], rank] = grade[rows]
         return table
-
-
-def ranks(unit: Ints) -> Ints:
-    """Rank of each row within its unit, from 0; rows of one unit must be neighbours."""
-    starts = np.flatnonzero(np.diff(unit, prepend=-1))
-    rank: Ints = np.arange(unit.size) - np.repeat(starts, np.diff(starts, append=unit.size))
-    return rank

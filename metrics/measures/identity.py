@@ -6,8 +6,7 @@ import numpy as np
 
 from ..formats.arrays import Ints
 from ..formats.by_id import IdQrels, IdRun
-from .ground import ranks
-from .matching import Spans
+from .matching import Spans, ranks
 
 
 def grades_of_ids(qrels: IdQrels, runs: Sequence[IdRun], numbers: Sequence[Ints], depth: int) -> Ints:
@@ -39,51 +38,58 @@ def grades_of_ids(qrels: IdQrels, runs: Sequence[IdRun], numbers: Sequence[Ints]
     return _table(unit, ranks(unit), grade, len(runs) * len(judged))
 
 
-def grades_of_spans(
-    moments: Spans, grades: Ints, predictions: Spans, rank: Ints, queries: int, units: int
-) -> Ints:
-    """Grade at each rank, where two moments are the same if video, start and end, in whole milliseconds, are.
-
-    A judged moment counts once, where it is retrieved first.
+class KnownMoments:
+    """Judged moments, ready to be recognised: two moments are the same if query, video, start and end, in whole
+    milliseconds, are.
 
     Parameters
     ----------
     moments, grades
-        The judged moments, of shape (moments,).
-    predictions, rank
-        Spans of units, in the order of their ranks, and their ranks from 0: shape (predictions,).
-    queries, units
-        Number of queries, and of units.
-
-    Returns
-    -------
-    int64 of shape (units, longest list).
+        Spans whose units are queries, and their grades: shape (moments,). Of equal moments the first counts.
     """
-    times = (moments.start, predictions.start), (moments.end, predictions.end)
-    stamps = [tuple(np.rint(seconds * 1000).astype(np.int64) for seconds in pair) for pair in times]
-    columns = [(moments.unit, predictions.unit % queries), (moments.video, predictions.video), *stamps]
-    moment, wanted = _codes(columns)
-    rows = np.flatnonzero(wanted >= 0)
-    retrieved = predictions.unit[rows] * moments.unit.size + wanted[rows]
-    rows = rows[np.unique(retrieved, return_index=True)[1]]  # the first of each moment in a list
-    grade = np.zeros(rank.size, dtype=np.int64)
-    grade[rows] = grades[np.unique(moment, return_index=True)[1][wanted[rows]]]
-    return _table(predictions.unit, rank, grade, units)
+
+    def __init__(self, moments: Spans, grades: Ints) -> None:
+        self._videos, video = np.unique(_pair(moments.unit, moments.video), return_inverse=True)
+        self._times, times = np.unique(_times(moments), return_inverse=True)
+        self._both, first = np.unique(video * self._times.size + times, return_index=True)
+        self._grades = grades[first]
+
+    def grades_of(self, predictions: Spans, rank: Ints, queries: int, units: int) -> Ints:
+        """Grade at each rank, 0 for a moment that nobody judged or that the same list held before.
+
+        Parameters
+        ----------
+        predictions, rank
+            Spans in the order of their ranks, and their ranks from 0: shape (predictions,).
+        queries, units
+            Number of queries, and of units: unit = run × queries + query.
+
+        Returns
+        -------
+        int64 of shape (units, longest list).
+        """
+        video = _position(self._videos, _pair(predictions.unit % queries, predictions.video))
+        times = _position(self._times, _times(predictions))
+        both = np.where((video < 0) | (times < 0), -1, video * self._times.size + times)
+        moment = _position(self._both, both)
+        rows = np.flatnonzero(moment >= 0)
+        retrieved = predictions.unit[rows] * self._both.size + moment[rows]
+        rows = rows[np.unique(retrieved, return_index=True)[1]]  # the first of each moment in a list
+        grade = np.zeros(rank.size, dtype=np.int64)
+        grade[rows] = self._grades[moment[rows]]
+        return _table(predictions.unit, rank, grade, units)
 
 
-def _codes(columns: Sequence[tuple[Ints, ...]]) -> tuple[Ints, Ints]:
-    """One number for each row of some columns of moments, and the same for predictions; −1 for a prediction
-    that equals no moment.
-    """
-    moment = np.zeros(columns[0][0].size, dtype=np.int64)
-    prediction = np.zeros(columns[0][1].size, dtype=np.int64)
-    for known, asked in columns:
-        values, code = np.unique(known, return_inverse=True)
-        wanted = _position(values, asked)
-        both = np.where((prediction < 0) | (wanted < 0), -1, prediction * values.size + wanted)
-        dense, moment = np.unique(moment * values.size + code, return_inverse=True)
-        prediction = _position(dense, both)
-    return moment, prediction
+def _times(spans: Spans) -> Ints:
+    """Start and end in milliseconds as one number."""
+    start, end = (np.clip(np.rint(times * 1000), -(2**31), 2**31 - 1) for times in (spans.start, spans.end))
+    return _pair(start.astype(np.int64), end.astype(np.int64))
+
+
+def _pair(first: Ints, second: Ints) -> Ints:
+    """Two numbers of 32 bits as one of 64."""
+    pair: Ints = (first << 32) | (second & 0xFFFFFFFF)
+    return pair
 
 
 def _position(values: Ints, asked: Ints) -> Ints:

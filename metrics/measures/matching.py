@@ -256,6 +256,13 @@ def by_two_annotators(pairs: Pairs, moment_of: Ints, moments: int) -> Pairs:
     )
 
 
+def ranks(unit: Ints) -> Ints:
+    """Rank of each row within its unit, from 0; rows of one unit must be neighbours."""
+    starts = np.flatnonzero(np.diff(unit, prepend=-1))
+    rank: Ints = np.arange(unit.size) - np.repeat(starts, np.diff(starts, append=unit.size))
+    return rank
+
+
 def _small(values: Ints) -> NDArray[np.integer[Any]]:
     """The narrowest type that holds the values: NumPy sorts 16-bit integers by radix."""
     if values.max(initial=0) < 2**16:

@@ -46,6 +46,11 @@ class Scores:
     values: tuple[Floats, ...]
     unjudged: tuple[str, ...] = ()
 
+    @property
+    def name(self) -> str:
+        """Name of the run."""
+        return self.run
+
     def __repr__(self) -> str:
         return (
             f"<Scores of {self.run!r}: {_many(len(self.measures), 'measure', 'measures')}, "

@@ -12,9 +12,9 @@ from ..formats.by_id import IdQrels, IdRun
 from ..formats.errors import MeasureError
 from ..formats.tables import Run
 from .conventions import Options, Unjudged
-from .ground import Ground, Pick, Plan, ranks
-from .identity import grades_of_ids, grades_of_spans
-from .matching import Pairs, Spans, best, by_two_annotators, join, match, passing
+from .ground import Ground, Pick, Plan
+from .identity import grades_of_ids
+from .matching import Pairs, Spans, best, by_two_annotators, join, match, passing, ranks
 
 T = TypeVar("T")
 
@@ -198,8 +198,7 @@ class Scene:
             runs = [source for source in self.sources if isinstance(source, IdRun)]
             return grades_of_ids(self.ground.source, runs, self._numbers, depth)
         predictions, rank = self.predictions(options, Pick(0), depth)
-        moments = self.ground.spans, self.ground.qrels.grades
-        return grades_of_spans(*moments, predictions, rank, self.queries, self.units)
+        return self.ground.known.grades_of(predictions, rank, self.queries, self.units)
 
     def lengths(self, options: Options, pick: Pick, plan: Plan) -> Ints:
         """Number of predictions of every unit, as far as the plan looks: shape (units,)."""

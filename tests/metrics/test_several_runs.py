@@ -135,7 +135,7 @@ def test_unjudged_queries_change_no_score(names: list[str]) -> None:
         {q: {f"{v}@{s}000-{e}000": x for v, s, e, x in rows} for q, rows in source.items()}
         for source in (qrels, {**known, "0": [("a", 0, 10, 1.0)], "9": [("b", 0, 10, 1.0)]})
     ]
-    assert np.array_equal(calc(names, *by_id).table(), alone.table())
+    assert np.array_equal(calc(names, by_id[0], by_id[1]).table(), alone.table())
 
 
 def test_scores_print_shortly_and_become_a_frame() -> None:
