@@ -159,7 +159,7 @@ def _words(person: Person) -> set[str]:
 def _crowded(query: Query, deeds: tuple[Deed, ...], done: list[Deed]) -> bool:
     """Whether more than a quarter of the moment is about something else.
 
-    What leads up to the query's actions (the way there, taking the cup one drinks from) is no something else.
+    What leads up to the query's actions (the way there, taking the cup one drinks from) does not count as that.
     """
     names = {want.what for want in query.wants if want.what}
     last = max(index for index, deed in enumerate(deeds) if deed in done)
