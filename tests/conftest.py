@@ -77,7 +77,7 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: N
         for each in file.parent.glob(f"{file.name}*"):  # and its write-ahead log
             each.unlink()
         return
-    server, name = os.environ["DATABASE_URL"], connection.creation._get_test_db_name()  # type: ignore[attr-defined]
+    server, name = os.environ["DATABASE_URL"], test["NAME"] or f"test_{connection.settings_dict['NAME']}"
     made_once.migrated_postgres(server, name)
     yield
     made_once.drop(server, name)
