@@ -146,7 +146,7 @@ def load_qrels(args: argparse.Namespace) -> "Qrels":
 def runs_of(args: argparse.Namespace) -> list[str]:
     """The paths of all runs that a command takes."""
     one = [args.run_file] if getattr(args, "run_file", None) else []
-    return one + list(getattr(args, "runs", None) or [])
+    return one + list(getattr(args, "run_files", None) or getattr(args, "runs", None) or [])
 
 
 def is_lenient(args: argparse.Namespace) -> bool:

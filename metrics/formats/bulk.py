@@ -142,16 +142,17 @@ def _four(rows: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any], Sequence[A
     return flat[::4], flat[1::4], flat[2::4], flat[3::4]
 
 
-def _fields(records: Sequence[Any], value: str) -> tuple[list[Any], tuple[Floats, Floats], Floats]:
+def _fields(records: Sequence[Any], value: str) -> tuple[Sequence[Any], tuple[Floats, Floats], Floats]:
     """Videos, starts and ends, and values of records."""
+    if not records:
+        return [], (np.empty(0), np.empty(0)), np.empty(0)
     _only(records, {dict})
-    spans = list(map(itemgetter("timestamp"), records))
+    video, spans, column = zip(*map(itemgetter("video_name", "timestamp", value), records), strict=True)
     _only(spans, {list}, {tuple})
     if not set(map(len, spans)) <= {2}:
         raise UnusualError
     times = _floats(list(chain.from_iterable(spans))).reshape(-1, 2).T.copy()
-    values = _floats(list(map(itemgetter(value), records)))
-    return list(map(itemgetter("video_name"), records)), (times[0], times[1]), values
+    return video, (times[0], times[1]), _floats(column)
 
 
 def _floats(values: Sequence[Any]) -> Floats:

@@ -8,6 +8,7 @@ import numpy as np
 from .arrays import Bools, Floats, Ints
 from .columns import Columns
 from .errors import MeasureWarning
+from .moment_ids import moment_id
 
 HIGHEST_GRADE = 4  # of the scale 0-4 on which the field judges
 ANY_GRADE = 100  # far above any scale in use, far below where 2^grade leaves float64
@@ -48,14 +49,14 @@ def check_qrels(columns: Columns, checks: Checks) -> Ints:
         checks,
         differs,
         "moments that stand again with another grade",
-        "moment {moment} has another grade in a row before; it needs one",
+        "moment {moment} stands twice in its query, with different grades; it needs one",
     )
     fault(
         columns,
         checks,
         again & ~differs,
         "moments that stand twice",
-        "moment {moment} stands twice in its query; once is right",
+        "moment {moment} stands twice in its query",
     )
     return grades
 
@@ -70,7 +71,7 @@ def check_run(columns: Columns, checks: Checks) -> None:
         checks,
         again,
         "predictions that stand twice",
-        "prediction {moment} stands twice in its query; once is right",
+        "moment {moment} stands twice in its query",
     )
 
 
@@ -112,9 +113,9 @@ def fault(columns: Columns, checks: Checks, wrong: Bools, what: str, message: st
         columns.notes.append(f"{rows.size} {what} (the first: {columns.where(row)}) are kept and counted")
         return
     span = f"[{columns.start[row]:.10g}, {columns.end[row]:.10g}]"
-    moment = f"{columns.names[columns.video[row]]} {span}"
+    moment = repr(moment_id(columns.names[columns.video[row]], columns.start[row], columns.end[row]))
     said = message.format(span=span, moment=moment, value=columns.value[row])
-    raise columns.fail(row, f"{said} (--lenient counts such rows instead)")
+    raise columns.fail(row, f"{said} (--lenient counts such moments)")
 
 
 def repeats(columns: Columns, by_value: bool = False) -> tuple[Bools, Bools]:

@@ -21,7 +21,7 @@ from .showing import show
 try:
     import orjson
 except ImportError:  # the extra `fast`
-    orjson = None  # type: ignore[assignment]
+    orjson = None
 
 STANDARD_INPUT = "-"
 GZIP = b"\x1f\x8b"
@@ -155,9 +155,9 @@ def _number_of_keys(found: Any) -> int:
 
 def _fields(objects: list[dict[str, Any]]) -> Sequence[Iterable[Any]]:
     """The values of objects: by field, if all have the same few, and else by object."""
-    if len(objects) > MANY and set(map(len, objects)) == {len(objects[0])}:
+    if len(objects) > MANY and len(objects[0]) > 1 and set(map(len, objects)) == {len(objects[0])}:
         with suppress(KeyError):
-            return [list(map(itemgetter(name), objects)) for name in objects[0]]
+            return list(zip(*map(itemgetter(*objects[0]), objects), strict=True))
     return [item.values() for item in objects]
 
 

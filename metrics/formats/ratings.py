@@ -9,7 +9,7 @@ import numpy as np
 from .arrays import Ints
 from .errors import MeasureError
 from .files import read_text
-from .rows import show
+from .showing import show
 
 COLUMNS = ("pair_id", "worker", "relevance")
 

@@ -224,9 +224,8 @@ def qrels_from_dict(
 
 
 def _columns(found: Mapping[Any, Iterable[Any]], name: str, value_name: str, what: str) -> Columns:
-    found = {query: rows if isinstance(rows, list) else list(rows) for query, rows in found.items()}
-    columns = columns_of_tuples(found, name, what)
-    return columns if columns else _careful_columns(found, name, value_name, what)
+    lists = {query: rows if isinstance(rows, list) else list(rows) for query, rows in found.items()}
+    return columns_of_tuples(lists, name, what) or _careful_columns(lists, name, value_name, what)
 
 
 def _careful_columns(found: Mapping[Any, list[Any]], name: str, value_name: str, what: str) -> Columns:

@@ -53,7 +53,9 @@ def format_of_records(records: list[Any], source: str) -> str:
     if "video_name" in there:
         return "jsonl"
     found = next((format for sign, format in signs.items() if sign in there), None)
-    return found or _refuse_run(there, source) or "nested"
+    if not found:
+        _refuse_run(there, source)
+    return found or "nested"
 
 
 def _format_of_object(value: Any, source: str) -> str:

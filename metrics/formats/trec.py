@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .arrays import Floats, Ints
+from .arrays import Bools, Floats, Ints
 from .columns import Columns, Numbers
 from .csv_qrels import csv_rows
 from .errors import MeasureError
@@ -27,7 +27,6 @@ SIDE_COLUMNS = ["moment_id", "video", "start", "end"]
 BLOCK = 1 << 21  # bytes
 SPACE = np.isin(np.arange(256), list(b" \t\n\r\x0b\x0c"))
 WHITE, DIGITS = re.compile(rb"\s"), b"0123456789"
-CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")  # what is neither white space nor a letter
 REPEATED = re.compile(rb"[#~](\d{1,9})$")
 LONGEST_TIME = 15  # digits of milliseconds
 
@@ -102,17 +101,18 @@ class Lines:
             end = self.data.find(b"\n", at + BLOCK) + 1 or len(self.data)
             chunk = self.data[at:end]
             tokens = chunk.split()
-            begins = self._begins(chunk, at, width)
+            begins = self._begins(chunk, at, len(tokens))
             if tokens:
                 yield Block(tokens, width, at + begins[2::width])
             at = end
 
-    def _begins(self, chunk: bytes, at: int, width: int) -> Ints:
-        """Where the fields of a chunk begin, once every line that is not blank has the right number of them."""
+    def _begins(self, chunk: bytes, at: int, count: int) -> Ints:
+        """Where the `count` fields of a chunk begin, once every line that is not blank has the right number."""
+        width = len(self.shape.split())
         letters = np.frombuffer(chunk, dtype=np.uint8)
-        space = letters <= ord(" ") if CONTROL.search(chunk) is None else SPACE[letters]
-        begins = np.flatnonzero(space[:-1] & ~space[1:]) + 1
-        begins = begins if space[0] else np.append(0, begins)
+        begins = _begins_after(letters <= ord(" "))
+        if begins.size != count:  # other control characters are no white space
+            begins = _begins_after(SPACE[letters])
         ends = np.flatnonzero(letters == ord("\n"))
         fields = np.diff(np.searchsorted(begins, ends), prepend=0, append=begins.size)
         wrong = np.flatnonzero((fields != width) & (fields != 0))
@@ -246,3 +246,9 @@ class Lines:
         """The line in which a byte of the file stands."""
         number = self.data.count(b"\n", 0, int(at)) + 1
         return f"line {number}"
+
+
+def _begins_after(space: Bools) -> Ints:
+    """Where a field begins: at a letter after white space, or at the beginning."""
+    begins = np.flatnonzero(space[:-1] & ~space[1:]) + 1
+    return begins if space[0] else np.append(0, begins)

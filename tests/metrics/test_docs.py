@@ -16,7 +16,11 @@ from tests.metrics import documented
 from tests.metrics.documented import TEXT
 from tests.metrics.shared import run_cli
 
-SECTIONS = {part.split("\n", 1)[0].strip(): part for part in re.split(r"^### ", TEXT, flags=re.MULTILINE)[1:]}
+ABOUT_MEASURES = TEXT.partition("\n## Files\n")[0]
+SECTIONS = {
+    part.split("\n", 1)[0].strip(): part
+    for part in re.split(r"^### ", ABOUT_MEASURES, flags=re.MULTILINE)[1:]
+}
 
 
 @pytest.mark.parametrize("name", DEFINITIONS)
