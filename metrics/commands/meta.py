@@ -224,7 +224,7 @@ def figure(kind: str, rows: list[Row], path: str) -> None:
     try:
         from ..figures import draw
     except ImportError:
-        raise MeasureError("--figure needs altair and vl-convert-python: pip install them") from None
+        raise MeasureError("--figure needs Altair: pip install 'reeljudge[figures]'") from None
     draw(kind, [inputs.plain_numbers(row) for row in rows], path)
 
 

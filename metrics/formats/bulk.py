@@ -51,7 +51,9 @@ def columns_of_objects(found: Mapping[Any, list[Any]], source: str, what: str, v
     """Columns of ``{query: [{"video_name", "timestamp", value}, …]}``."""
     rows = list(chain.from_iterable(found.values()))
     video, times, values = _fields(rows, value)
-    return _columns(source, what, found, _coded(video), times, values)
+    columns = _columns(source, what, found, _coded(video), times, values)
+    columns.keys = 3 * len(rows) if set(map(len, rows)) <= {3} else None
+    return columns
 
 
 @or_none
@@ -70,7 +72,9 @@ def columns_of_lists(found: Mapping[Any, list[Any]], source: str, what: str, nam
     if len(set(named)) != len(named):
         raise UnusualError
     times = _floats(start), _floats(end)
-    return _columns(source, what, found, (tuple(named), number), times, _floats(value))
+    columns = _columns(source, what, found, (tuple(named), number), times, _floats(value))
+    columns.keys = 0
+    return columns
 
 
 @or_none

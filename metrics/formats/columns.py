@@ -19,7 +19,8 @@ class Columns:
     copy: int64 that tells rows apart which stand for the same times on purpose, as ``#2`` in a TREC file.
     ids: makes the moments' ids, where the file gives them. further: more annotations of a row's moment:
     its row, start, end. texts, types, durations, saliency: see `Table` and `Qrels`.
-    notes: what is unusual about the file.
+    notes: what is unusual about the file. keys: how many keys the rows' objects have in JSON, if that is all
+    that they hold.
     """
 
     source: str
@@ -39,6 +40,7 @@ class Columns:
     durations: Mapping[str, float] = field(default_factory=dict)
     saliency: Mapping[str, Floats] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    keys: int | None = None
 
     def fail(self, row: int, message: str) -> MeasureError:
         """The error of a row."""

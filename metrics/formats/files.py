@@ -106,10 +106,21 @@ def read_text(path: str | Path) -> str:
 
 def parse_json(data: bytes, source: str) -> Any:
     """JSON, with the line of a mistake; a key that stands twice in an object is a mistake too."""
+    found = parse_unchecked(data, source)
+    refuse_repeated_keys(data, source, number_of_keys(found))
+    return found
+
+
+def parse_unchecked(data: bytes, source: str) -> Any:
+    """JSON whose keys somebody has to give to `refuse_repeated_keys`."""
     found = _loads(data)
-    if found is not None and _number_of_keys(found) in _written_keys(data):
-        return found
-    return _parse_carefully(data, source)
+    return _parse_carefully(data, source) if found is None else found
+
+
+def refuse_repeated_keys(data: bytes, source: str, keys: int) -> None:
+    """Refuse a key that stands twice in an object; keys: how many were found in the parsed objects."""
+    if keys not in _written_keys(data):
+        _parse_carefully(data, source)
 
 
 def _loads(data: bytes) -> Any:
@@ -141,7 +152,7 @@ def _written_keys(data: bytes) -> Iterator[int]:
     yield len(KEY.findall(data)) if SPACED_KEY.search(data) else data.count(b'":')
 
 
-def _number_of_keys(found: Any) -> int:
+def number_of_keys(found: Any) -> int:
     """Number of keys of all objects in parsed JSON: fewer than were written where a key stands twice."""
     keys, level = 0, [found]
     while level:
@@ -235,7 +246,7 @@ def json_lines(data: bytes, source: str) -> "Records":
     body = data.rstrip()
     records = _loads(b"[%b]" % body.replace(b"\n", b","))  # a text holds no bare line break
     plain = records is not None and len(records) == body.count(b"\n") + 1
-    if plain and set(map(type, records)) == {dict} and _number_of_keys(records) in _written_keys(data):
+    if plain and set(map(type, records)) == {dict} and number_of_keys(records) in _written_keys(data):
         return Records(source, records, lambda row: f"line {row + 1}")
     lines = list(_careful_lines(data.split(b"\n"), source))
     return Records(source, [record for _, record in lines], lambda row: f"line {lines[row][0]}")

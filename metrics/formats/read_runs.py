@@ -19,9 +19,12 @@ from .files import (
     json_lines,
     looks_like_json_lines,
     no_collecting,
+    number_of_keys,
     parse_json,
+    parse_unchecked,
     read_beginning,
     read_bytes,
+    refuse_repeated_keys,
     source_name,
 )
 from .rows import SCORE, Rows
@@ -104,13 +107,25 @@ def look_at_run(path: str | Path, format: str | None = None) -> None:
 
 
 def _columns(data: bytes, source: str, format: str | None, names: Names | None, task: str | None) -> Columns:
-    lines = json_lines(data, source) if looks_like_json_lines(data) else None
-    found = lines.items if lines else parse_json(data, source)
+    """The columns of a run in JSON."""
+    if looks_like_json_lines(data):
+        lines = json_lines(data, source)
+        return _of_records(lines.items, lines, format or telling.run_format(lines.items, source), names)
+    found = parse_unchecked(data, source)
     format = format or telling.run_format(found, source)
     if format == "tvretrieval":
-        return _submission(found, source, task)
-    if format == "ranking":
-        return _ranking(found, source)
+        columns = _submission(found, source, task)
+    elif format == "ranking":
+        columns = _ranking(found, source)
+    else:
+        columns = _of_records(found, None, format, names, source)
+    refuse_repeated_keys(data, source, _keys(found, columns))
+    return columns
+
+
+def _of_records(
+    found: Any, lines: Records | None, format: str, names: Names | None, source: str = ""
+) -> Columns:
     if isinstance(found, dict) and format == "didemo":
         found = [{"annotation_id": query, "segments": spans} for query, spans in found.items()]
     found = [found] if isinstance(found, dict) else found
@@ -118,6 +133,16 @@ def _columns(data: bytes, source: str, format: str | None, names: Names | None, 
         raise MeasureError(f"{source}: is {show(found)}; this format is a list of queries with predictions")
     records = lines or _numbered(found, source)
     return _predictions(records, names) if format == "predictions" else READERS[format](records)
+
+
+def _keys(found: Any, columns: Columns) -> int:
+    """Number of keys in a run; where the rows' are known, only the others are counted."""
+    if columns.keys is None:
+        return number_of_keys(found)
+    if isinstance(found, dict) and "predictions" not in found:
+        return columns.keys + len(found)
+    records = [found] if isinstance(found, dict) else found
+    return columns.keys + number_of_keys([record | {"predictions": None} for record in records])
 
 
 def _numbered(records: list[Any], source: str) -> Records:
@@ -188,7 +213,9 @@ def _submission(data: Any, source: str, task: str | None) -> Columns:
             raise place.fail(f"video2idx: video {video!r} has {show(number)}; it must be an integer")
         names[number] = video
     records = place.many(place.need(data, task), task)
-    return _predictions(_numbered(records, source), names)
+    columns = _predictions(_numbered(records, source), names)
+    columns.keys = None  # the submission holds more than this list
+    return columns
 
 
 def _predictions(records: Records, names: Names | None) -> Columns:
