@@ -6,7 +6,7 @@ from pathlib import Path
 
 import environ
 
-from config import store
+from config import media_store
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = environ.Env()
@@ -128,11 +128,13 @@ ENCODER = env.str("ENCODER", default="bundled")
 MEDIA_ROOT = Path(env.str("MEDIA_ROOT", default=str(HOME / "media")))
 MEDIA_STORE = env.str("MEDIA_STORE", default="")
 S3_ENDPOINT_URL = env.str("S3_ENDPOINT_URL", default="")
-MEDIA_ADDRESSES = store.addresses(env.str("MEDIA_ADDRESSES", default="proxy"), MEDIA_STORE, S3_ENDPOINT_URL)
+MEDIA_ADDRESSES = media_store.addresses(
+    env.str("MEDIA_ADDRESSES", default="proxy"), MEDIA_STORE, S3_ENDPOINT_URL
+)
 CUTTING_SECONDS = env.float("CUTTING_SECONDS", default=300)  # for one clip
 CUTTING_MEMORY = env.int("CUTTING_MEMORY", default=4096)  # MiB
 STORAGES = {
-    "default": store.storage(MEDIA_STORE, S3_ENDPOINT_URL),
+    "default": media_store.storage(MEDIA_STORE, S3_ENDPOINT_URL),
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }
 STATIC_URL = "/static/"
@@ -172,7 +174,7 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
-CLIP_ORIGINS = ["'self'", *store.origins(MEDIA_ADDRESSES, S3_ENDPOINT_URL)]
+CLIP_ORIGINS = ["'self'", *media_store.origins(MEDIA_ADDRESSES, S3_ENDPOINT_URL)]
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": ["'none'"],

@@ -10,7 +10,7 @@ class CorpusError(Exception):
 class BadLines(CorpusError):
     """Lines of a file that cannot be imported, each with its number and field."""
 
-    SHOWN = 20
+    MOST_PROBLEMS = 20
 
     def __init__(self, file: str, problems: Sequence[str], more: bool = False) -> None:
         self.problems = list(problems)

@@ -11,7 +11,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from jobs.errors import JobLost
-from jobs.travel import send
+from jobs.sending import send
 
 
 class JobQuerySet(models.QuerySet["Job"]):

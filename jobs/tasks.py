@@ -3,8 +3,8 @@
 from celery import shared_task
 
 from jobs.models import Job
-from jobs.run import run, worker_name
-from jobs.travel import TASK, send
+from jobs.running import run, worker_name
+from jobs.sending import TASK, send
 
 
 @shared_task(name=TASK)  # type: ignore[untyped-decorator]

@@ -4,7 +4,7 @@ import sys
 from typing import TextIO
 
 from jobs.models import Job
-from jobs.run import run, worker_name
+from jobs.running import run, worker_name
 
 
 def work_off(out: TextIO = sys.stdout) -> list[Job]:

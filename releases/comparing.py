@@ -9,12 +9,12 @@ from typing import Any
 
 from django.utils import timezone
 
+from releases.archive import ReleaseArchive
 from releases.difference import Change, difference
 from releases.models import Release
-from releases.zipped import Zipped
 from reports.models import Summary
 
-SHOWN = 200  # changes, on the page
+MOST_CHANGES = 200  # changes, on the page
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def _found(old: Release, new: Release) -> dict[str, Any]:
     first: list[Any] = []
     for change in changes(old, new):
         counts[change.what] += 1
-        if len(first) < SHOWN:
+        if len(first) < MOST_CHANGES:
             first.append((change.query, change.moment, change.before, change.after))
     return {"counts": counts, "first": first}
 
@@ -51,4 +51,4 @@ def _found(old: Release, new: Release) -> dict[str, Any]:
 def changes(old: Release, new: Release) -> Iterator[Change]:
     """All of them, from the files."""
     with old.file.open("rb") as before, new.file.open("rb") as after:
-        yield from difference(Zipped(before), Zipped(after))
+        yield from difference(ReleaseArchive(before), ReleaseArchive(after))

@@ -14,7 +14,7 @@ from campaigns.guideline_text import GUIDELINE
 from campaigns.models import Campaign
 from corpus.models import moment_id
 from judging.models import Candidate, Judgement
-from releases.card import card, licence_text, rule_text
+from releases.data_card import card, licence_text, rule_text
 from releases.exports import (
     FILES,
     MOMENT,
@@ -30,8 +30,8 @@ from releases.exports import (
 from releases.models import Release
 from reports.figures.catalogue import DRAWN, TABLES, Figure
 from reports.figures.numbers import Rows, Subject
+from reports.statistics.arrays import read
 from reports.statistics.collection import collection
-from reports.statistics.records import read
 
 
 @dataclass(frozen=True)

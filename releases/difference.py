@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from releases.zipped import QRELS, Zipped, grades
+from releases.archive import QRELS, ReleaseArchive, grades
 
 HEADER = ["what", "query_id", "moment_id", "before", "after"]
 
@@ -26,7 +26,7 @@ class Change:
         return "gone" if self.after is None else "changed"
 
 
-def difference(old: Zipped, new: Zipped) -> Iterator[Change]:
+def difference(old: ReleaseArchive, new: ReleaseArchive) -> Iterator[Change]:
     """The changes from the old release's qrels to the new one's, by query and moment."""
     # Most lines are the same, and need not be taken apart.
     one, other = set(old.lines(QRELS)), set(new.lines(QRELS))

@@ -95,7 +95,7 @@ def tvr_ranking(campaign: Campaign) -> Lines:
 
 def adjudicated(campaign: Campaign) -> Lines:
     """As TVR-Ranking's, of the pairs that a lead graded; `consensus` says "adjudicated", and `reason` why."""
-    said = Adjudication.objects.holding().filter(candidate__query__campaign=campaign)
+    said = Adjudication.objects.in_force().filter(candidate__query__campaign=campaign)
     reasons = dict(said.order_by().values_list(pair_id("candidate__"), "reason"))
     for row in _of(campaign, [Outcome.ADJUDICATED], *RECORD):
         record = _record(*row) | {"reason": reasons[row[0]]}

@@ -22,10 +22,10 @@ from campaigns.models import Campaign, Membership
 from jobs.models import Job
 from jobs.registry import Report
 from judging.consensus import RULE
-from releases.card import LICENCES, counted
+from releases.archive import FORMAT
 from releases.contents import parts
+from releases.data_card import LICENCES, counted
 from releases.models import Release
-from releases.zipped import FORMAT
 
 FREEZE = "freeze a release"
 

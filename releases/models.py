@@ -5,6 +5,8 @@ from __future__ import annotations
 from django.db import models
 from django.db.models.functions import Now
 
+from jobs.keys import key_of
+
 
 class Release(models.Model):
     class State(models.TextChoices):
@@ -36,4 +38,4 @@ class Release(models.Model):
 
     @property
     def job_key(self) -> str:
-        return f"release {self.pk}"
+        return key_of(self)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from judging.consensus import RULE, consensus
-from releases.zipped import DAMAGED, MANIFEST, Pair, Zipped
+from releases.archive import DAMAGED, MANIFEST, Pair, ReleaseArchive
 
 Findings = Iterator[str]
 # Where the grades of pairs with each outcome are listed once more.
@@ -20,10 +20,10 @@ WITH_GRADES = {"settled": "ratings.csv"} | dict.fromkeys(
 @dataclass(frozen=True)
 class Check:
     says: str
-    find: Callable[[Zipped], Findings]
+    find: Callable[[ReleaseArchive], Findings]
 
 
-def verify(release: Zipped) -> dict[str, list[str]]:
+def verify(release: ReleaseArchive) -> dict[str, list[str]]:
     """Every check with what breaks it: empty lists when all is well.
 
     Later checks read what earlier ones vouch for, so the first broken one ends it.
@@ -39,7 +39,7 @@ def verify(release: Zipped) -> dict[str, list[str]]:
     return found
 
 
-def files_are_whole(release: Zipped) -> Findings:
+def files_are_whole(release: ReleaseArchive) -> Findings:
     listed, there = release.manifest["files"], Counter(release.names)
     for name, times in there.items():
         if times > 1:
@@ -59,7 +59,7 @@ def files_are_whole(release: Zipped) -> Findings:
             yield f"{name} has SHA-256 {checksum[:16]}… and {size:,} bytes; the manifest says otherwise"
 
 
-def four_at_most(release: Zipped) -> Findings:
+def four_at_most(release: ReleaseArchive) -> Findings:
     seen: set[tuple[int, int]] = set()
     counting: Counter[int] = Counter()
     for judgement in release.records("judgements.jsonl"):
@@ -75,7 +75,7 @@ def four_at_most(release: Zipped) -> Findings:
         seen.add((pair, worker))
 
 
-def same_consensus(release: Zipped) -> Findings:
+def same_consensus(release: ReleaseArchive) -> Findings:
     said = release.manifest["consensus"]
     if said["rule"] != RULE:
         yield f"made by rule {said['rule']}; this program knows {RULE}"
@@ -109,7 +109,7 @@ def _holds(row: dict[str, str], begun: str, right: tuple[str, str], imported: bo
     return row["outcome"] == "open"
 
 
-def same_qrels(release: Zipped) -> Findings:
+def same_qrels(release: ReleaseArchive) -> Findings:
     rows = [row for row in release.rows("pairs.csv") if row["outcome"] in ("settled", "adjudicated")]
     ids = {row["pair_id"]: (row["query_id"], row["moment_id"]) for row in rows}
     settled, by_lead = (
@@ -141,12 +141,12 @@ def same_qrels(release: Zipped) -> Findings:
                 yield f"{name}: {' '.join(pair)} has grade {found[pair]}, not {right[pair]}"
 
 
-def _records(release: Zipped, name: str, ids: dict[str, Pair]) -> dict[Pair, int]:
+def _records(release: ReleaseArchive, name: str, ids: dict[str, Pair]) -> dict[Pair, int]:
     found = release.records(name)
     return {ids.get(str(row["pair_id"]), ("pair", str(row["pair_id"]))): row["relevance"] for row in found}
 
 
-def same_grades(release: Zipped) -> Findings:
+def same_grades(release: ReleaseArchive) -> Findings:
     outcomes = {row["pair_id"]: row["outcome"] for row in release.rows("pairs.csv")}
     right: dict[str, Counter[tuple[str, str, str]]] = {"ratings.csv": Counter(), "discarded.csv": Counter()}
     for each in release.records("judgements.jsonl"):
@@ -159,7 +159,7 @@ def same_grades(release: Zipped) -> Findings:
             yield f"{name}: the grades of pair {pair} are not those of its judgements"
 
 
-def same_counts(release: Zipped) -> Findings:
+def same_counts(release: ReleaseArchive) -> Findings:
     said = release.manifest["counts"]
     outcomes = Counter(row["outcome"] for row in release.rows("pairs.csv"))
     for outcome, number in said["pairs"].items():

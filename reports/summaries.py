@@ -18,10 +18,10 @@ from jobs.models import Job
 from judging.models import Assignment, Candidate
 from reports.models import Summary
 from reports.statistics.agreement import agreement, by_query
+from reports.statistics.arrays import Read, read
 from reports.statistics.collection import collection
 from reports.statistics.people import days_over, people
 from reports.statistics.progress import progress
-from reports.statistics.records import Read, read
 
 COUNT = "count agreement"  # the kind of job
 AGREEMENT, QUERIES, FIGURES = "agreement", "queries", "figures"
@@ -40,7 +40,7 @@ FRESH = timedelta(minutes=1)  # how long newer submissions may wait to be counte
 
 
 @dataclass(frozen=True)
-class Kept:
+class CurrentSummary:
     """Numbers, when their judgements were read, and the job that counts newer ones."""
 
     counts: Any
@@ -56,17 +56,17 @@ class Kept:
         return self.job is not None and self.job.state == Job.State.FAILED
 
 
-def kept(campaign: Campaign, name: str) -> Kept:
+def current_summary(campaign: Campaign, name: str) -> CurrentSummary:
     """A campaign's numbers of that name. Those of a large campaign may be old: newer ones are then asked for."""
-    return kept_together(campaign, name)[name]
+    return current_summaries(campaign, name)[name]
 
 
-def kept_together(campaign: Campaign, *names: str) -> dict[str, Kept]:
+def current_summaries(campaign: Campaign, *names: str) -> dict[str, CurrentSummary]:
     """Several of a campaign's numbers, made at the same time."""
     small, newest = _size_and_newest(campaign)
     if small:
         now, pool = timezone.now(), cache(partial(read, campaign))
-        return {name: Kept(NAMES[name](campaign, pool), now) for name in names}
+        return {name: CurrentSummary(NAMES[name](campaign, pool), now) for name in names}
     job = Job.objects.filter(kind=COUNT, key=campaign.job_key).first()
     rows = Summary.objects.filter(campaign=campaign, name__in=names)
     summaries = {summary.name: summary for summary in rows}
@@ -78,16 +78,19 @@ def kept_together(campaign: Campaign, *names: str) -> dict[str, Kept]:
     waiting = job is not None and job.state != Job.State.DONE  # a failed one is asked again by a person only
     if not waiting and _is_old(made, newest):
         job = ask_to_count(campaign)
-    return {name: Kept(summaries[name].counts if name in summaries else None, made, job) for name in names}
+    return {
+        name: CurrentSummary(summaries[name].counts if name in summaries else None, made, job)
+        for name in names
+    }
 
 
-def last_kept(campaign: Campaign, name: str) -> Any:
+def last_summary(campaign: Campaign, name: str) -> Any:
     """The numbers as they were counted last, however long ago; None where they never were."""
     row = Summary.objects.filter(campaign=campaign, name=name).first()
     return row.counts if row else None
 
 
-def keep(campaign: Campaign) -> None:
+def store_summaries(campaign: Campaign) -> None:
     """Count everything, and replace what was kept."""
     made = timezone.now()  # before reading: what comes in meanwhile is newer
     pool = cache(partial(read, campaign))

@@ -17,7 +17,7 @@ from corpus.models import Moment
 from jobs.terminal import work_off
 from judging.models import Assignment, Batch, Candidate, Judgement, Kind, Query, Review, Revision
 from judging.pool import opening
-from judging.review.reopening import reopen_work
+from judging.review.reopening import reopen_all_of
 from judging.review.reviewing import review
 from judging.work import claiming, grading, submitting
 
@@ -47,7 +47,7 @@ def content_of(answer: Any) -> bytes:
 
 def judge_all(assignment: Assignment, grade: Callable[[Candidate], int], submit: bool = True) -> None:
     """Give every candidate of an assignment the grade that the function says, and submit."""
-    for position, candidate in enumerate(assignment.handed(), 1):
+    for position, candidate in enumerate(assignment.candidates_in_order(), 1):
         grading.judge(
             assignment, position, grade(candidate), fence=assignment.fence, key=uuid4(), seconds=1.0
         )
@@ -61,7 +61,7 @@ def judge_at_once(assignment: Assignment, grade: Callable[[Candidate], int]) -> 
         Judgement(
             assignment=assignment, candidate=candidate, annotator=assignment.annotator, grade=grade(candidate)
         )
-        for candidate in assignment.handed()
+        for candidate in assignment.candidates_in_order()
     )
     Revision.objects.bulk_create(
         Revision(judgement=judgement, number=1, grade=judgement.grade, key=uuid4(), seconds=1.0)
@@ -148,5 +148,5 @@ def work_until_check(annotator: Membership, grade: Callable[[Candidate], int], m
 
 def reopen_all(lead: Membership, annotator: Membership) -> None:
     """All work of the annotator, reopened to its end."""
-    reopen_work(lead, annotator, "again")
+    reopen_all_of(lead, annotator, "again")
     work_off(StringIO())

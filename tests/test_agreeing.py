@@ -18,8 +18,8 @@ from judging.models import Assignment, Candidate, Judgement, Kind, Query
 from judging.pool import opening
 from metrics.analysis.agreement import Ratings, alpha, alpha_of, kappa_of
 from reports.statistics.agreement import agreement, by_query
+from reports.statistics.arrays import CANDIDATE, JUDGEMENT, Read, joined, read
 from reports.statistics.collection import by_rank, by_similarity, collection, spread
-from reports.statistics.records import CANDIDATE, JUDGEMENT, Read, joined, read
 from tests.cast import claim, judge_all, make_query
 
 ADA, BOB = (0, 2, 4, 1), (1, 2, 1, 1)  # of ranks 1-4; they are far apart on rank 3

@@ -46,7 +46,7 @@ def sit(member: Membership, grade: Grade = lambda candidate: 2) -> Sitting:
     assignment = claim(fresh(member))
     sitting = member.sittings.get(ended__isnull=True)
     judge_all(assignment, grade)
-    while sitting.left().exists():
+    while sitting.remaining_batches().exists():
         judge_all(claim(fresh(member)), grade)
     sitting.refresh_from_db()
     return sitting
@@ -125,7 +125,7 @@ def test_three_sit_it_and_two_get_work(
     assert (last.pairs, last.off) == (6, 1)
 
     again = claim(fresh(cleo))
-    assert [candidate.pk for candidate in again.handed()] == [odd.pk]
+    assert [candidate.pk for candidate in again.candidates_in_order()] == [odd.pk]
     assert again.unanswered() == [1]
     with pytest.raises(WrongState, match="Not judged yet: 1"):
         submitting.submit(again, again.fence)

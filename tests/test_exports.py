@@ -191,7 +191,7 @@ def test_the_order_in_which_people_judged_changes_nothing(batch: Batch, named: l
 
 def judge_in_order(assignment: Assignment, positions: list[int], grades: dict[int, int]) -> None:
     for position in positions:
-        grade = grades[assignment.handed()[position - 1].rank]
+        grade = grades[assignment.candidates_in_order()[position - 1].rank]
         grading.judge(assignment, position, grade, fence=assignment.fence, key=uuid4())
     submitting.submit(assignment, assignment.fence)
 

@@ -21,7 +21,7 @@ from django.db.models.functions import Now
 from jobs.errors import JobError, JobLost
 from jobs.models import Job
 from jobs.registry import KINDS, Report, Work
-from jobs.run import run
+from jobs.running import run
 from jobs.tasks import run_job, sweep
 from jobs.terminal import work_off
 from judging.models import Batch

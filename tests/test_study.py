@@ -13,8 +13,8 @@ from jobs.terminal import work_off
 from judging.models import Batch, Candidate, Kind
 from judging.pool.ranking import ask_for_ranking
 from releases.exports import FILES
+from reports.statistics.arrays import read
 from reports.statistics.collection import collection
-from reports.statistics.records import read
 from tests.cast import browser, claim, judge_all
 from tests.terminal import printed, refused
 

@@ -67,7 +67,7 @@ class Membership(models.Model):
         return self.role == Membership.Role.ANNOTATOR and self.state == Membership.State.ACTIVE
 
     @property
-    def sits_exam(self) -> bool:
+    def must_pass_exam(self) -> bool:
         """Whether the exam stands between this annotator and work."""
         return self.campaign.exam and self.qualified is None
 

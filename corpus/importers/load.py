@@ -7,7 +7,7 @@ from pathlib import Path
 
 from django.db import transaction
 
-from base.text import shown, storable
+from base.text import abbreviated, storable
 from corpus.errors import BadLines, CorpusError
 from corpus.importers import FORMATS
 from corpus.importers.rows import Row
@@ -65,7 +65,7 @@ def load(name: str, source: Source) -> Report:
 
 def _corpus(name: str, source: Source) -> Corpus:
     if not 0 < len(name.strip()) <= 100 or not storable(name):
-        raise CorpusError(f"name: {shown(name)}; expected 1 to 100 characters")
+        raise CorpusError(f"name: {abbreviated(name)}; expected 1 to 100 characters")
     corpus, _ = Corpus.objects.get_or_create(name=name, defaults={"format": source.format})
     if corpus.format != source.format:
         raise CorpusError(
@@ -96,7 +96,7 @@ class _Loader:
                 self.report.rows += 1
             except CorpusError as fault:
                 self.problems.append(str(fault))
-                if len(self.problems) == BadLines.SHOWN:
+                if len(self.problems) == BadLines.MOST_PROBLEMS:
                     self.stop_if_bad(more=True)
 
     def stop_if_bad(self, more: bool = False) -> None:

@@ -16,7 +16,7 @@ from base.spreadsheet import harmless
 from campaigns.models import Campaign, Membership
 from reports.pay.hours import MILLISECOND, Worked, by_member, total, worked_on_days
 from reports.pay.rates import Rates
-from reports.summaries import DAYS, last_kept
+from reports.summaries import DAYS, last_summary
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def _days_in(campaign: Campaign, period: Period) -> dict[tuple[int, date], Worke
 
 def _days_counted(campaign: Campaign) -> tuple[dict[tuple[int, date], Worked], datetime | None]:
     """Each member's days, and the instant before which they are all; nothing where days were others."""
-    said = last_kept(campaign, DAYS)
+    said = last_summary(campaign, DAYS)
     if said is None or said["zone"] != timezone.get_current_timezone_name():
         return {}, None
     days = {

@@ -42,7 +42,7 @@ class Rates:
         return list(zip(starts, [*ends, last], strict=True))
 
 
-def keep_past(campaign: Campaign, before: Decimal | None, all_days: bool) -> None:
+def store_past_rate(campaign: Campaign, before: Decimal | None, all_days: bool) -> None:
     """After a change of the rate: days before today keep the one from before, unless all days follow the new one."""
     if all_days:
         campaign.past_rates.all().delete()

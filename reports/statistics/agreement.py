@@ -14,7 +14,7 @@ from judging.consensus import GRADES
 from judging.models.pool import ANNOTATORS
 from judging.quality.check_results import FAST
 from metrics.analysis.agreement import alpha_of, kappa_of
-from reports.statistics.records import NOBODY, Floats, Ints, Judged, Read, Records
+from reports.statistics.arrays import NOBODY, Floats, Ints, Judged, Read, Records
 
 Numbers = dict[str, Any]
 LEVELS = np.array(GRADES, np.float64)

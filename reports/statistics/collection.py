@@ -14,7 +14,7 @@ from campaigns.models import Campaign
 from corpus.models import Corpus, Moment
 from judging.consensus import GRADES
 from judging.models import Kind
-from reports.statistics.records import CHUNK, Floats, Ints, Read, Records, candidates_of
+from reports.statistics.arrays import CHUNK, Floats, Ints, Read, Records, candidates_of
 
 Numbers = dict[str, Any]
 MOMENT = np.dtype([("pk", "i8"), ("video", "i8"), ("start", "f8"), ("end", "f8"), ("length", "f8")])

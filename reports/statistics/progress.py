@@ -15,7 +15,7 @@ from campaigns.models import Campaign
 from judging.models import Candidate, Review
 from judging.models.pool import ANNOTATORS
 from reports.pay.hours import EVER, Worked, worked_on_days
-from reports.statistics.records import Read, Records
+from reports.statistics.arrays import Read, Records
 
 Numbers = dict[str, Any]
 PACE_OVER = timedelta(days=14)  # the days whose pace is thought to go on

@@ -10,7 +10,7 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
 from base.errors import ReeljudgeError
-from campaigns.finding import campaign_named
+from campaigns.lookup import campaign_named
 from campaigns.models import Membership
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.urls import reverse
 
-from campaigns.finding import campaign_named
+from campaigns.lookup import campaign_named
 from campaigns.models import Membership
 
 

@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from campaigns.models import Campaign
 from demo.generating import generate
-from demo.generating_more import generate_more
+from demo.generating_extras import generate_extras
 from judging.models import Candidate, Judgement
 
 FEWEST = 4  # annotators: a contested candidate needs as many
@@ -37,7 +37,7 @@ class Command(BaseCommand):
             if self.stdout.isatty():
                 self.stdout.write(f"\r{done:,} of {queries:,} queries", ending="")
         campaign = Campaign.objects.get(name=name)
-        generate_more(campaign, options["seed"])
+        generate_extras(campaign, options["seed"])
         judgements = Judgement.objects.filter(annotator__campaign=campaign).count()
         candidates = Candidate.objects.in_pool(campaign).count()
         self.stdout.write(

@@ -10,8 +10,8 @@ import httpx
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from campaigns.finding import campaign_named
-from demo.annotators import Truth, own_server, play, truth_from, truth_from_similarity
+from campaigns.lookup import campaign_named
+from demo.simulated_annotators import Truth, own_server, play, truth_from, truth_from_similarity
 from jobs.terminal import work_off
 
 MOST = 500

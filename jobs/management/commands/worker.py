@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, InterfaceError, close_old_connections
 
 from jobs.models import Job
-from jobs.run import run, worker_name
+from jobs.running import run, worker_name
 from jobs.terminal import work_off
 
 log = logging.getLogger(__name__)

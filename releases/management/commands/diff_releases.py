@@ -10,8 +10,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from base.errors import ReeljudgeError
+from releases.archive import ReleaseArchive
 from releases.difference import HEADER, difference
-from releases.zipped import Zipped
 
 
 class Command(BaseCommand):
@@ -25,7 +25,7 @@ class Command(BaseCommand):
 
     def handle(self, **options: Any) -> None:
         try:
-            changes = list(difference(Zipped(options["old"]), Zipped(options["new"])))
+            changes = list(difference(ReleaseArchive(options["old"]), ReleaseArchive(options["new"])))
         except ReeljudgeError as fault:
             raise CommandError(str(fault), returncode=2) from fault
         except (KeyError, ValueError) as fault:

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from campaigns.finding import campaign_named
+from campaigns.lookup import campaign_named
 from releases.exports import FILES
 
 

@@ -118,7 +118,7 @@ class Person:
 
 def _handed(token: str) -> list[Candidate]:
     rows = Assignment.objects.select_related("annotator__campaign", "batch")
-    handed = rows.get(token=token).handed()
+    handed = rows.get(token=token).candidates_in_order()
     candidates = Candidate.objects.select_related(
         "query", "moment__video", "repeats__query", "repeats__moment__video"
     )

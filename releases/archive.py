@@ -25,7 +25,7 @@ DAMAGED = (zipfile.BadZipFile, zlib.error)  # what a zip is found to be only whi
 Pair = tuple[str, str]  # query id, moment id
 
 
-class Zipped:
+class ReleaseArchive:
     """A release's zip.
 
     Raises

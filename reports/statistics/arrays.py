@@ -98,7 +98,7 @@ def joined(candidates: Records, judgements: Records, weeks: dict[int, int]) -> R
 
 def candidates_of(campaign: Campaign, kind: Kind) -> Records:
     rows = Candidate.objects.filter(**_of_kind("query__", campaign, kind), batch__isnull=False)
-    said = Adjudication.objects.holding().filter(candidate=OuterRef("pk"))
+    said = Adjudication.objects.in_force().filter(candidate=OuterRef("pk"))
     by_lead = Q(outcome=Candidate.Outcome.ADJUDICATED)
     columns = rows.order_by("pk").values_list(
         *("pk", "query", "moment", "rank", "similarity"),

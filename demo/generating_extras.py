@@ -20,7 +20,7 @@ from judging.quality import sittings
 from judging.quality.exam import set_exam
 from judging.quality.gold import clear_pairs
 from judging.review.adjudicating import adjudicate
-from judging.review.reopening import of_batch, reopen
+from judging.review.reopening import reopen, scope_of_batch
 
 PAIRS = 8  # of a check
 GOLD, REPEATED = 2.5, 2.5  # judgements in checks for each query, which has about a hundred others
@@ -47,7 +47,7 @@ class More:
 
 
 @transaction.atomic
-def generate_more(campaign: Campaign, seed: int) -> None:
+def generate_extras(campaign: Campaign, seed: int) -> None:
     """Add to a campaign that `generate` made, in proportion to its queries."""
     chance, queries = random.Random(seed), campaign.queries.count()
     people = list(campaign.memberships.annotators().order_by("worker"))
@@ -64,7 +64,7 @@ def _leads_word(lead: Membership, queries: int) -> None:
     """A few batches judged again, and grades where annotators reached none."""
     batches = Batch.objects.in_pool(lead.campaign).filter(state=Batch.State.REVIEWED).order_by("pk")
     for batch in batches[: max(1, queries // 1000)]:
-        reopen(lead, of_batch(batch), "black at first")
+        reopen(lead, scope_of_batch(batch), "black at first")
     discarded = Candidate.objects.in_pool(lead.campaign).filter(outcome=Candidate.Outcome.DISCARDED)
     for candidate in discarded.order_by("pk")[: max(1, queries // 100)]:
         adjudicate(candidate, lead, 2, "seen twice")
