@@ -46,4 +46,3 @@ def reason_in(body: Mapping[str, Any]) -> str:
     if reason := text_in(body, "reason", 500):
         return reason
     raise BadValue("reason", "empty", "a few words; they are kept on record")
-

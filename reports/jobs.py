@@ -1,4 +1,4 @@
-"""The kind of job that counts a campaign's numbers."""
+"""The kind of job that computes a campaign's summaries."""
 
 from typing import Any
 

@@ -210,7 +210,10 @@ def test_a_folder_that_cannot_be_made_and_a_campaign_that_is_none_are_named(
     assert refused("export_qrels", "films", "--out", tmp_path / "file").startswith(
         f"--out {tmp_path}/file: cannot"
     )
-    assert refused("export_qrels", "none", "--out", tmp_path) == "campaign none: not there; campaigns: films"
+    assert (
+        refused("export_qrels", "none", "--out", tmp_path)
+        == "campaign none: not found; expected one of: films"
+    )
 
 
 def perfect_trec(qrels: str) -> str:

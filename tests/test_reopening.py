@@ -301,7 +301,11 @@ def test_a_round_two_that_rests_on_her_grades_begins_anew(
     with pytest.raises(Stale):
         submitting.submit(hers, hers.fence)
     batch.refresh_from_db()
-    assert (batch.state, batch.newest_edition.candidates.count(), batch.newest_edition.round) == ("replaced", 20, 1)
+    assert (batch.state, batch.newest_edition.candidates.count(), batch.newest_edition.round) == (
+        "replaced",
+        20,
+        1,
+    )
     settle(batch.newest_edition, dan, member("eve"))
     assert sound(batch.query.campaign)
 

@@ -128,7 +128,9 @@ def _settled(rows: Judgements, campaign: Campaign) -> Judgements:
 
 def _discarded(rows: Judgements, campaign: Campaign) -> Judgements:
     """Of candidates without a consensus, also where the lead graded them since."""
-    graded = Adjudication.objects.in_force().filter(candidate=OuterRef("candidate"), before=Candidate.Outcome.DISCARDED)
+    graded = Adjudication.objects.in_force().filter(
+        candidate=OuterRef("candidate"), before=Candidate.Outcome.DISCARDED
+    )
     return rows.filter(Q(candidate__outcome=Candidate.Outcome.DISCARDED) | Exists(graded))
 
 
