@@ -1,10 +1,10 @@
-"""What the corpus app raises."""
+"""The errors of corpora and clips."""
 
 from collections.abc import Sequence
 
 
 class CorpusError(Exception):
-    """What was wrong, where (file, line, field), and what would be right."""
+    """An error whose message says what was wrong, where (file, line, field), and what would be right."""
 
 
 class BadLines(CorpusError):

@@ -1,4 +1,4 @@
-"""The Celery tasks: run one job, and send again what was lost on the way."""
+"""The Celery tasks: one runs a job, the other sends lost messages again."""
 
 from celery import shared_task
 

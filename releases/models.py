@@ -1,4 +1,4 @@
-"""Releases: a campaign's state frozen into one file that cannot change."""
+"""Releases: a campaign's state in one file that cannot change."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from jobs.keys import key_of
 
 
 class Release(models.Model):
+    """A numbered release of a campaign. A job writes its file; after that nothing changes it."""
+
     class State(models.TextChoices):
         MAKING = "making"
         READY = "ready"

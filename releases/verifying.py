@@ -1,4 +1,4 @@
-"""Verifying a release from its zip alone: checksums, and the consensus computed anew from the judgements."""
+"""Verifying a release from its zip alone: its checksums, and the consensus computed again from its judgements."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from judging.consensus import RULE, consensus
+from judging.models import Candidate
+from judging.models.states import WITH_GRADE
 from releases.archive import DAMAGED, MANIFEST, Pair, ReleaseArchive
 
 Findings = Iterator[str]
-# Where the grades of pairs with each outcome are listed once more.
-WITH_GRADES = {"settled": "ratings.csv"} | dict.fromkeys(
-    ("discarded", "flagged", "adjudicated"), "discarded.csv"
+Outcome = Candidate.Outcome
+# The file that repeats the grades of pairs with each outcome.
+WITH_GRADES: dict[str, str] = {Outcome.SETTLED: "ratings.csv"} | dict.fromkeys(
+    (Outcome.DISCARDED, Outcome.FLAGGED, Outcome.ADJUDICATED), "discarded.csv"
 )
 
 
@@ -24,9 +27,9 @@ class Check:
 
 
 def verify(release: ReleaseArchive) -> dict[str, list[str]]:
-    """Every check with what breaks it: empty lists when all is well.
+    """Run the checks, and return the faults that each finds. The lists are empty if the release is whole.
 
-    Later checks read what earlier ones vouch for, so the first broken one ends it.
+    The first check that finds a fault is the last one that runs, because each relies on those before it.
     """
     found: dict[str, list[str]] = {}
     for check in CHECKS:
@@ -46,7 +49,7 @@ def files_are_whole(release: ReleaseArchive) -> Findings:
             yield f"{name} is there {times} times"
         if name not in listed and name != MANIFEST:
             yield f"{name} is not in the manifest"
-    for name, said in listed.items():
+    for name, entry in listed.items():
         if name not in there:
             yield f"{name} is missing"
             continue
@@ -55,7 +58,7 @@ def files_are_whole(release: ReleaseArchive) -> Findings:
         except (EOFError, *DAMAGED) as fault:
             yield f"{name} is damaged: {fault}"
             continue
-        if (checksum, size) != (said["sha256"], said["bytes"]):
+        if (checksum, size) != (entry["sha256"], entry["bytes"]):
             yield f"{name} has SHA-256 {checksum[:16]}… and {size:,} bytes; the manifest says otherwise"
 
 
@@ -67,7 +70,7 @@ def four_at_most(release: ReleaseArchive) -> Findings:
             continue
         pair, worker = judgement["pair_id"], judgement["worker"]
         counting[pair] += 1
-        # Ratings made elsewhere may hold a worker twice; that is a defect of their process, not of the file.
+        # A worker can rate a pair twice in imported ratings: that is a defect of their process, not of the file.
         if (pair, worker) in seen and not release.manifest["imported"]:
             yield f"pair {pair}: worker {worker} counts twice"
         if counting[pair] == 5:
@@ -76,9 +79,9 @@ def four_at_most(release: ReleaseArchive) -> Findings:
 
 
 def same_consensus(release: ReleaseArchive) -> Findings:
-    said = release.manifest["consensus"]
-    if said["rule"] != RULE:
-        yield f"made by rule {said['rule']}; this program knows {RULE}"
+    rule, tolerance = (release.manifest["consensus"][name] for name in ("rule", "tolerance"))
+    if rule != RULE:
+        yield f"made by rule {rule}; this program knows {RULE}"
         return
     rounds: dict[str, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
     for judgement in release.records("judgements.jsonl"):
@@ -86,35 +89,45 @@ def same_consensus(release: ReleaseArchive) -> Findings:
             rounds[str(judgement["pair_id"])][judgement["round"] - 1].append(judgement["grade"])
     for row in release.rows("pairs.csv"):
         first, second = rounds[row["pair_id"]]
-        begun, ended = (consensus(grades, said["tolerance"]) for grades in (first, first + second))
-        right = (ended.status, "" if ended.grade is None else str(ended.grade))
+        begun, ended = (consensus(grades, tolerance) for grades in (first, first + second))
+        right = (ended.status.value, "" if ended.grade is None else str(ended.grade))
         if not _holds(row, begun.status, right, release.manifest["imported"]):
             stored = (row["outcome"], row["grade"])
             yield f"pair {row['pair_id']} is stored as {stored}; its judgements say {right}"
 
 
 def _holds(row: dict[str, str], begun: str, right: tuple[str, str], imported: bool) -> bool:
-    """Whether the stored outcome can be, where judgements came to `begun` in round one and are `right` in the end."""
+    """Return whether the stored outcome agrees with the judgements.
+
+    Parameters
+    ----------
+    begun
+        The status after round one.
+    right
+        The status and the grade after all judgements.
+    imported
+        Whether the ratings were made elsewhere, where rating may have stopped at any number.
+    """
     match row["outcome"]:
-        case "settled":
+        case Outcome.SETTLED:
             return (row["outcome"], row["grade"]) == right
-        case "discarded" if imported:  # ratings made elsewhere may have stopped at any number
-            return right[0] != "settled"
-        case "discarded":
-            return right[0] == "discarded"
-        case "contested":
-            return begun == "contested"
-        case "flagged" | "adjudicated":
-            return right[0] != "settled"
-    return row["outcome"] == "open"
+        case Outcome.DISCARDED if imported:
+            return right[0] != Outcome.SETTLED
+        case Outcome.DISCARDED:
+            return right[0] == Outcome.DISCARDED
+        case Outcome.CONTESTED:
+            return begun == Outcome.CONTESTED
+        case Outcome.FLAGGED | Outcome.ADJUDICATED:
+            return right[0] != Outcome.SETTLED
+    return row["outcome"] == Outcome.OPEN
 
 
 def same_qrels(release: ReleaseArchive) -> Findings:
-    rows = [row for row in release.rows("pairs.csv") if row["outcome"] in ("settled", "adjudicated")]
+    rows = [row for row in release.rows("pairs.csv") if row["outcome"] in WITH_GRADE]
     ids = {row["pair_id"]: (row["query_id"], row["moment_id"]) for row in rows}
     settled, by_lead = (
         {ids[row["pair_id"]]: int(row["grade"]) for row in rows if row["outcome"] == outcome}
-        for outcome in ("settled", "adjudicated")
+        for outcome in WITH_GRADE
     )
     nested = json.loads("".join(release.lines("qrels.nested.json")))
     forms = {
@@ -160,9 +173,8 @@ def same_grades(release: ReleaseArchive) -> Findings:
 
 
 def same_counts(release: ReleaseArchive) -> Findings:
-    said = release.manifest["counts"]
     outcomes = Counter(row["outcome"] for row in release.rows("pairs.csv"))
-    for outcome, number in said["pairs"].items():
+    for outcome, number in release.manifest["counts"]["pairs"].items():
         if outcomes[outcome] != number:
             yield f"the manifest counts {number:,} {outcome} pairs; pairs.csv has {outcomes[outcome]:,}"
 

@@ -1,4 +1,4 @@
-"""manage.py diff_releases: the pairs in which two releases' zips differ, without a database."""
+"""manage.py diff_releases: print the pairs in which two releases differ, without a database."""
 
 import csv
 import sys
@@ -36,5 +36,5 @@ class Command(BaseCommand):
         writer.writerow(HEADER)
         writer.writerows([each.what, each.query, each.moment, each.before, each.after] for each in changes)
         counts = Counter(each.what for each in changes)
-        words = ", ".join(f"{counts[what]:,} {what}" for what in ("added", "changed", "gone"))
-        sys.stderr.write(f"{words}\n")
+        summary = ", ".join(f"{counts[what]:,} {what}" for what in ("added", "changed", "gone"))
+        sys.stderr.write(f"{summary}\n")

@@ -1,4 +1,4 @@
-"""manage.py verify_release: a release's zip checked by itself, without a database."""
+"""manage.py verify_release: check a release's zip by itself, without a database."""
 
 from argparse import ArgumentParser
 from pathlib import Path
@@ -30,8 +30,8 @@ class Command(BaseCommand):
         found = verify(release)
         for check in CHECKS:
             findings = found.get(check.says)
-            word = "skipped" if findings is None else "BROKEN " if findings else "ok     "
-            self.stdout.write(f"  {word} {check.says}")
+            result = "skipped" if findings is None else "BROKEN " if findings else "ok     "
+            self.stdout.write(f"  {result} {check.says}")
             for finding in (findings or [])[:MOST_FINDINGS]:
                 self.stdout.write(f"           {finding}")
             if findings and len(findings) > MOST_FINDINGS:
