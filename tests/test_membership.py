@@ -41,15 +41,15 @@ def test_a_pause_stops_work_and_keeps_the_batch_in_hand(ada: Membership, leo: Me
     assert happened(ada) == [("paused", "too fast"), ("resumed", "talked to her")]
 
 
-@pytest.mark.parametrize("verb", ["pause", "resume", "deactivate", "hand_over"])
-def test_doing_it_twice_is_harmless(verb: str, ada: Membership, leo: Membership) -> None:
-    if verb == "resume":
+@pytest.mark.parametrize("verb", [Membership.pause, Membership.resume, leaving.deactivate, leaving.hand_over])
+def test_doing_it_twice_is_harmless(verb: Callable[..., None], ada: Membership, leo: Membership) -> None:
+    if verb is Membership.resume:
         ada.pause(leo, "")
-    if verb == "hand_over":
+    if verb is leaving.hand_over:
         claim(ada)
-    getattr(ada, verb)(leo, "once")
+    verb(ada, leo, "once")
     before = happened(ada)
-    getattr(ada, verb)(leo, "twice")
+    verb(ada, leo, "twice")
     assert happened(ada) == before
     assert before[-1][1] == "once"
 

@@ -106,8 +106,8 @@ class Membership(models.Model):
         self._change_state([Membership.State.LEFT], Membership.State.ACTIVE, Event.Kind.RESUMED, by, words)
 
     @all_or_nothing
-    def change_role(self, role: str, by: Membership | None, words: str) -> bool:
-        """Give the person another role. Return False if they have that role already.
+    def change_role(self, role: str, by: Membership | None, words: str) -> None:
+        """Give the person another role. If they have it already, nothing changes.
 
         Raises
         ------
@@ -119,7 +119,7 @@ class Membership(models.Model):
         """
         self.lock()
         if self.role == role:
-            return False
+            return
         if self.role in Membership.SEES_ALL and role == Membership.Role.ANNOTATOR:
             raise WrongState(f"A {self.role} has seen what annotators must not know. Invite another account.")
         if not words.strip():
@@ -129,7 +129,6 @@ class Membership(models.Model):
         self.role = role
         self.save(update_fields=["role"])
         self.events.create(kind=Event.Kind.ROLE, by=by, words=change)
-        return True
 
     @all_or_nothing
     def _change_state(

@@ -24,5 +24,7 @@ def deactivate(member: Membership, by: Membership | None, words: str) -> None:
 @all_or_nothing
 def change_role(member: Membership, role: str, by: Membership | None, words: str) -> None:
     """Give the member another role, and take their batch away. If they have the role already, nothing changes."""
-    if member.change_role(role, by, words):
+    member.lock()
+    if member.role != role:
         hand_over(member, by, words)
+        member.change_role(role, by, words)

@@ -81,7 +81,7 @@ def _page(
     request: HttpRequest, page: str, member: Membership, context: dict[str, object], status: int = 200
 ) -> HttpResponse:
     context |= {"member": member, "campaign": member.campaign}
-    return render(request, f"judging/{page}.html", context, status=status)
+    return render(request, f"lead/{page}.html", context, status=status)
 
 
 def _versions(campaign: Campaign) -> list[Guideline]:

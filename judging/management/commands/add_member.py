@@ -12,6 +12,7 @@ from django.core.management.base import BaseCommand, CommandError
 from base.errors import ReeljudgeError
 from campaigns.lookup import campaign_named
 from campaigns.models import Membership
+from judging.work.leaving import change_role
 
 
 class Command(BaseCommand):
@@ -28,6 +29,7 @@ class Command(BaseCommand):
             user, password = _account(username)
             try:
                 member = campaign.add_member(user, options["role"])
+                change_role(member, options["role"], None, "added again in this role")
             except ReeljudgeError as fault:
                 raise CommandError(f"{username}: {fault}", returncode=2) from fault
             account = f"password {password}" if password else "has an account already"
