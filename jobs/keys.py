@@ -16,4 +16,5 @@ def key_of(row: Model) -> str:
 def keys_of(rows: QuerySet[Any]) -> QuerySet[Any]:
     """Return the keys of the jobs of all these rows, as a subquery."""
     prefix = Value(f"{rows.model._meta.model_name} ")
-    return rows.annotate(key_of_jobs=Concat(prefix, Cast("pk", CharField()))).values("key_of_jobs")
+    keyed: QuerySet[Any] = rows.annotate(key_of_jobs=Concat(prefix, Cast("pk", CharField())))
+    return keyed.values("key_of_jobs")

@@ -15,9 +15,12 @@ from releases.archive import DAMAGED, MANIFEST, Pair, ReleaseArchive
 Findings = Iterator[str]
 Outcome = Candidate.Outcome
 # The file that repeats the grades of pairs with each outcome.
-WITH_GRADES: dict[str, str] = {Outcome.SETTLED: "ratings.csv"} | dict.fromkeys(
-    (Outcome.DISCARDED, Outcome.FLAGGED, Outcome.ADJUDICATED), "discarded.csv"
-)
+WITH_GRADES: dict[str, str] = {
+    Outcome.SETTLED: "ratings.csv",
+    Outcome.DISCARDED: "discarded.csv",
+    Outcome.FLAGGED: "discarded.csv",
+    Outcome.ADJUDICATED: "discarded.csv",
+}
 
 
 @dataclass(frozen=True)
