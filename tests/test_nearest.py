@@ -78,7 +78,7 @@ def test_any_number_of_captions_will_do(n: int, k: int) -> None:
     queries, captions = -np.abs(vectors(random, 3, 5)), np.abs(vectors(random, n, 5))
     found = nearest(queries, captions, k)  # all cosines are negative: what fills the last group up is nearer
     assert found.indices.shape == (3, min(k, n))
-    assert_same(found, slowly(queries, captions, k)))
+    assert_same(found, slowly(queries, captions, k))
 
 
 @pytest.mark.parametrize(("m", "n", "k"), [(0, 10, 4), (3, 0, 4), (0, 0, 4), (3, 10, 0)])
