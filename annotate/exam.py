@@ -19,7 +19,7 @@ class Standing:
 
 def standing(member: Membership) -> Standing | None:
     """Her standing in the exam; none where no exam stands between her and work."""
-    if not member.sits_exam:
+    if not member.must_pass_exam:
         return None
     sitting = member.sittings.last()
     if sitting is None:

@@ -14,8 +14,9 @@ from annotate.exam import nothing_for
 from annotate.fields import fence_in, grade_in, input_in, json_body, key_in, seconds_in
 from annotate.handed_out import handed_out, judged_today
 from base.errors import BadValue
-from base.fields import shown, text_in
 from base.problem_documents import speaks_json
+from base.request_fields import text_in
+from base.text import abbreviated
 from campaigns.models import Membership
 from judging import doors
 from judging.models import Assignment, Flag
@@ -116,7 +117,7 @@ def flag(request: HttpRequest, token: str, position: int) -> HttpResponse:
         return JsonResponse({"position": position, "reason": None})
     reason = body.get("reason")
     if reason not in Flag.Reason.values:
-        raise BadValue("reason", shown(reason), f"one of {', '.join(Flag.Reason.values)}")
+        raise BadValue("reason", abbreviated(reason), f"one of {', '.join(Flag.Reason.values)}")
     comment, seconds = text_in(body, "comment", 500), seconds_in(body)
     fence, key = fence_in(body), key_in(body)
     grading.flag(assignment, position, str(reason), comment, fence=fence, key=key, seconds=seconds)

@@ -17,7 +17,7 @@ from corpus.models import Moment
 from jobs.terminal import work_off
 from judging.models import Assignment, Batch, Candidate, Judgement, Kind, Query, Review, Revision
 from judging.pool import opening
-from judging.review.reopening import reopen_work
+from judging.review.reopening import reopen_all_of
 from judging.review.reviewing import review
 from judging.work import claiming, grading, submitting
 
@@ -51,7 +51,7 @@ def judge_all(assignment: Assignment, grade: Callable[[Candidate], int], submit:
     One by one, as when keys are pressed, go only those that the annotator has graded before.
     """
     graded = set(Judgement.objects.filter(annotator=assignment.annotator).values_list("candidate", flat=True))
-    handed = list(enumerate(assignment.handed(), 1))
+    handed = list(enumerate(assignment.candidates_in_order(), 1))
     judgements = Judgement.objects.bulk_create(
         Judgement(
             assignment=assignment, candidate=candidate, annotator=assignment.annotator, grade=grade(candidate)
@@ -150,5 +150,5 @@ def work_until_check(annotator: Membership, grade: Callable[[Candidate], int], m
 
 def reopen_all(lead: Membership, annotator: Membership) -> None:
     """All work of the annotator, reopened to its end."""
-    reopen_work(lead, annotator, "again")
+    reopen_all_of(lead, annotator, "again")
     work_off(StringIO())

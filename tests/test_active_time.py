@@ -95,7 +95,9 @@ def test_honest_time_is_kept_whole_in_whatever_order_it_arrives(
         for position, seconds in places:
             say(held, position, "grade", seconds, uuid4())
         kept = Revision.objects.values_list("judgement__candidate", "seconds")
-        assert dict(kept) == {held.at(position): pytest.approx(seconds) for position, seconds in places}
+        assert dict(kept) == {
+            held.candidate_at(position): pytest.approx(seconds) for position, seconds in places
+        }
 
 
 def test_what_the_clock_does_not_allow_is_cut_not_refused(held: Assignment) -> None:

@@ -15,15 +15,15 @@ from judging.audit import audit
 from judging.models import Adjudication, Batch, Candidate
 from judging.review.adjudicating import adjudicate, withdraw_adjudication
 from judging.review.recommending import recommendation
-from judging.review.reopening import of_candidate, reopen
+from judging.review.reopening import reopen, scope_of_candidate
 from judging.work import grading, submitting
 from releases.exports import FILES
 from reports.figures import explanations
 from reports.figures.numbers import Subject, example
 from reports.statistics.agreement import agreement, by_query
+from reports.statistics.arrays import read
 from reports.statistics.collection import collection
 from reports.statistics.progress import progress
-from reports.statistics.records import read
 from tests.cast import browser, claim, judge_all, settle_round_one
 
 pytestmark = pytest.mark.both_databases  # it is about verbs, which lock rows
@@ -75,7 +75,7 @@ def test_a_flagged_candidate_is_graded_and_its_flag_dealt_with(
 ) -> None:
     work = claim(ada)
     judge_all(work, lambda candidate: 2, submit=False)
-    flagged = work.handed()[0]
+    flagged = work.candidates_in_order()[0]
     work.judgements.get(candidate=flagged).revisions.all().delete()
     work.judgements.get(candidate=flagged).delete()
     grading.flag(work, 1, "other", "too dark", fence=work.fence, key=uuid4())
@@ -177,7 +177,7 @@ def test_figure_6_tells_the_leads_grades_apart(judged: Batch, leo: Membership) -
 
 def test_reopening_ends_an_adjudication(judged: Batch, leo: Membership) -> None:
     adjudicate(at_rank(1), leo, 3, "a word")
-    reopen(leo, of_candidate(at_rank(1)), "let others say")
+    reopen(leo, scope_of_candidate(at_rank(1)), "let others say")
     assert (at_rank(1).outcome, Adjudication.objects.get().undone_by) == ("open", leo)
     assert not any(audit(judged.query.campaign).values())
 

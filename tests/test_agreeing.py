@@ -19,8 +19,8 @@ from judging.pool import opening
 from metrics.analysis.agreement import alpha, alpha_of, kappa_of
 from metrics.formats.ratings import Ratings
 from reports.statistics.agreement import agreement, by_query
+from reports.statistics.arrays import CANDIDATE, JUDGEMENT, Read, joined, read
 from reports.statistics.collection import by_rank, by_similarity, collection, spread
-from reports.statistics.records import CANDIDATE, JUDGEMENT, Read, joined, read
 from tests.cast import claim, judge_all, make_query
 
 pytestmark = pytest.mark.both_databases  # it is about the reports' SQL

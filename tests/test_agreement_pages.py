@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from campaigns.models import Campaign, Membership
 from jobs.models import Job
-from jobs.run import worker_name
+from jobs.running import worker_name
 from jobs.terminal import work_off
 from judging.models import Assignment, Batch, Judgement, Query
 from judging.review.withdrawing import withdraw
@@ -149,10 +149,10 @@ def test_a_large_campaign_is_counted_by_a_job(contested: Batch, leo: Membership,
 def test_small_and_large_campaigns_show_the_same(
     contested: Batch, campaign: Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    small = {name: summaries.kept(campaign, name).counts for name in summaries.NAMES}
-    summaries.keep(campaign)
+    small = {name: summaries.current_summary(campaign, name).counts for name in summaries.NAMES}
+    summaries.store_summaries(campaign)
     monkeypatch.setattr(summaries, "AT_ONCE", 0)
-    kept = {name: summaries.kept(campaign, name).counts for name in summaries.NAMES}
+    kept = {name: summaries.current_summary(campaign, name).counts for name in summaries.NAMES}
     assert kept["agreement"] == small["agreement"]
     assert kept["queries"] == small["queries"]
     assert kept["figures"]["by_rank"] == small["figures"]["by_rank"]
@@ -161,23 +161,23 @@ def test_small_and_large_campaigns_show_the_same(
 def test_newer_submissions_are_asked_for_after_a_minute(
     contested: Batch, campaign: Campaign, large: None
 ) -> None:
-    summaries.keep(campaign)
-    assert summaries.kept(campaign, "agreement").job is None
+    summaries.store_summaries(campaign)
+    assert summaries.current_summary(campaign, "agreement").job is None
     Assignment.objects.update(submitted=timezone.now())
-    assert summaries.kept(campaign, "agreement").job is None  # not worth it yet
+    assert summaries.current_summary(campaign, "agreement").job is None  # not worth it yet
     Summary.objects.update(made=timezone.now() - timedelta(minutes=2))
-    assert summaries.kept(campaign, "agreement").counting
+    assert summaries.current_summary(campaign, "agreement").counting
 
 
 def test_what_a_lead_changes_is_counted_too(
     contested: Batch, campaign: Campaign, leo: Membership, large: None
 ) -> None:
-    summaries.keep(campaign)
+    summaries.store_summaries(campaign)
     Summary.objects.update(made=timezone.now() - timedelta(minutes=2))
     Assignment.objects.update(submitted=timezone.now() - timedelta(hours=1))
-    assert summaries.kept(campaign, "agreement").job is None
+    assert summaries.current_summary(campaign, "agreement").job is None
     withdraw(contested.query, "not a sentence")
-    assert summaries.kept(campaign, "agreement").counting
+    assert summaries.current_summary(campaign, "agreement").counting
 
 
 def test_counting_that_failed_waits_for_the_lead(contested: Batch, leo: Membership, large: None) -> None:

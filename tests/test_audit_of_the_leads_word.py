@@ -12,7 +12,7 @@ from campaigns.models import Campaign, Membership
 from judging.audit import audit
 from judging.models import Adjudication, Assignment, Batch, Candidate, Judgement, Query, Reopening, Review
 from judging.review.adjudicating import adjudicate
-from judging.review.reopening import of_batch, of_candidate, reopen
+from judging.review.reopening import reopen, scope_of_batch, scope_of_candidate
 from judging.review.reviewing import review, undo
 from judging.review.withdrawing import withdraw
 from judging.work import claiming
@@ -37,13 +37,13 @@ def righted(
     judge_all(claim(dan), lambda candidate: 1)
     adjudicate(batch.candidates.get(rank=1), leo, 3, "nearly")
     undo(review(batch, leo, "second"), leo)
-    reopen(leo, of_candidate(batch.candidates.get(rank=20)), "again")
+    reopen(leo, scope_of_candidate(batch.candidates.get(rank=20)), "again")
     others = [make_query(campaign, number, f"Query {number}.") for number in "234"]
     for query in others[:2]:
         for annotator in (ada, bob):
             judge_all(query.batches.get().hand_to(annotator), lambda candidate: 4)
     review(others[0].batches.get(), leo, "close")
-    reopen(leo, of_batch(others[1].batches.get()), "again")
+    reopen(leo, scope_of_batch(others[1].batches.get()), "again")
     Batch.objects.get(query=others[2]).hand_to(ada)
     withdraw(others[2], "unclear")
     return campaign
@@ -170,7 +170,7 @@ def test_tampering_is_found(righted: Campaign, tamper: Callable[[], None], numbe
 
 def test_the_database_holds_one_word_at_a_time(righted: Campaign, leo: Membership) -> None:
     adjudicated = Adjudication.objects.get()
-    holding = Review.objects.holding().get()
+    holding = Review.objects.in_force().get()
     for row in (adjudicated, holding):
         row.pk = None
         with pytest.raises(IntegrityError), transaction.atomic():

@@ -136,7 +136,7 @@ def test_the_workplace_names_candidates_by_place_only(worked: Batch, ada: Member
 
 def test_the_order_of_places_does_not_follow_rank_or_time(worked: Batch, ada: Membership) -> None:
     handed = claim(ada)
-    ranks = [candidate.rank for candidate in handed.handed()]
+    ranks = [candidate.rank for candidate in handed.candidates_in_order()]
     assert ranks not in (sorted(ranks), sorted(ranks, reverse=True))
 
 

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from campaigns.models import Campaign, Membership
 from judging.models import Candidate, Kind, Query, Revision
-from judging.quality.check_results import check_totals, standings
+from judging.quality.check_results import check_totals, recent_checks
 from judging.quality.gold import draw_gold, gold
 from tests.cast import browser, by_rank, judge_all, settled_and_more, work_until_check
 
@@ -47,7 +47,7 @@ def test_every_threshold_is_in_sight(checked: Campaign, leo: Membership) -> None
 
 
 def test_each_number_leads_to_its_pairs(checked: Campaign, ada: Membership, leo: Membership) -> None:
-    hers, standing, text = check_totals(checked)[ada.pk], standings(checked)[ada.pk], page(leo)
+    hers, standing, text = check_totals(checked)[ada.pk], recent_checks(checked)[ada.pk], page(leo)
     assert hers.pairs == hers.off > 0
     for show in ("all", "off", "newest"):
         assert reverse("check-pairs", args=["films", ada.worker, show]) in text

@@ -16,7 +16,7 @@ from campaigns.models import Campaign
 from corpus.clips import widened
 from corpus.models import Clip, Corpus, Moment, Video
 from jobs.models import Job
-from jobs.run import run
+from jobs.running import run
 from jobs.terminal import work_off
 from judging.models import Batch
 from tests.cast import make_query

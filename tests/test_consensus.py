@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judging import consensus as module
-from judging.consensus import GRADES, RULE, Outcome, consensus
+from judging.consensus import GRADES, RULE, Outcome, Status, consensus
 
 some_grades = st.lists(st.sampled_from(list(GRADES)), max_size=4)
 tolerances = st.integers(0, 3)
@@ -27,8 +27,8 @@ def slowly(grades: tuple[int, ...], tolerance: int) -> Outcome:
         left.remove(max(left))
         left.remove(min(left))
     if abs(left[0] - left[1]) > tolerance:
-        return Outcome("contested" if len(grades) == 2 else "discarded")
-    return Outcome("settled", floor(mean(map(Fraction, left)) + Fraction(1, 2)))
+        return Outcome(Status.CONTESTED if len(grades) == 2 else Status.DISCARDED)
+    return Outcome(Status.SETTLED, floor(mean(map(Fraction, left)) + Fraction(1, 2)))
 
 
 @pytest.mark.parametrize("tolerance", range(4))
@@ -40,7 +40,7 @@ def test_every_complete_round_has_the_outcome_of_the_paper(number: int, toleranc
 
 def test_a_round_that_is_not_complete_is_open() -> None:
     for grades in [(), *product(GRADES, repeat=1), *product(GRADES, repeat=3)]:
-        assert consensus(grades) == Outcome("open")
+        assert consensus(grades) == Outcome(Status.OPEN)
 
 
 @given(grades=some_grades, tolerance=tolerances)
@@ -68,7 +68,7 @@ def test_more_tolerance_never_unsettles(grades: list[int], tolerance: int) -> No
 
 def test_halves_are_rounded_up() -> None:
     assert [consensus([grade, grade + 1]).grade for grade in range(4)] == [1, 2, 3, 4]
-    assert consensus([0, 1, 2, 4]) == Outcome("settled", 2)
+    assert consensus([0, 1, 2, 4]) == Outcome(Status.SETTLED, 2)
 
 
 class Five(int):

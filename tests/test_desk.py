@@ -23,8 +23,8 @@ from judging.pool.study import Plan, ask_for_study
 from lead.desk.needs import needs
 from lead.desk.queries import Table
 from releases.freezing import freeze
+from reports.statistics.arrays import read
 from reports.statistics.progress import progress
-from reports.statistics.records import read
 from tests.cast import browser, claim, judge_all, make_query, settle, settle_round_one
 
 pytestmark = pytest.mark.both_databases  # it is about the reports' SQL
@@ -254,10 +254,10 @@ def test_a_kept_campaign_is_shown_in_at_most_fifteen_questions(
 ) -> None:
     """As a large one, whose numbers a job has counted."""
     monkeypatch.setattr("reports.summaries.AT_ONCE", 10)
-    from reports.summaries import keep
+    from reports.summaries import store_summaries
 
     list(generate("kept", 20, annotators=6, seed=1))
-    keep(Campaign.objects.get(name="kept"))
+    store_summaries(Campaign.objects.get(name="kept"))
     client = browser(Membership.objects.leads().get(campaign__name="kept"))
     for page, address in addresses("kept").items():
         with CaptureQueriesContext(connection) as captured:

@@ -48,7 +48,7 @@ def sit(member: Membership, grade: Grade = lambda candidate: 2) -> Sitting:
     assignment = claim(fresh(member))
     sitting = member.sittings.get(ended__isnull=True)
     judge_all(assignment, grade)
-    while sitting.left().exists():
+    while sitting.remaining_batches().exists():
         judge_all(claim(fresh(member)), grade)
     sitting.refresh_from_db()
     return sitting
@@ -99,7 +99,7 @@ def test_what_has_begun_or_is_closed_is_not_drawn(campaign: Campaign, batch: Bat
 
 
 def test_the_exam_is_made_once(exam: Campaign) -> None:
-    with pytest.raises(WrongState, match="made already"):
+    with pytest.raises(WrongState, match="an exam already"):
         set_exam(exam, 2, queries=1)
     assert exam_batches(exam).count() == 2
 
@@ -127,7 +127,7 @@ def test_three_sit_it_and_two_get_work(
     assert (last.pairs, last.off) == (6, 1)
 
     again = claim(fresh(cleo))
-    assert [candidate.pk for candidate in again.handed()] == [odd.pk]
+    assert [candidate.pk for candidate in again.candidates_in_order()] == [odd.pk]
     assert again.unanswered() == [1]
     with pytest.raises(WrongState, match="Not judged yet: 1"):
         submitting.submit(again, again.fence)
@@ -436,7 +436,7 @@ def page(member: Membership, name: str, *arguments: object) -> str:
 def test_a_lead_makes_the_exam_by_a_button(campaign: Campaign, leo: Membership) -> None:
     assert "Make the exam" in page(leo, "exam")
     form = {"queries": "1", "depth": "4", "seed": "9"}
-    for said in ("The exam is made", "made already"):
+    for said in ("The exam is made", "an exam already"):
         answer = browser(leo).post(reverse("exam-make", args=["films"]), form, follow=True)
         assert said in answer.content.decode()
     assert Candidate.objects.filter(query__kind=Kind.EXAM).count() == 4

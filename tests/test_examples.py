@@ -18,7 +18,7 @@ from corpus.models import Clip, Moment
 from jobs.models import Job
 from judging.jobs import cut_clip
 from judging.models import Batch, Candidate, Example, Kind, Query
-from judging.quality.examples import add_example, add_own_example, levels, shown
+from judging.quality.examples import add_example, add_own_example, levels, visible_examples
 from tests.cast import browser, claim, content_of, settle_round_one
 
 OWN = {
@@ -201,12 +201,12 @@ def test_a_pair_that_is_judged_again_hides_its_example(
     assert example.clip
     eve = member("eve")
     Candidate.objects.filter(pk=settled.pk).update(outcome="open", grade=None)
-    assert not shown(Example.objects.all()).exists()
+    assert not visible_examples(Example.objects.all()).exists()
     assert not any(level.examples for level in levels(example.campaign))
     assert browser(eve).get(reverse("clip", args=[example.clip.token])).status_code == 404
     assert b"being judged again" in browser(leo).get(reverse("examples", args=["films"])).content
     Candidate.objects.filter(pk=settled.pk).update(outcome="settled", grade=4)
-    assert shown(Example.objects.all()).exists()
+    assert visible_examples(Example.objects.all()).exists()
 
 
 def test_its_clip_is_cut_by_a_job_and_tried_again(campaign: Campaign, leo: Membership, tmp_path: Any) -> None:

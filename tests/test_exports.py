@@ -193,7 +193,7 @@ def test_the_order_in_which_people_judged_changes_nothing(batch: Batch, named: l
 
 def judge_in_order(assignment: Assignment, positions: list[int], grades: dict[int, int]) -> None:
     for position in positions:
-        grade = grades[assignment.handed()[position - 1].rank]
+        grade = grades[assignment.candidates_in_order()[position - 1].rank]
         grading.judge(assignment, position, grade, fence=assignment.fence, key=uuid4())
     submitting.submit(assignment, assignment.fence)
 
@@ -212,7 +212,10 @@ def test_a_folder_that_cannot_be_made_and_a_campaign_that_is_none_are_named(
     assert refused("export_qrels", "films", "--out", tmp_path / "file").startswith(
         f"--out {tmp_path}/file: cannot"
     )
-    assert refused("export_qrels", "none", "--out", tmp_path) == "campaign none: not there; campaigns: films"
+    assert (
+        refused("export_qrels", "none", "--out", tmp_path)
+        == "campaign none: not found; expected one of: films"
+    )
 
 
 def perfect_trec(qrels: str) -> str:

@@ -31,22 +31,22 @@ def counted(held: Assignment) -> set[int]:
 
 def test_a_grade_before_a_flag_does_not_count(held: Assignment) -> None:
     submitting.submit(held, held.fence)
-    assert counted(held) == set(held.places()) - {held.at(1)}
+    assert counted(held) == set(held.candidate_order()) - {held.candidate_at(1)}
 
 
 def test_a_grade_after_a_flag_takes_it_back(held: Assignment) -> None:
     grading.judge(held, 1, 3, fence=held.fence, key=uuid4())
     assert not held.flags.exists()
     submitting.submit(held, held.fence)
-    assert counted(held) == set(held.places())
-    assert Judgement.objects.get(candidate=held.at(1)).grade == 3
+    assert counted(held) == set(held.candidate_order())
+    assert Judgement.objects.get(candidate=held.candidate_at(1)).grade == 3
 
 
 def test_a_flag_that_is_taken_back_lets_the_grade_count_again(held: Assignment) -> None:
     for _ in range(2):
         grading.unflag(held, 1, fence=held.fence, key=uuid4())
     submitting.submit(held, held.fence)
-    assert counted(held) == set(held.places())
+    assert counted(held) == set(held.candidate_order())
 
 
 def test_another_reason_replaces_the_first(held: Assignment) -> None:
@@ -80,12 +80,12 @@ def test_a_late_copy_changes_nothing(held: Assignment) -> None:
         grading.flag(held, 2, "clip", "", fence=held.fence, key=flag)
     grading.judge(held, 2, 3, fence=held.fence, key=uuid4())
     grading.flag(held, 2, "clip", "", fence=held.fence, key=flag)
-    assert not held.flags.filter(candidate=held.at(2)).exists()
+    assert not held.flags.filter(candidate=held.candidate_at(2)).exists()
     grading.flag(held, 2, "query", "", fence=held.fence, key=uuid4())
     grading.unflag(held, 2, fence=held.fence, key=back)
     grading.flag(held, 2, "other", "", fence=held.fence, key=again)
     grading.unflag(held, 2, fence=held.fence, key=back)
-    assert held.flags.get(candidate=held.at(2)).key == again
+    assert held.flags.get(candidate=held.candidate_at(2)).key == again
     with pytest.raises(KeyReused):
         grading.flag(held, 3, "other", "", fence=held.fence, key=again)
 

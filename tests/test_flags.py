@@ -23,7 +23,7 @@ def flag(batch: Batch, ada: Membership, bob: Membership) -> Flag:
     """Ada's, of her first place, in a batch that is settled."""
     work = claim(ada)
     judge_all(work, lambda candidate: 2, submit=False)
-    judgement = work.judgements.get(candidate=work.handed()[0])
+    judgement = work.judgements.get(candidate=work.candidates_in_order()[0])
     judgement.revisions.all().delete()
     judgement.delete()
     flag = grading.flag(work, 1, "clip", "“black from the start”", fence=work.fence, key=uuid4())

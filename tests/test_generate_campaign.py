@@ -74,5 +74,5 @@ def test_what_cannot_be_is_refused(more: tuple[str, str]) -> None:
 
 def test_a_name_that_is_taken_is_refused() -> None:
     make("made")
-    with pytest.raises(CommandError, match="campaign made: is there already"):
+    with pytest.raises(CommandError, match="campaign made: exists already"):
         call_command("generate_campaign", "made")

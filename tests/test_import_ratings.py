@@ -16,9 +16,9 @@ from campaigns.models import Campaign, Membership
 from jobs.terminal import work_off
 from judging.models import Candidate, Judgement
 from judging.review.adjudicating import adjudicate, withdraw_adjudication
-from releases.card import counted
+from releases.data_card import counted
 from releases.freezing import freeze
-from reports.summaries import keep
+from reports.summaries import store_summaries
 from tests.cast import browser
 from tests.stand_ins import HEADER, write_pairs
 from tests.terminal import printed, refused
@@ -160,7 +160,7 @@ def test_the_ratings_of_tvr_ranking(shared: Path, tmp_path: Path) -> None:
     assert "one worker twice: 11,682" in answer
     campaign = Campaign.objects.get()
     assert counted(campaign)["judgements"] == 227_808
-    keep(campaign)
+    store_summaries(campaign)
     client = browser(campaign.add_member(User.objects.create(username="leo"), Membership.Role.LEAD))
     agreement = client.get("/campaigns/tvr-ranking/agreement/").context["counts"]
     assert agreement["alpha"]["all"] == pytest.approx(0.615, abs=5e-4)

@@ -20,7 +20,7 @@ from django.db.models.functions import Now
 from jobs.errors import JobError, JobLost
 from jobs.models import Job
 from jobs.registry import KINDS, Report, Work
-from jobs.run import run
+from jobs.running import run
 from jobs.tasks import run_job, sweep
 from jobs.terminal import work_off
 from judging.models import Batch
@@ -227,7 +227,7 @@ def test_a_job_that_ends_its_workers_fails_at_last(settings: Any) -> None:
     assert Job.objects.take("wanda") is None
     job = Job.objects.get()
     assert (job.state, job.lease) == (Job.State.FAILED, None)
-    assert job.error == "its worker ended without a word, 3 times; the last was wim"
+    assert job.error == "its worker died without a report, 3 times; the last was wim"
 
 
 def test_a_readable_failure_fails_at_once(work: Register) -> None:

@@ -18,7 +18,7 @@ from django.test import Client
 from moto.server import ThreadedMotoServer
 
 from campaigns.models import Membership
-from config import store
+from config import media_store
 from corpus.models import Clip, Moment
 from jobs.terminal import work_off
 from judging.models import Batch
@@ -48,7 +48,7 @@ def bucket(server: str, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "test")
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
-    settings.STORAGES = settings.STORAGES | {"default": store.storage(STORE, server)}
+    settings.STORAGES = settings.STORAGES | {"default": media_store.storage(STORE, server)}
     bucket = boto3.resource("s3", endpoint_url=server).Bucket(BUCKET)
     bucket.create()
     yield bucket
@@ -58,7 +58,7 @@ def bucket(server: str, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 @pytest.fixture
 def stored(bucket: Any, batch: Batch, ada: Membership) -> Clip:
-    return store_clip(claim(ada).handed()[0].clip)
+    return store_clip(claim(ada).candidates_in_order()[0].clip)
 
 
 def store_clip(clip: Clip | None) -> Clip:
@@ -136,7 +136,7 @@ def test_beyond_the_end_and_of_what_is_gone_there_is_nothing(
 
 
 def test_a_store_that_does_not_answer_is_told(stored: Clip, ada: Membership, settings: Any) -> None:
-    away = store.storage(STORE, "http://127.0.0.1:9")
+    away = media_store.storage(STORE, "http://127.0.0.1:9")
     settings.STORAGES = settings.STORAGES | {"default": away}
     answer = browser(ada).get(f"/clips/{stored.token}")
     assert (answer.status_code, answer["Retry-After"]) == (503, "2")
@@ -145,7 +145,7 @@ def test_a_store_that_does_not_answer_is_told(stored: Clip, ada: Membership, set
 def test_a_presigned_address_needs_no_cookie_and_no_more_words(
     stored: Clip, ada: Membership, settings: Any, server: str
 ) -> None:
-    settings.MEDIA_ADDRESSES = store.PRESIGNED
+    settings.MEDIA_ADDRESSES = media_store.PRESIGNED
     answer = browser(ada).get(f"/clips/{stored.token}")
     assert answer.status_code == 302
     assert answer["Cache-Control"] == "private, max-age=300"
@@ -156,10 +156,10 @@ def test_a_presigned_address_needs_no_cookie_and_no_more_words(
     part = httpx.get(address, headers={"range": "bytes=5-9"})
     assert (part.status_code, part.content) == (206, CONTENT[5:10])
     assert part.headers["Content-Type"] == "video/mp4"
-    assert address.startswith(store.origins(store.PRESIGNED, server)[0] + "/")
+    assert address.startswith(media_store.origins(media_store.PRESIGNED, server)[0] + "/")
 
 
-@pytest.mark.parametrize("kind", [store.PROXY, store.PRESIGNED])
+@pytest.mark.parametrize("kind", [media_store.PROXY, media_store.PRESIGNED])
 def test_permission_is_asked_before_the_store(
     stored: Clip, bob: Membership, settings: Any, kind: str
 ) -> None:
@@ -173,8 +173,8 @@ def test_permission_is_asked_before_the_store(
 def test_nginx_is_told_where_a_local_clip_is(
     batch: Batch, ada: Membership, bob: Membership, settings: Any
 ) -> None:
-    settings.MEDIA_ADDRESSES = store.ACCEL
-    clip = store_clip(claim(ada).handed()[0].clip)
+    settings.MEDIA_ADDRESSES = media_store.ACCEL
+    clip = store_clip(claim(ada).candidates_in_order()[0].clip)
     answer = browser(ada).get(f"/clips/{clip.token}")
     assert (answer.status_code, answer.content) == (200, b"")
     assert answer["X-Accel-Redirect"] == f"/stored/clips/{clip.token}.mp4"
@@ -203,7 +203,7 @@ def test_addresses_that_do_not_fit_the_store_are_refused(
     kind: str, place: str, endpoint: str, said: str
 ) -> None:
     with pytest.raises(ImproperlyConfigured, match=said):
-        store.addresses(kind, place, endpoint)
+        media_store.addresses(kind, place, endpoint)
 
 
 @pytest.mark.parametrize("place", ["films", "s3://", "https://films"])
@@ -211,7 +211,7 @@ def test_a_store_that_is_none_is_refused(place: str) -> None:
     with pytest.raises(
         ImproperlyConfigured, match=r"MEDIA_STORE: .*; expected s3://bucket or s3://bucket/prefix"
     ):
-        store.storage(place, "")
+        media_store.storage(place, "")
 
 
 def test_pages_may_show_and_fetch_what_the_store_sends(tmp_path: Path) -> None:

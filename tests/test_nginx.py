@@ -61,7 +61,7 @@ def _listens(port: int) -> bool:
 
 @pytest.mark.django_db(transaction=True)
 def test_nginx_sends_a_clip_and_its_parts(front: str, batch: Batch, ada: Membership, bob: Membership) -> None:
-    clip = claim(ada).handed()[0].clip
+    clip = claim(ada).candidates_in_order()[0].clip
     assert isinstance(clip, Clip)
     clip.state = Clip.State.READY
     clip.file.save(f"clips/{clip.token}.mp4", content=ContentFile(CONTENT))

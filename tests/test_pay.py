@@ -22,7 +22,7 @@ from judging.models import Assignment, Batch, Revision
 from releases.exports import FILES
 from reports.pay.hours import total
 from reports.pay.periods import Period, worked_in
-from reports.summaries import keep
+from reports.summaries import store_summaries
 from tests.cast import browser, content_of, settle_round_one
 from tests.terminal import printed
 from tests.test_doors import MATRIX
@@ -100,7 +100,7 @@ def test_days_counted_before_are_what_they_are_when_counted_now(
     days = [today - timedelta(days=back) for back in range(12, -1, -1)]
     periods = [Period(*ends) for ends in itertools.combinations_with_replacement(days, 2)]
     counted_now = [worked_in(campaign, period) for period in periods]
-    keep(campaign)
+    store_summaries(campaign)
     assert [worked_in(campaign, period) for period in periods] == counted_now
     Revision.objects.filter(at__lt=now - timedelta(days=4)).update(seconds=0)  # which are not looked at again
     assert [worked_in(campaign, period) for period in periods] == counted_now

@@ -57,7 +57,7 @@ def all_claim(crowd: list[Membership]) -> list[Assignment | ReeljudgeError | Non
 
 
 def most_in_a_round() -> int:
-    counts = Assignment.objects.holding().values("batch", "round").annotate(n=Count("pk"))
+    counts = Assignment.objects.not_lapsed().values("batch", "round").annotate(n=Count("pk"))
     return max(counts.values_list("n", flat=True))
 
 

@@ -334,7 +334,7 @@ def test_a_campaign_needs_a_corpus_and_a_name_for_addresses(film: Video, tmp_pat
     file = queries(tmp_path, "He sits.")
     Corpus.objects.create(name="others", format="tvr")
     elsewhere = refused("create_campaign", "small", "--corpus", "nowhere", "--queries", file)
-    assert elsewhere == "--corpus nowhere: not there; imported corpora: films, others"
+    assert elsewhere == "--corpus nowhere: not found; expected one of: films, others"
     for name in ("two words", "café", "a" * 101, ""):
         assert refused(*creating(file, name=name)).startswith("name: ")
     assert refused(*creating(file), "--title", "t" * 201).startswith("title: ")

@@ -19,7 +19,7 @@ from lead.desk.charts import charts
 from reports.pay.hours import Worked
 from reports.pay.periods import Period
 from reports.pay.rates import Rates
-from reports.summaries import AGREEMENT, PROGRESS, kept_together
+from reports.summaries import AGREEMENT, PROGRESS, current_summaries
 from tests.cast import browser, settle_round_one
 from tests.test_campaign_settings import SENT
 
@@ -93,7 +93,7 @@ def test_the_annotator_reads_both_rates(paid: Campaign, leo: Membership, ada: Me
 def test_the_desk_adds_up_what_was_paid(paid: Campaign, leo: Membership) -> None:
     send(leo, hourly_rate="20")
     paid.refresh_from_db()
-    spent = charts(paid, kept_together(paid, PROGRESS, AGREEMENT))[-1]
+    spent = charts(paid, current_summaries(paid, PROGRESS, AGREEMENT))[-1]
     assert spent.value == "SGD 39"
 
 

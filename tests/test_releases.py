@@ -24,12 +24,12 @@ from jobs.models import Job
 from jobs.terminal import work_off
 from judging.models import Batch, Candidate
 from judging.work import grading
+from releases.archive import ReleaseArchive
 from releases.comparing import compare
 from releases.difference import difference
 from releases.freezing import FREEZE, freeze, write
 from releases.models import Release
 from releases.verifying import CHECKS, verify
-from releases.zipped import Zipped
 from tests.cast import browser, claim, content_of, judge_all, make_query, settle_round_one
 from tests.terminal import manage, printed, refused
 
@@ -144,7 +144,7 @@ def test_what_is_judged_while_it_is_written_is_not_in_it(
     monkeypatch.setattr(contents, "nested_qrels", meanwhile)
     release = frozen(judged, leo)
     assert Candidate.objects.get(query__campaign=judged, rank=20).grade == 0
-    assert not any(verify(Zipped(Path(release.file.path))).values())
+    assert not any(verify(ReleaseArchive(Path(release.file.path))).values())
 
 
 def test_versions_follow_each_other_and_the_difference_is_told(
@@ -158,7 +158,7 @@ def test_versions_follow_each_other_and_the_difference_is_told(
     assert first is not None
     Candidate.objects.filter(pk=first.pk).update(outcome="discarded", grade=None)
     new = frozen(judged, leo)
-    changes = list(difference(Zipped(Path(old.file.path)), Zipped(Path(new.file.path))))
+    changes = list(difference(ReleaseArchive(Path(old.file.path)), ReleaseArchive(Path(new.file.path))))
     assert (old.version, new.version) == (1, 2)
     assert [change.what for change in changes].count("added") == 20
     assert [(change.query, change.what) for change in changes if change.what != "added"] == [("1", "gone")]
@@ -170,7 +170,7 @@ def test_versions_follow_each_other_and_the_difference_is_told(
 def test_a_difference_is_found_once_and_kept(
     judged: Campaign, leo: Membership, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("releases.comparing.SHOWN", 2)
+    monkeypatch.setattr("releases.comparing.MOST_CHANGES", 2)
     old = frozen(judged, leo)
     Candidate.objects.settled().update(outcome="discarded", grade=None)
     new = frozen(judged, leo)
@@ -274,7 +274,7 @@ def test_a_forged_release_is_found_out(
     judged: Campaign, leo: Membership, tmp_path: Path, change: Any, check: str
 ) -> None:
     judged.queries.update(split="val")
-    found = verify(Zipped(tampered(frozen(judged, leo), tmp_path, change)))
+    found = verify(ReleaseArchive(tampered(frozen(judged, leo), tmp_path, change)))
     assert next(says for says, findings in found.items() if findings).startswith(check)
 
 
@@ -325,7 +325,7 @@ def test_a_worker_thought_dead_replaces_nothing(
     now = Release.objects.get(pk=late.pk)
     assert (now.sha256, now.file.name, now.at) == (ready.sha256, ready.file.name, ready.at)
     assert hashlib.sha256(Path(now.file.path).read_bytes()).hexdigest() == now.sha256
-    assert verify(Zipped(Path(now.file.path))) == {check.says: [] for check in CHECKS}
+    assert verify(ReleaseArchive(Path(now.file.path))) == {check.says: [] for check in CHECKS}
 
 
 @pytest.mark.parametrize("content", [b"", b"PK", b"not a zip at all"])
@@ -333,7 +333,7 @@ def test_what_is_no_release_is_refused_in_one_line(tmp_path: Path, content: byte
     file = tmp_path / "release.zip"
     file.write_bytes(content)
     with pytest.raises(ReeljudgeError, match=r"release.zip: .*expected a release"):
-        Zipped(file)
+        ReleaseArchive(file)
     assert "expected a release" in refused("verify_release", file)
 
 

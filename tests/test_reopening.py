@@ -17,8 +17,16 @@ from jobs.terminal import work_off
 from judging.audit import audit
 from judging.models import Batch, Candidate, Flag, Judgement, Query, Reopening, Review, Revision
 from judging.review.recommending import recommendation
-from judging.review.reopening import REOPEN, carry_out, of_batch, of_candidate, of_work, reopen, reopen_work
-from judging.review.reviewing import review, standing
+from judging.review.reopening import (
+    REOPEN,
+    carry_out_reopening,
+    reopen,
+    reopen_all_of,
+    scope_of_annotator,
+    scope_of_batch,
+    scope_of_candidate,
+)
+from judging.review.reviewing import review, review_in_force
 from judging.work import claiming, grading, submitting
 from lead.desk.queries import unfinished_jobs
 from lead.tables.batch import Number, rows_of
@@ -49,8 +57,8 @@ def at_rank(rank: int) -> Candidate:
 def test_a_candidate_is_judged_again_by_others(
     settled: Batch, ada: Membership, bob: Membership, cleo: Membership, dan: Membership, leo: Membership
 ) -> None:
-    record = reopen(leo, of_candidate(at_rank(3)), "a new film of it")
-    again = settled.newest
+    record = reopen(leo, scope_of_candidate(at_rank(3)), "a new film of it")
+    again = settled.newest_edition
     assert (again.edition, again.number, again.state) == (2, 1, "open")
     assert (at_rank(3).batch, at_rank(3).outcome, at_rank(3).grade) == (again, "open", None)
     old = list(Judgement.objects.filter(candidate=at_rank(3)))
@@ -67,29 +75,29 @@ def test_a_candidate_is_judged_again_by_others(
 def test_a_batch_is_judged_again_as_a_whole(
     settled: Batch, cleo: Membership, dan: Membership, leo: Membership
 ) -> None:
-    reopen(leo, of_batch(settled), "the guideline changed")
+    reopen(leo, scope_of_batch(settled), "the guideline changed")
     settled.refresh_from_db()
-    assert (settled.state, settled.candidates.count(), settled.newest.candidates.count()) == (
+    assert (settled.state, settled.candidates.count(), settled.newest_edition.candidates.count()) == (
         "replaced",
         0,
         20,
     )
     assert Judgement.objects.filter(seat__isnull=False).count() == 0
-    settle(settled.newest, cleo, dan, last=3)
-    assert recommendation(settled.newest).mean == 3.0
+    settle(settled.newest_edition, cleo, dan, last=3)
+    assert recommendation(settled.newest_edition).mean == 3.0
     assert sound(settled.query.campaign)
 
 
 def test_a_reopened_batch_goes_through_both_rounds(
     settled: Batch, cleo: Membership, dan: Membership, leo: Membership, member: Callable[..., Membership]
 ) -> None:
-    reopen(leo, of_batch(settled), "again")
-    settle_round_one(settled.newest, cleo, dan, apart=2)
-    assert (settled.newest.round, settled.newest.state) == (2, "open")
+    reopen(leo, scope_of_batch(settled), "again")
+    settle_round_one(settled.newest_edition, cleo, dan, apart=2)
+    assert (settled.newest_edition.round, settled.newest_edition.state) == (2, "open")
     for name in ("eve", "fay"):
         judge_all(claim(member(name)), lambda candidate: 4)
-    assert settled.newest.state == "settled"
-    assert at_rank(1).counted_grades() == [4, 1, 4, 4]
+    assert settled.newest_edition.state == "settled"
+    assert at_rank(1).counted_grades(2) == [4, 1, 4, 4]
     assert sound(settled.query.campaign)
 
 
@@ -97,7 +105,7 @@ def test_reopening_undoes_the_verdict_and_brings_the_batch_back_to_review(
     settled: Batch, cleo: Membership, dan: Membership, leo: Membership
 ) -> None:
     said = review(settled, leo, "close")
-    reopen(leo, of_candidate(at_rank(20)), "missed")
+    reopen(leo, scope_of_candidate(at_rank(20)), "missed")
     said.refresh_from_db()
     assert (said.undone is None, said.undone_by, Query.objects.get().closed) == (False, leo, False)
     assert not Batch.objects.to_review().exists()
@@ -118,7 +126,7 @@ def test_where_the_second_batch_is_there_the_first_can_only_say_so_again(
 ) -> None:
     review(settled, leo, "second")
     claim(ada)
-    reopen(leo, of_candidate(at_rank(1)), "again")
+    reopen(leo, scope_of_candidate(at_rank(1)), "again")
     for annotator in (cleo, dan):
         while (work := claim(annotator)).batch.number == 2:
             work.give_back()
@@ -136,25 +144,25 @@ def test_where_the_second_batch_is_there_the_first_can_only_say_so_again(
 
 
 def test_reopening_twice_says_that_nothing_is_left(settled: Batch, leo: Membership) -> None:
-    reopen(leo, of_batch(settled), "again")
+    reopen(leo, scope_of_batch(settled), "again")
     with pytest.raises(WrongState, match="reopened before, or is being judged now"):
-        reopen(leo, of_batch(settled), "again")
+        reopen(leo, scope_of_batch(settled), "again")
     assert Reopening.objects.count() == 1
 
 
 def test_what_is_still_being_judged_is_not_reopened(batch: Batch, ada: Membership, leo: Membership) -> None:
     claim(ada)
     with pytest.raises(WrongState):
-        reopen(leo, of_candidate(at_rank(1)), "too early")
+        reopen(leo, scope_of_candidate(at_rank(1)), "too early")
 
 
 def test_it_can_be_reopened_again_once_settled(
     settled: Batch, cleo: Membership, dan: Membership, leo: Membership
 ) -> None:
-    reopen(leo, of_candidate(at_rank(1)), "once")
+    reopen(leo, scope_of_candidate(at_rank(1)), "once")
     for annotator in (cleo, dan):
         judge_all(claim(annotator), lambda candidate: 0)
-    reopen(leo, of_candidate(at_rank(1)), "twice")
+    reopen(leo, scope_of_candidate(at_rank(1)), "twice")
     editions = list(settled.editions.order_by("edition").values_list("edition", "state"))
     assert editions == [(1, "settled"), (2, "replaced"), (3, "open")]
     assert at_rank(1).judgements.filter(reopening__isnull=False).count() == 4
@@ -165,8 +173,8 @@ def test_two_editions_in_work_come_back_to_review_together(
     settled: Batch, cleo: Membership, dan: Membership, leo: Membership
 ) -> None:
     Campaign.objects.update(auto_close_below=1.5)
-    reopen(leo, of_candidate(at_rank(1)), "one")
-    reopen(leo, of_candidate(at_rank(2)), "two")
+    reopen(leo, scope_of_candidate(at_rank(1)), "one")
+    reopen(leo, scope_of_candidate(at_rank(2)), "two")
     for annotator in (cleo, dan):
         work = claim(annotator)
         judge_all(work, lambda candidate: 4)
@@ -184,10 +192,10 @@ def test_a_policys_verdict_that_a_reopening_undid_stays_by_hand(
     Campaign.objects.update(auto_close_below=1.5)
     settle(batch, ada, bob)
     assert Review.objects.get().lead is None
-    reopen(leo, of_candidate(at_rank(1)), "again")
+    reopen(leo, scope_of_candidate(at_rank(1)), "again")
     for annotator in (cleo, dan):
         judge_all(claim(annotator), lambda candidate: 4)
-    assert standing(batch.newest) is None
+    assert review_in_force(batch.newest_edition) is None
     assert Batch.objects.to_review().count() == 1
 
 
@@ -196,10 +204,10 @@ def test_who_lapsed_on_a_candidate_is_not_asked_again(
 ) -> None:
     away = claim(ada)
     grading.judge(away, 1, 2, fence=away.fence, key=uuid4())
-    said = away.handed()[0]
+    said = away.candidates_in_order()[0]
     expire(away)
     settle(batch, bob, cleo)
-    reopen(leo, of_candidate(said), "again")
+    reopen(leo, scope_of_candidate(said), "again")
     assert claiming.claim(ada) is None
     assert claim(dan).batch.edition == 2
 
@@ -209,12 +217,12 @@ def test_who_flagged_a_candidate_is_not_asked_again_and_the_flag_is_dealt_with(
 ) -> None:
     work = claim(ada)
     grading.flag(work, 1, "clip", "", fence=work.fence, key=uuid4())
-    flagged = work.handed()[0]
+    flagged = work.candidates_in_order()[0]
     for position in range(2, 21):
         grading.judge(work, position, 2, fence=work.fence, key=uuid4())
     submitting.submit(work, work.fence)
     judge_all(claim(bob), lambda candidate: 2)
-    reopen(leo, of_candidate(flagged), "the clip is mended")
+    reopen(leo, scope_of_candidate(flagged), "the clip is mended")
     assert flagged.flags.get().handled_by == leo
     assert claiming.claim(ada) is None
     assert sound(batch.query.campaign)
@@ -239,7 +247,7 @@ def test_all_work_of_one_is_judged_again(
     other.refresh_from_db()
     assert (settled.state, other.state) == ("replaced", "settled")
     assert not Judgement.objects.filter(annotator=ada, seat__isnull=False).exists()
-    settle(settled.newest, cleo, dan)
+    settle(settled.newest_edition, cleo, dan)
     with pytest.raises(WrongState):
         reopen_all(leo, ada)
     assert sound(campaign)
@@ -295,8 +303,12 @@ def test_a_round_two_that_rests_on_her_grades_begins_anew(
     with pytest.raises(Stale):
         submitting.submit(hers, hers.fence)
     batch.refresh_from_db()
-    assert (batch.state, batch.newest.candidates.count(), batch.newest.round) == ("replaced", 20, 1)
-    settle(batch.newest, dan, member("eve"))
+    assert (batch.state, batch.newest_edition.candidates.count(), batch.newest_edition.round) == (
+        "replaced",
+        20,
+        1,
+    )
+    settle(batch.newest_edition, dan, member("eve"))
     assert sound(batch.query.campaign)
 
 
@@ -307,7 +319,7 @@ def test_in_round_two_only_her_place_is_taken_back(
     judge_all(claim(cleo), lambda candidate: 0)
     reopen_all(leo, cleo)
     batch.refresh_from_db()
-    assert (batch.round, batch.taken, batch.newest) == (2, 0, batch)
+    assert (batch.round, batch.taken, batch.newest_edition) == (2, 0, batch)
     assert Judgement.objects.filter(annotator=ada, seat=1).count() == 20
     judge_all(claim(dan), lambda candidate: 4)
     assert sound(batch.query.campaign)
@@ -328,7 +340,7 @@ def test_it_goes_on_where_it_was_cut_off(
 ) -> None:
     for number in (2, 3):
         settle(make_query(campaign, str(number), f"query {number}").batches.get(), ada, bob)
-    record, begun = reopen_work(leo, ada, "again"), list[int]()
+    record, begun = reopen_all_of(leo, ada, "again"), list[int]()
 
     def report(done: int, total: int, message: str = "") -> None:
         begun.append(total)
@@ -336,18 +348,18 @@ def test_it_goes_on_where_it_was_cut_off(
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        carry_out(record, report)
+        carry_out_reopening(record, report)
     assert Batch.objects.filter(state="replaced").count() == 1
-    carry_out(record, lambda *_: None)
+    carry_out_reopening(record, lambda *_: None)
     assert (begun, Batch.objects.filter(state="replaced").count()) == ([3, 3], 3)
     assert Reopening.objects.get() == record
     assert sound(campaign)
 
 
 def test_it_is_asked_for_once(settled: Batch, ada: Membership, leo: Membership) -> None:
-    record = reopen_work(leo, ada, "again")
+    record = reopen_all_of(leo, ada, "again")
     with pytest.raises(WrongState, match="All work of worker 1 is being reopened already"):
-        reopen_work(leo, ada, "again")
+        reopen_all_of(leo, ada, "again")
     job = Job.objects.get(kind=REOPEN)
     assert list(unfinished_jobs(settled.query.campaign)) == [job]
     assert "0 % done" in browser(leo).get(reverse("reopenings", args=["films"])).content.decode()
@@ -371,7 +383,7 @@ def test_the_page_says_first_what_it_comes_to(
     settled: Batch, ada: Membership, bob: Membership, cleo: Membership, leo: Membership
 ) -> None:
     Revision.objects.update(seconds=9.0)
-    cost = cost_of(settled.query.campaign, of_batch(settled))
+    cost = cost_of(settled.query.campaign, scope_of_batch(settled))
     assert (cost.candidates, cost.batches, cost.judgements, cost.places) == (20, 1, 40, 0)
     assert cost.hours == pytest.approx(0.1)
     assert (cost.stuck, cost.tight) == (1, 0)
@@ -384,7 +396,7 @@ def test_the_page_says_first_what_it_comes_to(
 def test_enough_annotators_give_no_warning(settled: Batch, member: Callable[..., Membership]) -> None:
     for name in ("cleo", "dan"):
         member(name)
-    campaign, scope = settled.query.campaign, of_batch(settled)
+    campaign, scope = settled.query.campaign, scope_of_batch(settled)
     assert (cost_of(campaign, scope).stuck, cost_of(campaign, scope).tight) == (0, 1)
     for name in ("eve", "fay"):
         member(name)
@@ -396,20 +408,20 @@ def test_enough_annotators_give_no_warning(settled: Batch, member: Callable[...,
 
 def test_who_only_flagged_is_not_asked_again(settled: Batch, cleo: Membership, dan: Membership) -> None:
     campaign, lease = settled.query.campaign, timezone.now()
-    assert cost_of(campaign, of_batch(settled)).stuck == 0
+    assert cost_of(campaign, scope_of_batch(settled)).stuck == 0
     held = settled.assignments.create(annotator=cleo, round=2, slot=1, state="lapsed", lease=lease)
     held.flags.create(candidate=at_rank(2), reason=Flag.Reason.CLIP)
     for scope, stuck in (
-        (of_batch(settled), 1),
-        (of_candidate(at_rank(2)), 1),
-        (of_candidate(at_rank(3)), 0),
+        (scope_of_batch(settled), 1),
+        (scope_of_candidate(at_rank(2)), 1),
+        (scope_of_candidate(at_rank(3)), 0),
     ):
         assert cost_of(campaign, scope).stuck == stuck
 
 
 def test_places_in_work_count_in_the_cost(batch: Batch, ada: Membership, bob: Membership) -> None:
     settle_round_one(batch, ada, bob, apart=3)
-    cost = cost_of(batch.query.campaign, of_work(ada))
+    cost = cost_of(batch.query.campaign, scope_of_annotator(ada))
     assert (cost.candidates, cost.judgements, cost.places) == (20, 40, 0)
 
 
@@ -455,11 +467,11 @@ def test_only_a_lead_of_this_campaign_reopens(settled: Batch, ada: Membership, l
 def test_the_batchs_page_shows_all_editions_and_what_was_said_before(
     settled: Batch, cleo: Membership, leo: Membership
 ) -> None:
-    reopen(leo, of_candidate(at_rank(3)), "a new film of it")
+    reopen(leo, scope_of_candidate(at_rank(3)), "a new film of it")
     rows = rows_of(Number.of(settled), leo)
     assert [row.candidate.rank for row in rows] == list(range(1, 21))
     assert [each.struck for each in rows[2].said] == [True, True]
-    for batch in (settled, settled.newest):
+    for batch in (settled, settled.newest_edition):
         page = browser(leo).get(reverse("batch", args=["films", batch.pk])).content.decode()
         assert "Reopened " in page
         assert "a new film of it" in page
@@ -468,7 +480,7 @@ def test_the_batchs_page_shows_all_editions_and_what_was_said_before(
 def test_no_export_holds_what_was_said_before(
     settled: Batch, ada: Membership, cleo: Membership, dan: Membership, leo: Membership
 ) -> None:
-    reopen(leo, of_candidate(at_rank(3)), "again")
+    reopen(leo, scope_of_candidate(at_rank(3)), "again")
     for annotator in (cleo, dan):
         judge_all(claim(annotator), lambda candidate: 0)
     files = {export.file: "".join(export.lines(settled.query.campaign)) for export in FILES}

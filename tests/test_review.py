@@ -15,7 +15,7 @@ from jobs.terminal import work_off
 from judging.audit import audit
 from judging.models import Assignment, Batch, Candidate, Judgement, Query, Review, Revision
 from judging.review.recommending import recommendation
-from judging.review.reviewing import review, standing, undo
+from judging.review.reviewing import review, review_in_force, undo
 from judging.work import grading, submitting
 from tests.cast import browser, claim, judge_all, make_query, settle, settle_round_one
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.both_databases  # it is about verbs, which lock rows
 
 def flag_first(assignment: Assignment) -> Candidate:
     """Flag the first place and grade the others 3."""
-    flagged = assignment.handed()[0]
+    flagged = assignment.candidates_in_order()[0]
     judge_all(assignment, lambda candidate: 3, submit=False)
     assignment.judgements.get(candidate=flagged).revisions.all().delete()
     assignment.judgements.get(candidate=flagged).delete()
@@ -141,7 +141,7 @@ def test_closing_is_undone(settled: Batch, leo: Membership) -> None:
     assert (settled.state, settled.query.closed) == ("settled", False)
     assert (said.undone is None, said.undone_by) == (False, leo)
     assert list(Judgement.objects.order_by("pk").values()) == before
-    assert standing(review(settled, leo, "second").batch)
+    assert review_in_force(review(settled, leo, "second").batch)
     assert sound(settled.query.campaign)
 
 
@@ -174,7 +174,7 @@ def test_a_second_batch_that_somebody_has_begun_stays(
     answer = browser(leo).post(reverse("undo", args=["films"]), {"review": said.pk})
     assert (answer.status_code, "begun the second batch" in answer.content.decode()) == (409, True)
     begun.refresh_from_db()
-    assert (begun.state, standing(settled)) == ("live", said)
+    assert (begun.state, review_in_force(settled)) == ("live", said)
 
 
 def test_undoing_from_the_page_leads_back(settled: Batch, leo: Membership) -> None:
@@ -319,7 +319,7 @@ def test_a_policy_decides_outside_its_thresholds(
     reason: str | None,
 ) -> None:
     settle(batch, ada, bob, last)
-    said = standing(batch)
+    said = review_in_force(batch)
     assert (said and said.verdict, said and said.reason, said and said.lead) == (verdict, reason, None)
     assert batch.query.batches.filter(number=2).exists() == (verdict == "second")
     assert Query.objects.get().closed == (verdict == "close")
@@ -345,7 +345,7 @@ def test_a_policy_opens_no_third_batch(
     settle(batch, ada, bob, 3)
     settle(batch, ada, bob, 3)
     second = batch.query.batches.get(number=2)
-    assert (second.state, standing(second)) == ("settled", None)
+    assert (second.state, review_in_force(second)) == ("settled", None)
 
 
 def test_a_policys_word_is_undone_and_then_stays_by_hand(

@@ -12,7 +12,7 @@ from campaigns.models import Campaign, Membership
 from judging.audit import audit
 from judging.models import Assignment, Batch, Candidate, Reopening, Review
 from judging.review.adjudicating import adjudicate
-from judging.review.reopening import of_batch, of_candidate, reopen
+from judging.review.reopening import reopen, scope_of_batch, scope_of_candidate
 from judging.review.reviewing import review, undo
 from judging.review.withdrawing import withdraw
 from judging.work import claiming, grading, submitting
@@ -62,8 +62,8 @@ def test_undone_by_two_leads_at_once(settled: Batch, leo: Membership) -> None:
 def test_reopened_by_two_leads_at_once(settled: Batch, leo: Membership) -> None:
     candidate = Candidate.objects.get(rank=1)
     verbs = [
-        lambda: reopen(leo, of_candidate(candidate), "one"),
-        lambda: reopen(leo, of_batch(settled), "all"),
+        lambda: reopen(leo, scope_of_candidate(candidate), "one"),
+        lambda: reopen(leo, scope_of_batch(settled), "all"),
     ]
     at_once(*verbs, *verbs)
     assert Candidate.objects.filter(rank__lte=20, batch__state="open").count() == 20
@@ -72,9 +72,9 @@ def test_reopened_by_two_leads_at_once(settled: Batch, leo: Membership) -> None:
 
 
 def test_reopening_and_reviewing_at_once(settled: Batch, leo: Membership) -> None:
-    at_once(lambda: review(settled, leo, "close"), lambda: reopen(leo, of_batch(settled), "again"))
-    assert not Review.objects.holding().exists()
-    assert settled.newest.state == "open"
+    at_once(lambda: review(settled, leo, "close"), lambda: reopen(leo, scope_of_batch(settled), "again"))
+    assert not Review.objects.in_force().exists()
+    assert settled.newest_edition.state == "open"
     assert sound(settled.query.campaign)
 
 
@@ -123,7 +123,7 @@ def test_two_editions_that_settle_at_once_follow_the_policy_once(
 ) -> None:
     Campaign.objects.update(auto_close_below=1.5)
     for rank in (1, 2):
-        reopen(leo, of_candidate(Candidate.objects.get(rank=rank)), "again")
+        reopen(leo, scope_of_candidate(Candidate.objects.get(rank=rank)), "again")
     first, second = (Batch.objects.get(edition=edition) for edition in (2, 3))
     work = []
     for batch, annotators in ((first, (cleo, dan)), (second, (member("eve"), member("fay")))):
@@ -143,9 +143,9 @@ def test_grading_and_reopening_at_once(settled: Batch, leo: Membership) -> None:
     Candidate.objects.filter(pk=candidate.pk).update(outcome="flagged", grade=None)
     at_once(
         lambda: adjudicate(candidate, leo, 2, "mine"),
-        lambda: reopen(leo, of_candidate(candidate), "others"),
+        lambda: reopen(leo, scope_of_candidate(candidate), "others"),
         lambda: adjudicate(candidate, leo, 3, "mine"),
     )
     candidate.refresh_from_db()
-    assert (candidate.outcome, candidate.adjudications.holding().exists()) == ("open", False)
+    assert (candidate.outcome, candidate.adjudications.in_force().exists()) == ("open", False)
     assert sound(settled.query.campaign)

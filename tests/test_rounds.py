@@ -32,7 +32,7 @@ def test_contested_candidates_go_to_two_others(
     assert claiming.claim(ada) is None
     assert claiming.claim(bob) is None
     second = claim(cleo)
-    assert sorted(candidate.rank for candidate in second.handed()) == [1, 2, 3]
+    assert sorted(candidate.rank for candidate in second.candidates_in_order()) == [1, 2, 3]
     judge_all(second, lambda candidate: 4)
     judge_all(claim(dan), lambda candidate: 3)
     batch.refresh_from_db()
@@ -68,7 +68,7 @@ def test_each_annotator_sees_an_order_of_her_own_that_stays(
     batch: Batch, ada: Membership, bob: Membership
 ) -> None:
     hers, his = claim(ada), claim(bob)
-    orders = [[candidate.rank for candidate in each.handed()] for each in (hers, his, hers)]
+    orders = [[candidate.rank for candidate in each.candidates_in_order()] for each in (hers, his, hers)]
     assert orders[0] == orders[2] != orders[1]
     assert orders[0] != sorted(orders[0])
 
@@ -160,7 +160,7 @@ def test_what_lapsed_in_round_one_never_counts_for_what_round_two_does_not_ask(
     settle_round_one(batch, bob, cleo, apart=1)
     back = claim(ada)
     assert (back.pk, back.round) == (away.pk, 2)
-    assert [candidate.rank for candidate in back.handed()] == [1]
+    assert [candidate.rank for candidate in back.candidates_in_order()] == [1]
     submitting.submit(back, back.fence)
     judge_all(claim(dan), lambda candidate: 4)
     assert Judgement.objects.filter(annotator=ada, seat__isnull=False).count() == 1
@@ -170,7 +170,7 @@ def test_what_lapsed_in_round_one_never_counts_for_what_round_two_does_not_ask(
 def test_a_flag_stands_for_a_grade_and_never_blocks(batch: Batch, ada: Membership, bob: Membership) -> None:
     assignment = claim(ada)
     grading.flag(assignment, 1, "clip", "black screen", fence=assignment.fence, key=uuid4())
-    flagged = assignment.handed()[0]
+    flagged = assignment.candidates_in_order()[0]
     for position in range(2, 21):
         grading.judge(assignment, position, 2, fence=assignment.fence, key=uuid4())
     submitting.submit(assignment, assignment.fence)

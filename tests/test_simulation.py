@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from campaigns.models import Campaign, Membership
-from demo.annotators import Person, own_server, play, truth_from
+from demo.simulated_annotators import Person, own_server, play, truth_from
 from judging.audit import audit
 from judging.models import Assignment, Candidate, Kind
 from judging.quality import checks

@@ -13,8 +13,8 @@ from jobs.terminal import work_off
 from judging.models import Batch, Candidate, Kind
 from judging.pool.ranking import ask_for_ranking
 from releases.exports import FILES
+from reports.statistics.arrays import read
 from reports.statistics.collection import collection
-from reports.statistics.records import read
 from tests.cast import browser, claim, judge_all
 from tests.terminal import printed, refused
 
@@ -100,9 +100,9 @@ def test_it_is_judged_like_the_pool_and_stays_out_of_qrels(
 
 def test_a_campaign_has_one_study(ranked: Campaign, leo: Membership) -> None:
     begin(ranked)
-    assert "has its study already" in refused("start_study", ranked.name)
+    assert "has a study already" in refused("start_study", ranked.name)
     answer = browser(leo).post(reverse("start-study", args=["films"]), follow=True)
-    assert "has its study already" in answer.content.decode()
+    assert "has a study already" in answer.content.decode()
     job = Job.objects.get(kind="start study")
     job.revive(job.arguments)  # delivered twice
     assert work_off() == []

@@ -12,7 +12,7 @@ from base.errors import WrongState
 from campaigns.models import Campaign, Event, Membership, Message
 from judging.audit import audit
 from judging.models import Candidate, Kind, Revision
-from judging.quality.check_results import Checked, Speed, check_pairs, check_totals, speeds, standings
+from judging.quality.check_results import Checked, Speed, check_pairs, check_totals, recent_checks, speeds
 from judging.quality.gold import draw_gold
 from judging.work import claiming, submitting
 from tests.cast import by_rank, claim, judge_all, settled_and_more, work_until_check
@@ -45,7 +45,7 @@ def do_checks(member: Membership, pairs: int, grade: Callable[[Candidate], int])
     done = 0
     while done < pairs:
         check = work_until_check(member, by_rank)
-        done += len(check.handed())
+        done += len(check.candidates_in_order())
         judge_all(check, grade)
     return done
 
@@ -90,7 +90,7 @@ def test_a_warning_then_a_pause_then_a_new_beginning(
     with pytest.raises(WrongState):
         claiming.claim(ada)
     ada.resume(leo, "We spoke.")
-    assert (standings(checked)[ada.pk].recent, standings(checked)[ada.pk].share) == (0, 0.0)
+    assert (recent_checks(checked)[ada.pk].recent, recent_checks(checked)[ada.pk].share) == (0, 0.0)
     do_checks(ada, 10, by_rank)
     ada.refresh_from_db()
     assert (kinds(ada)[-1], ada.state) == ("resumed", "active")
@@ -103,7 +103,7 @@ def test_fewer_than_ten_pairs_say_nothing(checked: Campaign, ada: Membership) ->
     judge_all(check, wrong)
     hers = check_totals(checked)[ada.pk]
     assert hers.off == hers.pairs < 10
-    assert standings(checked)[ada.pk].recent == hers.pairs
+    assert recent_checks(checked)[ada.pk].recent == hers.pairs
     assert not Event.objects.exists()
 
 
@@ -163,6 +163,6 @@ def test_the_lead_reads_what_the_rule_reads(checked: Campaign, ada: Membership) 
     for row in rows:
         assert row.expected == by_rank(row.candidate)
         assert row.off == (abs(row.grade - row.expected) > 1)
-    standing = standings(checked)[ada.pk]
+    standing = recent_checks(checked)[ada.pk]
     assert check_totals(checked)[ada.pk] == Checked(pairs, sum(row.off for row in rows))
     assert (standing.recent, standing.recent_off) == (20, sum(row.off for row in rows[:20]))

@@ -11,7 +11,7 @@ from base.errors import Stale, WrongState
 from campaigns.models import Membership
 from judging.audit import audit
 from judging.models import Assignment, Batch, Query
-from judging.review.reopening import of_batch, of_work, reopen
+from judging.review.reopening import reopen, scope_of_annotator, scope_of_batch
 from judging.review.reviewing import review
 from judging.review.withdrawing import bring_back, withdraw
 from judging.work import claiming, grading
@@ -46,7 +46,10 @@ def test_it_is_in_no_export_and_on_no_list(
     assert files["qrels.txt"] == files["qrels.jsonl"] == ""
     assert files["ratings.csv"].count("\n") == 1
     assert not Batch.objects.to_review().exists()
-    for refused in (lambda: review(batch, leo, "close"), lambda: reopen(leo, of_work(ada), "again")):
+    for refused in (
+        lambda: review(batch, leo, "close"),
+        lambda: reopen(leo, scope_of_annotator(ada), "again"),
+    ):
         with pytest.raises(WrongState):
             refused()
     assert not any(audit(batch.query.campaign).values())
@@ -63,7 +66,7 @@ def test_brought_back_it_goes_on_where_it_was(
     assert (back.pk, back.judgements.count()) == (hers.pk, 1)
     judge_all(back, lambda candidate: 3)
     judge_all(claim(bob), lambda candidate: 3)
-    reopen(leo, of_batch(batch), "again")
+    reopen(leo, scope_of_batch(batch), "again")
     assert not any(audit(batch.query.campaign).values())
 
 

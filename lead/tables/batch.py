@@ -12,6 +12,7 @@ from django.utils.timezone import localtime
 from campaigns.models import Membership
 from campaigns.models.campaign import LAST
 from judging.models import Adjudication, Batch, Candidate, Flag, Judgement, Kind, Review
+from judging.models.states import WITHOUT_CONSENSUS
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ class Row:
 
     @property
     def needs_a_word(self) -> bool:
-        return self.candidate.outcome in ("discarded", "flagged")
+        return self.candidate.outcome in WITHOUT_CONSENSUS
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,7 @@ def rows_of(number: Number, reader: Membership) -> list[Row]:
             ),
             "judgements__revisions",
             Prefetch("flags", Flag.objects.select_related("assignment__annotator__user").order_by("pk")),
-            Prefetch("adjudications", Adjudication.objects.holding().select_related("lead__user")),
+            Prefetch("adjudications", Adjudication.objects.in_force().select_related("lead__user")),
         )
     )
     last = {candidate.pk for candidate in candidates[-LAST:]}

@@ -18,7 +18,7 @@ from lead.tables.judgements import FILTERS, ON_A_PAGE, ONLY, evidence
 from lead.views.figures import shown
 from reports.figures.catalogue import DRIFT, WEEKS
 from reports.figures.numbers import Subject, annotator_of, week_name
-from reports.summaries import AGREEMENT, FIGURES, QUERIES, ask_to_count, kept
+from reports.summaries import AGREEMENT, FIGURES, QUERIES, ask_to_count, current_summary
 
 SORTS = ("worker", "judged", "kappa", "severity", "settled", "contested", "seconds", "fast")
 
@@ -26,7 +26,7 @@ SORTS = ("worker", "judged", "kappa", "severity", "settled", "contested", "secon
 @require_safe
 def overall(request: HttpRequest, name: str) -> HttpResponse:
     member = doors.membership(request, name)
-    numbers = kept(member.campaign, AGREEMENT)
+    numbers = current_summary(member.campaign, AGREEMENT)
     sort = request.GET.get("sort", "")
     people = _people(member, numbers.counts["annotators"]) if numbers.counts else []
     context = _context(member, numbers) | {
@@ -41,7 +41,7 @@ def overall(request: HttpRequest, name: str) -> HttpResponse:
 def annotator(request: HttpRequest, name: str, worker: int) -> HttpResponse:
     member = doors.membership(request, name)
     who = get_object_or_404(member.campaign.memberships.select_related("user"), worker=worker)
-    numbers = kept(member.campaign, AGREEMENT)
+    numbers = current_summary(member.campaign, AGREEMENT)
     mine = annotator_of(numbers.counts, who) if numbers.counts else None
     context = _context(member, numbers) | {
         "who": who,
@@ -58,7 +58,7 @@ def annotator(request: HttpRequest, name: str, worker: int) -> HttpResponse:
 def queries(request: HttpRequest, name: str) -> HttpResponse:
     """The queries, those with most disagreement first."""
     member = doors.membership(request, name)
-    numbers = kept(member.campaign, QUERIES)
+    numbers = current_summary(member.campaign, QUERIES)
     page = Paginator(numbers.counts or [], ON_A_PAGE).get_page(request.GET.get("page"))
     names = ("pairs", "contested", "discarded", "distance", "mean")
     found = Query.objects.in_bulk([row[0] for row in page])
@@ -89,7 +89,7 @@ def judgements(request: HttpRequest, name: str) -> HttpResponse:
 def counting(request: HttpRequest, name: str) -> HttpResponse:
     """How old the numbers are; asks for itself again while newer ones are being counted, then for the page."""
     member = doors.membership(request, name)
-    numbers = kept(member.campaign, FIGURES)
+    numbers = current_summary(member.campaign, FIGURES)
     answer = render(request, "lead/_counted.html", _context(member, numbers))
     if not numbers.counting:
         answer["HX-Refresh"] = "true"

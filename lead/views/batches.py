@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from base.errors import BadValue, WrongState
-from base.fields import text_in
+from base.request_fields import text_in
 from campaigns.guideline_text import LEVELS
 from campaigns.models import Membership
 from judging import doors
@@ -56,7 +56,7 @@ def review(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     verdict, reason = request.POST.get("verdict", ""), text_in(request.POST, "reason", 500)
     if verdict not in Review.Verdict.values:
         raise BadValue("verdict", repr(verdict[:40]), "second or close")
-    batch = doors.batch(lead, pk).newest
+    batch = doors.batch(lead, pk).newest_edition
     try:
         said = say(batch, lead, verdict, reason)
     except WrongState as fault:

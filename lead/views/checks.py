@@ -9,12 +9,12 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from base.errors import WrongState
-from base.fields import KEY, is_whole
+from base.request_fields import KEY, is_whole
 from judging import doors
 from judging.quality import check_results
 from judging.quality.checks import REPEAT_AFTER
 from judging.quality.gold import draw_gold, gold, make_gold, sources
-from reports.summaries import PEOPLE, kept
+from reports.summaries import PEOPLE, current_summary
 
 SOURCES_SHOWN = 20
 SOURCES_LOOKED_AT = 200  # closed queries
@@ -26,7 +26,7 @@ PAIRS_ON_A_PAGE = 100
 def listed(request: HttpRequest, name: str) -> HttpResponse:
     lead = doors.lead(request, name)
     campaign = lead.campaign
-    standings, counted = check_results.standings(campaign), kept(campaign, PEOPLE)
+    recent, counted = check_results.recent_checks(campaign), current_summary(campaign, PEOPLE)
     numbers = counted.counts or {"checked": [], "speeds": []}
     checked = {key: check_results.Checked(*rest) for key, *rest in numbers["checked"]}
     speeds = {key: check_results.Speed(*rest) for key, *rest in numbers["speeds"]}
@@ -40,7 +40,7 @@ def listed(request: HttpRequest, name: str) -> HttpResponse:
             (
                 annotator,
                 checked.get(annotator.pk),
-                standings.get(annotator.pk, check_results.Standing()),
+                recent.get(annotator.pk, check_results.RecentChecks()),
                 speeds.get(annotator.pk),
             )
             for annotator in annotators.order_by("worker")
@@ -65,14 +65,14 @@ def pairs(request: HttpRequest, name: str, worker: int, show: str) -> HttpRespon
     """What a number on the page of checks was made from."""
     lead = doors.lead(request, name)
     annotator = doors.annotator_of(lead, worker)
-    if show not in check_results.SHOWN:
+    if show not in check_results.SELECTIONS:
         raise Http404
     context = {
         "member": lead,
         "campaign": lead.campaign,
         "annotator": annotator,
         "show": show,
-        "kinds": check_results.SHOWN,
+        "kinds": check_results.SELECTIONS,
         "page": Paginator(check_results.pairs_behind(annotator, show), PAIRS_ON_A_PAGE).get_page(
             request.GET.get("page")
         ),

@@ -8,7 +8,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from base.errors import BadValue, WrongState
-from base.fields import text_in, whole
+from base.request_fields import text_in, whole
 from judging import doors
 from judging.consensus import GRADES
 from judging.models.sitting import exam_batches

@@ -15,7 +15,7 @@ from campaigns.guideline_text import LEVELS
 from campaigns.models import Membership
 from judging import doors
 from judging.models import Example
-from judging.quality.examples import add_example, add_own_example, shown, teachable
+from judging.quality.examples import add_example, add_own_example, teachable, visible_examples
 from lead.forms import ExampleForm, OwnExampleForm
 
 MOST_FOUND = 20
@@ -26,7 +26,7 @@ def listed(request: HttpRequest, name: str) -> HttpResponse:
     """The examples by grade; with `?find=words`, judged pairs that may become one."""
     member = doors.membership(request, name)
     examples = member.campaign.examples.select_related("clip", "moment__video", "by__user")
-    hidden = examples.exclude(pk__in=shown(examples).values("pk"))
+    hidden = examples.exclude(pk__in=visible_examples(examples).values("pk"))
     words = request.GET.get("find", "").replace("\0", "").strip()
     context = {
         "member": member,

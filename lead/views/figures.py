@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from base.errors import BadValue, WrongState
-from base.fields import whole
+from base.request_fields import whole
 from base.spreadsheet import harmless
 from campaigns.models import Membership
 from judging import doors
@@ -22,7 +22,7 @@ from judging.models import Kind, Query
 from judging.pool.study import Plan, ask_for_study
 from reports.figures.catalogue import BY_KEY, DRAWN, TABLES, Figure
 from reports.figures.numbers import Rows, Subject
-from reports.summaries import FIGURES, kept
+from reports.summaries import FIGURES, current_summary
 
 TYPES = {"svg": "image/svg+xml", "pdf": "application/pdf"}
 
@@ -31,7 +31,7 @@ TYPES = {"svg": "image/svg+xml", "pdf": "application/pdf"}
 def listed(request: HttpRequest, name: str) -> HttpResponse:
     member = doors.membership(request, name)
     subject = Subject(member.campaign, query=_query(request, member))
-    numbers = kept(member.campaign, FIGURES)
+    numbers = current_summary(member.campaign, FIGURES)
     has_any = bool(numbers.counts and numbers.counts["splits"]["all"]["queries"])
     context = {
         "member": member,
@@ -55,7 +55,7 @@ def file(request: HttpRequest, name: str, file: str) -> HttpResponse:
     figure = BY_KEY.get(key)
     if figure is None or (ending != "csv" and not (figure.drawn and ending in ("json", *TYPES))):
         raise Http404
-    numbers = kept(member.campaign, figure.summary)
+    numbers = current_summary(member.campaign, figure.summary)
     if numbers.counts is None:
         raise Http404
     rows = figure.rows(numbers.counts, _subject(request, member))

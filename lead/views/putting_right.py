@@ -9,14 +9,22 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from base.errors import BadValue
-from base.fields import KEY, is_whole, reason_in
+from base.request_fields import KEY, is_whole, reason_in
 from campaigns.models import Membership
 from jobs.models import Job
 from judging import doors
 from judging.consensus import GRADES
 from judging.models import Assignment, Judgement
 from judging.review.adjudicating import adjudicate, withdraw_adjudication
-from judging.review.reopening import Scope, jobs_of, of_batch, of_candidate, of_work, reopen, reopen_work
+from judging.review.reopening import (
+    Scope,
+    jobs_of,
+    reopen,
+    reopen_all_of,
+    scope_of_annotator,
+    scope_of_batch,
+    scope_of_candidate,
+)
 from judging.review.withdrawing import bring_back, withdraw
 from lead.tables.reopening_cost import cost_of
 
@@ -31,7 +39,7 @@ def reopened(request: HttpRequest, name: str) -> HttpResponse:
     scope = _scope(lead, asked)
     if request.method == "POST":
         if "worker" in asked:
-            done = reopen_work(lead, doors.annotator_of(lead, int(asked["worker"])), reason_in(asked))
+            done = reopen_all_of(lead, doors.annotator_of(lead, int(asked["worker"])), reason_in(asked))
             messages.success(request, f"Being reopened, query by query: {done.what}.")
         else:
             done = reopen(lead, scope, reason_in(asked))
@@ -49,9 +57,9 @@ def reopened(request: HttpRequest, name: str) -> HttpResponse:
 def _scope(lead: Membership, asked: QueryDict) -> Scope:
     """Exactly one of a candidate, a batch and a worker, by its number."""
     scopes = {
-        "candidate": lambda key: of_candidate(doors.candidate(lead, key)),
-        "batch": lambda key: of_batch(doors.batch(lead, key)),
-        "worker": lambda key: of_work(doors.annotator_of(lead, key)),
+        "candidate": lambda key: scope_of_candidate(doors.candidate(lead, key)),
+        "batch": lambda key: scope_of_batch(doors.batch(lead, key)),
+        "worker": lambda key: scope_of_annotator(doors.annotator_of(lead, key)),
     }
     said = [(what, str(asked[what])) for what in scopes if what in asked]
     if len(said) != 1 or not is_whole(said[0][1], KEY):

@@ -9,7 +9,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from base.errors import BadValue, WrongState
-from base.fields import KEY, is_whole
+from base.request_fields import KEY, is_whole
 from campaigns.models import Membership
 from judging import doors
 from judging.models import Batch, Review

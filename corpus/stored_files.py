@@ -1,4 +1,4 @@
-"""Reading what is stored, wherever that is: whole, or a part of it."""
+"""Reading a stored file, or a part of it, from a folder or from an S3-compatible store."""
 
 from __future__ import annotations
 
@@ -10,19 +10,25 @@ from django.core.files.base import File
 from django.db.models.fields.files import FieldFile
 
 CHUNK = 64 * 1024
-STORE_FAULTS = (BotoCoreError, ClientError)  # the store does not answer, or refuses
+STORE_FAULTS = (BotoCoreError, ClientError)  # the store does not answer, or refuses the request
 
 
 def opened(file: FieldFile) -> File[bytes]:
-    """The stored file; nothing of it is read yet. OSError where it is gone."""
+    """Open a stored file without reading any of it.
+
+    Raises
+    ------
+    OSError
+        If the file is gone.
+    """
     found: File[bytes] = file.storage.open(file.name or "")
     return found
 
 
 class Part:
-    """Bytes `start` to `stop` of a stored file in chunks; of one in an S3 store no others are fetched.
+    """The bytes from `start` to `stop` of a stored file, in chunks. From an S3 store only these bytes are fetched.
 
-    It is closed with the answer that streams it, also when nobody reads it.
+    Django closes it together with the response that streams it, even if nobody reads the response.
     """
 
     def __init__(self, content: File[bytes], start: int, stop: int) -> None:

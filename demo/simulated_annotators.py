@@ -1,6 +1,6 @@
-"""Annotators played by a machine, through the same addresses as people, as blind as they are.
+"""Simulated annotators, who judge through the same addresses as people and see no more than people do.
 
-Each is told a hidden true grade and says it with an error of her own: a leaning, and a spread.
+Each gets the hidden true grade and gives it with an error of their own: a constant bias and a random spread.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Tally:
 
 
 def truth_from(file: Path) -> Truth:
-    """True grades from a CSV of query_id, video, start, end, grade."""
+    """Read true grades from a CSV file with the columns query_id, video, start, end and grade."""
     with file.open(encoding="utf-8", newline="") as source:
         grades = {
             (row["query_id"], row["video"], float(row["start"]), float(row["end"])): int(row["grade"])
@@ -52,12 +52,12 @@ def truth_from(file: Path) -> Truth:
 
 
 def truth_from_similarity(candidate: Candidate) -> int:
-    """Where nobody knows the truth: the more similar the caption, the higher the grade."""
+    """Return a grade that rises with the caption's similarity, for campaigns without true grades."""
     return min(4, max(0, round(6 * candidate.similarity - 1.5)))
 
 
 class Person:
-    """Somebody with a browser: signed in, with cookies and a token against forgery."""
+    """A simulated person with a signed-in HTTP client, its cookies and its CSRF token."""
 
     def __init__(self, address: str, campaign: Campaign, username: str, role: str) -> None:
         self.campaign, self.name = campaign, username
@@ -70,7 +70,7 @@ class Person:
         self.fill_in(reverse("sign-in"), username=username, password=password)
 
     def fill_in(self, address: str, **form: str) -> None:
-        """Send a form, as a browser does."""
+        """Send a form as a browser does."""
         answer = self.http.post(address, data=form | {"csrfmiddlewaretoken": self.http.cookies["csrftoken"]})
         if answer.is_error:
             answer.raise_for_status()
@@ -81,9 +81,9 @@ class Person:
         return answer.raise_for_status()
 
     def judge_a_batch(self, truth: Truth, seed: int) -> int:
-        """Claim a batch, judge it all and submit it; returns the number of judgements, 0 when there was no work.
+        """Claim a batch, judge all of it and submit it. Return the number of judgements.
 
-        Who was paused meanwhile, because of checks, does no more.
+        The number is 0 if there is no work, or if checks have led to a pause.
         """
         self.member.refresh_from_db()
         if not self.member.may_judge:
@@ -111,14 +111,14 @@ class Person:
         return min(4, max(0, round(chance.gauss(true + leaning, spread))))
 
     def review(self, batch: Batch) -> None:
-        said = recommendation(batch)
-        verdict = said.verdict or said.possible[-1]
+        recommended = recommendation(batch)
+        verdict = recommended.verdict or recommended.possible[-1]
         self.fill_in(reverse("review", args=[self.campaign.name, batch.pk]), verdict=verdict)
 
 
 def _handed(token: str) -> list[Candidate]:
     rows = Assignment.objects.select_related("annotator__campaign", "batch")
-    handed = rows.get(token=token).handed()
+    handed = rows.get(token=token).candidates_in_order()
     candidates = Candidate.objects.select_related(
         "query", "moment__video", "repeats__query", "repeats__moment__video"
     )
@@ -129,7 +129,7 @@ def _handed(token: str) -> list[Candidate]:
 def play(
     address: str, campaign: Campaign, annotators: int, seed: int, truth: Truth, reviews: bool
 ) -> Iterator[Tally]:
-    """Let the annotators take batches in turn until nobody finds work; yields the tally after each batch."""
+    """Let the annotators take batches in turn until nobody finds work. Yield the tally after each batch."""
     role = Membership.Role.ANNOTATOR
     people = [Person(address, campaign, f"played-{number:02}", role) for number in range(1, annotators + 1)]
     lead = Person(address, campaign, "played-lead", Membership.Role.LEAD) if reviews else None
@@ -163,7 +163,7 @@ class _Quiet(WSGIRequestHandler):
 
 @contextmanager
 def own_server() -> Iterator[str]:
-    """A web server of this process, for as long as it is needed; gives its address."""
+    """Run a web server in this process while the block runs. Yield its address."""
     server = ThreadedWSGIServer(("127.0.0.1", 0), _Quiet)
     server.set_app(get_wsgi_application())
     thread = threading.Thread(target=server.serve_forever, daemon=True)

@@ -1,15 +1,15 @@
-"""How a job reaches a worker: by Celery where there is Redis, by the worker's own look at the table elsewhere."""
+"""Waking up a worker for a job by Celery. Without Redis the embedded worker looks at the table itself."""
 
 import logging
 
 from django.conf import settings
 
 log = logging.getLogger(__name__)
-TASK = "jobs.run"  # the name under which Celery knows what runs a job
+TASK = "jobs.run"  # the name of the Celery task that runs a job
 
 
 def send(pk: int) -> None:
-    """Wake a worker up for the job. Losing this message loses nothing: the sweeper sends it again."""
+    """Send a message that wakes up a worker for the job. If it is lost, the sweeper sends it again."""
     if not settings.REDIS_URL:
         return
     from celery import current_app

@@ -1,4 +1,4 @@
-"""Running a job that was taken: progress, faults, and giving it back when the worker must stop."""
+"""Running a job that a worker has taken: progress, errors, and giving it back when the worker stops."""
 
 import logging
 import os
@@ -24,7 +24,7 @@ def worker_name() -> str:
 
 
 def run(job: Job, watch: Watch | None = None) -> None:
-    """Run a taken job to its end, whatever that is; `watch` sees it after each report of progress."""
+    """Run a taken job until it is done, has failed or is given back. `watch` is called after each report."""
     try:
         _run(job, watch)
     except JobLost as lost:
@@ -47,7 +47,7 @@ def _run(job: Job, watch: Watch | None) -> None:
         log.exception("%s failed at attempt %s", job, job.attempts)
         job.retry(f"{type(fault).__name__}: {fault}")
     except BaseException:
-        with suppress(JobLost, DatabaseError):  # the worker stops; without this word the lease runs out
+        with suppress(JobLost, DatabaseError):  # If this fails, the job's lease runs out.
             job.release()
         raise
 

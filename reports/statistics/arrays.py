@@ -1,4 +1,4 @@
-"""A campaign's candidates and counted judgements as arrays: read once, row by row, whatever their number."""
+"""A campaign's candidates and counted judgements as NumPy arrays, which are read once, row by row."""
 
 from __future__ import annotations
 
@@ -20,64 +20,76 @@ Records = NDArray[np.void]
 
 SEATS = 2 * ANNOTATORS
 NOBODY = -1
-CHUNK = 5000  # rows in memory as Python objects
+# Outcomes as the arrays hold them.
+OPEN, CONTESTED, SETTLED = (
+    outcome.value
+    for outcome in (Candidate.Outcome.OPEN, Candidate.Outcome.CONTESTED, Candidate.Outcome.SETTLED)
+)
+DISCARDED, FLAGGED = Candidate.Outcome.DISCARDED.value, Candidate.Outcome.FLAGGED.value
+CHUNK = 5000  # rows that are in memory as Python objects at a time
 CANDIDATE = np.dtype(
     [
         *((name, "i8") for name in ("pk", "query", "moment", "rank")),
         ("similarity", "f8"),
-        ("outcome", "U12"),  # what annotators came to, whatever the lead graded since
+        ("outcome", "U12"),  # of the annotators' grades, even if a lead graded the candidate since
         ("escalated", "?"),
-        ("grade", "i8"),  # NOBODY's without a consensus
+        ("grade", "i8"),  # NOBODY without a consensus
         ("adjudicated", "?"),
     ]
 )
 JUDGEMENT = np.dtype(
     [
         *((name, "i8") for name in ("candidate", "annotator", "assignment", "seat", "grade")),
-        ("seconds", "f8"),  # before the first grade; negative when nobody knows
+        ("seconds", "f8"),  # before the first grade; negative if unknown
     ]
 )
 
 
 class Judged(NamedTuple):
-    """Counted judgements, one an entry; every array has the shape (judgements,)."""
+    """Counted judgements. Every array has the shape (judgements,)."""
 
-    candidate: Ints  # place among the candidates
+    candidate: Ints  # index into the candidates
     annotator: Ints
     seat: Ints
     grade: Ints
     seconds: Floats
-    week: Ints  # of submission: 202605 is the fifth of 2026; 0 when nobody knows
-    co_judge: Ints  # who else judged the candidate in that round; NOBODY until both have submitted
-    other: Ints  # that one's grade
+    week: Ints  # of submission: 202605 is the fifth week of 2026; 0 if unknown
+    co_judge: Ints  # the other annotator of the candidate in that round; NOBODY until both have submitted
+    other: Ints  # the co-judge's grade
 
     def where(self, mask: NDArray[Any]) -> Judged:
-        """Those that a mask, or indices, choose."""
+        """Return the judgements that a mask or indices select."""
         return Judged(*(column[mask] for column in self))
 
     @property
     def paired(self) -> Judged:
+        """The judgements that have a co-judge."""
         return self.where(self.co_judge != NOBODY)
 
 
 class Read(NamedTuple):
+    """The arrays of one campaign."""
+
     candidates: Records
     judged: Judged
 
 
 def read(campaign: Campaign, kind: Kind = Kind.POOL) -> Read:
-    """The candidates in batches of one kind, without withdrawn queries, and what counts of their judgements."""
+    """Read the candidates in batches of one kind and their counted judgements, without withdrawn queries."""
     return joined(candidates_of(campaign, kind), _judgements(campaign, kind), _weeks(campaign, kind))
 
 
 def joined(candidates: Records, judgements: Records, weeks: dict[int, int]) -> Read:
-    """Judgements beside their co-judges'.
+    """Put each judgement beside its co-judge's.
 
     Parameters
     ----------
-    candidates : records of CANDIDATE, ascending by key
-    judgements : records of JUDGEMENT, no seat of a candidate twice
-    weeks : by key of assignment
+    candidates
+        Records of `CANDIDATE`, in ascending order of their keys.
+    judgements
+        Records of `JUDGEMENT`, with each seat of a candidate once at most.
+    weeks
+        The week of submission by the assignment's key.
     """
     place = np.searchsorted(candidates["pk"], judgements["candidate"])
     partner = _partners(place, judgements["seat"], len(candidates))
@@ -98,11 +110,11 @@ def joined(candidates: Records, judgements: Records, weeks: dict[int, int]) -> R
 
 def candidates_of(campaign: Campaign, kind: Kind) -> Records:
     rows = Candidate.objects.filter(**_of_kind("query__", campaign, kind), batch__isnull=False)
-    said = Adjudication.objects.holding().filter(candidate=OuterRef("pk"))
+    adjudications = Adjudication.objects.in_force().filter(candidate=OuterRef("pk"))
     by_lead = Q(outcome=Candidate.Outcome.ADJUDICATED)
     columns = rows.order_by("pk").values_list(
         *("pk", "query", "moment", "rank", "similarity"),
-        Case(When(by_lead, then=Subquery(said.values("before"))), default="outcome"),
+        Case(When(by_lead, then=Subquery(adjudications.values("before"))), default="outcome"),
         "escalated",
         Case(When(by_lead, then=NOBODY), default=Coalesce("grade", NOBODY), output_field=IntegerField()),
         Case(When(by_lead, then=True), default=False),
@@ -131,7 +143,7 @@ def _of_kind(path: str, campaign: Campaign, kind: Kind) -> dict[str, Any]:
 
 
 def _weeks(campaign: Campaign, kind: Kind) -> dict[int, int]:
-    """The week in which each assignment was submitted; of imported ratings nobody knows it."""
+    """Return the week in which each assignment was submitted. It is unknown for imported ratings."""
     if campaign.imported:
         return {}
     rows = Assignment.objects.filter(batch__query__campaign=campaign, batch__kind=kind)
@@ -140,13 +152,13 @@ def _weeks(campaign: Campaign, kind: Kind) -> dict[int, int]:
 
 
 def week_of(moment: Any) -> int:
-    """The ISO week of a time, as a number: 202605 is the fifth of 2026."""
+    """Return the ISO week of a time as a number: 202605 is the fifth week of 2026."""
     year, week, _ = timezone.localtime(moment).isocalendar()
     return int(100 * year + week)
 
 
 def _partners(place: Ints, seat: Ints, candidates: int) -> Ints:
-    """For each judgement the place of the co-judge's in the same round, or NOBODY."""
+    """Return for each judgement the index of the co-judge's in the same round, or NOBODY."""
     held = np.full((candidates, SEATS), NOBODY)
     held[place, seat - 1] = np.arange(len(place))
     rounds = held.reshape(-1, ANNOTATORS)

@@ -21,17 +21,17 @@ LARGEST = 4 * 2**30  # bytes of all files together, unpacked
 LARGEST_MANIFEST = 16 * 2**20
 AT_ONCE = 1 << 20
 
-DAMAGED = (zipfile.BadZipFile, zlib.error)  # what a zip is found to be only while it is read
+DAMAGED = (zipfile.BadZipFile, zlib.error)  # raised while a damaged zip is read
 Pair = tuple[str, str]  # query id, moment id
 
 
-class Zipped:
-    """A release's zip.
+class ReleaseArchive:
+    """A release's zip, opened for reading.
 
     Raises
     ------
     ReeljudgeError
-        When it is no zip, is broken, unpacks to more than 4 GiB, or is no release of a known format.
+        If the file is no zip, is broken, unpacks to more than 4 GiB, or is no release of a known format.
     """
 
     def __init__(self, file: Path | IO[bytes]) -> None:
@@ -67,7 +67,7 @@ class Zipped:
         return self.archive.namelist()
 
     def checksum(self, name: str) -> tuple[str, int]:
-        """The SHA-256 and the length of a file, as they are."""
+        """Return the SHA-256 and the length of a file, computed from its content."""
         digest, size = hashlib.sha256(), 0
         with self.archive.open(name) as content:
             while piece := content.read(AT_ONCE):
@@ -80,20 +80,20 @@ class Zipped:
             yield from io.TextIOWrapper(content, encoding="utf-8", newline="")
 
     def rows(self, name: str) -> Iterator[dict[str, str]]:
-        """The rows of a CSV file."""
+        """Yield the rows of a CSV file."""
         yield from csv.DictReader(self.lines(name))
 
     def records(self, name: str) -> Iterator[dict[str, Any]]:
-        """The objects of a file with one JSON object a line."""
+        """Yield the objects of a file with one JSON object a line."""
         for line in self.lines(name):
             yield json.loads(line)
 
     def qrels(self, name: str = QRELS) -> dict[Pair, int]:
-        """The grades in a file of TREC qrels; those of every settled pair."""
+        """Return the grades in a file of TREC qrels; by default those of all settled pairs."""
         return grades(self.lines(name))
 
 
 def grades(lines: Iterable[str]) -> dict[Pair, int]:
-    """The grade of each pair, from lines of qrels."""
+    """Return the grade of each pair in lines of TREC qrels."""
     fields = (line.split() for line in lines)
     return {(query, moment): int(grade) for query, _, moment, grade in fields}

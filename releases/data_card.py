@@ -1,4 +1,4 @@
-"""What a release says of itself: the data card with the header that dataset hubs read, the licence, the rule."""
+"""The texts of a release: its data card with the header that dataset hubs read, its licence and its rule."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SIZES = [(1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_
 
 
 def counted(campaign: Campaign) -> dict[str, Any]:
-    """What the release holds, in numbers."""
+    """Count what a release of the campaign holds."""
     pool = Candidate.objects.in_pool(campaign)
     outcomes = {name: Count("pk", filter=Q(outcome=name)) for name in Candidate.Outcome.values}
     grades = dict(pool.settled().order_by().values_list("grade").annotate(n=Count("pk")))
@@ -45,7 +45,7 @@ def counted(campaign: Campaign) -> dict[str, Any]:
 
 
 def card(release: Release) -> Iterator[str]:
-    """README.md: a YAML header, then what it is, how it was made and how to use it."""
+    """Yield README.md: a YAML header, then what the release is, how it was made, and its files."""
     yield _header(release)
     yield _numbers(release)
     yield _making(release.campaign)
@@ -106,7 +106,7 @@ def _making(campaign: Campaign) -> str:
 For each query the {campaign.depth} moments whose captions are most similar to it were ranked by the model
 `{campaign.encoder or "unknown"}`, and judged in batches of {campaign.batch_size}, the second only where a lead saw
 more to find. Two annotators graded each pair from 0 to 4, seeing the clip and the query only. The consensus
-`{RULE}` made the final grade: `rules/consensus.md` tells it in full.
+`{RULE}` made the final grade: `rules/consensus.md` states it in full.
 """
 
 

@@ -1,4 +1,4 @@
-"""What a generated campaign has beside its rounds: an exam, checks, flags that wait, and the lead's own word."""
+"""Adding an exam, checks, flags, adjudications and reopenings to a generated campaign."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from base.transactions import many_rows_are_new, store
 from campaigns.models import Campaign, Membership
-from demo.generating import DAYS, Made, say
+from demo.generating import DAYS, Made, add_judgement
 from judging.models import Assignment, Batch, Candidate, Flag, Judgement, Kind, Query, Sitting
 from judging.models.pool import ANNOTATORS
 from judging.models.sitting import exam_batches
@@ -20,11 +20,11 @@ from judging.quality import sittings
 from judging.quality.exam import set_exam
 from judging.quality.gold import clear_pairs
 from judging.review.adjudicating import adjudicate
-from judging.review.reopening import of_batch, reopen
+from judging.review.reopening import reopen, scope_of_batch
 
 PAIRS = 8  # of a check
-GOLD, REPEATED = 2.5, 2.5  # judgements in checks for each query, which has about a hundred others
-SPREAD = 0.8  # of grades about what is expected
+GOLD, REPEATED = 2.5, 2.5  # judgements in checks for each query, beside about a hundred others
+SPREAD = 0.8  # standard deviation of grades around the expected grade
 RATE = 0.05
 
 Expected = Sequence[tuple[Candidate, int]]  # pairs, each with the grade that is expected of it
@@ -33,7 +33,7 @@ Check = tuple[Batch, Expected]
 
 @dataclass
 class More:
-    """Checks and who judges them, to be stored kind by kind."""
+    """New rows of checks and their judgements, which are stored table by table."""
 
     queries: list[Query] = field(default_factory=list)
     batches: list[Batch] = field(default_factory=list)
@@ -47,8 +47,8 @@ class More:
 
 
 @transaction.atomic
-def generate_more(campaign: Campaign, seed: int) -> None:
-    """Add to a campaign that `generate` made, in proportion to its queries."""
+def generate_extras(campaign: Campaign, seed: int) -> None:
+    """Add the extras to a campaign that `generate` made, in proportion to its number of queries."""
     chance, queries = random.Random(seed), campaign.queries.count()
     people = list(campaign.memberships.annotators().order_by("worker"))
     lead = Membership.objects.leads().get(campaign=campaign)
@@ -61,17 +61,17 @@ def generate_more(campaign: Campaign, seed: int) -> None:
 
 
 def _leads_word(lead: Membership, queries: int) -> None:
-    """A few batches judged again, and grades where annotators reached none."""
+    """Reopen a few batches, and adjudicate a few discarded candidates."""
     batches = Batch.objects.in_pool(lead.campaign).filter(state=Batch.State.REVIEWED).order_by("pk")
     for batch in batches[: max(1, queries // 1000)]:
-        reopen(lead, of_batch(batch), "black at first")
+        reopen(lead, scope_of_batch(batch), "black at first")
     discarded = Candidate.objects.in_pool(lead.campaign).filter(outcome=Candidate.Outcome.DISCARDED)
     for candidate in discarded.order_by("pk")[: max(1, queries // 100)]:
         adjudicate(candidate, lead, 2, "seen twice")
 
 
 def _flags(campaign: Campaign, number: int) -> None:
-    """Of settled batches that wait for their review: what was flagged has one grade only."""
+    """Flag some candidates of settled batches that wait for their review. One grade remains for each."""
     rows = Candidate.objects.in_pool(campaign).filter(batch__state=Batch.State.SETTLED, escalated=False)
     for candidate in rows.filter(rank__in=(1, 21)).select_related("query__campaign").order_by("pk")[:number]:
         judgement = candidate.judgements.earliest("seat")
@@ -82,7 +82,7 @@ def _flags(campaign: Campaign, number: int) -> None:
 
 
 def _checks(campaign: Campaign, people: list[Membership], queries: int, chance: random.Random) -> None:
-    """Gold, each for all who had not judged its query; and earlier work of everybody once more."""
+    """Make gold, each for all annotators who did not judge its query, and repeats of earlier work."""
     more = More()
     _gold(campaign, people, max(1, round(queries * GOLD / PAIRS / (len(people) - ANNOTATORS))), chance, more)
     _repeats(campaign, max(1, round(queries * REPEATED / PAIRS)), chance, more)
@@ -114,14 +114,14 @@ def _repeats(campaign: Campaign, number: int, chance: random.Random, more: More)
     earlier = done.filter(pk__in=chance.sample(keys, min(len(keys), number)))
     earlier = earlier.select_related("batch__query", "annotator").prefetch_related("judgements__candidate")
     for each in earlier.iterator(chunk_size=20):
-        pairs = [(said.candidate, said.grade) for said in each.judgements.all()][:PAIRS]
+        pairs = [(judgement.candidate, judgement.grade) for judgement in each.judgements.all()][:PAIRS]
         batch, copies = _copy(each.batch.query, f"repeat:{each.pk}", pairs, each.annotator, more)
         assert each.submitted
         _judge(batch, each.annotator, copies, each.submitted + timedelta(hours=30), chance, more.made)
 
 
 def _exam(campaign: Campaign, people: list[Membership], queries: int, chance: random.Random) -> None:
-    """Sat by everybody at the campaign's begin; who did not pass works on the lead's word."""
+    """Make an exam that everybody sat at the beginning. The lead let those work who did not pass."""
     set_exam(campaign, seed=1, queries=queries, keep_in_pool=True)
     made, began = Made(), timezone.now() - timedelta(days=DAYS + 1)
     for batch in exam_batches(campaign).order_by("pk"):
@@ -135,7 +135,7 @@ def _exam(campaign: Campaign, people: list[Membership], queries: int, chance: ra
 
 
 def _copy(source: Query, name: str, pairs: Expected, owner: Membership | None, more: More) -> Check:
-    """A check as `judging.checks` makes it: its batch, and its pairs with what is expected of them."""
+    """Make a check as `judging.quality.checks` does. Return its batch, and its pairs with their expected grades."""
     query = Query(
         campaign_id=source.campaign_id, kind=Kind.CHECK, query_id=name, text=source.text, owner=owner
     )
@@ -155,11 +155,11 @@ def _copy(source: Query, name: str, pairs: Expected, owner: Membership | None, m
 def _judge(
     batch: Batch, member: Membership, pairs: Expected, began: datetime, chance: random.Random, made: Made
 ) -> None:
-    """Mostly as expected, uncounted."""
+    """Let a member judge the pairs, mostly with the expected grades. The judgements do not count."""
     ended = began + timedelta(seconds=20 * len(pairs) + 60)
     assignment = Assignment(batch=batch, annotator=member, round=1, state=Assignment.State.SUBMITTED)
     assignment.lease, assignment.claimed, assignment.submitted = ended, began, ended
     made.assignments.append(assignment)
     for place, (candidate, expected) in enumerate(pairs, 1):
         grade = min(4, max(0, round(chance.gauss(expected, SPREAD))))
-        say(assignment, candidate, grade, began + timedelta(seconds=20 * place), chance, made)
+        add_judgement(assignment, candidate, grade, began + timedelta(seconds=20 * place), chance, made)

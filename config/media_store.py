@@ -1,4 +1,4 @@
-"""Where clips are kept, and how browsers come to them: what MEDIA_STORE and MEDIA_ADDRESSES mean."""
+"""The settings MEDIA_STORE and MEDIA_ADDRESSES: where clips are stored, and how browsers get them."""
 
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
@@ -9,7 +9,7 @@ PROXY, ACCEL, PRESIGNED = "proxy", "accel", "presigned"
 
 
 def storage(store: str, endpoint: str) -> dict[str, Any]:
-    """Django's storage for clips: the folder MEDIA_ROOT, or an S3-compatible store."""
+    """Return Django's storage for clips: the folder MEDIA_ROOT, or an S3-compatible store."""
     if not store:
         return {"BACKEND": "django.core.files.storage.FileSystemStorage"}
     from botocore.config import Config
@@ -18,11 +18,11 @@ def storage(store: str, endpoint: str) -> dict[str, Any]:
     client = Config(
         signature_version="s3v4",
         s3={"addressing_style": "path" if endpoint else "auto"},
-        # Together less than a job's lease, so that a store that does not answer is told as that.
+        # Together shorter than a job's lease, so that a store that does not answer leads to an error that says so.
         connect_timeout=5,
         read_timeout=20,
         retries={"max_attempts": 2},
-        # Other stores than Amazon's know no newer checksums.
+        # Stores other than Amazon's do not support the newer checksums.
         request_checksum_calculation="when_required",
         response_checksum_validation="when_required",
     )
@@ -36,7 +36,7 @@ def storage(store: str, endpoint: str) -> dict[str, Any]:
 
 
 def addresses(kind: str, store: str, endpoint: str) -> str:
-    """The kind of addresses, which must fit the store."""
+    """Return the kind of addresses, or raise ImproperlyConfigured if it does not fit the store."""
     fitting = [PROXY, PRESIGNED if store else ACCEL]
     if kind not in fitting:
         raise ImproperlyConfigured(
@@ -50,7 +50,7 @@ def addresses(kind: str, store: str, endpoint: str) -> str:
 
 
 def origins(kind: str, endpoint: str) -> list[str]:
-    """Where browsers fetch clips besides here, for the content security policy."""
+    """Return the other origins from which browsers fetch clips, for the content security policy."""
     address = urlsplit(endpoint)
     return [f"{address.scheme}://{address.netloc}"] if kind == PRESIGNED else []
 
