@@ -14,8 +14,8 @@ from django.urls import reverse
 
 from campaigns.models import Membership
 from judging.models import Assignment, Batch
+from tests.campaigns.test_membership import again, happened
 from tests.cast import browser, claim, judge_all, make_query
-from tests.test_membership import again, happened
 
 pytestmark = pytest.mark.both_databases  # it is about the reports' SQL
 

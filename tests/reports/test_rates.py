@@ -21,7 +21,7 @@ from reports.pay.periods import Period
 from reports.pay.rates import Rates
 from reports.summaries import AGREEMENT, PROGRESS, current_summaries
 from tests.cast import browser, settle_round_one
-from tests.test_campaign_settings import SENT
+from tests.lead.test_campaign_settings import SENT
 
 pytestmark = pytest.mark.both_databases  # it is about the reports' SQL
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests.campaigns.test_second_factor import code_of
 from tests.installation import Installation
-from tests.test_second_factor import code_of
 
 pytestmark = pytest.mark.timeout(300)
 PASSWORD = "a-long-word-7"
