@@ -12,8 +12,8 @@ from django.db.models import Sum
 
 from campaigns.guideline_text import GUIDELINE
 from campaigns.models import Campaign
-from corpus.models import moment_id
 from judging.models import Candidate, Judgement
+from metrics.formats.moment_ids import moment_id
 from releases.data_card import card, licence_text, rule_text
 from releases.exports import (
     FILES,

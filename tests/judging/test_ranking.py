@@ -13,11 +13,12 @@ import pytest
 
 from campaigns.models import Campaign
 from corpus.importers.rows import LONGEST_TEXT
-from corpus.models import Corpus, Moment, Video, moment_id
+from corpus.models import Corpus, Moment, Video
 from jobs.models import Job
 from jobs.terminal import work_off
 from judging.models import Batch, Candidate, Query
 from judging.review.recommending import recommendation
+from metrics.formats.moment_ids import moment_id
 from retrieval.embedding import embed, model_name
 from retrieval.models import Vector
 from tests.terminal import printed, refused
