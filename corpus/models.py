@@ -2,32 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import secrets
 from pathlib import Path
-from urllib.parse import quote
 
 from django.db import models
 from django.db.models import F, Q
 
-NOT_IN_IDS = r"[\s%]"
-
-
-def moment_id(video: str, start: float, end: float) -> str:
-    """The name of a moment in TREC files: `video@startms-endms`, times in whole milliseconds, no white space.
-
-    White space is percent-encoded as in addresses, and so is the per cent sign: no two videos share a name.
-
-    >>> moment_id("film 1", 1.5, 4.25)
-    'film%201@1500-4250'
-    >>> moment_id("film%201", 1.5, 4.25)
-    'film%25201@1500-4250'
-    """
-    return f"{re.sub(NOT_IN_IDS, _percent, video)}@{round(start * 1000)}-{round(end * 1000)}"
-
-
-def _percent(found: re.Match[str]) -> str:
-    return quote(found[0])
+from metrics.formats.moment_ids import moment_id
 
 
 class Corpus(models.Model):

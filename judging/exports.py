@@ -20,10 +20,10 @@ from django.db.models import Case, CharField, Count, IntegerField, Value, When
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Cast, Coalesce, NullIf
 
-from corpus.models import moment_id
 from judging.consensus import RULE
 from judging.models import Adjudication, Campaign, Candidate, Judgement
 from judging.models.pool import ANNOTATORS
+from metrics.formats.moment_ids import as_word, moment_id
 
 Lines = Iterator[str]
 # Whoever rated one pair twice, in imported ratings, stays one worker.
@@ -83,7 +83,7 @@ def split_qrels(campaign: Campaign, split: str) -> Lines:
 
 def _trec(campaign: Campaign, outcome: str, **only: str) -> Lines:
     for query, *moment, grade in _of(campaign, [outcome], "query__query_id", *MOMENT, "grade", **only):
-        yield f"{query} 0 {moment_id(*moment)} {grade}\n"
+        yield f"{as_word(query)} 0 {moment_id(*moment)} {grade}\n"
 
 
 def tvr_ranking(campaign: Campaign) -> Lines:

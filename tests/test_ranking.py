@@ -13,11 +13,12 @@ import pytest
 
 from corpus.embedding import embed, model_name
 from corpus.importers.rows import LONGEST_TEXT
-from corpus.models import Corpus, Moment, Vector, Video, moment_id
+from corpus.models import Corpus, Moment, Vector, Video
 from jobs.models import Job
 from jobs.terminal import work_off
 from judging.models import Batch, Campaign, Candidate, Query
 from judging.recommending import recommendation
+from metrics.formats.moment_ids import moment_id
 from tests.terminal import printed, refused
 
 pytestmark = pytest.mark.django_db

@@ -10,7 +10,6 @@ from urllib.parse import quote
 
 from django.db.models import Sum
 
-from corpus.models import moment_id
 from judging.exports import (
     FILES,
     MOMENT,
@@ -30,6 +29,7 @@ from judging.models import Campaign, Candidate, Judgement, Release
 from judging.releases.card import card, licence_text, rule_text
 from judging.statistics.collection import collection
 from judging.statistics.rows import read
+from metrics.formats.moment_ids import moment_id
 
 
 @dataclass(frozen=True)
