@@ -212,7 +212,7 @@ def test_a_look_at_the_run_says_what_is_plainly_wrong(text: str | None, says: st
 
 def test_standard_input_is_read(tmp_path: Path) -> None:
     qrels = write(tmp_path / "q", pair())
-    command = [sys.executable, "-m", "metrics", "evaluate", "--qrels", qrels, "--run", "-"]
+    command = [sys.executable, "-m", "metrics", "evaluate", "--qrels", str(qrels), "--run", "-"]
     done = subprocess.run(
         command,
         cwd=ROOT,
@@ -228,7 +228,7 @@ def test_standard_input_is_read(tmp_path: Path) -> None:
 def test_ctrl_c_is_quiet(tmp_path: Path) -> None:
     fifo = tmp_path / "run"
     os.mkfifo(fifo)
-    command = [sys.executable, "-m", "metrics", "evaluate", "--qrels", fifo, "--run", fifo]
+    command = [sys.executable, "-m", "metrics", "evaluate", "--qrels", str(fifo), "--run", str(fifo)]
     process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
     with fifo.open("w"):  # opens when the process reads
         process.send_signal(signal.SIGINT)
