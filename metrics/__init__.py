@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from .analysis.agreement import kappa as kappa
     from .analysis.compare import Comparison as Comparison
     from .analysis.compare import compare as compare
+    from .analysis.groups import grouped as grouped
+    from .analysis.nms import temporal_nms as temporal_nms
     from .analysis.project import project as project
     from .formats.errors import MeasureError as MeasureError
     from .formats.errors import MeasureWarning as MeasureWarning
@@ -53,6 +55,8 @@ __version__ = "0.1.0"
 _NAMES = {
     ".analysis.agreement": ("alpha", "kappa"),
     ".analysis.compare": ("Comparison", "compare"),
+    ".analysis.groups": ("grouped",),
+    ".analysis.nms": ("temporal_nms",),
     ".analysis.project": ("project",),
     ".formats.errors": ("MeasureError", "MeasureWarning"),
     ".formats.moment_ids": ("moment_id", "parse_moment_id"),

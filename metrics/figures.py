@@ -1,5 +1,5 @@
-"""The figures of the measures measured, in the project's theme; each from the rows that its command
-prints.
+"""The figures of the commands that examine measures, in the project's theme, from the records that these
+commands print.
 """
 
 from collections.abc import Callable
@@ -33,7 +33,7 @@ def save(chart: Any, path: str) -> None:
 
 
 def inline(rows: Rows) -> alt.Data:
-    """The rows inside the figure."""
+    """The records as data inside the figure."""
     data: alt.Data = alt.Data(values=rows)  # type: ignore[no-untyped-call]
     return data
 

@@ -1,7 +1,7 @@
 """The two axioms of moment retrieval (AxIoU, sections 5 and A), tried on any measure.
 
-Both compare a list with one that is better at rank k alone. INV-k: if that moment is still not the best of
-the first k, nothing may change. MON-k: if it becomes the best of the first k, the score must rise.
+Both compare a list with one that is better at rank k alone. INV-k: if the better moment is still not the best of
+the first k, the score must not change. MON-k: if it becomes the best of the first k, the score must rise.
 """
 
 from typing import Literal, NamedTuple
@@ -39,9 +39,27 @@ class Counterexample(NamedTuple):
 def counterexample(
     measure: str | Measure, axiom: Axiom, convention: str | Convention = "paper", seed: int = 0
 ) -> Counterexample | None:
-    """A case in which a measure breaks an axiom, or None if none was found among some thousand.
+    """A case in which a measure breaks an axiom; None if there is none among some thousand random cases.
 
     The query has one relevant moment; lists are as long as the cutoff, at most 10.
+
+    Parameters
+    ----------
+    measure, convention
+        The measure, and the convention under which it is computed.
+    axiom
+        `INV-k` or `MON-k`.
+    seed
+        Of the random cases.
+
+    Raises
+    ------
+    MeasureError
+        For a measure that does not look at the IoU of moments.
+
+    References
+    ----------
+    AxIoU, sections 5 and A.
 
     Examples
     --------
@@ -84,7 +102,7 @@ def _cases(width: int, axiom: Axiom, seed: int) -> tuple[Floats, Floats, Ints]:
 
 
 def _score(measure: Measure, ious: Floats, convention: str | Convention) -> Floats:
-    """The measure on each list as a query of its own; ranks, where less is better, turned around."""
+    """The measure on each list, as a query of its own; the sign of ranks is changed, as less is better there."""
     judged = {str(i): [("v", 0.0, 1.0, 1)] for i in range(len(ious))}
     spans = {
         str(i): [("v", 0.0, iou, -float(n)) for n, iou in enumerate(row)]

@@ -125,32 +125,27 @@ def compare(
     names = _names(scores, baseline)
     tables = dict(zip(names, (score.table() for score in scores), strict=True))
     pairs = [(n, baseline) for n in names if n != baseline] if baseline else list(combinations(names, 2))
+    measures, coverage = scores[0].measures, 1 - level
     intervals, differences = {}, []
-    for i, measure in enumerate(scores[0].measures):
+    for i, measure in enumerate(measures):
         for name in names:
-            intervals[name, measure] = bootstrap(tables[name][:, i], 1 - level, seed, resamples)
+            intervals[name, measure] = bootstrap(tables[name][:, i], coverage, seed, resamples)
         found = [tables[a][:, i] - tables[b][:, i] for a, b in pairs]
         p = np.array([p_value(difference, test, seed, resamples) for difference in found])
-        for (a, b), difference, single, corrected in zip(
-            pairs, found, p.tolist(), holm(p).tolist(), strict=True
-        ):
-            spread = bootstrap(difference, 1 - level, seed, resamples)
-            numbers = (spread.mean, spread.low, spread.high, effect_size(difference), single, corrected)
-            differences.append(Difference(measure, a, b, *numbers))
+        numbers = zip(pairs, found, p.tolist(), holm(p).tolist(), strict=True)
+        for (a, b), difference, single, corrected in numbers:
+            spread = bootstrap(difference, coverage, seed, resamples)
+            effect = effect_size(difference)
+            of_mean = (spread.mean, spread.low, spread.high)
+            differences.append(Difference(measure, a, b, *of_mean, effect, single, corrected))
+    convention = scores[0].convention.name
     return Comparison(
-        scores[0].convention.name,
-        test,
-        level,
-        baseline,
-        tuple(names),
-        scores[0].measures,
-        intervals,
-        tuple(differences),
+        convention, test, level, baseline, tuple(names), measures, intervals, tuple(differences)
     )
 
 
 def _names(scores: Sequence[Scores], baseline: str | None) -> list[str]:
-    """Names of the runs; too few, two of the same name, or an unknown baseline is an error."""
+    """Names of the runs; raises MeasureError for fewer than two, two of one name, or an unknown baseline."""
     names = [score.run for score in scores]
     if len(scores) < 2:
         raise MeasureError("a comparison needs at least two runs")
@@ -188,10 +183,10 @@ def bootstrap(values: Floats, coverage: float, seed: int, resamples: int) -> Int
     if values.size == 0:
         return Interval(np.nan, np.nan, np.nan)
     rng = np.random.default_rng(seed)
-    rows = max(1, BLOCK // values.size)
+    at_once = max(1, BLOCK // values.size)
     means = [
-        values[rng.integers(0, values.size, (min(rows, resamples - done), values.size))].mean(axis=1)
-        for done in range(0, resamples, rows)
+        values[rng.integers(0, values.size, (min(at_once, resamples - done), values.size))].mean(axis=1)
+        for done in range(0, resamples, at_once)
     ]
     tail = (1 - coverage) / 2
     low, high = np.quantile(np.concatenate(means), [tail, 1 - tail])
@@ -247,9 +242,9 @@ def randomisation(difference: Floats, rng: np.random.Generator, resamples: int) 
     one of them.
     """
     observed = abs(difference.sum()) * (1 - 1e-12)
-    rows, extreme = max(1, BLOCK // difference.size), 0
-    for done in range(0, resamples, rows):
-        shape = (min(rows, resamples - done), difference.size)
+    at_once, extreme = max(1, BLOCK // difference.size), 0
+    for done in range(0, resamples, at_once):
+        shape = (min(at_once, resamples - done), difference.size)
         signs = rng.integers(0, 2, shape, dtype=np.int8) * 2 - 1
         extreme += int((np.abs(signs @ difference) >= observed).sum())
     return (extreme + 1) / (resamples + 1)

@@ -11,7 +11,7 @@ import numpy as np
 from ..formats.arrays import Ints
 from ..formats.errors import MeasureError
 from ..formats.tables import Qrels, Run
-from ..measures.conventions import Convention, convention_named
+from ..measures.conventions import Convention, Options, convention_named
 from ..measures.ground import Ground, Pick, Plan
 from ..measures.scene import Scene
 from ..measures.scores import gains
@@ -101,16 +101,19 @@ def project(qrels: Qrels, run: Run, iou: float, convention: str | Convention = "
             continue
         here = slice(int(run.offsets[i]), int(run.offsets[i + 1]))
         renamed[query] = _rename(qrels, run, here, matched[unit[query]])
-    held = gains(qrels.grades, options.gain).astype(np.int64)
-    judged = {
+    return Projection(run.name, renamed, _gains(qrels, options), scene.unjudged[0])
+
+
+def _gains(qrels: Qrels, options: Options) -> dict[str, dict[str, int]]:
+    """Gain of every moment that takes part, by query and id."""
+    gain, names = gains(qrels.grades, options.gain).astype(np.int64).tolist(), qrels.moments
+    bounds, grades = qrels.offsets.tolist(), qrels.grades.tolist()
+    return {
         query: {
-            qrels.moments[row]: int(held[row])
-            for row in range(int(qrels.offsets[i]), int(qrels.offsets[i + 1]))
-            if qrels.grades[row] >= options.lowest
+            names[row]: gain[row] for row in range(bounds[i], bounds[i + 1]) if grades[row] >= options.lowest
         }
         for i, query in enumerate(qrels.queries)
     }
-    return Projection(run.name, renamed, judged, scene.unjudged[0])
 
 
 def _rename(qrels: Qrels, run: Run, here: slice, matched: Ints) -> dict[str, float]:

@@ -73,12 +73,10 @@ def check(format: str, formats: tuple[str, ...], kind: str) -> None:
 
 
 def note_new_scores(run: Any) -> None:
-    """Say so when scores had to give way to ranks."""
+    """Say on standard error for how many queries the scores are replaced by ranks."""
     from ..formats import writers
 
     bounds = run.offsets.tolist()
     flat = sum(not writers.falls(run.scores[low:high]) for low, high in pairwise(bounds))
     if flat:
-        print(
-            f"note: scores of {flat} queries do not fall strictly; ranks stand in for them", file=sys.stderr
-        )
+        print(f"note: scores of {flat} queries do not fall strictly; ranks replace them", file=sys.stderr)

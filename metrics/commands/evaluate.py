@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from .. import Scores
     from ..analysis.groups import Group, Spread
 
-GROUPS = "seeds"  # what --group means without a pattern
-
 
 def add(commands: Any) -> None:
     parser = commands.add_parser(
@@ -28,7 +26,7 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--group",
         nargs="?",
-        const=GROUPS,
+        const="",
         metavar="PATTERN",
         help="mean ± standard deviation over runs whose names differ only in what this regular expression "
         "matches (default: seed with a number, or a number at the end)",
@@ -49,7 +47,7 @@ def run(args: argparse.Namespace) -> None:
     scores = scores_of(measures, qrels, inputs.load_runs(args, args.runs), convention)
     inputs.note_unjudged(scores)
     note_left_out(scores)
-    groups = grouped(scores, SEED if args.group == GROUPS else args.group) if args.group else []
+    groups = [] if args.group is None else grouped(scores, args.group or SEED)
     PRINT[args.format](scores, groups, args.per_query)
 
 

@@ -1,4 +1,4 @@
-"""The arguments that commands share, and the qrels and runs they stand for."""
+"""The arguments that commands share, and reading the qrels and runs that they name."""
 
 import argparse
 import sys
@@ -43,7 +43,7 @@ MEASURES_HELP = "measures, by example (docs/measures.md says more):\n" + "\n".jo
 
 
 class Help(argparse.RawDescriptionHelpFormatter):
-    """Help with the lines of its epilogue as they are."""
+    """Help that keeps the lines of the text at its end."""
 
 
 QRELS_FORMATS = (
@@ -121,7 +121,7 @@ def add_measures(parser: argparse.ArgumentParser, default: str = "NDCG@10,20,40 
     parser.add_argument(
         "--missing",
         choices=("zero", "skip", "error"),
-        help="a judged query that the run lacks counts 0, does not count, or is an error",
+        help="a judged query that is missing from the run counts 0, does not count, or is an error",
     )
     parser.add_argument(
         "--unjudged",

@@ -1,4 +1,4 @@
-"""The command line: one parser, one place where an error becomes one line and exit code 2.
+"""The command line: one parser for all commands; bad input becomes one line and exit code 2 here.
 
 NumPy is imported by the commands when they run, not here: `--help` is instant.
 """

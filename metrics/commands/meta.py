@@ -1,5 +1,5 @@
-"""``agreement``, ``stability``, ``noise``, ``ties``, ``select``: the measures measured (AxIoU,
-sections 6 and B).
+"""``agreement``, ``stability``, ``noise``, ``ties``, ``select``: how good the measures are (AxIoU, sections 6
+and B).
 """
 
 import argparse

@@ -281,4 +281,5 @@ READERS: dict[str, Callable[[Records], Columns]] = {
     "qvhighlights": published.qvhighlights_run,
     "stal": published.stal_run,
     "axiou": published.axiou_run,
+    "didemo": published.didemo_run,
 }

@@ -222,9 +222,11 @@ class Lines:
         )
 
     def _by_score(self, group: Ints, value: Floats, first: Ints) -> Ints:
-        """The order by query and falling score; ties by id, descending."""
-        order = np.lexsort((-value, group)).astype(np.int64)
-        tie = (np.diff(group[order]) == 0) & (np.diff(value[order]) == 0)
+        """The order by query and falling score, in float32 as trec_eval reads scores; ties by id, descending."""
+        with np.errstate(over="ignore"):
+            single = value.astype(np.float32)
+        order = np.lexsort((-single, group)).astype(np.int64)
+        tie = (np.diff(group[order]) == 0) & (single[order][1:] == single[order][:-1])
         tied = np.append(tie, False) | np.append(False, tie)
         rows = order[tied]
         ids = dict(zip(rows.tolist(), self.ids(first[rows]), strict=True))

@@ -64,8 +64,8 @@ class Evaluator:
         Raises
         ------
         MeasureError
-            For a run that cannot be read; for a query that nobody judged or that the run lacks, where the
-            convention says so; and for a run without any judged query.
+            For a run that cannot be read or has no judged query; and, where the convention says so, for a query
+            that nobody judged or that is missing from the run.
         """
         return self.scores_on(self.scene([run_source(run) for run in runs]))
 
@@ -108,8 +108,8 @@ class Evaluator:
 
 
 def settle(values: Floats, scene: Scene, options: Options) -> Floats:
-    """Give queries with nothing to find, whose values are NaN so far, and queries that a run lacks the values
-    that the convention says.
+    """Set the values of queries with nothing to find, which are NaN so far, and of queries that are missing from
+    a run, as the convention says.
     """
     if options.missing == "error" and scene.missing.any():
         unit = int(np.flatnonzero(scene.missing)[0])

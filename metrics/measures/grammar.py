@@ -3,8 +3,8 @@
     measure  = name [ "(" key "=" value { "," key "=" value } ")" ] [ "@" cutoff ]
     value    = number | low ":" step ":" high | number "+" number … | word
 
-Several thresholds (a range, or a sum) mean the average over them. The papers' own spellings (``NDCG@20,
-IoU≥0.5``) are read as well; a measure always prints in the grammar above.
+Several thresholds (a range, or a sum) mean the average over them. The papers' own spellings, such as ``NDCG@20,
+IoU≥0.5``, are read as well; a measure always prints in the grammar above.
 """
 
 import re
@@ -58,7 +58,7 @@ def parse_measures(texts: Iterable[str | Measure]) -> list[Measure]:
 
 
 def _checked(text: str, name: str, params: str | None, cutoff: str | None) -> Measure:
-    definition = DEFINITIONS.get(name) or _spelt_otherwise(text, name)
+    definition = DEFINITIONS.get(name) or _in_other_case(text, name)
     given = dict(_param(text, definition, part) for part in (params or "").split(",") if part)
     lacking = [key for key in definition.required if key not in given]
     if lacking:
@@ -68,13 +68,14 @@ def _checked(text: str, name: str, params: str | None, cutoff: str | None) -> Me
     if cutoff and (definition.cutoff == "none" or int(cutoff) == 0 or len(cutoff) > 6):
         right = "takes no cutoff" if definition.cutoff == "none" else "needs a cutoff from 1 to 999999"
         raise MeasureError(f"measure {text!r} {right}, as in {_example(definition)}")
-    plain = set(definition.defaults)  # what is so anyway is not printed
+    plain = set(definition.defaults)  # default values are not printed
     ordered = tuple((key, given[key]) for key in definition.params if key in given)
     ordered = tuple(pair for pair in ordered if pair not in plain)
     return Measure(definition.name, ordered, int(cutoff) if cutoff else None, definition)
 
 
-def _spelt_otherwise(text: str, name: str) -> Definition:
+def _in_other_case(text: str, name: str) -> Definition:
+    """The definition whose name differs in upper and lower case only; others are an error with a hint."""
     by_lower = {known.lower(): known for known in DEFINITIONS}
     if name.lower() in by_lower:
         return DEFINITIONS[by_lower[name.lower()]]

@@ -14,9 +14,14 @@ from .matching import Spans, ranks
 
 @dataclass(frozen=True)
 class Plan:
-    """What all measures of a family need together, so that one pass serves them all.
+    """What all measures of a family need together, so that one pass over the runs is enough.
 
-    depth: the deepest cutoff, 0 for none. thresholds: of IoU, ascending.
+    Attributes
+    ----------
+    depth
+        The deepest cutoff; 0 if a measure has none.
+    thresholds
+        All thresholds of IoU, ascending.
     """
 
     depth: int
@@ -25,11 +30,18 @@ class Plan:
 
 @dataclass(frozen=True)
 class Pick:
-    """Which moments and predictions take part, where a measure narrows them.
+    """Which moments and predictions take part in a measure.
 
-    lowest: lowest grade. length: moments longer than the first and at most as long as the second, in seconds.
-    own_video: only predictions in a judged video of the query (TVRetrieval's SVMR).
-    last: of moments with the same grade the last in the file comes first.
+    Attributes
+    ----------
+    lowest
+        The lowest grade that takes part.
+    length
+        Only moments longer than the first and at most as long as the second, in seconds; None for all.
+    own_video
+        Whether only predictions in a judged video of the query take part (TVRetrieval's SVMR).
+    last
+        Whether, of moments with the same grade, the last in the file comes first.
     """
 
     lowest: int

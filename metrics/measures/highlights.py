@@ -16,6 +16,8 @@ VERY_GOOD = 4
 
 def hit(scene: Scene, options: Options, measure: Measure, plan: Plan) -> Floats:
     """HIT@1: whether the clip predicted as most salient has that level from any annotator."""
+    if measure.cutoff != 1:
+        raise MeasureError(f"measure {measure} looks at the most salient clip alone; its cutoff must be 1")
     return _each(scene, measure, hit_at_one)
 
 

@@ -96,16 +96,14 @@ def judged(scene: Scene, options: Options, measure: Measure, plan: Plan) -> Floa
 
 
 def listed(scene: Scene, options: Options, pick: Pick, plan: Plan) -> Floats:
-    """The highest IoU of each rank, −1 beyond the end of a list: where nothing is, no threshold is
-    passed, not even 0.
-    """
+    """The highest IoU of each rank, and −1 beyond the end of a list, where no threshold is passed, not even 0."""
     best = scene.best(options, pick, plan)
     there = np.arange(best.shape[1]) < scene.lengths(options, pick, plan)[:, None]
     return np.where(there, best, best.dtype.type(-1))
 
 
 def pick_of(measure: Measure) -> Pick:
-    """What the measure's own parameters say on who takes part."""
+    """Which moments and predictions take part, by the measure's own parameters."""
     length = LENGTHS.get(measure.param("length") or "")
     return Pick(measure.number("rel", 1), length, measure.param("task") == "SVMR")
 
@@ -129,7 +127,7 @@ def of_type(scene: Scene, measure: Measure, values: Floats) -> Floats:
 
 
 def no_empty_moment(scene: Scene, pick: Pick, measure: Measure) -> None:
-    """Refuse a relevant moment of length 0: its IoU with itself is 0/0."""
+    """Raise MeasureError for a relevant moment of length 0: its IoU with itself is 0/0."""
     qrels, rows = scene.ground.qrels, scene.ground.moments(pick)
     empty = rows[qrels.end[rows] <= qrels.start[rows]]
     if empty.size:
@@ -141,7 +139,7 @@ def no_empty_moment(scene: Scene, pick: Pick, measure: Measure) -> None:
 
 
 def found_at(best: Floats, threshold: float, strict: bool, late: Ints) -> Ints:
-    """Rank of the first hit; `late` without one, or when the hit comes later still."""
+    """Rank of the first hit; `late` without one, and for a hit after that rank."""
     rank = scores.first_hit(best, threshold, strict)
     return np.where((rank > 0) & (rank <= late), rank, late)
 
@@ -149,7 +147,7 @@ def found_at(best: Floats, threshold: float, strict: bool, late: Ints) -> Ints:
 def miss_rank(scene: Scene, options: Options, pick: Pick, measure: Measure, plan: Plan) -> Ints:
     """Rank of a query without a hit: max_rank + 1, or the rank after the query's last prediction.
 
-    A query without predictions stands after the longest list, not at rank 1.
+    A query without predictions has the rank after the longest list, not rank 1.
     """
     highest = measure.number("max_rank", 0)
     if highest:

@@ -29,13 +29,13 @@ class Scene:
     sources
         The runs; those given by moment id are read as spans only when a measure asks for spans.
     unjudged
-        What becomes of queries of a run that nobody judged: an `error`, or they are left out (`skip`).
+        Whether a query of a run that nobody judged is an `error`, or is left out (`skip`).
 
     Raises
     ------
     MeasureError
-        For a query that nobody judged, if so said; for a run without any judged query; and where run and
-        qrels disagree about how long a video lasts.
+        For a query that nobody judged, if `unjudged` is `error`; for a run without any judged query; and where
+        run and qrels disagree about the length of a video.
     """
 
     def __init__(self, ground: Ground, sources: Sequence[Run | IdRun], unjudged: Unjudged) -> None:
@@ -73,7 +73,9 @@ class Scene:
         return np.array([position.get(query, -1) for query in run.queries], dtype=np.int64)
 
     def on(self, ground: Ground) -> "Scene":
-        """The same runs over the same moments at other times; what does not depend on the times is kept."""
+        """The same runs over the same moments at other times; what does not depend on times is not computed
+        again.
+        """
         other = copy(self)
         other.ground = ground
         other._kept = {key: value for key, value in self._kept.items() if key[0] in ("ranked", "ideal")}
@@ -93,7 +95,7 @@ class Scene:
 
     @cached_property
     def missing(self) -> Bools:
-        """Whether the run lacks the query: bool of shape (units,)."""
+        """Whether the query is missing from the run: bool of shape (units,)."""
         missing = np.ones((len(self.sources), self.queries), dtype=np.bool_)
         for r, numbers in enumerate(self._numbers):
             missing[r, numbers[numbers >= 0]] = False
@@ -201,7 +203,7 @@ class Scene:
         return self.ground.known.grades_of(predictions, rank, self.queries, self.units)
 
     def lengths(self, options: Options, pick: Pick, plan: Plan) -> Ints:
-        """Number of predictions of every unit, as far as the plan looks: shape (units,)."""
+        """Number of predictions of every unit, down to the plan's depth: shape (units,)."""
         rows, _ = self.ranked(options, pick, plan.depth)
         return np.bincount(self._all[0].unit[rows], minlength=self.units).astype(np.int64)
 

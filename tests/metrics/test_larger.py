@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from metrics import calc, parse_measure, read_run
+from metrics import MeasureError, calc, parse_measure, qrels_from_dict, read_run, run_from_dict
 from metrics.formats.read_qrels import read_qrels
 from metrics.measures.highlights import average_precision
 from tests.metrics import oracle
@@ -268,3 +268,9 @@ def test_highlights_beside_scikit_learn() -> None:
             envelope = np.maximum.accumulate(precision)
             aps.append(envelope[np.flatnonzero(np.diff(recall.astype(np.float32)))].mean())
         assert average_precision(predicted, salient) == pytest.approx(np.mean(aps), abs=1e-9)
+
+
+def test_only_the_most_salient_clip_counts() -> None:
+    qrels = qrels_from_dict({"1": [("a", 0, 10, 1)]})
+    with pytest.raises(MeasureError, match="its cutoff must be 1"):
+        calc(["HIT@5"], qrels, run_from_dict({"1": [("a", 0, 10, 1.0)]}))

@@ -99,7 +99,7 @@ def test_all_tied_and_select_by_hand() -> None:
 
 def world() -> tuple[Any, list[Any]]:
     rng = np.random.default_rng(0)
-    starts = rng.uniform(0, 20, 30).tolist()
+    starts = rng.uniform(30, 50, 30).tolist()  # so that no prediction begins before 0
     qrels = qrels_from_dict({str(q): [(f"v{q}", s, s + 6, 1)] for q, s in enumerate(starts)})
     runs = [
         run_from_dict(

@@ -80,6 +80,16 @@ def test_files_score_as_dicts_do(tmp_path: Path) -> None:
     assert values == [round(expected[parse_measure(m)] or 0, 4) for m in ("nDCG@3", "RR")]
 
 
+def test_scores_in_files_tie_in_float32(tmp_path: Path) -> None:
+    """Two scores that are one number in float32 are a tie to trec_eval, which the id decides."""
+    judged = {"1": {"a@0-5000": 1, "b@0-5000": 0}}
+    run = {"1": {"a@0-5000": 0.1 + 1e-9, "b@0-5000": 0.1}}
+    agrees(judged, run)
+    lines = [f"1 Q0 {moment} 0 {score!r} x" for moment, score in run["1"].items()]
+    path = str(write(tmp_path / "run", "\n".join(lines)))
+    assert list(calc_aggregate(["RR"], judged, path).values()) == [0.5]
+
+
 def test_a_moment_counts_once_and_a_list_is_taken_in_its_order() -> None:
     judged = {"1": [("a", 0, 10, 2), ("b", 0, 10, 1)], "2": [("a", 0, 1, 0)], "3": [("a", 0, 1, 1)]}
     run = {"1": [("a", 0, 10.0004, 0.1), ("a", 0, 10, 0.2), ("b", 0, 10, 0.9), ("b", 0, 11, 0.8)]}
