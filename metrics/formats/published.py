@@ -9,7 +9,8 @@ import numpy as np
 from .arrays import Floats
 from .columns import Columns
 from .errors import MeasureError
-from .files import Place, Records
+from .files import Place
+from .json_files import Records
 from .rows import GRADE, SCORE, Rows
 from .showing import show
 

@@ -10,17 +10,8 @@ from .checks import HIGHEST_GRADE, Checks
 from .columns import Columns
 from .csv_qrels import csv_qrels
 from .errors import MeasureError
-from .files import (
-    Place,
-    Records,
-    json_lines,
-    looks_like_json_lines,
-    no_collecting,
-    parse_json,
-    read_bytes,
-    source_name,
-    text_of,
-)
+from .files import Place, read_bytes, source_name, text_of
+from .json_files import Records, json_lines, looks_like_json_lines, no_collecting, parse_json
 from .rows import GRADE, Rows
 from .showing import show
 from .tables import Qrels

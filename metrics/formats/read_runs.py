@@ -12,9 +12,8 @@ from .bulk import Names, columns_of_lists, columns_of_objects, texts_of
 from .checks import Checks
 from .columns import Columns
 from .errors import MeasureError, MeasureWarning
-from .files import (
-    STANDARD_INPUT,
-    Place,
+from .files import STANDARD_INPUT, Place, read_beginning, read_bytes, source_name
+from .json_files import (
     Records,
     json_lines,
     looks_like_json_lines,
@@ -22,10 +21,7 @@ from .files import (
     number_of_keys,
     parse_json,
     parse_unchecked,
-    read_beginning,
-    read_bytes,
     refuse_repeated_keys,
-    source_name,
 )
 from .rows import SCORE, Rows
 from .showing import show
@@ -285,4 +281,5 @@ READERS: dict[str, Callable[[Records], Columns]] = {
     "qvhighlights": published.qvhighlights_run,
     "stal": published.stal_run,
     "axiou": published.axiou_run,
+    "didemo": published.didemo_run,
 }

@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 from .errors import MeasureError
-from .files import looks_like_json
+from .json_files import looks_like_json
 from .showing import show
 
 SWAPPED = "are --qrels and --run swapped?"

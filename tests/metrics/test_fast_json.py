@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from metrics import MeasureError, read_qrels, read_run
-from metrics.formats import files
+from metrics.formats import json_files
 from tests.metrics.shared import write
 from tests.metrics.test_bad_input import BAD_QRELS, BAD_RUNS
 
@@ -18,7 +18,7 @@ RUN = {"é%": [{"video_name": "a:b", "timestamp": [0, 0.1 + 0.2], "model_scores"
 @pytest.fixture(params=["orjson", "json"])
 def parser(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.param == "json":
-        monkeypatch.setattr(files, "orjson", None)
+        monkeypatch.setattr(json_files, "orjson", None)
 
 
 @pytest.mark.usefixtures("parser")
