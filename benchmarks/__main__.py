@@ -1,4 +1,4 @@
-"""`make bench`: every figure that Reeljudge promises, measured side by side in one run."""
+"""`make bench`: measure every figure that Reeljudge promises, side by side in one run."""
 
 import importlib
 import os

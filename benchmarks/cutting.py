@@ -1,4 +1,4 @@
-"""Cutting clips beside ffmpeg's own command line: the same cuts, in turn, in one run."""
+"""Cutting the same clips with Reeljudge and with ffmpeg's command line, in turn."""
 
 import random
 import shutil
@@ -57,7 +57,7 @@ def _stretch(chance: random.Random) -> tuple[float, float]:
 def _in_turn(
     stretches: list[tuple[float, float]], *each: Callable[[float, float], None]
 ) -> list[list[float]]:
-    """Seconds of each function for each stretch, A B A B …; the process that cuts is made in the first."""
+    """Measure the seconds of each function for each clip, A B A B …. The first time includes starting the cutter."""
     seconds: list[list[float]] = [[] for _ in each]
     for start, end in stretches:
         for place, function in enumerate(each):
@@ -68,7 +68,7 @@ def _in_turn(
 
 
 def _draw(file: Path) -> Path:
-    """A camera that wanders over a textured ground, and something that crosses it; a key frame every 250."""
+    """Film a textured ground with a moving camera and a moving object, with a key frame every 250 frames."""
     ground = _ground()
     with av.open(str(file), "w") as film:
         options = {"preset": "ultrafast", "crf": "21", "g": "250", "bf": "2"}
@@ -87,7 +87,7 @@ def _draw(file: Path) -> Path:
 
 
 def _ground() -> NDArray[np.uint8]:
-    """Noise at three scales, twice as large as a frame."""
+    """Return noise at three scales, twice as large as a frame."""
     chance = np.random.default_rng(1)
     size = (2 * WIDTH, 2 * HEIGHT)
     layers = []

@@ -1,4 +1,4 @@
-"""The same on SQLite and on PostgreSQL, as far as they are here."""
+"""Running a benchmark on SQLite, and on PostgreSQL if there is one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ KINDS = {"SQLite": "sqlite", "PostgreSQL": "postgres"}
 
 
 def on_each(measured: Callable[[Installation], Iterator[str]]) -> Iterator[str]:
-    """The figures of an installation on each database, after its name."""
+    """Yield the figures of an installation on each database, each after the database's name."""
     for name, kind in KINDS.items():
         if kind == "postgres" and not {"TEST_POSTGRES_URL", "TEST_REDIS_URL"} <= os.environ.keys():
             yield f"{name}: skipped, it is not here"

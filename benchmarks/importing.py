@@ -1,4 +1,4 @@
-"""TVR-Ranking's raw ratings as a finished campaign: imported, counted, and the paper's Figure 5 drawn."""
+"""Importing TVR-Ranking's raw ratings as a finished campaign, computing its statistics, and drawing Figure 5."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def _measured(place: Installation) -> Iterator[str]:
     pairs = place.home / "pairs.csv"
     write_pairs(RATINGS, pairs)
     began = time.perf_counter()
-    said = place.manage("import_ratings", NAME, "--ratings", str(RATINGS), "--pairs", str(pairs))
+    printed = place.manage("import_ratings", NAME, "--ratings", str(RATINGS), "--pairs", str(pairs))
     imported = time.perf_counter() - began
     place.run("-m", "benchmarks.inside", "count", NAME)
     place.run("-m", "benchmarks.inside", "draw", NAME)
     whole = time.perf_counter() - began
-    yield said.splitlines()[0]
+    yield printed.splitlines()[0]
     yield f"imported in {imported:.0f} s, counted and Figure 5 drawn after {whole:.0f} s in all"

@@ -1,4 +1,4 @@
-"""What benchmarks run inside an installation on a campaign, each in a process of its own: its answer is JSON."""
+"""The parts of benchmarks that run inside an installation, each in a process of its own that prints JSON."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ROUNDS = 20
 
 
 def count(name: str) -> None:
-    """Count the campaign's numbers, as a worker does."""
+    """Compute the campaign's summaries, as a worker does."""
     from campaigns.models import Campaign
     from reports.summaries import store_summaries
 
@@ -22,7 +22,7 @@ def count(name: str) -> None:
 
 
 def draw(name: str) -> dict[str, int]:
-    """Draw the paper's Figure 5 from what was counted, as the page's files; their sizes in bytes."""
+    """Draw the paper's Figure 5 as the files of its page, and return their sizes in bytes."""
     from campaigns.models import Campaign
     from reports.figures import drawing
     from reports.figures.catalogue import BY_KEY
@@ -70,7 +70,7 @@ def _page(client: Any, name: str, address: str) -> dict[str, Any]:
 
 
 def addresses(name: str) -> dict[str, str]:
-    """Every page of the lead that shows the campaign, with a batch and a person of it."""
+    """Return the addresses of all the lead's pages of the campaign, with one of its batches and one of its people."""
     from django.urls import reverse
 
     from campaigns.models import Campaign, Membership

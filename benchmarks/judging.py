@@ -1,4 +1,4 @@
-"""Sixteen annotators at once, each as fast as the server answers, on SQLite and on PostgreSQL."""
+"""Sixteen annotators who judge at once, as fast as the server answers, on SQLite and on PostgreSQL."""
 
 import json
 import random
@@ -19,7 +19,7 @@ CLIENTS, BATCHES, MOMENTS = 16, 4, 60
 
 @dataclass
 class Times:
-    """Seconds of each answer."""
+    """The seconds of each answer."""
 
     claims: list[float] = field(default_factory=list)
     saves: list[float] = field(default_factory=list)
@@ -50,7 +50,7 @@ def _centile(seconds: list[float], centile: int) -> float:
 
 
 def _prepare(place: Installation) -> dict[str, str]:
-    """A campaign without media, with a query for every two clients and batch; returns the accounts."""
+    """Make a campaign without media, with a query for each batch of two clients. Return the accounts."""
     moments = [
         {"vid_name": "film", "duration": MOMENTS, "ts": [n, n + 1], "desc": f"caption {n}", "type": "v"}
         for n in range(MOMENTS)

@@ -41,7 +41,7 @@ def figures() -> Iterator[str]:
 
 
 def _vectors() -> tuple[Vectors, Vectors]:
-    """Encoded once (some minutes), then kept in the benchmark's own database."""
+    """Return the vectors. Encoding takes some minutes the first time; then the benchmark's database stores them."""
     captions: list[str] = []
     for name in ("train", "val_1", "val_2"):
         videos = json.loads((SHARED / "activitynet_captions" / f"{name}.json").read_bytes())
@@ -56,7 +56,7 @@ def _progress(done: int, total: int) -> None:
 
 
 def _in_turn(*each: Callable[[], object]) -> list[list[float]]:
-    """Seconds of each function over several rounds A B A B …, after one that is not counted."""
+    """Measure the seconds of each function over several rounds A B A B …, after one that does not count."""
     seconds: list[list[float]] = [[] for _ in each]
     for turn in range(RUNS + 1):
         for place, function in enumerate(each):

@@ -1,4 +1,4 @@
-"""The workplace in Chromium: from the key to the next clip moving, with a slow network; and a shift full of faults."""
+"""The workplace in Chromium: the time from a key to the next moving clip on a slow network, and a shift with faults."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def figures() -> Iterator[str]:
 
 
 def _latency(place: Installation, chromium: Browser) -> Iterator[str]:
-    """The demo's clips, one annotator, batch after batch."""
+    """Let one annotator judge the demo's clips, batch after batch."""
     place.manage("demo")
     context = chromium.new_context(viewport={"width": 1280, "height": 800})
     context.add_init_script(WATCH)
