@@ -100,6 +100,10 @@ class Clip(models.Model):
     def is_ready(self) -> bool:
         return self.state == Clip.State.READY
 
+    @property
+    def is_waiting(self) -> bool:
+        return self.state == Clip.State.WAITING
+
 
 class Moment(models.Model):
     video = models.ForeignKey(Video, models.CASCADE, related_name="moments")

@@ -63,8 +63,24 @@ class Membership(models.Model):
         return f"{self.role} {self.worker}"
 
     @property
+    def is_annotator(self) -> bool:
+        return self.role == Membership.Role.ANNOTATOR
+
+    @property
+    def is_active(self) -> bool:
+        return self.state == Membership.State.ACTIVE
+
+    @property
+    def is_paused(self) -> bool:
+        return self.state == Membership.State.PAUSED
+
+    @property
+    def has_left(self) -> bool:
+        return self.state == Membership.State.LEFT
+
+    @property
     def may_judge(self) -> bool:
-        return self.role == Membership.Role.ANNOTATOR and self.state == Membership.State.ACTIVE
+        return self.is_annotator and self.is_active
 
     @property
     def sits_exam(self) -> bool:
@@ -73,7 +89,7 @@ class Membership(models.Model):
 
     @property
     def may_review(self) -> bool:
-        return self.role == Membership.Role.LEAD and self.state == Membership.State.ACTIVE
+        return self.role == Membership.Role.LEAD and self.is_active
 
     def pause(self, by: Membership | None, words: str) -> None:
         """No work until somebody resumes it; `by` nobody is by a rule. A batch in hand stays as long as its lease."""
