@@ -1,6 +1,6 @@
 """Fields of requests: read, checked, and refused with what was found and what would be right."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from base import text
@@ -21,6 +21,18 @@ def whole(field: str, value: str, right: str = "a whole number", digits: int = 9
     return int(value)
 
 
+def whole_in(body: Mapping[str, Any], field: str, default: str = "") -> int:
+    """The whole number that a field of a form holds."""
+    return whole(field, str(body.get(field, default)))
+
+
+def one_of(field: str, value: object, allowed: Collection[str]) -> str:
+    """The value, if it is one of those allowed; anything else is refused."""
+    if not isinstance(value, str) or value not in allowed:
+        raise BadValue(field, shown(value), f"one of {', '.join(allowed)}")
+    return value
+
+
 def text_in(body: Mapping[str, Any], field: str, most: int) -> str:
     value = body.get(field, "")
     if not isinstance(value, str) or len(value) > most or not text.storable(value):
@@ -28,9 +40,9 @@ def text_in(body: Mapping[str, Any], field: str, most: int) -> str:
     return value.strip()
 
 
-def reason_in(body: Mapping[str, Any]) -> str:
+def reason_in(body: Mapping[str, Any], most: int = 500) -> str:
     """Why something is done that stays on record: a few words, not none."""
-    if reason := text_in(body, "reason", 500):
+    if reason := text_in(body, "reason", most):
         return reason
     raise BadValue("reason", "empty", "a few words; they are kept on record")
 

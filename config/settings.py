@@ -91,7 +91,11 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
             ],
-            "builtins": ["django.templatetags.static"],
+            "builtins": [
+                "django.templatetags.static",
+                "django.templatetags.i18n",
+                "base.templatetags.page_parts",
+            ],
         },
     }
 ]
