@@ -63,9 +63,9 @@ class SecondFactorMiddleware:
         if not user.is_authenticated or user.is_verified() or getattr(view, "code_not_required", False):
             return None
         if is_due(user):
-            return _led_to(request, "code", gettext("Give the code of your second factor to go on."))
+            return _led_to(request, "code", gettext("Enter the code of your second factor to go on."))
         if settings.REQUIRE_SECOND_FACTOR and not getattr(view, "before_setting_up", False) and leads(user):
-            words = gettext("Leads need a second factor here. Set it up to go on.")
+            words = gettext("Leads need a second factor here. Set one up to go on.")
             return _led_to(request, "second-factor", words)
         return None
 
@@ -92,9 +92,9 @@ def _led_to(request: HttpRequest, page: str, words: str) -> HttpResponse:
     return redirect(resolve_url(page) + back)
 
 
-def accepted(user: User, said: str) -> Device | None:
+def accepted(user: User, typed: str) -> Device | None:
     """The person's device that a code is of, if it is right; it is used up, and a wrong one slows down the next."""
-    code = said[:40].replace(" ", "").replace("-", "").lower()
+    code = typed[:40].replace(" ", "").replace("-", "").lower()
     if not CODE.fullmatch(code):
         return None
     kind = TOTPDevice if code.isdigit() and len(code) == 6 else StaticDevice
@@ -112,17 +112,17 @@ def begin(user: User) -> TOTPDevice:
     locked(User.objects.filter(pk=user.pk)).get()
     if TOTPDevice.objects.filter(user=user, confirmed=True).exists():
         raise WrongState(
-            gettext("Your second factor is on already. Turn it off first to set up another app.")
+            gettext("Your second factor is already on. Turn it off first to set up another app.")
         )
     device, _ = TOTPDevice.objects.get_or_create(user=user, confirmed=False, defaults={"name": "app"})
     return device
 
 
 @all_or_nothing
-def turn_on(user: User, said: str) -> list[str]:
+def turn_on(user: User, typed: str) -> list[str]:
     """Confirm the app by its first code: the backup codes, or none if the code is wrong."""
     device = locked(TOTPDevice.objects.filter(pk=begin(user).pk)).get()
-    code = said[:40].replace(" ", "")
+    code = typed[:40].replace(" ", "")
     if not CODE.fullmatch(code) or not device.verify_token(code):
         return []
     device.confirmed = True
