@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN = .venv/bin
 ADDRESS ?= 127.0.0.1:8000
 
-.PHONY: run test check setup bench screenshots requirements clean
+.PHONY: run test test-everything check setup bench screenshots requirements clean
 
 run: setup
 	@$(BIN)/python manage.py demo --address http://$(ADDRESS)/
@@ -11,6 +11,9 @@ run: setup
 
 test: setup .venv/dev
 	@PYTHON=$(BIN)/python sh tests/run.sh
+
+test-everything: setup .venv/dev
+	@PYTHON=$(BIN)/python sh tests/run.sh everything
 
 check: setup .venv/dev
 	$(BIN)/ruff check .

@@ -17,8 +17,8 @@ from judging.models import Assignment, Revision
 
 def assignment_data(assignment: Assignment) -> dict[str, Any]:
     """The whole assignment as the workplace gets it, ready for JSON."""
-    grades = dict(assignment.judgements.standing().values_list("candidate", "grade"))
-    flags = {flag.candidate_id: flag for flag in assignment.flags.standing()}
+    grades = dict(assignment.judgements.not_returned().values_list("candidate", "grade"))
+    flags = {flag.candidate_id: flag for flag in assignment.flags.not_returned()}
     places = [
         {
             "clip": _address(candidate.clip),
@@ -27,7 +27,7 @@ def assignment_data(assignment: Assignment) -> dict[str, Any]:
             "comment": flags[candidate.pk].comment if candidate.pk in flags else "",
         }
         | ({"note": candidate.why or gettext(AGAIN)} if assignment.is_again else {})
-        for candidate in assignment.handed()
+        for candidate in assignment.candidates_in_order()
     ]
     return {"token": assignment.token, "fence": assignment.fence, "places": places}
 

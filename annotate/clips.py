@@ -14,7 +14,7 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
 from base.errors import Busy
-from corpus.stored import STORE_FAULTS, Part, opened
+from corpus.stored_files import STORE_FAULTS, Part, opened
 from judging import doors
 
 RANGE = re.compile(r"bytes=(\d{0,15})-(\d{0,15})")

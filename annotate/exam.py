@@ -19,7 +19,7 @@ class ExamState:
 
 def exam_state(member: Membership) -> ExamState | None:
     """Returns None where no exam stands between the annotator and work."""
-    if not member.sits_exam:
+    if not member.must_pass_exam:
         return None
     sitting = member.sittings.last()
     if sitting is None:

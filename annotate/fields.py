@@ -8,7 +8,8 @@ from uuid import UUID
 from django.http import HttpRequest
 
 from base.errors import BadValue, TooLarge
-from base.fields import one_of, shown
+from base.request_fields import one_of
+from base.text import abbreviated
 from judging.consensus import GRADES
 from judging.models import Revision
 
@@ -38,14 +39,14 @@ def grade_in(body: dict[str, Any]) -> int:
     """The grade: one of the integers 0-4, and nothing that merely looks like one."""
     value = body.get("grade")
     if type(value) is not int or value not in GRADES:
-        raise BadValue("grade", shown(value), "one of the integers 0, 1, 2, 3, 4")
+        raise BadValue("grade", abbreviated(value), "one of the integers 0, 1, 2, 3, 4")
     return value
 
 
 def fence_in(body: dict[str, Any]) -> int:
     value = body.get("fence")
     if type(value) is not int or not 0 < value < 2**31:
-        raise BadValue("fence", shown(value), "the number that came with the batch")
+        raise BadValue("fence", abbreviated(value), "the number that came with the batch")
     return value
 
 
@@ -54,7 +55,7 @@ def key_in(body: dict[str, Any]) -> UUID:
     try:
         return UUID(value if isinstance(value, str) else "")
     except ValueError as fault:
-        raise BadValue("key", shown(value), "a UUID, new for each press") from fault
+        raise BadValue("key", abbreviated(value), "a UUID, new for each press") from fault
 
 
 def seconds_in(body: dict[str, Any]) -> float | None:
@@ -62,9 +63,9 @@ def seconds_in(body: dict[str, Any]) -> float | None:
     if value is None:
         return None
     if type(value) not in (int, float) or not math.isfinite(float(value) if abs(value) < 1e300 else math.inf):
-        raise BadValue("seconds", shown(value), "a number of seconds, or null")
+        raise BadValue("seconds", abbreviated(value), "a number of seconds, or null")
     if not 0 <= value <= 24 * 3600:
-        raise BadValue("seconds", shown(value), "between 0 and 86,400")
+        raise BadValue("seconds", abbreviated(value), "between 0 and 86,400")
     return float(value)
 
 

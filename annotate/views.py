@@ -13,8 +13,8 @@ from annotate import about_me, script_texts
 from annotate.assignment_data import assignment_data, judged_today
 from annotate.exam import nothing_for
 from annotate.fields import fence_in, grade_in, input_in, json_body, key_in, seconds_in
-from base.fields import one_of, text_in
 from base.problem_documents import speaks_json
+from base.request_fields import one_of, text_in
 from campaigns.models import Membership
 from campaigns.pages import campaign_page
 from judging import doors

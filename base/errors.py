@@ -1,20 +1,20 @@
-"""What the apps raise for whoever asked: each kind has the HTTP status that fits it best.
+"""The errors that apps raise because of a request or a command, each with its HTTP status.
 
-Titles are translated where they are shown.
+Pages translate the titles when they show them.
 """
 
 from django.utils.translation import gettext_noop as _
 
 
 class ReeljudgeError(Exception):
-    """What was wrong, where, and what would be right."""
+    """An error whose message says what was wrong, where, and what would be right."""
 
     status = 400
     title = _("This cannot be done")
 
 
 class BadValue(ReeljudgeError):
-    """A field of a request or a file that is not what it should be."""
+    """A field of a request or of a file has a wrong value."""
 
     title = _("A value is wrong")
 
@@ -29,35 +29,35 @@ class TooLarge(ReeljudgeError):
 
 
 class Stale(ReeljudgeError):
-    """The lease has passed: a write with an old fence, or into a batch that is no longer in one's hands."""
+    """Somebody writes with an old fence, or into a batch that they do not hold any more."""
 
     status = 409
     title = _("This batch is no longer in your hands")
 
 
 class WrongState(ReeljudgeError):
-    """A verb that does not fit what things are now."""
+    """An action is not possible in the present state."""
 
     status = 409
     title = _("Not in this state")
 
 
 class Outdated(ReeljudgeError):
-    """Written from a version that is no longer the one in force."""
+    """Somebody edited a version that is not in force any more."""
 
     status = 409
     title = _("Somebody was faster")
 
 
 class KeyReused(ReeljudgeError):
-    """An idempotency key that came before with other content."""
+    """An idempotency key came before with other content."""
 
     status = 422
     title = _("This key was used for something else")
 
 
 class Busy(ReeljudgeError):
-    """The database could not serialize this in three attempts."""
+    """The database could not complete a transaction in three attempts."""
 
     status = 503
     title = _("Busy; try again in a moment")
@@ -69,7 +69,7 @@ class SignedOut(ReeljudgeError):
 
 
 class CodeNeeded(ReeljudgeError):
-    """Signed in by password only, where a second factor is due."""
+    """Somebody has given the password, but not yet the code of their second factor."""
 
     status = 401
     title = _("A code is needed")

@@ -1,4 +1,4 @@
-"""Markdown as HTML that is safe to show: no HTML of the author's, no pictures, links to pages only."""
+"""Rendering Markdown as safe HTML: without the author's HTML, without pictures, with links to web pages only."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from django.utils.safestring import SafeString, mark_safe
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-# http and https, or no scheme at all: nothing before the first of / ? # ends with a colon.
+# http, https, or no scheme: then no colon comes before the first of / ? #.
 PAGE = re.compile(r"https?://|[^:/?#]*(?:[/?#]|$)", re.IGNORECASE)
 
 
@@ -21,7 +21,7 @@ PARSER = _Parser("commonmark", {"html": False}).enable("table").disable("image")
 
 
 def rendered(text: str) -> SafeString:
-    """The text as HTML, below a page's own first heading; links open beside the page.
+    """Return the text as HTML for a page with a heading of its own. Links open in a new tab.
 
     >>> rendered("# A *title*")
     '<h2>A <em>title</em></h2>\\n'
@@ -36,7 +36,7 @@ def rendered(text: str) -> SafeString:
 def _adapt(token: Token) -> None:
     if token.type in ("heading_open", "heading_close"):
         token.tag = f"h{min(6, int(token.tag[1]) + 1)}"
-    token.attrs.pop("style", None)  # of aligned columns; the page's policy allows none
+    token.attrs.pop("style", None)  # markdown-it aligns columns by it; the content security policy forbids it
     for part in token.children or []:
         if part.type == "link_open":
             part.attrs |= {"target": "_blank", "rel": "noopener noreferrer"}

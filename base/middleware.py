@@ -1,4 +1,4 @@
-"""Middleware of every page: who is signed in, faults as answers, and the language."""
+"""Middleware of all pages: the sign-in, errors as answers, and the language."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +15,7 @@ from base.problem_documents import problem, speaks_json
 
 
 class SignedInMiddleware(LoginRequiredMiddleware):
-    """Every page but the sign-in asks who is there; where JSON is spoken, without a redirect."""
+    """Lets only signed-in people see a page. Requests for JSON get a problem document instead of a redirect."""
 
     def handle_no_permission(  # type: ignore[override]
         self, request: HttpRequest, view_func: Any
@@ -29,7 +29,7 @@ class SignedInMiddleware(LoginRequiredMiddleware):
 
 
 class ProblemMiddleware:
-    """Answer a ReeljudgeError with its status and its message."""
+    """Answers a ReeljudgeError with its status and its message."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -42,11 +42,20 @@ class ProblemMiddleware:
 
 
 class LanguageMiddleware(LocaleMiddleware):
-    """Django's, except that everything below the campaigns (pages, exports, releases) is in English for everybody."""
+    """Django's middleware, except that leads' pages, exports and releases are in English for everybody."""
 
     def process_request(self, request: HttpRequest) -> None:
         super().process_request(request)
-        request.is_english_only = request.path.startswith(reverse("campaigns"))  # type: ignore[attr-defined]
-        if request.is_english_only:  # type: ignore[attr-defined]
+        if is_english_only(request):
             translation.activate("en")
             request.LANGUAGE_CODE = "en"
+
+
+def is_english_only(request: HttpRequest) -> bool:
+    """Return whether the address is one below the campaigns, which are not translated."""
+    return request.path.startswith(reverse("campaigns"))
+
+
+def languages(request: HttpRequest) -> dict[str, bool]:
+    """Tell templates whether the page can be in other languages (a context processor)."""
+    return {"is_english_only": is_english_only(request)}

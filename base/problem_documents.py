@@ -1,4 +1,4 @@
-"""Faults as answers: problem documents (RFC 9457) where JSON is spoken; a page, or a message on one, elsewhere."""
+"""Errors as answers: a problem document (RFC 9457) for requests of JSON, a page for all others."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,12 +22,14 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def speaks_json(request: HttpRequest) -> bool:
+    """Return whether the request sends JSON or accepts it."""
     return request.content_type == "application/json" or "application/json" in request.headers.get(
         "accept", ""
     )
 
 
 def problem(request: HttpRequest, fault: ReeljudgeError) -> HttpResponse:
+    """Return the answer that describes the error."""
     if speaks_json(request):
         document = {"type": "about:blank", "title": _(fault.title), "status": fault.status}
         document["detail"] = str(fault)

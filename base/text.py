@@ -1,18 +1,20 @@
-"""Texts as they are stored, and values as they stand in messages."""
+"""Checking texts before they are stored, and writing values into messages."""
 
 import json
 import re
 
 
-def shown(value: object) -> str:
-    """The value as JSON writes it, cut to a length that fits a message."""
+def abbreviated(value: object) -> str:
+    """Return the value as JSON, cut to a length that fits into a message."""
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) > 10**30:
+        return "a very large integer"
     try:
-        written = json.dumps(value, ensure_ascii=False, default=str)[:80]
-    except RecursionError:  # what was just deep enough to be read can be too deep to be written
+        written = json.dumps(value, ensure_ascii=False, default=str)[:60]
+    except RecursionError:  # a value that was just shallow enough to be parsed can be too deep to be written
         return f"a deeply nested {type(value).__name__}"
     return written.encode(errors="backslashreplace").decode()
 
 
 def storable(text: str) -> bool:
-    """Whether databases and files take the text: JSON can hold characters that UTF-8 cannot."""
+    """Return whether databases and files can store the text. JSON can hold characters that UTF-8 cannot."""
     return not re.search("[\0\ud800-\udfff]", text)

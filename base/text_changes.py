@@ -1,4 +1,4 @@
-"""Two versions of a text, side by side: which lines went and which came."""
+"""Comparing two versions of a text, line by line."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-AROUND = 3  # unchanged lines shown before and after a change
+AROUND = 3  # unchanged lines that are listed before and after a change
 
 
 @dataclass(frozen=True)
 class Line:
-    """A line that went, came or stayed, with its numbers in both texts; or a gap of unchanged lines."""
+    """A line that was removed, added or kept, with its numbers in both texts; or a gap of unchanged lines."""
 
     what: str  # "went", "came", "stayed" or "gap"
     before: int | None = None
@@ -20,7 +20,7 @@ class Line:
 
 
 def changes(before: str, after: str) -> Iterator[Line]:
-    """The lines that differ, with a few unchanged ones around each; nothing when the texts are the same.
+    """Yield the lines that differ, with a few unchanged lines around them; nothing if the texts are equal.
 
     >>> [(line.what, line.text) for line in changes("a\\nb", "a\\nc")]
     [('stayed', 'a'), ('went', 'b'), ('came', 'c')]

@@ -1,4 +1,4 @@
-"""Locks, and what happens when two people are faster than one row allows."""
+"""Locks, transactions that are tried again, storing many rows, and snapshots."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -18,16 +18,22 @@ ROWS_AT_A_TIME = 2000
 
 
 def locked(rows: models.QuerySet[Row], *, skip_locked: bool = False) -> models.QuerySet[Row]:
-    """The rows, locked until the transaction ends.
+    """Return the rows, locked until the transaction ends.
 
-    SQLite has no row locks; there BEGIN IMMEDIATE makes every transaction the only writer.
+    SQLite has no row locks. There BEGIN IMMEDIATE lets one transaction write at a time.
     """
-    # No key is ever changed, so rows that refer to these need not wait.
+    # Primary keys never change, so transactions that only refer to these rows need not wait (no_key).
     return rows.select_for_update(of=("self",), skip_locked=skip_locked, no_key=True)
 
 
 def all_or_nothing(verb: Callable[P, T]) -> Callable[P, T]:
-    """Run a verb in a transaction of its own, and again when another's write came between, three times at most."""
+    """Run a function in a transaction, and again if another transaction was in its way, three times at most.
+
+    Raises
+    ------
+    Busy
+        If the third attempt fails too.
+    """
 
     @wraps(verb)
     def attempt(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -36,7 +42,7 @@ def all_or_nothing(verb: Callable[P, T]) -> Callable[P, T]:
                 return _once(verb, *args, **kwargs)
             except (IntegrityError, OperationalError):
                 if transaction.get_connection().in_atomic_block:
-                    raise  # only whoever began the transaction can begin it again
+                    raise  # only the function that began the transaction can try it again
         try:
             return _once(verb, *args, **kwargs)
         except (IntegrityError, OperationalError) as fault:
@@ -53,14 +59,14 @@ def _once(verb: Callable[..., T], *args: Any, **kwargs: Any) -> T:
 
 
 def store(rows: Iterable[models.Model]) -> None:
-    """Many new rows of one model, some thousands at a time."""
+    """Store many new rows of one model, some thousands at a time."""
     rows = list(rows)
     if rows:
         type(rows[0])._default_manager.bulk_create(rows, batch_size=ROWS_AT_A_TIME)
 
 
 def many_rows_are_new() -> None:
-    """Tell PostgreSQL after a bulk load: until it has counted anew it plans as for empty tables."""
+    """Have PostgreSQL count its tables after a bulk load. Until then it plans queries as if they were empty."""
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute("ANALYZE")
@@ -68,9 +74,9 @@ def many_rows_are_new() -> None:
 
 @contextmanager
 def snapshot() -> Iterator[None]:
-    """See the database as it is now until the end, however much others write. For reading only."""
+    """Read the database in one state until the end of the block, whatever others write. Writing is not possible."""
     if connection.vendor == "sqlite":
-        # Not Django's transaction, which would be the only writer and hold up everybody for as long.
+        # Django's own transaction would keep everybody else from writing until it ends.
         with connection.cursor() as cursor:
             cursor.execute("BEGIN DEFERRED")
             cursor.execute("PRAGMA query_only = ON")

@@ -1,4 +1,4 @@
-"""The words of the pages and their translations: found in the source, kept in locale/, compiled for Django."""
+"""Translations of the pages: collecting the texts of the source, updating locale/, and compiling it for Django."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from babel.messages.pofile import read_po, write_po
 from django.conf import settings
 from django.utils.translation.template import templatize
 
-MARKS = {
+KEYWORDS = {
     "_": None,
     "gettext": None,
     "gettext_lazy": None,
@@ -27,27 +27,27 @@ CODE = ("annotate", "base", "campaigns", "judging", "lead", "templates")
 
 
 def in_source() -> Catalog:
-    """Every text that is marked for translation, with the files that it is in."""
+    """Return every text that is marked for translation, with the files that contain it."""
     found = Catalog(charset="utf-8")
     for file in _files():
-        for _, text, _, context in extract("python", BytesIO(_as_code(file)), keywords=MARKS):
+        for _, text, _, context in extract("python", BytesIO(_as_code(file)), keywords=KEYWORDS):
             found.add(text, locations=[(file.relative_to(settings.BASE_DIR).as_posix(), 0)], context=context)
     return found
 
 
 def translated(language: Path) -> Catalog:
-    """What a folder in locale/ holds."""
+    """Return the translations in one folder of locale/."""
     with _words(language).open("rb") as file:
         return read_po(file, locale=language.name)
 
 
 def languages() -> list[Path]:
-    """The folders of locale/ that have translations."""
+    """Return the folders of locale/ that have translations."""
     return sorted(file.parent.parent for file in _locale().glob("*/LC_MESSAGES/django.po"))
 
 
 def update(language: Path) -> Catalog:
-    """Bring a language's file in line with the source: new texts empty, those that are gone left out."""
+    """Add new texts of the source to a language's file, untranslated, and remove texts that are gone."""
     catalog = translated(language)
     catalog.update(in_source(), no_fuzzy_matching=True)
     catalog.obsolete.clear()
@@ -57,7 +57,7 @@ def update(language: Path) -> Catalog:
 
 
 def compile_all() -> None:
-    """Make of each language's file the one that Django reads; whoever reads it meanwhile gets a whole one."""
+    """Compile each language's file for Django. A process that reads meanwhile gets the old file or the new one."""
     for language in languages():
         made = _words(language).with_suffix(f".{os.getpid()}")
         with made.open("wb") as file:
@@ -81,6 +81,6 @@ def _files() -> Iterator[Path]:
 
 
 def _as_code(file: Path) -> bytes:
-    """Python as it is; a template as calls on one line, so that it needs no indentation."""
+    """Return a Python file as it is, and a template as one line of function calls that Babel can read."""
     text = file.read_text(encoding="utf-8")
     return (text if file.suffix == ".py" else " ".join(templatize(text).split())).encode()

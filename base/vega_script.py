@@ -1,6 +1,6 @@
-"""The script that draws figures in the page: Vega and its kin, out of vl-convert, as a static file.
+"""The script that draws figures in pages: Vega, Vega-Lite and vega-embed, taken from vl-convert, as a static file.
 
-It is made when static files are collected, once a version, and nothing of it lies in the repository.
+`collectstatic` makes it once for each version of vl-convert. It is not in the repository.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SNIPPET = "window.vegaEmbed = vegaEmbed;"
 
 
 class VegaFinder(BaseFinder):
-    """Finds the one file, making it where it is not there yet."""
+    """Finds the script, and makes it if it does not exist yet."""
 
     def find(self, path: str, find_all: bool = False, **_: Any) -> Any:
         found = str(_made() / NAME) if path == NAME else None
@@ -30,10 +30,10 @@ class VegaFinder(BaseFinder):
 
 
 def _made() -> Path:
-    """The folder of this version's script."""
+    """Return the folder with the script of the installed version, made if it does not exist yet."""
     folder = Path(settings.HOME) / "made" / f"vega-{version('vl-convert-python')}"
     if not (folder / NAME).exists():
-        import vl_convert  # takes its time, and only collecting static files needs it
+        import vl_convert  # slow to import, and needed by collectstatic only
 
         folder.mkdir(parents=True, exist_ok=True)
         unfinished = folder / f"{NAME}.unfinished"

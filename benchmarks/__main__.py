@@ -14,6 +14,8 @@ MODULES = [
     "importing",
     "workplace",
     "metrics_kernel",
+    "metrics_reading",
+    "metrics_plain",
     "metrics_stability",
 ]
 

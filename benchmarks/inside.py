@@ -16,9 +16,9 @@ ROUNDS = 20
 def count(name: str) -> None:
     """Count the campaign's numbers, as a worker does."""
     from campaigns.models import Campaign
-    from reports.summaries import keep
+    from reports.summaries import store_summaries
 
-    keep(Campaign.objects.get(name=name))
+    store_summaries(Campaign.objects.get(name=name))
 
 
 def draw(name: str) -> dict[str, int]:
@@ -27,11 +27,14 @@ def draw(name: str) -> dict[str, int]:
     from reports.figures import drawing
     from reports.figures.catalogue import BY_KEY
     from reports.figures.numbers import Subject
-    from reports.summaries import kept
+    from reports.summaries import current_summary
 
     campaign = Campaign.objects.get(name=name)
     figures = [BY_KEY["figure-5a"], BY_KEY["figure-5b"]]
-    rows = {each.key: each.rows(kept(campaign, each.summary).counts, Subject(campaign)) for each in figures}
+    rows = {
+        each.key: each.rows(current_summary(campaign, each.summary).counts, Subject(campaign))
+        for each in figures
+    }
     return {key: len(drawing.svg(key, drawn)) for key, drawn in rows.items()}
 
 

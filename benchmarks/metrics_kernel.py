@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from metrics import default_measures, evaluator, qrels_from_dict, run_from_dict
 from metrics.formats.tables import Qrels, Run
-from metrics.measures import default_measures, evaluator, qrels_from_dict, run_from_dict
 from metrics.measures.iou import temporal_iou
 
 MOMENTS, PREDICTIONS = 40, 100

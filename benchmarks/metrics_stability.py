@@ -12,13 +12,13 @@ import numpy as np
 from scipy.stats import kendalltau
 
 from benchmarks.metrics_kernel import best_of
+from metrics import qrels_from_dict, run_from_dict
 from metrics.analysis.agreement import alpha
 from metrics.analysis.meta import paper_measures, stability
 from metrics.analysis.noise import noise_error
 from metrics.analysis.tau import signs, tau_b
 from metrics.formats.arrays import Floats
 from metrics.formats.ratings import read_ratings
-from metrics.measures import qrels_from_dict, run_from_dict
 
 SYSTEMS, QUERIES, TRIALS, SIZE = 6, 3720, 5000, 1860
 LOOPED = 200  # trials that the loop is timed on; its time grows with their number

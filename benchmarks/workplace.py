@@ -97,7 +97,7 @@ def _shift(place: Installation, chromium: Browser) -> Iterator[str]:
     browsing.import_films(place)
     batches = SHIFT // 20 + SPARE
     browsing.make_campaign(place, "shift", queries=batches)
-    browsing.wait_until_open(place, batches)
+    browsing.wait_until_open(place, "shift", batches)
     password = place.accounts("shift", "annotator", "ada")["ada"]
     account = Shift(Person(place, chromium.new_context(), "ada", password)).work(SHIFT)
     broken = "BROKEN" in place.manage("audit", "shift", check=False)

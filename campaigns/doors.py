@@ -1,4 +1,7 @@
-"""The one guarded door to each campaign and its members: found for a person who may see it, or not at all."""
+"""Finding campaigns and their members for a person who may see them; anybody else gets a 404.
+
+Every view gets its campaign and its person through these functions, or through those of `judging.doors`.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +13,13 @@ from campaigns.models import Membership
 
 
 def signed_in(request: HttpRequest) -> User:
-    """Who is there, on pages that are for anybody with an account."""
+    """Return the signed-in user, on pages for everybody with an account."""
     assert isinstance(request.user, User)
     return request.user
 
 
 def membership(request: HttpRequest, name: str, *roles: str) -> Membership:
-    """The person's active membership of the campaign, in one of the roles."""
+    """Return the person's active membership of the campaign in one of the roles; by default, lead or researcher."""
     return get_object_or_404(
         Membership.objects.select_related("campaign__corpus"),
         campaign__name=name,
@@ -35,23 +38,25 @@ def annotator(request: HttpRequest, name: str) -> Membership:
 
 
 def anybody(request: HttpRequest, name: str) -> Membership:
-    """Whoever belongs to the campaign, in whatever role, also while paused: what one learns from stays open."""
-    rows = Membership.objects.select_related("campaign__corpus")
-    return get_object_or_404(rows, campaign__name=name, user=request.user, state__in=Membership.MAY_LEARN)
+    """Return the person's membership in any role, also while it is paused. Learning stays possible then."""
+    memberships = Membership.objects.select_related("campaign__corpus")
+    states = Membership.MAY_LEARN
+    return get_object_or_404(memberships, campaign__name=name, user=request.user, state__in=states)
 
 
 def own(request: HttpRequest, name: str) -> Membership:
-    """The person's own membership as an annotator, also one that is paused or has ended: her hours stay hers."""
-    rows = Membership.objects.select_related("campaign")
-    return get_object_or_404(rows, campaign__name=name, user=request.user, role=Membership.Role.ANNOTATOR)
+    """Return the person's membership as an annotator in any state, because former annotators see their hours too."""
+    memberships = Membership.objects.select_related("campaign")
+    role = Membership.Role.ANNOTATOR
+    return get_object_or_404(memberships, campaign__name=name, user=request.user, role=role)
 
 
 def person(lead: Membership, worker: int) -> Membership:
-    """Anybody of the lead's campaign, in whatever state."""
+    """Return the member with that worker number in the lead's campaign, in any role and state."""
     return get_object_or_404(lead.campaign.memberships.select_related("user"), worker=worker)
 
 
 def annotator_of(member: Membership, worker: int) -> Membership:
-    """The annotator of that number in the campaign that the member sees."""
-    rows = member.campaign.memberships.select_related("campaign", "user")
-    return get_object_or_404(rows, worker=worker, role=Membership.Role.ANNOTATOR)
+    """Return the annotator with that worker number in the member's campaign."""
+    memberships = member.campaign.memberships.select_related("campaign", "user")
+    return get_object_or_404(memberships, worker=worker, role=Membership.Role.ANNOTATOR)

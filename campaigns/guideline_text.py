@@ -1,4 +1,4 @@
-"""What the five grades mean. A campaign starts with this and may write its own."""
+"""The built-in guideline and the meaning of the five grades. A campaign starts with it and can write its own."""
 
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop

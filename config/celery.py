@@ -1,4 +1,4 @@
-"""Celery on Redis: how jobs travel when REDIS_URL is set. The Job rows stay the truth."""
+"""Celery on Redis, which wakes workers up if REDIS_URL is set. The state of a job is in its row only."""
 
 import os
 

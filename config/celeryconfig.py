@@ -1,10 +1,11 @@
-"""Celery's settings: late acknowledgement, one job at a time, nothing lost with a worker."""
+"""Celery's settings: late acknowledgement, one job at a time, and no job lost when a worker dies."""
 
 from django.conf import settings
 
 broker_url = settings.REDIS_URL or "memory://"
 broker_transport_options = {
-    "visibility_timeout": 2 * 3600 + 600,  # above the hard limit: a running job is never handed out twice
+    "visibility_timeout": 2 * 3600
+    + 600,  # above the hard time limit, so that a running job is never given out twice
     "unacked_restore_interval": 5,
     "unacked_restore_throttle": 1,
 }

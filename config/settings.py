@@ -6,18 +6,18 @@ from pathlib import Path
 
 import environ
 
-from config import store
+from config import media_store
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = environ.Env()
 
-# Where everything that this installation makes is kept: database, clips, secret, collected static files.
+# The folder of everything that this installation makes: database, clips, secret key, collected static files.
 HOME = Path(env.str("REELJUDGE_HOME", default=str(BASE_DIR / "var"))).resolve()
 HOME.mkdir(parents=True, exist_ok=True)
 
 
 def secret_key() -> str:
-    """The key from the environment, or one made at first run that only the owner can read."""
+    """Return the key from the environment, or one that the first run makes in a file that only the owner can read."""
     if key := env.str("SECRET_KEY", default=""):
         return str(key)
     file = HOME / "secret_key"
@@ -90,6 +90,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "base.middleware.languages",
             ],
             "builtins": [
                 "django.templatetags.static",
@@ -110,12 +111,12 @@ if DATABASE["ENGINE"].endswith("sqlite3"):
         "timeout": 20,
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;",
     }
-    # A file, not memory: the tests' threads and servers open connections of their own.
+    # Tests use a file, because their threads and servers open connections of their own.
     DATABASE["TEST"] = {"NAME": str(HOME / "test.sqlite3")}
 else:
     DATABASE["CONN_MAX_AGE"] = env.int("CONN_MAX_AGE", default=60)
     DATABASE["CONN_HEALTH_CHECKS"] = True
-    # Compiling a question of a page takes PostgreSQL far longer than answering it.
+    # PostgreSQL needs far longer to compile a page's queries than to answer them.
     DATABASE["OPTIONS"] = {"options": "-c lock_timeout=5000 -c jit=off"}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
@@ -123,7 +124,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 REDIS_URL = env.str("REDIS_URL", default="")
 JOB_LEASE = env.int(
     "JOB_LEASE", default=120
-)  # seconds without a sign of life after which a job is taken over
+)  # seconds; a job that has not reported for so long goes to another worker
 JOB_ATTEMPTS = env.int("JOB_ATTEMPTS", default=3)
 
 # Captions and clips ---------------------------------------------------------------------------------------
@@ -132,11 +133,13 @@ ENCODER = env.str("ENCODER", default="bundled")
 MEDIA_ROOT = Path(env.str("MEDIA_ROOT", default=str(HOME / "media")))
 MEDIA_STORE = env.str("MEDIA_STORE", default="")
 S3_ENDPOINT_URL = env.str("S3_ENDPOINT_URL", default="")
-MEDIA_ADDRESSES = store.addresses(env.str("MEDIA_ADDRESSES", default="proxy"), MEDIA_STORE, S3_ENDPOINT_URL)
+MEDIA_ADDRESSES = media_store.addresses(
+    env.str("MEDIA_ADDRESSES", default="proxy"), MEDIA_STORE, S3_ENDPOINT_URL
+)
 CUTTING_SECONDS = env.float("CUTTING_SECONDS", default=300)  # for one clip
 CUTTING_MEMORY = env.int("CUTTING_MEMORY", default=4096)  # MiB
 STORAGES = {
-    "default": store.storage(MEDIA_STORE, S3_ENDPOINT_URL),
+    "default": media_store.storage(MEDIA_STORE, S3_ENDPOINT_URL),
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }
 STATIC_URL = "/static/"
@@ -167,7 +170,7 @@ AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_LOCKOUT_TEMPLATE = "accounts/locked.html"
 AXES_RESET_ON_SUCCESS = True
 AXES_VERBOSE = False
-AXES_SENSITIVE_PARAMETERS = ["username", "ip_address", "code"]  # not written down with failed attempts
+AXES_SENSITIVE_PARAMETERS = ["username", "ip_address", "code"]  # not stored with failed attempts
 REQUIRE_SECOND_FACTOR = env.bool("REQUIRE_SECOND_FACTOR", default=False)  # of leads
 OTP_TOTP_ISSUER = "Reeljudge"  # as authenticator apps show it
 
@@ -176,7 +179,7 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
-CLIP_ORIGINS = ["'self'", *store.origins(MEDIA_ADDRESSES, S3_ENDPOINT_URL)]
+CLIP_ORIGINS = ["'self'", *media_store.origins(MEDIA_ADDRESSES, S3_ENDPOINT_URL)]
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": ["'none'"],

@@ -1,4 +1,4 @@
-"""Every address, each app's below its own."""
+"""All addresses, included from the apps."""
 
 from django.urls import include, path
 

@@ -1,4 +1,4 @@
-"""Clips of moments: which there are, and making those that wait."""
+"""Making the rows of clips for moments, and cutting the clips that wait."""
 
 import tempfile
 from collections.abc import Callable, Iterable
@@ -15,22 +15,25 @@ Stretch = tuple[float, float]  # start and end, in seconds
 
 
 def clips_of(moments: Iterable[Moment], padding: float = 0, sound: bool = False) -> dict[int, Clip]:
-    """A clip for each moment, by the moment's key; made, and left waiting or missing, where new.
+    """Return a clip for each moment, by the moment's key. A new clip waits for its job, or is missing.
 
     Parameters
     ----------
-    moments : with their videos
-    padding : seconds shown before and after each moment, as far as the video has them
-    sound : whether the clips are heard
+    moments
+        Moments, with their videos.
+    padding
+        Seconds before and after each moment that the clip shows too, as far as the video has them.
+    sound
+        Whether the clips have sound.
     """
     moments = list(moments)
-    shown = {moment.pk: (moment.video_id, *widened(moment, padding)) for moment in moments}
+    stretches = {moment.pk: (moment.video_id, *widened(moment, padding)) for moment in moments}
     Clip.objects.bulk_create(
         [
             Clip(
                 video=moment.video,
-                start=shown[moment.pk][1],
-                end=shown[moment.pk][2],
+                start=stretches[moment.pk][1],
+                end=stretches[moment.pk][2],
                 sound=sound,
                 state=Clip.State.WAITING if moment.video.media else Clip.State.MISSING,
             )
@@ -42,27 +45,27 @@ def clips_of(moments: Iterable[Moment], padding: float = 0, sound: bool = False)
     videos = {moment.video_id for moment in moments}
     rows = Clip.objects.filter(video__in=videos, sound=sound).select_related("video__corpus")
     clips = {(clip.video_id, clip.start, clip.end): clip for clip in rows}
-    return {moment: clips[stretch] for moment, stretch in shown.items()}
+    return {moment: clips[stretch] for moment, stretch in stretches.items()}
 
 
 def widened(moment: Moment, padding: float) -> Stretch:
-    """The moment's stretch with the padding, inside the video."""
+    """Return the start and the end of the moment with the padding, within the video."""
     if not padding:
         return moment.start, moment.end
     return max(0.0, moment.start - padding), max(moment.end, min(moment.video.duration, moment.end + padding))
 
 
 def cutter() -> Cutter:
-    """What cuts clips, within the limits of the settings."""
+    """Return a cutter with the limits of the settings."""
     return Cutter(seconds=settings.CUTTING_SECONDS, memory=settings.CUTTING_MEMORY)
 
 
 def make(clip: Clip, cutter: Cutter, sign: Callable[[], None] = lambda: None) -> None:
-    """Cut a clip out of its video if it still waits. A fault is kept on the clip: it never stops the others.
+    """Cut a clip if it still waits. An error is stored with the clip, so that it does not stop other clips.
 
     `sign` is called every few seconds while the clip is cut.
     """
-    clip.refresh_from_db(fields=["state", "error"])  # another batch may have had it cut meanwhile
+    clip.refresh_from_db(fields=["state", "error"])  # another job may have cut it meanwhile
     if clip.state != Clip.State.WAITING:
         return
     try:

@@ -1,6 +1,6 @@
-"""A process of its own that cuts clips: what a hostile film does to it, it does to nobody else.
+"""Cutting clips in a process of its own, so that a hostile film can harm that process only.
 
-The parent writes one line of JSON for each clip, and reads one back; `python -m corpus.cutter` is the other end.
+The parent writes one line of JSON for each clip, and reads one line back. `python -m corpus.cutter` is the child.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ ROOT = Path(__file__).parent.parent
 
 @dataclass
 class Cutter:
-    """Cuts clips one after the other, in a process that is ended when it fails or takes too long.
+    """Cuts clips one after the other in a process that is killed if it fails or takes too long.
 
-    That process is given no secrets (its environment is empty), and its time and memory are limited.
+    The process gets no secrets, because its environment is empty. Its time and its memory are limited.
     """
 
     seconds: float  # for one clip
@@ -54,10 +54,18 @@ class Cutter:
         with_sound: bool = False,
         sign: Callable[[], None] = lambda: None,
     ) -> None:
-        """As `corpus.cutting.cut`, calling `sign` every few seconds; CorpusError also beyond the limits."""
+        """Cut a clip as `corpus.cutting.cut` does, and call `sign` every few seconds meanwhile.
+
+        Raises
+        ------
+        CorpusError
+            For the reasons of `corpus.cutting.cut`, and if cutting exceeds the limits.
+        """
         process = self.process = self.process or self._begin()
         order = [str(source), start, end, str(to), frame_rate, with_sound]
-        with suppress(BrokenPipeError):  # it has ended since the last clip, and so its answer is none
+        with suppress(
+            BrokenPipeError
+        ):  # The process has ended since the last clip. Its answer is empty then.
             os.write(_pipe(process.stdin), json.dumps(order).encode() + b"\n")
         answer = self._answer(_pipe(process.stdout), sign)
         if answer is None:
@@ -76,11 +84,11 @@ class Cutter:
             stdout=subprocess.PIPE,
             cwd=ROOT,
             env={"MALLOC_ARENA_MAX": "2"},  # an arena for each thread would use up the address space
-            process_group=0,  # Ctrl-C reaches the parent only, which then ends it
+            process_group=0,  # Ctrl-C reaches the parent only, which then ends this process
         )
 
     def _answer(self, pipe: int, sign: Callable[[], None]) -> bytes | None:
-        """The line that comes back, empty when the process has ended, None when it is late."""
+        """Return the line that comes back: empty if the process has ended, None if it is late."""
         deadline = time.monotonic() + self.seconds
         line = b""
         while (left := deadline - time.monotonic()) > 0:
@@ -93,14 +101,14 @@ class Cutter:
         return None
 
     def _end(self) -> str:
-        """End the process, if there is one; returns how it ended."""
+        """End the process, if there is one, and return how it ended."""
         process, self.process = self.process, None
         if process is None:
             return ""
         process.kill()
         for pipe in (process.stdin, process.stdout):
             cast(IO[bytes], pipe).close()
-        with suppress(subprocess.TimeoutExpired):  # a disk that does not answer may hold it
+        with suppress(subprocess.TimeoutExpired):  # a disk that does not answer can delay its end
             process.wait(5)
         code = process.returncode or 0
         return Signals(-code).name if code < 0 else f"exit status {code}"
@@ -111,7 +119,7 @@ def _pipe(pipe: IO[bytes] | None) -> int:
 
 
 def main(seconds: float, memory: int) -> None:
-    """The other end: cut what each line orders, and answer with what was wrong, or null."""
+    """Run the child process: cut the clip that each line orders, and answer with the error or null."""
     from corpus.cutting import cut
 
     if sys.platform == "linux":
@@ -130,7 +138,7 @@ def main(seconds: float, memory: int) -> None:
 
 
 def limit_work(seconds: float) -> None:
-    """Let all cores work for that long from now: it ends this process also when the parent is gone."""
+    """Limit the CPU time of this process to that many seconds on all cores, so that it ends without its parent too."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     most = used.ru_utime + used.ru_stime + seconds * (os.cpu_count() or 1)
     resource.setrlimit(resource.RLIMIT_CPU, (ceil(most), resource.RLIM_INFINITY))

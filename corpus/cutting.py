@@ -1,4 +1,4 @@
-"""Cutting clips: H.264, yuv420p, at most 480 lines, fast start, no metadata, and sound only where it is wanted."""
+"""Cutting clips as H.264 in yuv420p, with at most 480 lines, fast start, no metadata, and sound only on request."""
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction
@@ -19,7 +19,7 @@ from corpus.sound import LAYOUT, RATE, sound
 
 MOST_LINES = 480
 LONGEST = 600.0  # seconds
-# What FFmpeg and Pillow raise for a broken or hostile source.
+# The errors of FFmpeg and Pillow for a broken or hostile source.
 UNREADABLE = (
     av.error.FFmpegError,
     OSError,
@@ -28,7 +28,7 @@ UNREADABLE = (
     MemoryError,
     Image.DecompressionBombError,
 )
-# bitexact keeps the encoder's name and the date out of the file, a53cc=0 the closed captions of the source
+# bitexact keeps the encoder's name and the date out of the file; a53cc=0 keeps out the source's closed captions.
 ENCODING = {"preset": "veryfast", "crf": "23", "flags": "+bitexact", "a53cc": "0"}
 OPTIONS = {"movflags": "+faststart", "fflags": "+bitexact"}
 COLOURS = ("colorspace", "color_primaries", "color_trc")
@@ -49,16 +49,21 @@ def cut(
 
     Parameters
     ----------
-    source : a video file, or a folder of pictures in the order of the numbers in their names
-    start, end : seconds
-    to : the file to write, ending in .mp4
-    frame_rate : of a folder of frames, in frames a second
-    with_sound : keep the film's sound, if it has any, from the clip's first frame until `end`
+    source
+        A video file, or a folder of pictures in the order of the numbers in their names.
+    start, end
+        Times in seconds.
+    to
+        The file to write; its name ends in .mp4.
+    frame_rate
+        The rate of a folder of frames, in frames a second.
+    with_sound
+        Whether to keep the film's sound, if it has any, from the clip's first frame until `end`.
 
     Raises
     ------
     CorpusError
-        When the source cannot be read, has no picture there, is too large, or the stretch is too long.
+        If the source cannot be read, has no picture in this time, is too large, or the clip would be too long.
     """
     if end - start > LONGEST:
         raise CorpusError(f"{source.name}: {end - start:.0f} seconds; a clip is at most {LONGEST:.0f} long")
@@ -74,16 +79,16 @@ def cut(
         raise CorpusError(f"{source.name}: cannot be decoded ({reason})") from fault
 
 
-def _write(to: Path, shown: Iterator[VideoFrame], heard: Sounds | None = None) -> None:
-    """Encode what is shown and, from the first frame's time on, what is heard."""
-    first = next(shown, None)
+def _write(to: Path, images: Iterator[VideoFrame], heard: Sounds | None = None) -> None:
+    """Encode the frames, and the sound from the first frame's time on."""
+    first = next(images, None)
     if first is None:
         raise CorpusError("no frame lies in this stretch of the video")
     tones = heard(first.time) if heard else iter(())
     tone = next(tones, None)
     with av.open(str(to), "w", options=OPTIONS) as clip:
         picture = _picture_stream(clip, first)
-        packets = [_encoded_pictures(picture, first, shown)]
+        packets = [_encoded_pictures(picture, first, images)]
         if tone:
             track: Any = clip.add_stream("aac", rate=RATE, layout=LAYOUT, options={"flags": "+bitexact"})
             packets.append(_encoded_tones(track, chain([tone], tones)))
@@ -124,5 +129,5 @@ def _encoded_tones(stream: Any, frames: Iterator[AudioFrame]) -> Packets:
 
 
 def _rate(frame: VideoFrame) -> Fraction:
-    """Frames a second, which tell how long the last one of a clip stays on."""
+    """Return the frames a second, which decide how long the last frame of a clip stays on."""
     return 1 / (frame.duration * frame.time_base) if frame.duration and frame.time_base else Fraction(24)

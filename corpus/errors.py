@@ -1,16 +1,16 @@
-"""What the corpus app raises."""
+"""The errors of corpora and clips."""
 
 from collections.abc import Sequence
 
 
 class CorpusError(Exception):
-    """What was wrong, where (file, line, field), and what would be right."""
+    """An error whose message says what was wrong, where (file, line, field), and what would be right."""
 
 
 class BadLines(CorpusError):
     """Lines of a file that cannot be imported, each with its number and field."""
 
-    SHOWN = 20
+    MOST_PROBLEMS = 20
 
     def __init__(self, file: str, problems: Sequence[str], more: bool = False) -> None:
         self.problems = list(problems)

@@ -1,6 +1,6 @@
-"""Reading a source: the frames of a stretch of a video file, or of a folder of pictures.
+"""Reading the frames of a video file, or of a folder of pictures, between two times.
 
-Neither this module nor what it imports needs Django: clips are cut in a process of their own (`corpus.cutter`).
+Neither this module nor its imports need Django, because clips are cut in a process of its own (`corpus.cutter`).
 """
 
 import re
@@ -31,36 +31,36 @@ DEMUXERS = {
     ".avi": "avi",
 }
 PICTURES = {".jpg", ".jpeg", ".png", ".webp"}
-FORMATS = ("JPEG", "PNG", "WEBP")  # whatever a picture's ending says, nothing else is decoded
+FORMATS = ("JPEG", "PNG", "WEBP")  # nothing else is decoded, whatever the file's name says
 MOST_PIXELS = 8192 * 8192  # of a frame
-MOST_UNSEEN = 100_000  # frames decoded on the way to the first that is wanted
+MOST_UNSEEN = 100_000  # frames that are decoded before the first wanted one
 TURNS: dict[int, list[tuple[str, ...]]] = {
     -90: [("transpose", "clock")],
     90: [("transpose", "cclock")],
     180: [("hflip",), ("vflip",)],
     -180: [("hflip",), ("vflip",)],
 }
-NEAR = 1e-4  # seconds; times in corpora are rounded, frames' times are not
+NEAR = 1e-4  # seconds; times in corpora are rounded, times of frames are not
 
 
 def open_film(file: Path) -> InputContainer:
     demuxer = DEMUXERS.get(file.suffix.lower())
     if not demuxer:
         raise CorpusError(
-            f"{file.name}: not a video file that is known; expected {', '.join(sorted(DEMUXERS))}"
+            f"{file.name}: not a known kind of video file; expected {', '.join(sorted(DEMUXERS))}"
         )
     return av.open(str(file), format=demuxer, options={"protocol_whitelist": "file"})
 
 
 def beginning(film: InputContainer) -> float:
-    """The container's time, in seconds, from which players count: that of the first frame or sound."""
+    """Return the time in the container, in seconds, from which players count: that of the first frame or sound."""
     return (film.start_time or 0) / av.time_base
 
 
 def frames(file: Path, start: float, end: float) -> Iterator[VideoFrame]:
-    """The frames that begin in [start, end), their times counted from the film's beginning."""
+    """Yield the frames that begin in [start, end), in seconds from the film's beginning."""
     with open_film(file) as film:
-        stream = film.streams.best("video")  # not a cover that somebody attached
+        stream = film.streams.best("video")  # not an attached cover picture
         if not isinstance(stream, VideoStream):
             raise CorpusError(f"{file.name}: has no picture")
         _check(file, stream.width, stream.height)
@@ -78,7 +78,7 @@ def _wanted(file: Path, decoded: Iterator[VideoFrame], start: float, end: float)
 
 
 def _upright(wanted: Iterator[VideoFrame], stream: VideoStream) -> Iterator[VideoFrame]:
-    """Frames as players show them: turned as the film says, and with square pixels."""
+    """Yield the frames as players show them: rotated as the film says, and with square pixels."""
     first = next(wanted, None)
     if first is None:
         return
@@ -98,13 +98,13 @@ def _upright(wanted: Iterator[VideoFrame], stream: VideoStream) -> Iterator[Vide
 
 
 def _decoded(film: InputContainer, stream: VideoStream, start: float) -> Iterator[VideoFrame]:
-    """Frames in the order in which they are shown, from the last key frame before `start` or earlier."""
+    """Yield frames in the order of their display, from the last key frame before `start` or an earlier one."""
     context: Any = stream.codec_context
     context.options = {"max_pixels": str(MOST_PIXELS)}  # frames may differ from what the stream says
     context.thread_type = "AUTO"
     tick: Any = stream.time_base
     zero = beginning(film)
-    # AVI knows no times of showing: counted from the start, the n-th frame shown has the n-th place in the file.
+    # AVI has no times of display. Counted from the start, the n-th displayed frame gets the n-th place in the file.
     by_place = film.format.name == "avi" and context.has_b_frames
     places: deque[int] = deque()
     if not by_place:
@@ -120,7 +120,7 @@ def _decoded(film: InputContainer, stream: VideoStream, start: float) -> Iterato
 
 
 def pictures(folder: Path, start: float, end: float, frame_rate: float) -> Iterator[VideoFrame]:
-    """The pictures that are on in [start, end); the first has time 0."""
+    """Yield the pictures that are displayed in [start, end). The first has time 0."""
     files = sorted((file for file in folder.iterdir() if file.suffix.lower() in PICTURES), key=_by_number)
     rate = Fraction(frame_rate).limit_denominator(1001)
     first, last = floor(start * frame_rate + NEAR), ceil(end * frame_rate - NEAR)
@@ -140,5 +140,5 @@ def _check(file: Path, width: int, height: int) -> None:
 
 
 def _by_number(file: Path) -> list[str | int]:
-    """Sorts 9.jpg before 10.jpg."""
+    """Return a sort key that puts 9.jpg before 10.jpg."""
     return [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", file.name)]

@@ -1,4 +1,4 @@
-"""Finding the media of a corpus: a folder of video files, or of folders of frames."""
+"""Finding the media of a corpus in a folder of video files, or of folders of frames."""
 
 import os
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ from corpus.models import Video
 
 @dataclass
 class MediaFolder:
-    """A folder with a file or a folder of frames for each video, at any depth, named after it."""
+    """A folder that holds, at any depth, a file or a folder of frames with the name of each video."""
 
     folder: Path
     frame_rate: float | None = None
@@ -41,7 +41,7 @@ class MediaFolder:
             self.index.setdefault(root.name, str(root.relative_to(self.folder)))
 
     def attach(self, videos: Iterable[Video]) -> int:
-        """Note for each video where its media are; returns how many have any."""
+        """Store for each video where its media is. Return how many videos have media."""
         videos = list(videos)
         for video in videos:
             video.media = self.index.get(video.name, "")

@@ -1,40 +1,23 @@
-"""What exists: corpora, their videos, the moments in them, and the clips that show moments."""
+"""The models of corpora: videos, their moments, and the clips that show moments."""
 
 from __future__ import annotations
 
-import re
 import secrets
 from pathlib import Path
-from urllib.parse import quote
 
 from django.db import models
 from django.db.models import F, Q
 
-NOT_IN_IDS = r"[\s%]"
-
-
-def moment_id(video: str, start: float, end: float) -> str:
-    """The name of a moment in TREC files: `video@startms-endms`, times in whole milliseconds, no white space.
-
-    White space is percent-encoded as in addresses, and so is the per cent sign: no two videos share a name.
-
-    >>> moment_id("film 1", 1.5, 4.25)
-    'film%201@1500-4250'
-    >>> moment_id("film%201", 1.5, 4.25)
-    'film%25201@1500-4250'
-    """
-    return f"{re.sub(NOT_IN_IDS, _percent, video)}@{round(start * 1000)}-{round(end * 1000)}"
-
-
-def _percent(found: re.Match[str]) -> str:
-    return quote(found[0])
+from metrics.formats.moment_ids import moment_id
 
 
 class Corpus(models.Model):
+    """A collection of videos whose moments are described."""
+
     name = models.CharField(max_length=100, unique=True)
     format = models.CharField(max_length=20)
     media_folder = models.CharField(max_length=500, blank=True)
-    frame_rate = models.FloatField(null=True, help_text="of folders of frames, in frames a second")
+    frame_rate = models.FloatField(null=True, help_text="frames a second, in folders of frames")
 
     class Meta:
         verbose_name_plural = "corpora"
@@ -49,6 +32,8 @@ class Corpus(models.Model):
 
 
 class Video(models.Model):
+    """A video of a corpus. Its media may be missing."""
+
     corpus = models.ForeignKey(Corpus, models.CASCADE, related_name="videos")
     name = models.CharField(max_length=300)
     duration = models.FloatField(help_text="seconds")
@@ -71,7 +56,7 @@ class Video(models.Model):
 
 
 class Clip(models.Model):
-    """The picture of one stretch of a video, whose address tells nothing about it."""
+    """A file that shows a video from one time to another. Its token, which addresses contain, says nothing about it."""
 
     class State(models.TextChoices):
         WAITING = "waiting"
@@ -106,11 +91,13 @@ class Clip(models.Model):
 
 
 class Moment(models.Model):
+    """A part of a video, from one time to another, with a description."""
+
     video = models.ForeignKey(Video, models.CASCADE, related_name="moments")
     start = models.FloatField(help_text="seconds")
     end = models.FloatField(help_text="seconds")
     description = models.TextField(help_text="as the corpus gives it")
-    caption = models.TextField(help_text="what is compared with queries; shown to nobody who judges")
+    caption = models.TextField(help_text="the text that is compared with queries; annotators never see it")
 
     class Meta:
         constraints = [

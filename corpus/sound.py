@@ -1,4 +1,4 @@
-"""A film's sound between two points in time, to the sample."""
+"""Reading a film's sound between two times, exact to the sample."""
 
 from collections.abc import Iterator
 from fractions import Fraction
@@ -16,13 +16,13 @@ from corpus.films import beginning, open_film
 
 RATE = 48_000  # samples a second
 LAYOUT = "stereo"
-BEFORE = 1.0  # seconds; decoders need some packets before they are exact
+BEFORE = 1.0  # seconds; decoders are exact only after some packets
 
 
 def sound(file: Path, start: float, end: float) -> Iterator[AudioFrame]:
-    """Stereo frames of 48,000 samples a second that begin at `start` with time 0; none where a film is silent.
+    """Yield stereo frames of 48,000 samples a second. The first begins at `start` and has time 0.
 
-    Where the film's sound begins later or has gaps, there is silence.
+    A film without sound yields nothing. Silence fills gaps, and the time before the sound begins.
     """
     with open_film(file) as film:
         if stream := film.streams.best("audio"):
@@ -50,7 +50,7 @@ def _graph(stream: Any, seconds: float) -> Graph:
     graph = Graph()
     chain = [
         graph.add_abuffer(template=stream),
-        # async=1 fills gaps with silence; first_pts=0 cuts off, or fills, what lies before the start
+        # async=1 fills gaps with silence; first_pts=0 cuts or fills the time before the start.
         graph.add("aresample", f"{RATE}:async=1:first_pts=0"),
         graph.add("aformat", f"sample_fmts=fltp:sample_rates={RATE}:channel_layouts={LAYOUT}"),
         graph.add("atrim", f"end_sample={round(seconds * RATE)}"),

@@ -1,0 +1,1 @@
+"""The demo: films drawn by our own code, with captions, queries and the true grades."""

@@ -1,7 +1,7 @@
-"""Campaigns of any size for trying things out: drawn by a seed, stored at once, and true to every rule.
+"""Generating campaigns of any size from a seed, for trials. They keep every rule of a real campaign.
 
-Most batches are judged and reviewed, the newest wait for a review, are in work or are open; grades follow a hidden
-truth that follows similarity, and every annotator has a leaning of her own.
+Most batches are judged and reviewed. The newest wait for a review, are being judged, or are open. Grades follow a
+hidden truth that depends on the similarity, and each annotator has a bias.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ VERBS = ("walks", "sits down", "opens a door", "waves", "reads", "laughs", "turn
 
 @dataclass
 class Cast:
-    """Who plays: annotators with their leanings, the lead, and chance."""
+    """The annotators with their biases, the lead, and the source of randomness."""
 
     leanings: dict[Membership, float]
     lead: Membership
@@ -41,19 +41,19 @@ class Cast:
     queries: int  # of the whole campaign
 
     def lateness(self, query: Query) -> float:
-        """How late in the campaign the query comes, from 0 to 1."""
+        """Return how late in the campaign the query comes, from 0 to 1."""
         return int(query.query_id) / self.queries
 
 
 @dataclass
 class Made:
-    """Rows of a stretch of queries, to be stored kind by kind."""
+    """New rows of some queries, which are stored table by table."""
 
     assignments: list[Assignment] = field(default_factory=list)
     judgements: list[Judgement] = field(default_factory=list)
     revisions: list[Revision] = field(default_factory=list)
     reviews: list[Review] = field(default_factory=list)
-    grades: dict[int, list[int]] = field(default_factory=dict)  # of a candidate, by its identity
+    grades: dict[int, list[int]] = field(default_factory=dict)  # by the identity of the candidate's object
 
     def store(self) -> None:
         for rows in (self.assignments, self.judgements, self.revisions, self.reviews):
@@ -61,7 +61,7 @@ class Made:
 
 
 def generate(name: str, queries: int, annotators: int, seed: int) -> Iterator[int]:
-    """Make a campaign; yields the number of queries made so far."""
+    """Make a campaign. Yield the number of queries made so far."""
     chance = random.Random(seed)
     corpus = Corpus.objects.create(name=name, format="generated")
     campaign = Campaign.objects.create(
@@ -86,7 +86,7 @@ def _cast(campaign: Campaign, annotators: int, queries: int, chance: random.Rand
 
 
 def _moments(corpus: Corpus, queries: int) -> list[Moment]:
-    """As many as a query has candidates, and some more."""
+    """Make more moments than a query has candidates."""
     videos = [Video(corpus=corpus, name=f"film {n:05}", duration=60) for n in range(max(20, queries // 2))]
     store(videos)
     moments = [
@@ -99,7 +99,7 @@ def _moments(corpus: Corpus, queries: int) -> list[Moment]:
 
 
 def _query(campaign: Campaign, number: int, cast: Cast) -> Query:
-    """The early ones are closed."""
+    """Make a query, which is closed if it comes early in the campaign."""
     text = f"A person {cast.chance.choice(VERBS)} and {cast.chance.choice(VERBS)}, number {number}."
     split = "test" if number % 6 else "val"
     query = Query(campaign=campaign, query_id=str(number), text=text, split=split)
@@ -130,7 +130,7 @@ def _candidates(query: Query, moments: list[Moment], chance: random.Random) -> I
 
 
 def _judge(batch: Batch, candidates: list[Candidate], cast: Cast, made: Made) -> None:
-    """Take the batch as far as its query's place in the campaign says, by up to four annotators."""
+    """Judge the batch by up to four annotators, as far as its query's place in the campaign demands."""
     share = cast.lateness(batch.query)
     for candidate in candidates:
         candidate.batch = batch
@@ -155,7 +155,7 @@ def _judge(batch: Batch, candidates: list[Candidate], cast: Cast, made: Made) ->
 def _round(
     batch: Batch, candidates: list[Candidate], two: list[Membership], began: datetime, cast: Cast, made: Made
 ) -> None:
-    """Both annotators judge the candidates, and the consensus says what comes of it."""
+    """Let both annotators of a round judge the candidates, and settle them."""
     batch.taken = len(two)
     for slot, member in enumerate(two, 1):
         ended = began + timedelta(seconds=20 * len(candidates) + cast.chance.randrange(7200))
@@ -170,22 +170,22 @@ def _round(
 
 
 def _press(assignment: Assignment, candidate: Candidate, at: datetime, cast: Cast, made: Made) -> None:
-    """One judgement: the truth that similarity hints at, seen with the annotator's leaning."""
+    """Make one judgement: the truth that the similarity suggests, with the annotator's bias."""
     chance, member = cast.chance, assignment.annotator
     grade = min(4, max(0, round(chance.gauss(4.4 * candidate.similarity + cast.leanings[member], SPREAD))))
     made.grades.setdefault(id(candidate), []).append(grade)
-    say(assignment, candidate, grade, at, chance, made)
+    add_judgement(assignment, candidate, grade, at, chance, made)
 
 
-def say(
+def add_judgement(
     assignment: Assignment, candidate: Candidate, grade: int, at: datetime, chance: random.Random, made: Made
 ) -> None:
-    """The judgement and its only revision."""
+    """Make a judgement and its only revision."""
     member = assignment.annotator
     judgement = Judgement(assignment=assignment, candidate=candidate, annotator=member, grade=grade)
     judgement.seat = assignment.seat
     made.judgements.append(judgement)
-    key = uuid.uuid4()  # never the seed's: two campaigns of one seed may stand side by side
+    key = uuid.uuid4()  # not from the seed, because two campaigns can have the same seed
     seconds = round(chance.lognormvariate(2.8, 0.5), 1)  # half of them under 16.4
     made.revisions.append(
         Revision(judgement=judgement, number=1, grade=grade, key=key, seconds=seconds, at=at)

@@ -1,9 +1,9 @@
-"""What a job raises when trying again would not help."""
+"""The errors of jobs that are not tried again."""
 
 
 class JobError(Exception):
-    """A readable failure: what was wrong, where, and what would be right."""
+    """A failure whose message says what was wrong, where, and what would be right."""
 
 
 class JobLost(Exception):
-    """This worker's lease has passed to another, which runs the job now."""
+    """Another worker has taken the job over, because this worker's lease had run out."""

@@ -1,4 +1,4 @@
-"""Long work that a person waits for: one row a job. The row is the truth; a queue only wakes workers up."""
+"""Jobs: long work, with a row for each job. The row alone holds the state; a queue only wakes workers up."""
 
 from __future__ import annotations
 
@@ -11,12 +11,19 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from jobs.errors import JobLost
-from jobs.travel import send
+from jobs.sending import send
+
+
+class JobState(models.TextChoices):
+    WAITING = "waiting"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
 
 
 class JobQuerySet(models.QuerySet["Job"]):
     def due(self) -> JobQuerySet:
-        """What a worker may take: waiting and due, or in the hands of a worker that gave no sign of life."""
+        """Return the jobs that a worker can take: waiting ones that are due, and running ones with an old lease."""
         waiting = Q(state=Job.State.WAITING, due__lte=Now())
         abandoned = Q(state=Job.State.RUNNING, lease__lt=Now())
         return self.filter(waiting | abandoned)
@@ -25,36 +32,37 @@ class JobQuerySet(models.QuerySet["Job"]):
         return self.filter(state__in=[Job.State.WAITING, Job.State.RUNNING])
 
     def ask(self, kind: str, key: str, **arguments: Any) -> Job:
-        """The job of this kind and key, made if there is none and revived if it has ended.
+        """Return the job of this kind and key. Make it if there is none, and queue it again if it has ended.
 
-        Call it in the transaction that makes the work necessary: the job exists exactly if that commits.
+        Call this in the transaction that makes the work necessary, so that the job exists exactly if it commits.
         """
-        fresh = {"arguments": arguments, "due": Now()}
+        fields = {"arguments": arguments, "due": Now()}
         with transaction.atomic():
-            job, made = self.select_for_update().get_or_create(kind=kind, key=key, defaults=fresh)
+            job, made = self.select_for_update().get_or_create(kind=kind, key=key, defaults=fields)
             if not made:
                 job.ask_again(arguments)
         transaction.on_commit(lambda: send(job.pk))
         return job
 
     def take(self, worker: str, pk: int | None = None) -> Job | None:
-        """Lease the longest-due job (or that one, if due) to a worker. One that ends its workers fails at last."""
+        """Lease a due job to the worker: the one that has been due longest, or the one with this primary key.
+
+        Return None if no job is due. A job whose workers die again and again fails instead.
+        """
         due = self.due() if pk is None else self.due().filter(pk=pk)
         with transaction.atomic():
             rows = due.select_for_update(skip_locked=True).order_by("due", "pk")
             while (job := rows.first()) and job.is_worn_out:
-                job.fail(f"its worker ended without a word, {job.attempts} times; the last was {job.worker}")
+                job.fail(f"its worker died without a report, {job.attempts} times; the last was {job.worker}")
             if job:
                 job.start(worker)
         return job
 
 
 class Job(models.Model):
-    class State(models.TextChoices):
-        WAITING = "waiting"
-        RUNNING = "running"
-        DONE = "done"
-        FAILED = "failed"
+    """A piece of long work. There is one job for each kind and key."""
+
+    State = JobState
 
     kind = models.CharField(max_length=40)
     key = models.CharField(max_length=200)
@@ -79,7 +87,7 @@ class Job(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["kind", "key"], name="one_job_per_kind_and_key"),
             models.CheckConstraint(
-                condition=~Q(state="running") | Q(lease__isnull=False), name="running_job_has_a_lease"
+                condition=~Q(state=JobState.RUNNING) | Q(lease__isnull=False), name="running_job_has_a_lease"
             ),
         ]
         indexes = [models.Index(fields=["state", "due"])]
@@ -104,7 +112,7 @@ class Job(models.Model):
         return self.is_running and self.attempts >= settings.JOB_ATTEMPTS
 
     def ask_again(self, arguments: dict[str, Any]) -> None:
-        """Have what was added since its last start worked on too. The caller holds the row's lock."""
+        """Have the job run once more for work that came after its last start. The caller holds the row's lock."""
         if self.state in (Job.State.DONE, Job.State.FAILED):
             self.revive(arguments)
         elif self.state == Job.State.RUNNING:
@@ -112,7 +120,7 @@ class Job(models.Model):
             self.save(update_fields=["again"])
 
     def revive(self, arguments: dict[str, Any]) -> None:
-        """Queue an ended job again, with its attempts counted anew."""
+        """Queue an ended job again, and count its attempts from zero."""
         self.arguments, self.state, self.due = arguments, Job.State.WAITING, Now()
         self.attempts = self.done = self.total = 0
         self.message = self.error = ""
@@ -126,7 +134,13 @@ class Job(models.Model):
         self.refresh_from_db()
 
     def report(self, done: int, total: int, message: str = "") -> None:
-        """Store how far the work is, and keep the lease; raises JobLost when it has passed to another."""
+        """Store the progress and renew the lease.
+
+        Raises
+        ------
+        JobLost
+            If another worker has taken the job over.
+        """
         self._mine(
             done=done,
             total=total,
@@ -142,18 +156,18 @@ class Job(models.Model):
         self._end(state=Job.State.FAILED, error=error)
 
     def retry(self, error: str) -> None:
-        """Queue the job again after a fault, later each time; out of attempts, it fails."""
+        """Queue the job again after an error, with a longer wait each time. After the last attempt it fails."""
         if self.attempts >= settings.JOB_ATTEMPTS:
             return self.fail(error)
         wait = timedelta(seconds=5 * 4 ** (self.attempts - 1))
         return self._mine(state=Job.State.WAITING, due=Now() + wait, lease=None, error=error)
 
     def release(self) -> None:
-        """Give the job back untouched: the worker was told to stop."""
+        """Give the job back, because the worker was told to stop. The attempt does not count."""
         self._mine(state=Job.State.WAITING, due=Now(), lease=None, attempts=F("attempts") - 1)
 
     def _end(self, **changes: Any) -> None:
-        """Note the outcome, and queue the job once more if that was asked for while it ran."""
+        """Store the outcome, and queue the job once more if somebody asked for it while it ran."""
         with transaction.atomic():
             self._mine(lease=None, ended=Now(), **changes)
             asked = Job.objects.filter(pk=self.pk, again=True)
@@ -161,7 +175,7 @@ class Job(models.Model):
                 transaction.on_commit(lambda: send(self.pk))
 
     def _mine(self, **changes: Any) -> None:
-        # Worker and number of attempts are the fence: whoever took the job over has changed them.
+        # The worker and the number of attempts are the fence: a worker that takes the job over changes them.
         mine = Job.objects.filter(
             pk=self.pk, state=Job.State.RUNNING, attempts=self.attempts, worker=self.worker
         )

@@ -1,11 +1,11 @@
-"""Which function runs which kind of job. Apps register theirs when Django is ready."""
+"""The functions that run the kinds of job. Each app registers its own when Django starts."""
 
 from collections.abc import Callable
 from typing import Any, Protocol
 
 
 class Report(Protocol):
-    """How a running job tells how far it is, and keeps its lease."""
+    """The function by which a running job reports its progress, which also renews its lease."""
 
     def __call__(self, done: int, total: int, message: str = "") -> None: ...
 
@@ -15,7 +15,7 @@ KINDS: dict[str, Work] = {}
 
 
 def kind(name: str) -> Callable[[Work], Work]:
-    """Register the decorated function as the work of jobs of kind `name`. It must be idempotent."""
+    """Register the decorated function as the one that runs jobs of this kind. It must be idempotent."""
 
     def register(work: Work) -> Work:
         KINDS[name] = work

@@ -1,10 +1,10 @@
-"""The Celery tasks: run one job, and send again what was lost on the way."""
+"""The Celery tasks: one runs a job, the other sends lost messages again."""
 
 from celery import shared_task
 
 from jobs.models import Job
-from jobs.run import run, worker_name
-from jobs.travel import TASK, send
+from jobs.running import run, worker_name
+from jobs.sending import TASK, send
 
 
 @shared_task(name=TASK)  # type: ignore[untyped-decorator]

@@ -1,14 +1,14 @@
-"""Working off jobs in a terminal, with a line of progress that is rewritten in place."""
+"""Running all due jobs in a terminal, with a line of progress."""
 
 import sys
 from typing import TextIO
 
 from jobs.models import Job
-from jobs.run import run, worker_name
+from jobs.running import run, worker_name
 
 
 def work_off(out: TextIO = sys.stdout) -> list[Job]:
-    """Run due jobs until none is left; returns those that are not done: failed, or to be tried again later."""
+    """Run due jobs until none is left. Return the jobs that failed or will be tried again later."""
     seen: dict[int, Job] = {}
     while job := Job.objects.take(worker_name()):
         run(job, lambda job: _progress(job, out))

@@ -1,4 +1,4 @@
-"""The audit: the invariants of a campaign, checked on its rows. Each check yields what breaks it."""
+"""The audit: checks the invariants of a campaign on its rows. Each check yields a line for each fault it finds."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from jobs.models import Job
 from judging.consensus import RULE
 from judging.models import Adjudication, Assignment, Batch, Candidate, Judgement, Kind, Review, Revision
 from judging.models.pool import ANNOTATORS
+from judging.models.states import AssignmentState
 from judging.pool.clips import CUT_CLIPS
 from judging.review.adjudicating import ADJUDICATED
 
+Outcome = Candidate.Outcome
 Findings = Iterator[str]
 
 
@@ -27,9 +29,9 @@ class Invariant:
 
 
 def audit(campaign: Campaign) -> dict[Invariant, list[str]]:
-    """Every invariant with what breaks it: empty lists when all is well.
+    """Check every invariant, and return the faults of each. The lists are empty if nothing is broken.
 
-    Of imported ratings only the outcomes can be checked: how they were made is what it was.
+    In a campaign of imported ratings only the outcomes are checked, because its judgements were made elsewhere.
     """
     invariants = INVARIANTS_OF_IMPORTED if campaign.imported else INVARIANTS
     return {invariant: list(invariant.check(campaign)) for invariant in invariants}
@@ -45,41 +47,42 @@ def nothing_lost(campaign: Campaign) -> Findings:
     for judgement in judgements.filter(last__isnull=True):
         yield f"judgement {judgement.pk} has no revision"
     revisions = _revisions(campaign).order_by("judgement", "number")
-    newest = dict(revisions.values_list("judgement", "grade"))  # the last of each judgement stays
+    newest = dict(revisions.values_list("judgement", "grade"))  # of each judgement the last revision remains
     for judgement in judgements.filter(last__isnull=False):
         if newest[judgement.pk] != judgement.grade:
             yield f"judgement {judgement.pk} says {judgement.grade}, its last revision {newest[judgement.pk]}"
 
 
 def _exam_lost(submitted: models.QuerySet[Assignment]) -> Findings:
-    """In later rounds an exam hands out only what came back, but everything was answered in the first."""
+    """Check assignments of exams. Later rounds hold returned pairs only, but all were answered in round one."""
     for assignment in submitted:
-        said = Q(judgements__assignment=assignment) | Q(flags__in=assignment.flags.all())
-        if missing := assignment.batch.candidates.exclude(pk__in=Candidate.objects.filter(said)).count():
+        answered = Q(judgements__assignment=assignment) | Q(flags__in=assignment.flags.all())
+        if missing := assignment.batch.candidates.exclude(pk__in=Candidate.objects.filter(answered)).count():
             yield f"assignment {assignment.pk} was submitted, but {missing} pairs have neither grade nor flag"
 
 
 def two_a_round(campaign: Campaign) -> Findings:
-    placed = Q(slot__isnull=False)  # exams and checks take no place
-    holding = Assignment.objects.holding().filter(placed, batch__query__campaign=campaign)
-    places = holding.values_list("batch", "round").annotate(n=Count("pk")).filter(n__gt=ANNOTATORS)
-    for pk, number, n in places:
+    with_slot = Q(slot__isnull=False)  # exams and checks take no slot
+    not_lapsed = Assignment.objects.not_lapsed().filter(with_slot, batch__query__campaign=campaign)
+    rounds = not_lapsed.values_list("batch", "round").annotate(n=Count("pk")).filter(n__gt=ANNOTATORS)
+    for pk, number, n in rounds:
         yield f"batch {pk} has {n} assignments in round {number}"
-    here = Q(assignments__round=F("round"), assignments__slot__isnull=False) & ~Q(assignments__state="lapsed")
+    here = Q(assignments__round=F("round"), assignments__slot__isnull=False)
+    here &= ~Q(assignments__state=AssignmentState.LAPSED)
     wrong = (
         Batch.objects.in_campaign(campaign)
         .annotate(held=Count("assignments", filter=here))
         .exclude(taken=F("held"))
     )
     for pk, taken, held in wrong.values_list("pk", "taken", "held"):
-        yield f"batch {pk} counts {taken} places as taken; {held} are"
+        yield f"batch {pk} counts {taken} slots as taken; {held} are"
     counted = _judgements(campaign).filter(seat__isnull=False)
     many = counted.order_by().values_list("candidate").annotate(n=Count("pk")).filter(n__gt=2 * ANNOTATORS)
     for pk, n in many:
         yield f"candidate {pk} has {n} counted judgements"
     for judgement in counted.select_related("assignment"):
         if judgement.seat != judgement.assignment.seat:
-            yield f"judgement {judgement.pk} sits in seat {judgement.seat}, its assignment in another"
+            yield f"judgement {judgement.pk} has seat {judgement.seat}, but its assignment has another"
     for judgement in counted.filter(reopening__isnull=False):
         yield f"judgement {judgement.pk} counts, although its candidate was reopened"
 
@@ -93,12 +96,15 @@ def nobody_twice(campaign: Campaign) -> Findings:
     for judgement in _judgements(campaign).filter(_elsewhere()):
         yield f"judgement {judgement.pk} is of a candidate that its assignment does not hold"
     stayed = _judgements(campaign).filter(reopening__isnull=False, candidate__batch=F("assignment__batch"))
-    for judgement in stayed.exclude(assignment__state="lapsed"):
+    for judgement in stayed.exclude(assignment__state=AssignmentState.LAPSED):
         yield f"judgement {judgement.pk} was reopened, but nobody else can judge its candidate"
 
 
 def _elsewhere() -> Q:
-    """Of a candidate in another batch, unless that is a later edition of the same and nothing counts there."""
+    """Select judgements whose candidate is in another batch than their assignment.
+
+    An uncounted judgement whose candidate is in a later edition of the same batch is right.
+    """
     other = ~Q(candidate__batch=F("assignment__batch"))
     same = Q(
         candidate__batch__query=F("assignment__batch__query"),
@@ -112,18 +118,20 @@ def nothing_stale(campaign: Campaign) -> Findings:
     late = _revisions(campaign).filter(at__gt=F("judgement__assignment__submitted"))
     for revision in late:
         yield f"revision {revision.pk} was written after its assignment was submitted"
-    for judgement in _judgements(campaign).filter(seat__isnull=False).exclude(assignment__state="submitted"):
+    counted = _judgements(campaign).filter(seat__isnull=False)
+    for judgement in counted.exclude(assignment__state=AssignmentState.SUBMITTED):
         yield f"judgement {judgement.pk} counts, but its assignment is not submitted"
 
 
 def no_starvation(campaign: Campaign) -> Findings:
     batches = Batch.objects.in_campaign(campaign)
-    live = Count("assignments", filter=Q(assignments__state="live"))
-    for batch in batches.filter(state="open", taken=ANNOTATORS).annotate(live=live).filter(live=0):
-        yield f"batch {batch.pk} is open and full, but in nobody's hands"
+    live = Count("assignments", filter=Q(assignments__state=AssignmentState.LIVE))
+    full = batches.filter(state=Batch.State.OPEN, taken=ANNOTATORS)
+    for batch in full.annotate(live=live).filter(live=0):
+        yield f"batch {batch.pk} is open and full, but nobody holds it"
     waiting = set(Job.objects.unfinished().filter(kind=CUT_CLIPS).values_list("key", flat=True))
-    for batch in batches.filter(state="preparing"):
-        if f"batch {batch.pk}" not in waiting:
+    for batch in batches.filter(state=Batch.State.PREPARING):
+        if batch.job_key not in waiting:
             yield f"batch {batch.pk} waits for clips that no job is cutting"
 
 
@@ -136,40 +144,46 @@ def append_only(campaign: Campaign) -> Findings:
 def same_consensus(campaign: Campaign) -> Findings:
     rows = Candidate.objects.in_campaign(campaign).filter(batch__isnull=False)
     rows = rows.select_related("query__campaign", "batch").prefetch_related("judgements")
-    for candidate in rows.exclude(outcome="adjudicated").iterator(chunk_size=2000):
-        stored = (candidate.outcome, candidate.grade)
-        if (right := _recomputed(candidate)) != stored:
-            yield f"candidate {candidate.pk} is stored as {stored}; its judgements say {right}"
+    for candidate in rows.exclude(outcome=Outcome.ADJUDICATED).iterator(chunk_size=2000):
+        if wrong := _compare(candidate, _recomputed(candidate)):
+            yield wrong
         if candidate.rule not in ("", RULE):
             yield f"candidate {candidate.pk} was settled by rule {candidate.rule}, not {RULE}"
 
 
+def _compare(candidate: Candidate, right: tuple[str, int | None]) -> str | None:
+    """Return a fault if the stored outcome and grade are not the right ones."""
+    stored = (candidate.outcome, candidate.grade)
+    if stored == right:
+        return None
+    return f"candidate {candidate.pk} is stored as {stored}; its judgements say {right}"
+
+
 def _recomputed(candidate: Candidate) -> tuple[str, int | None]:
+    """Return the outcome and the grade that the counted judgements of the complete rounds lead to."""
     batch = candidate.batch
     assert batch is not None
     done = batch.state in (Batch.State.SETTLED, Batch.State.REVIEWED)
     rounds = batch.round if done else batch.round - 1
     if not rounds:
-        return Candidate.Outcome.OPEN, None
+        return Outcome.OPEN, None
     rounds = rounds if candidate.escalated else 1
     return _outcome_of(candidate, rounds, final=False)
 
 
 def _outcome_of(candidate: Candidate, rounds: int, *, final: bool) -> tuple[str, int | None]:
-    """The outcome and the grade that the candidate's counted judgements come to."""
+    """Return the outcome and the grade that the candidate's counted judgements lead to."""
     fresh = Candidate(query=candidate.query, escalated=candidate.escalated)
     fresh.settle(rounds, candidate.counted_grades(rounds), final=final)
     return fresh.outcome, fresh.grade
 
 
 def same_imported_consensus(campaign: Campaign) -> Findings:
-    rows = (
-        Candidate.objects.in_pool(campaign).select_related("query__campaign").prefetch_related("judgements")
-    )
+    rows = Candidate.objects.in_pool(campaign).exclude(outcome=Outcome.ADJUDICATED)
+    rows = rows.select_related("query__campaign").prefetch_related("judgements")
     for candidate in rows.iterator(chunk_size=2000):
-        stored, right = (candidate.outcome, candidate.grade), _outcome_of(candidate, 2, final=True)
-        if candidate.outcome != Candidate.Outcome.ADJUDICATED and stored != right:
-            yield f"candidate {candidate.pk} is stored as {stored}; its judgements say {right}"
+        if wrong := _compare(candidate, _outcome_of(candidate, 2, final=True)):
+            yield wrong
 
 
 def leads_word(campaign: Campaign) -> Findings:
@@ -182,39 +196,40 @@ def leads_word(campaign: Campaign) -> Findings:
 
 
 def _reviews(campaign: Campaign) -> Findings:
-    reviews = Review.objects.holding().filter(batch__query__campaign=campaign)
-    for review in reviews.exclude(batch__state="reviewed"):
+    reviews = Review.objects.in_force().filter(batch__query__campaign=campaign)
+    for review in reviews.exclude(batch__state=Batch.State.REVIEWED):
         yield f"review {review.pk} holds, but its batch is {review.batch.state}"
     parts = {(review.batch.query_id, review.batch.number) for review in reviews.select_related("batch")}
-    for batch in Batch.objects.in_campaign(campaign).filter(state="reviewed"):
+    for batch in Batch.objects.in_campaign(campaign).filter(state=Batch.State.REVIEWED):
         if (batch.query_id, batch.number) not in parts:
             yield f"batch {batch.pk} is reviewed, but no review of it holds"
-    closing = Review.objects.holding().filter(batch__query=OuterRef("pk"), verdict=Review.Verdict.CLOSE)
+    closing = Review.objects.in_force().filter(batch__query=OuterRef("pk"), verdict=Review.Verdict.CLOSE)
     for query in campaign.queries.annotate(verdict=Exists(closing)).exclude(closed=F("verdict")):
         yield f"query {query.pk} is {'closed' if query.closed else 'not closed'}, against its reviews"
 
 
 def _editions(campaign: Campaign) -> Findings:
     batches = Batch.objects.in_campaign(campaign).annotate(n=Count("candidates"))
-    wrong = batches.filter(Q(state="replaced", n__gt=0) | ~Q(state="replaced") & Q(n=0))
+    replaced = Q(state=Batch.State.REPLACED)
+    wrong = batches.filter(replaced & Q(n__gt=0) | ~replaced & Q(n=0))
     for pk, state, n in wrong.values_list("pk", "state", "n"):
         yield f"batch {pk} is {state}, and holds {n} candidates"
     later = Batch.objects.filter(query=OuterRef("query"), number=OuterRef("number")).unfinished()
-    for batch in batches.filter(Exists(later), state="reviewed"):
+    for batch in batches.filter(Exists(later), state=Batch.State.REVIEWED):
         yield f"batch {batch.pk} is reviewed, but another edition of it is not settled"
 
 
 def _adjudications(campaign: Campaign) -> Findings:
-    grade = Adjudication.objects.holding().filter(candidate=OuterRef("pk")).values("grade")
-    rows = Candidate.objects.in_campaign(campaign).annotate(said=Subquery(grade))
-    otherwise = Q(said__isnull=True) | ~Q(grade=F("said")) | ~Q(rule=ADJUDICATED)
-    wrong = rows.filter(otherwise, outcome="adjudicated")
-    wrong |= rows.filter(said__isnull=False).exclude(outcome="adjudicated")
-    for pk, outcome, stored, said in wrong.values_list("pk", "outcome", "grade", "said"):
-        yield f"candidate {pk} is {outcome} with {stored}; the lead's word is {said}"
+    grade = Adjudication.objects.in_force().filter(candidate=OuterRef("pk")).values("grade")
+    rows = Candidate.objects.in_campaign(campaign).annotate(by_lead=Subquery(grade))
+    differs = Q(by_lead__isnull=True) | ~Q(grade=F("by_lead")) | ~Q(rule=ADJUDICATED)
+    wrong = rows.filter(differs, outcome=Outcome.ADJUDICATED)
+    wrong |= rows.filter(by_lead__isnull=False).exclude(outcome=Outcome.ADJUDICATED)
+    for pk, outcome, stored, by_lead in wrong.values_list("pk", "outcome", "grade", "by_lead"):
+        yield f"candidate {pk} is {outcome} with {stored}; the lead's word is {by_lead}"
     rows = rows.select_related("query__campaign", "batch").prefetch_related("judgements")
-    for candidate in rows.filter(outcome="adjudicated", batch__isnull=False):
-        if _recomputed(candidate)[0] == Candidate.Outcome.SETTLED:
+    for candidate in rows.filter(outcome=Outcome.ADJUDICATED, batch__isnull=False):
+        if _recomputed(candidate)[0] == Outcome.SETTLED:
             yield f"candidate {candidate.pk} is adjudicated, but its annotators agree"
 
 

@@ -1,67 +1,77 @@
-"""Consensus: from the grades of one candidate to its outcome. Pure, and versioned.
+"""The consensus: a pure, versioned function from the grades of one candidate to its outcome.
 
-The rule (TVR-Ranking, section 3.2): two grades that differ by at most the tolerance settle on their mean.
-Otherwise two more are asked for; of the four, the highest and the lowest are dropped, and the middle two pass
-the same test or the candidate is discarded. Means are rounded halves up.
+The rule (TVR-Ranking, section 3.2): if two grades differ by at most the tolerance, their mean is the final grade.
+Otherwise two more annotators grade the candidate. Of the four grades the highest and the lowest are dropped. If the
+two that remain differ by at most the tolerance, their mean is the final grade; if not, the candidate is discarded.
+Means that end in a half are rounded up.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from enum import StrEnum
 
-RULE = "tvr-ranking/1"  # changes whenever any input would get another outcome; printed in each export
+RULE = "tvr-ranking/1"  # the version; it changes when any input gets another outcome, and exports print it
 GRADES = range(5)
 
-Status = Literal["open", "settled", "contested", "discarded"]
+
+class Status(StrEnum):
+    """How far the grades of a candidate have come."""
+
+    OPEN = "open"
+    SETTLED = "settled"
+    CONTESTED = "contested"
+    DISCARDED = "discarded"
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What is known of a candidate: its status, and its final grade once settled."""
+    """The status of a candidate, and its final grade if it is settled."""
 
     status: Status
     grade: int | None = None
 
 
 def consensus(grades: Sequence[int], tolerance: int = 1) -> Outcome:
-    """The outcome of a candidate's grades, in whatever order they were given.
+    """Return the outcome of a candidate's grades. Their order does not matter.
 
     Parameters
     ----------
-    grades : up to four integers in 0-4, one an annotator
-    tolerance : the largest difference that still counts as agreement; 1 in the paper
+    grades
+        Up to four integers from 0 to 4, one for each annotator.
+    tolerance
+        The largest difference that still counts as agreement; 1 in the paper.
 
     Returns
     -------
     Outcome
-        `open` with fewer grades than the round asks for (none, one or three), else `settled` with a grade,
-        `contested` (two that differ) or `discarded` (four whose middle two differ).
+        `OPEN` if the round is not complete (no grade, one or three), `SETTLED` with the final grade,
+        `CONTESTED` for two grades that differ, or `DISCARDED` for four grades whose middle two differ.
 
     Raises
     ------
     ValueError
-        For more than four grades, or one that is not an integer in 0-4.
+        If there are more than four grades, or one of them is not an integer from 0 to 4.
 
     Examples
     --------
     >>> consensus([2, 3])
-    Outcome(status='settled', grade=3)
+    Outcome(status=<Status.SETTLED: 'settled'>, grade=3)
     >>> consensus([0, 3])
-    Outcome(status='contested', grade=None)
+    Outcome(status=<Status.CONTESTED: 'contested'>, grade=None)
     >>> consensus([0, 3, 2, 1])
-    Outcome(status='settled', grade=2)
+    Outcome(status=<Status.SETTLED: 'settled'>, grade=2)
     >>> consensus([0, 4, 0, 4])
-    Outcome(status='discarded', grade=None)
+    Outcome(status=<Status.DISCARDED: 'discarded'>, grade=None)
     """
     _check(grades)
     if len(grades) not in (2, 4):
-        return Outcome("open")
+        return Outcome(Status.OPEN)
     low, high = sorted(grades)[len(grades) // 2 - 1 : len(grades) // 2 + 1]
     if high - low <= tolerance:
-        return Outcome("settled", (low + high + 1) // 2)
-    return Outcome("contested" if len(grades) == 2 else "discarded")
+        return Outcome(Status.SETTLED, (low + high + 1) // 2)
+    return Outcome(Status.CONTESTED if len(grades) == 2 else Status.DISCARDED)
 
 
 def _check(grades: Sequence[int]) -> None:

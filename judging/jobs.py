@@ -1,4 +1,4 @@
-"""The kinds of job that judging knows, each with what it does."""
+"""The kinds of job that belong to judging."""
 
 from collections import Counter
 from functools import partial
@@ -15,7 +15,7 @@ from judging.models import Batch, Reopening
 from judging.pool.clips import CUT_ANEW, CUT_CLIP, CUT_CLIPS, clips_for, prepare
 from judging.pool.ranking import RANK, rank
 from judging.pool.study import STUDY, Plan, start
-from judging.review.reopening import REOPEN, carry_out
+from judging.review.reopening import REOPEN, carry_out_reopening
 
 
 @kind(RANK)
@@ -28,10 +28,10 @@ def rank_candidates(arguments: dict[str, Any], report: Report) -> None:
 
 @kind(CUT_CLIPS)
 def cut_clips(arguments: dict[str, Any], report: Report) -> None:
-    """A clip that cannot be cut is marked as failed; the batch opens all the same."""
+    """Cut the clips of a batch, and open it. A clip that cannot be cut is marked as failed."""
     batch = Batch.objects.select_related("query__campaign").filter(pk=arguments["batch"]).first()
     if batch is None:
-        return  # a second batch whose opening was undone
+        return  # It was a second batch, and its opening was undone.
     clips = clips_for(batch)
     with cutter() as tool:
         for number, clip in enumerate(clips):
@@ -43,20 +43,20 @@ def cut_clips(arguments: dict[str, Any], report: Report) -> None:
 
 
 def _outcome(clips: list[Clip]) -> str:
-    """How many clips there are, and what became of the others."""
+    """Return how many clips were cut, are missing, and failed, with the first error."""
     count = Counter(clip.state for clip in clips)
-    said = f"{count[Clip.State.READY]} clips cut"
+    outcome = f"{count[Clip.State.READY]} clips cut"
     if count[Clip.State.MISSING]:
-        said += f", {count[Clip.State.MISSING]} missing"
+        outcome += f", {count[Clip.State.MISSING]} missing"
     if count[Clip.State.FAILED]:
         first = next(clip.error for clip in clips if clip.state == Clip.State.FAILED)
-        said += f", {count[Clip.State.FAILED]} failed: {first}"
-    return said
+        outcome += f", {count[Clip.State.FAILED]} failed: {first}"
+    return outcome
 
 
 @kind(CUT_CLIP)
 def cut_clip(arguments: dict[str, Any], report: Report) -> None:
-    """One clip that belongs to no batch: a worked example's."""
+    """Cut the clip of a worked example, which belongs to no batch."""
     progress = partial(report, 0, 1)
     with cutter() as tool:
         make(Clip.objects.get(pk=arguments["clip"]), tool, progress)
@@ -65,7 +65,7 @@ def cut_clip(arguments: dict[str, Any], report: Report) -> None:
 
 @kind(CUT_ANEW)
 def cut_clips_anew(arguments: dict[str, Any], report: Report) -> None:
-    """Ask for the clips of every batch that was shut because clips look different from now on."""
+    """Ask for the clips of every batch that was closed because the settings of clips have changed."""
     batches = Batch.objects.filter(query__campaign=arguments["campaign"], state=Batch.State.PREPARING)
     keys = list(batches.values_list("pk", flat=True))
     for number, batch in enumerate(keys):
@@ -75,9 +75,10 @@ def cut_clips_anew(arguments: dict[str, Any], report: Report) -> None:
 
 
 @kind(REOPEN)
-def reopen_somebodys_work(arguments: dict[str, Any], report: Report) -> None:
-    rows = Reopening.objects.select_related("lead", "campaign", "annotator__campaign")
-    carry_out(rows.get(pk=arguments["reopening"]), report)
+def reopen_all_work(arguments: dict[str, Any], report: Report) -> None:
+    """Reopen all work of one annotator."""
+    reopenings = Reopening.objects.select_related("lead", "campaign", "annotator__campaign")
+    carry_out_reopening(reopenings.get(pk=arguments["reopening"]), report)
 
 
 @kind(STUDY)

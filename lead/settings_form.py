@@ -18,8 +18,8 @@ from jobs.models import Job
 from judging.consensus import GRADES
 from judging.models import Assignment, Batch, Candidate
 from judging.pool.clips import CUT_ANEW
-from judging.quality.examples import show
-from reports.pay.rates import keep_past
+from judging.quality.examples import attach_clip
+from reports.pay.rates import store_past_rate
 
 RANKED = "it is fixed, because the candidates are already ranked and in their batches"
 BEGUN = "it is fixed since the first batch was claimed, so that all are judged alike"
@@ -89,7 +89,7 @@ def set_up(lead: Membership, data: Mapping[str, Any]) -> SettingsForm:
     rate, form = campaign.hourly_rate, SettingsForm(data, instance=campaign)
     if form.is_valid():
         form.save()
-        keep_past(campaign, rate, form.cleaned_data["all_days"])
+        store_past_rate(campaign, rate, form.cleaned_data["all_days"])
         if {"padding", "sound"} & set(form.changed_data):
             _cut_anew(campaign)
     return form
@@ -101,7 +101,7 @@ def _cut_anew(campaign: Campaign) -> None:
     batches.update(state=Batch.State.PREPARING)
     Job.objects.ask(CUT_ANEW, campaign.job_key, campaign=campaign.pk)
     for example in campaign.examples.select_related("campaign", "moment__video"):
-        show(example)
+        attach_clip(example)
 
 
 def fixed(campaign: Campaign) -> dict[str, str]:

@@ -1,5 +1,5 @@
-"""The figures of the measures measured, in the project's theme; each from the rows that its command
-prints.
+"""The figures of the commands that examine measures, in the project's theme, from the records that these
+commands print.
 """
 
 from collections.abc import Callable
@@ -9,8 +9,8 @@ from typing import Any
 import altair as alt
 
 from . import theme
+from .analysis.meta import spelt
 from .formats.errors import MeasureError
-from .measures import parse_measure
 
 Rows = list[dict[str, Any]]
 KINDS = (".svg", ".png", ".pdf")
@@ -32,13 +32,8 @@ def save(chart: Any, path: str) -> None:
         raise MeasureError(f"{path}: cannot be written: {problem.strerror}") from None
 
 
-def spelt(key: str, value: Any) -> Any:
-    """A measure's name as the papers spell it; anything else as it is."""
-    return parse_measure(value).spelling if key in ("measure", "other", "validation", "test") else value
-
-
 def inline(rows: Rows) -> alt.Data:
-    """The rows inside the figure."""
+    """The records as data inside the figure."""
     data: alt.Data = alt.Data(values=rows)  # type: ignore[no-untyped-call]
     return data
 

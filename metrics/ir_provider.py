@@ -2,77 +2,105 @@
 """The measures as measures of ir_measures: importing this module registers them.
 
     import ir_measures, metrics.ir_provider
-    measures = [ir_measures.parse_measure(name) for name in ("nDCG_IoU(iou=0.7)@20", "nDCG@10")]
-    ir_measures.calc_aggregate(measures, qrels, run)
+    names = ("nDCG_IoU(iou=0.7)@20", "nDCG_IoU(iou=0.7,convention=released)@20", "nDCG@10")
+    ir_measures.calc_aggregate(map(ir_measures.parse_measure, names), qrels, run)
 
-Qrels and runs are ir_measures' own, with moment ids ``video@startms-endms`` for documents. ir_measures keeps
-its own measure where a name is taken (Judged); highlight measures need saliency, which its formats lack.
+ir_measures' own parser reads words and sums only in quotes; once this module is imported it also reads them bare,
+as above. Qrels and runs are ir_measures' own, with moment ids ``video@startms-endms`` for documents. Each measure has a
+parameter more, the convention. ir_measures keeps its own measure where a name is taken (nDCG, P, R, RR, AP,
+Judged); highlight measures need saliency, which its formats lack.
 """
 
+import ast
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import ir_measures
 import numpy as np
-from ir_measures import providers
+from ir_measures import providers, util
 from ir_measures.measures.base import Agg, Measure, ParamInfo, register, registry
 from ir_measures.util import Metric, QrelsConverter, RunConverter
 
-from .formats.tables import Qrels, Run, qrels_from_dict, run_from_dict
-from .formats.trec import times_of_id
-from .measures import aggregate
-from .measures.definitions import DEFINITIONS, Definition
+from .formats.arrays import Floats
+from .formats.by_id import IdQrels, IdRun
+from .measures.aggregate import aggregate, reported
+from .measures.conventions import CONVENTIONS, Convention, convention_named
+from .measures.definitions import DEFINITIONS
 from .measures.evaluate import Evaluator
-from .measures.grammar import Measure as OurMeasure
 from .measures.grammar import parse_measure
+from .measures.ground import Ground
+from .measures.measure import Definition
+from .measures.measure import Measure as OurMeasure
+
+_THEIR_VALUE_OF = util._ast_to_value
 
 
 class MomentMeasure(Measure):
-    """A measure of ours under ir_measures' roof."""
+    """A measure of ours as ir_measures knows it."""
 
     definition: Definition
 
     def aggregator(self) -> Agg:
-        return Aggregator(self.definition.aggregate)
+        return Aggregator(ours(self), convention_of(self))
 
 
 def ours(measure: Measure) -> OurMeasure:
     """The same measure as a value of ours."""
-    params = ",".join(f"{key}={value}" for key, value in measure.params.items() if key != "cutoff")
+    others = ("cutoff", "convention")
+    params = ",".join(f"{key}={value}" for key, value in measure.params.items() if key not in others)
     cutoff = f"@{measure.params['cutoff']}" if "cutoff" in measure.params else ""
     return parse_measure(f"{measure.NAME}({params}){cutoff}")
 
 
-class Aggregator(Agg):
-    """Collects values and aggregates them as the measure's definition says."""
+def convention_of(measure: Measure) -> Convention:
+    """The convention that the measure names, which here never refuses queries that nobody judged."""
+    return convention_named(measure.params.get("convention", "paper")).but(unjudged="skip")
 
-    def __init__(self, kind: str) -> None:
-        self.kind = kind
-        self.values: list[float] = []
+
+class Value(float):
+    """A query's value with the values for each threshold, which are aggregated one by one."""
+
+    thresholds: Floats
+
+    @classmethod
+    def of(cls, value: float, thresholds: Floats) -> "Value":
+        made = cls(value)
+        made.thresholds = thresholds
+        return made
+
+
+class Aggregator(Agg):
+    """Collects values and aggregates them as the measure and its convention say."""
+
+    def __init__(self, measure: OurMeasure, convention: Convention) -> None:
+        self.measure, self.convention = measure, convention
+        self.values: list[Floats] = []
 
     def add(self, value: float) -> None:
-        if value == value:
-            self.values.append(value)
+        self.values.append(value.thresholds if isinstance(value, Value) else np.array([value]))
 
     def result(self) -> float:
-        if not self.values:
-            return float("nan")
-        return float(aggregate.AGGREGATES[self.kind](np.array(self.values)[:, None])[0])
+        found = aggregate(self.measure, np.array(self.values), self.convention) if self.values else None
+        return float("nan") if found is None else found
 
 
 class MomentEvaluator(providers.Evaluator):
+    """Measures of any conventions over one set of qrels."""
+
     def __init__(self, measures: Iterable[Measure], qrels: Any) -> None:
-        self.theirs = list(measures)
-        self.ready = Evaluator([ours(measure) for measure in self.theirs], judged(qrels))
-        super().__init__(self.theirs, list(self.ready.ground.qrels.queries))
+        theirs = list(measures)
+        ground = Ground(judged(qrels))
+        self.ready = [(one, Evaluator([ours(one)], ground, convention_of(one))) for one in theirs]
+        super().__init__(theirs, list(ground.queries))
 
     def _iter_calc(self, run: Any) -> Iterator[Metric]:
         """Values of every query; NaN for one that does not count, which our aggregators pass over."""
-        known = set(self.ready.ground.qrels.queries)
-        scores = self.ready.scores(answered(run, known))[0]
-        for query, row in zip(scores.queries, scores.table().tolist(), strict=True):
-            for theirs, value in zip(self.theirs, row, strict=True):
-                yield Metric(query_id=query, measure=theirs, value=value)
+        source = answered(run)
+        for theirs, ready in self.ready:
+            scores = ready.scores(source)[0]
+            per_query = reported(scores.measures[0], scores.values[0], scores.convention).tolist()
+            for query, value, row in zip(scores.queries, per_query, scores.values[0], strict=True):
+                yield Metric(query_id=query, measure=theirs, value=Value.of(value, row))
 
 
 @providers.register
@@ -88,28 +116,29 @@ class MomentProvider(providers.Provider):
         return MomentEvaluator(measures, qrels)
 
 
-def judged(qrels: Any) -> Qrels:
-    """Our qrels from ir_measures' (tuples, dicts or a DataFrame)."""
-    found: dict[str, list[tuple[str, float, float, int]]] = {}
+def judged(qrels: Any) -> IdQrels:
+    """Our qrels from ir_measures' (tuples, dicts or a data frame)."""
+    found: dict[str, dict[str, int]] = {}
     for qrel in QrelsConverter(qrels).as_namedtuple_iter():
-        span = times_of_id("qrels", qrel.doc_id)
-        found.setdefault(str(qrel.query_id), []).append((*span, int(qrel.relevance)))
-    return qrels_from_dict(found)
+        found.setdefault(str(qrel.query_id), {})[qrel.doc_id] = int(qrel.relevance)
+    return IdQrels(found, lenient=True)
 
 
-def answered(run: Any, known: set[str]) -> Run:
-    """Our run from ir_measures', ordered as trec_eval orders; queries that nobody judged are passed
-    over there.
-    """
-    found: dict[str, list[tuple[float, str]]] = {}
+def answered(run: Any) -> IdRun:
+    """Our run from ir_measures', which is ordered as trec_eval orders it."""
+    found: dict[str, dict[str, float]] = {}
     for scored in RunConverter(run).as_namedtuple_iter():
-        if str(scored.query_id) in known:
-            found.setdefault(str(scored.query_id), []).append((float(scored.score), scored.doc_id))
-    spans = {
-        query: [(*times_of_id("run", moment), score) for score, moment in sorted(rows, reverse=True)]
-        for query, rows in found.items()
-    }
-    return run_from_dict(spans)
+        found.setdefault(str(scored.query_id), {})[scored.doc_id] = float(scored.score)
+    return IdRun(found)
+
+
+def _value_of(node: ast.expr) -> Any:
+    """A parameter's value as ir_measures reads it, or a bare word or sum as its text."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        return ast.unparse(node).replace(" ", "")
+    return _THEIR_VALUE_OF(node)
 
 
 def _register_all() -> None:
@@ -117,12 +146,14 @@ def _register_all() -> None:
         if definition.family == "highlight" or definition.name in registry:
             continue
         params = {key: ParamInfo(required=key in definition.required) for key in definition.params}
+        params["convention"] = ParamInfo(dtype=str, choices=list(CONVENTIONS), default="paper")
         if definition.cutoff != "none":
             params["cutoff"] = ParamInfo(dtype=int, required=definition.cutoff == "required")
         body = {"NAME": definition.name, "SUPPORTED_PARAMS": params, "definition": definition}
         body["__name__"] = definition.name
         register(type(definition.name, (MomentMeasure,), body))
     ir_measures.DefaultPipeline.providers.append(MomentProvider())
+    util._ast_to_value = _value_of
 
 
 _register_all()

@@ -1,4 +1,4 @@
-"""The one look of all figures: import it only where a figure is drawn."""
+"""The theme that all figures share; importing it imports Altair."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ FONT = "DejaVu Sans, Liberation Sans, Helvetica, sans-serif"
 
 @alt.theme.register("reeljudge", enable=True)
 def reeljudge() -> alt.theme.ThemeConfig:
-    """Dark ink on white, one hue order, no boxes; sizes for a printed column."""
+    """Dark ink on white, one order of hues, no frames, and sizes for a printed column."""
     text = {
         "labelColor": INK,
         "titleColor": INK,

@@ -1,1 +1,1 @@
-"""Releases: a campaign frozen into one zip that others can check, compare and cite."""
+"""Releases and exports: a campaign's qrels and judgements as files that others can check, compare and cite."""

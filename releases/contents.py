@@ -1,4 +1,4 @@
-"""What a release holds: each part with its name in the zip, and how its lines are made."""
+"""The files of a release: their names in the zip, and functions that make their lines."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from django.db.models import Sum
 
 from campaigns.guideline_text import GUIDELINE
 from campaigns.models import Campaign
-from corpus.models import moment_id
 from judging.models import Candidate, Judgement
-from releases.card import card, licence_text, rule_text
+from metrics.formats.moment_ids import moment_id
+from releases.data_card import card, licence_text, rule_text
 from releases.exports import (
     FILES,
     MOMENT,
@@ -31,20 +31,20 @@ from releases.models import Release
 from reports.figures import csv_files as figure_csv
 from reports.figures.catalogue import DRAWN, TABLES, Figure
 from reports.figures.numbers import Rows, Subject
+from reports.statistics.arrays import read
 from reports.statistics.collection import collection
-from reports.statistics.records import read
 
 
 @dataclass(frozen=True)
 class Part:
-    """A file of the release; its lines are made when it is written, one after the other."""
+    """A file of the release. Its lines are made one after the other while it is written."""
 
     name: str
     lines: Callable[[], Lines]
 
 
 def parts(release: Release) -> list[Part]:
-    """All files of a release but its manifest, in the order in which they are written."""
+    """Return all files of a release except its manifest, in the order in which they are written."""
     campaign = release.campaign
     exports = [Part(each.file, partial(each.lines, campaign)) for each in FILES if each.lines is not manifest]
     return [
@@ -62,7 +62,7 @@ def parts(release: Release) -> list[Part]:
 
 
 def pairs(campaign: Campaign) -> Lines:
-    """Every candidate of the pool that was judged or is being judged, with its outcome."""
+    """Yield every candidate of the pool that is in a batch, with its outcome, as CSV."""
     header = ["pair_id", "query_id", "moment_id", "rank", "similarity", "outcome", "grade", "rule"]
     rows = (
         Candidate.objects.in_pool(campaign)
@@ -77,7 +77,10 @@ def pairs(campaign: Campaign) -> Lines:
 
 
 def judgements(campaign: Campaign) -> Lines:
-    """Every judgement of the pool, by worker number, also those that do not count; `seconds` are active ones."""
+    """Yield every judgement of the pool, by worker number, as JSON lines, also those that do not count.
+
+    `seconds` are active seconds.
+    """
     rows = Judgement.objects.filter(candidate__in=Candidate.objects.in_pool(campaign))
     rows = rows.annotate(seconds=Sum("revisions__seconds"))
     fields = (pair_id("candidate__"), WORKER, ROUND, "grade", "seat", "reopening", "seconds")
@@ -98,7 +101,7 @@ def judgements(campaign: Campaign) -> Lines:
 
 
 def nested_qrels(campaign: Campaign) -> Lines:
-    """`{query_id: {moment_id: grade}}`, as ir_measures and pytrec_eval take it."""
+    """Yield the qrels as JSON, `{query_id: {moment_id: grade}}`, which ir_measures and pytrec_eval read."""
     rows = Candidate.objects.in_pool(campaign).settled().order_by("query", "rank")
     listed = rows.values_list("query__query_id", *MOMENT, "grade")
     query, graded = None, dict[str, int]()
@@ -117,7 +120,7 @@ def _entry(query: str, graded: dict[str, int]) -> str:
 
 
 def _splits(campaign: Campaign) -> Iterator[Part]:
-    """For each named split its queries and its TREC qrels."""
+    """Yield the list of queries and the TREC qrels of each named split."""
     names = campaign.queries.pool().exclude(split="").order_by("split").values_list("split", flat=True)
     for split in names.distinct():
         name = quote(split, safe="")
@@ -131,14 +134,14 @@ def _queries_of(campaign: Campaign, split: str) -> Lines:
 
 
 def _guidelines(campaign: Campaign) -> Iterator[Part]:
-    """Every version; judgements name the one that was in force, and 0 is what every campaign begins with."""
+    """Yield every version of the guideline. Version 0 is the built-in one; judgements name theirs."""
     versions = dict(campaign.guidelines.values_list("version", "text"))
     for version, text in ({0: GUIDELINE} | versions).items():
         yield Part(f"guidelines/{version}.md", partial(iter, [text + "\n"]))
 
 
 def _figures(campaign: Campaign) -> Iterator[Part]:
-    """The numbers of the paper's tables and figures, and the figures drawn; none before anything is settled."""
+    """Yield the paper's tables and figures as CSV and SVG. There are none before a candidate is settled."""
     if not Candidate.objects.in_pool(campaign).settled().exists():
         return
     counts = cache(lambda: collection(campaign, read(campaign)))
@@ -147,7 +150,9 @@ def _figures(campaign: Campaign) -> Iterator[Part]:
     def rows(figure: Figure) -> Rows:
         return figure.rows(counts(), subject)
 
-    for figure in (each for each in (*TABLES, *DRAWN) if each.key != "figure-6"):  # which is of one query
+    for figure in (
+        each for each in (*TABLES, *DRAWN) if each.key != "figure-6"
+    ):  # Figure 6 is about one query.
         yield Part(f"figures/{figure.key}.csv", partial(_table, figure, rows))
         if figure.drawn:
             yield Part(f"figures/{figure.key}.svg", partial(_drawing, figure, rows))

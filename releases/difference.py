@@ -1,18 +1,18 @@
-"""What two releases of a campaign differ in: pairs added, changed and gone."""
+"""The difference of two releases: the pairs that were added, changed and removed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from releases.zipped import QRELS, Zipped, grades
+from releases.archive import QRELS, ReleaseArchive, grades
 
 HEADER = ["what", "query_id", "moment_id", "before", "after"]
 
 
 @dataclass(frozen=True)
 class Change:
-    """A pair whose final grade is another one; None where the pair is not in that release."""
+    """A pair whose final grade differs. A grade is None if the release does not have the pair."""
 
     query: str
     moment: str
@@ -26,9 +26,9 @@ class Change:
         return "gone" if self.after is None else "changed"
 
 
-def difference(old: Zipped, new: Zipped) -> Iterator[Change]:
-    """The changes from the old release's qrels to the new one's, by query and moment."""
-    # Most lines are the same, and need not be taken apart.
+def difference(old: ReleaseArchive, new: ReleaseArchive) -> Iterator[Change]:
+    """Yield the changes from the old release's qrels to the new one's, ordered by query and moment."""
+    # Most lines are the same in both, so only the others are parsed.
     one, other = set(old.lines(QRELS)), set(new.lines(QRELS))
     before, after = grades(one - other), grades(other - one)
     for pair in sorted(before.keys() | after.keys()):

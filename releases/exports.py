@@ -1,8 +1,8 @@
-"""What leaves a campaign: qrels, raw ratings and what one needs to read them.
+"""Exports: a campaign's qrels, its raw ratings, and what is needed to read them.
 
-Qrels and ratings hold what annotators agreed on, and nothing else. Grades that a lead gave, and pairs without any
-final grade, have files of their own. Everything comes in the order of queries and ranks, without dates and names:
-the same judgements export the same bytes.
+Qrels and ratings hold pairs on which annotators reached a consensus, and nothing else. Grades that a lead gave, and
+pairs without a final grade, have files of their own. All files are ordered by query and rank and have no dates or
+names, so the same judgements give the same bytes.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from django.db.models.expressions import Combinable
 from django.db.models.functions import Cast, Coalesce, NullIf
 
 from campaigns.models import Campaign
-from corpus.models import moment_id
 from judging.consensus import RULE
 from judging.models import Adjudication, Candidate, Judgement
 from judging.models.pool import ANNOTATORS
+from metrics.formats.moment_ids import as_word, moment_id
 
 Lines = Iterator[str]
-# Whoever rated one pair twice, in imported ratings, stays one worker.
+# In imported ratings a worker can have several memberships; exports print the number of the first one.
 WORKER = Coalesce("annotator__same_as__worker", "annotator__worker")
-# Imported ratings lie in one assignment: there the seats alone say which came after which.
+# The round follows from the seat, because imported ratings of both rounds are in one assignment.
 ROUND = Case(
     When(seat__lte=ANNOTATORS, then=1),
     When(seat__isnull=False, then=2),
@@ -41,7 +41,7 @@ MOMENT = ("moment__video__name", "moment__start", "moment__end")
 
 
 def pair_id(candidate: str = "") -> Coalesce:
-    """The id of a pair as text: the one under which it was imported, or its candidate's key."""
+    """Return the id of a pair as text: the id that it was imported with, or its candidate's primary key."""
     own = Cast(f"{candidate}pk", CharField())
     return Coalesce(NullIf(f"{candidate}imported_as", Value("")), own, output_field=CharField())
 
@@ -59,7 +59,7 @@ RECORD += ["similarity", "grade", "rule"]
 
 @dataclass(frozen=True)
 class Export:
-    """A kind of file: its name, what is in it, and how its lines are made."""
+    """A kind of file: its name, a description of its content, and the function that makes its lines."""
 
     file: str
     what: str
@@ -68,35 +68,38 @@ class Export:
 
 
 def trec_qrels(campaign: Campaign) -> Lines:
-    """`query_id 0 moment_id grade`, for trec_eval and its kin."""
+    """Yield qrels in TREC format, `query_id 0 moment_id grade`."""
     return _trec(campaign, Outcome.SETTLED)
 
 
 def adjudicated_trec(campaign: Campaign) -> Lines:
-    """As the qrels, of the pairs that a lead graded."""
+    """Yield the pairs that a lead graded, in TREC format."""
     return _trec(campaign, Outcome.ADJUDICATED)
 
 
 def split_qrels(campaign: Campaign, split: str) -> Lines:
-    """As the qrels, of one split's queries."""
+    """Yield the qrels of one split in TREC format."""
     return _trec(campaign, Outcome.SETTLED, query__split=split)
 
 
 def _trec(campaign: Campaign, outcome: str, **only: str) -> Lines:
     for query, *moment, grade in _of(campaign, [outcome], "query__query_id", *MOMENT, "grade", **only):
-        yield f"{query} 0 {moment_id(*moment)} {grade}\n"
+        yield f"{as_word(query)} 0 {moment_id(*moment)} {grade}\n"
 
 
 def tvr_ranking(campaign: Campaign) -> Lines:
-    """One JSON object a pair, with TVR-Ranking's fields and the version of the consensus."""
+    """Yield a JSON object for each pair, with TVR-Ranking's fields and the version of the consensus."""
     for row in _of(campaign, [Outcome.SETTLED], *RECORD):
         yield json.dumps(_record(*row), ensure_ascii=False) + "\n"
 
 
 def adjudicated(campaign: Campaign) -> Lines:
-    """As TVR-Ranking's, of the pairs that a lead graded; `consensus` says "adjudicated", and `reason` why."""
-    said = Adjudication.objects.holding().filter(candidate__query__campaign=campaign)
-    reasons = dict(said.order_by().values_list(pair_id("candidate__"), "reason"))
+    """Yield a JSON object for each pair that a lead graded.
+
+    It has TVR-Ranking's fields and the lead's `reason`; `consensus` is "adjudicated".
+    """
+    adjudications = Adjudication.objects.in_force().filter(candidate__query__campaign=campaign)
+    reasons = dict(adjudications.order_by().values_list(pair_id("candidate__"), "reason"))
     for row in _of(campaign, [Outcome.ADJUDICATED], *RECORD):
         record = _record(*row) | {"reason": reasons[row[0]]}
         yield json.dumps(record, ensure_ascii=False) + "\n"
@@ -121,7 +124,7 @@ def _record(
 
 
 def ratings(campaign: Campaign) -> Lines:
-    """Each counted grade, with the worker's number; of each round by worker, whoever was first."""
+    """Yield each counted grade of settled pairs with the worker's number, ordered by round and worker."""
     settled = Candidate.objects.in_pool(campaign).settled()
     counted = Judgement.objects.filter(candidate__in=settled, seat__isnull=False).order_by(
         "candidate__query", "candidate__rank", ROUND, "annotator__worker", "seat"
@@ -131,7 +134,7 @@ def ratings(campaign: Campaign) -> Lines:
 
 
 def discarded(campaign: Campaign) -> Lines:
-    """Each grade of the pairs on which a round ended without a consensus, in the order of the ratings."""
+    """Yield each counted grade of the pairs that have no consensus after a complete round."""
     without = [Outcome.DISCARDED, Outcome.FLAGGED, Outcome.ADJUDICATED]
     pairs = Candidate.objects.in_pool(campaign).filter(outcome__in=without)
     counted = Judgement.objects.filter(candidate__in=pairs, seat__isnull=False).order_by(
@@ -150,7 +153,7 @@ def discarded(campaign: Campaign) -> Lines:
 
 
 def moments(campaign: Campaign) -> Lines:
-    """What the moment ids of the TREC files stand for; times in seconds."""
+    """Yield the video and the times, in seconds, of each moment id in the TREC files."""
     found = _of(campaign, [Outcome.SETTLED, Outcome.ADJUDICATED], *MOMENT)
     listed = {moment_id(*moment): moment for moment in found}
     rows = ((name, *moment) for name, moment in sorted(listed.items()))
@@ -158,14 +161,14 @@ def moments(campaign: Campaign) -> Lines:
 
 
 def queries(campaign: Campaign) -> Lines:
-    """The queries, with the ids of those merged into each."""
+    """Yield the queries, each with the ids of the queries that were merged into it."""
     rows = campaign.queries.pool().order_by("pk").values_list("query_id", "text", "split", "aliases")
     listed = ((*rest, " ".join(map(str, aliases))) for *rest, aliases in rows.iterator(chunk_size=2000))
     return csv_lines(["query_id", "query", "split", "aliases"], listed)
 
 
 def manifest(campaign: Campaign) -> Lines:
-    """How the files were made, what they count, and their checksums."""
+    """Yield the manifest: the rule, the model, the counts, and the checksums of the other files."""
     outcomes = Candidate.objects.in_pool(campaign)
     counts = dict(outcomes.order_by().values_list("outcome").annotate(Count("pk")))
     record = {
@@ -209,13 +212,13 @@ BY_NAME = {export.file: export for export in FILES}
 def _of(
     campaign: Campaign, outcomes: list[str], *fields: str | Combinable, **only: str
 ) -> Iterator[tuple[Any, ...]]:
-    """Fields of the pool's pairs with these outcomes; rows, for there may be hundreds of thousands."""
+    """Yield fields of the pool's pairs with these outcomes. These are tuples: there may be hundreds of thousands."""
     rows = Candidate.objects.in_pool(campaign).filter(outcome__in=outcomes, **only).order_by("query", "rank")
     return rows.values_list(*fields).iterator(chunk_size=5000)
 
 
 def number_or_text(id: str) -> int | str:
-    """A number, as TVR-Ranking has them, where that can be read back as the same id: 7, but not 007."""
+    """Return the id as a number, as TVR-Ranking writes ids, if the number reads back as the same id (7, not 007)."""
     number = int(id) if id.isdecimal() else None
     return id if number is None or str(number) != id else number
 

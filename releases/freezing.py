@@ -1,4 +1,4 @@
-"""Freezing: a campaign at one instant, written into one zip whose bytes depend on nothing else."""
+"""Freezing a release: a campaign's state at one instant, written into a zip whose bytes depend on nothing else."""
 
 from __future__ import annotations
 
@@ -22,21 +22,27 @@ from campaigns.models import Campaign, Membership
 from jobs.models import Job
 from jobs.registry import Report
 from judging.consensus import RULE
-from releases.card import LICENCES, counted
+from releases.archive import FORMAT
 from releases.contents import parts
+from releases.data_card import LICENCES, counted
 from releases.models import Release
-from releases.zipped import FORMAT
 
 FREEZE = "freeze a release"
 
 LONGEST_NOTES = 20_000  # characters
-EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip knows: no clock in the file
+EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip can hold; files in releases have no other time
 AT_ONCE = 1 << 16  # bytes
 
 
 @transaction.atomic
 def freeze(campaign: Campaign, lead: Membership, licence: str, notes: str = "") -> Release:
-    """The next release, to be written by a job. The campaign goes on meanwhile and afterwards."""
+    """Make the campaign's next release, and ask for the job that writes it. Judging goes on meanwhile.
+
+    Raises
+    ------
+    BadValue
+        If the licence is unknown, or the notes are too long.
+    """
     if licence not in LICENCES:
         raise BadValue("licence", licence[:40] or "nothing", f"one of {', '.join(LICENCES)}")
     if len(notes) > LONGEST_NOTES or "\0" in notes:
@@ -57,18 +63,20 @@ def ask_for(release: Release) -> Job:
 
 @dataclass
 class Progress:
+    """How many files of the release are written, and the name of the present one."""
+
     done: int = 0
     total: int = 1
     name: str = ""
 
 
 def write(release: Release, report: Report) -> None:
-    """Write the release's zip and store it. Doing it again for one that is ready changes nothing."""
+    """Write the release's zip and store it. If the release is ready, nothing changes."""
     if release.state == Release.State.READY:
         return
     with tempfile.TemporaryDirectory() as folder:
         file, progress = Path(folder) / "release.zip", Progress()
-        # The rows are read by a thread, whose connection holds one snapshot; this one tells how far it is.
+        # A thread reads the rows in one snapshot. This thread's connection reports the progress meanwhile.
         with ThreadPoolExecutor(1) as reader:
             written = reader.submit(_read_and_write, release, file, progress)
             while not written.done():
@@ -84,12 +92,12 @@ def write(release: Release, report: Report) -> None:
 
 
 def _publish(release: Release) -> None:
-    """Ready, from now on unchangeable; unless another worker, thought dead, was faster."""
+    """Mark the release as ready, unless another worker, which had been given up, was faster."""
     release.state = Release.State.READY
     written = {name: getattr(release, name) for name in ("state", "file", "sha256", "size", "counts", "at")}
     mine = Release.objects.filter(pk=release.pk, state=Release.State.MAKING).update(**written)
     if not mine:
-        release.file.delete(save=False)  # which has another instant in it, so another name
+        release.file.delete(save=False)  # This file holds another instant, so it has another name.
         release.refresh_from_db()
 
 
@@ -115,7 +123,7 @@ def _write_parts(
 
 
 def _write(archive: zipfile.ZipFile, name: str, lines: Iterator[str | bytes]) -> dict[str, object]:
-    """Stream a file into the zip; returns its length and checksum."""
+    """Stream a file into the zip, and return its length and checksum."""
     entry = zipfile.ZipInfo(name, EPOCH)
     entry.compress_type, entry.create_system, entry.external_attr = zipfile.ZIP_DEFLATED, 3, 0o644 << 16
     digest, size = hashlib.sha256(), 0
@@ -128,7 +136,7 @@ def _write(archive: zipfile.ZipFile, name: str, lines: Iterator[str | bytes]) ->
 
 
 def _gathered(lines: Iterator[str | bytes]) -> Iterator[bytes]:
-    """The lines in pieces that are worth a call."""
+    """Gather the lines into larger pieces, because each write has a cost."""
     piece = bytearray()
     for line in lines:
         piece += line.encode() if isinstance(line, str) else line

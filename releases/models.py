@@ -1,12 +1,16 @@
-"""Releases: a campaign's state frozen into one file that cannot change."""
+"""Releases: a campaign's state in one file that cannot change."""
 
 from __future__ import annotations
 
 from django.db import models
 from django.db.models.functions import Now
 
+from jobs.keys import key_of
+
 
 class Release(models.Model):
+    """A numbered release of a campaign. A job writes its file; after that nothing changes it."""
+
     class State(models.TextChoices):
         MAKING = "making"
         READY = "ready"
@@ -40,4 +44,4 @@ class Release(models.Model):
 
     @property
     def job_key(self) -> str:
-        return f"release {self.pk}"
+        return key_of(self)

@@ -1,4 +1,4 @@
-"""Verifying a release from its zip alone: checksums, and the consensus computed anew from the judgements."""
+"""Verifying a release from its zip alone: its checksums, and the consensus computed again from its judgements."""
 
 from __future__ import annotations
 
@@ -8,25 +8,31 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from judging.consensus import RULE, consensus
-from releases.zipped import DAMAGED, MANIFEST, Pair, Zipped
+from judging.models import Candidate
+from judging.models.states import WITH_GRADE
+from releases.archive import DAMAGED, MANIFEST, Pair, ReleaseArchive
 
 Findings = Iterator[str]
-# Where the grades of pairs with each outcome are listed once more.
-WITH_GRADES = {"settled": "ratings.csv"} | dict.fromkeys(
-    ("discarded", "flagged", "adjudicated"), "discarded.csv"
-)
+Outcome = Candidate.Outcome
+# The file that repeats the grades of pairs with each outcome.
+WITH_GRADES: dict[str, str] = {
+    Outcome.SETTLED: "ratings.csv",
+    Outcome.DISCARDED: "discarded.csv",
+    Outcome.FLAGGED: "discarded.csv",
+    Outcome.ADJUDICATED: "discarded.csv",
+}
 
 
 @dataclass(frozen=True)
 class Check:
     says: str
-    find: Callable[[Zipped], Findings]
+    find: Callable[[ReleaseArchive], Findings]
 
 
-def verify(release: Zipped) -> dict[str, list[str]]:
-    """Every check with what breaks it: empty lists when all is well.
+def verify(release: ReleaseArchive) -> dict[str, list[str]]:
+    """Run the checks, and return the faults that each finds. The lists are empty if the release is whole.
 
-    Later checks read what earlier ones vouch for, so the first broken one ends it.
+    The first check that finds a fault is the last one that runs, because each relies on those before it.
     """
     found: dict[str, list[str]] = {}
     for check in CHECKS:
@@ -39,14 +45,14 @@ def verify(release: Zipped) -> dict[str, list[str]]:
     return found
 
 
-def files_are_whole(release: Zipped) -> Findings:
+def files_are_whole(release: ReleaseArchive) -> Findings:
     listed, there = release.manifest["files"], Counter(release.names)
     for name, times in there.items():
         if times > 1:
             yield f"{name} is there {times} times"
         if name not in listed and name != MANIFEST:
             yield f"{name} is not in the manifest"
-    for name, said in listed.items():
+    for name, entry in listed.items():
         if name not in there:
             yield f"{name} is missing"
             continue
@@ -55,11 +61,11 @@ def files_are_whole(release: Zipped) -> Findings:
         except (EOFError, *DAMAGED) as fault:
             yield f"{name} is damaged: {fault}"
             continue
-        if (checksum, size) != (said["sha256"], said["bytes"]):
+        if (checksum, size) != (entry["sha256"], entry["bytes"]):
             yield f"{name} has SHA-256 {checksum[:16]}… and {size:,} bytes; the manifest says otherwise"
 
 
-def four_at_most(release: Zipped) -> Findings:
+def four_at_most(release: ReleaseArchive) -> Findings:
     seen: set[tuple[int, int]] = set()
     counting: Counter[int] = Counter()
     for judgement in release.records("judgements.jsonl"):
@@ -67,7 +73,7 @@ def four_at_most(release: Zipped) -> Findings:
             continue
         pair, worker = judgement["pair_id"], judgement["worker"]
         counting[pair] += 1
-        # Ratings made elsewhere may hold a worker twice; that is a defect of their process, not of the file.
+        # A worker can rate a pair twice in imported ratings: that is a defect of their process, not of the file.
         if (pair, worker) in seen and not release.manifest["imported"]:
             yield f"pair {pair}: worker {worker} counts twice"
         if counting[pair] == 5:
@@ -75,10 +81,10 @@ def four_at_most(release: Zipped) -> Findings:
         seen.add((pair, worker))
 
 
-def same_consensus(release: Zipped) -> Findings:
-    said = release.manifest["consensus"]
-    if said["rule"] != RULE:
-        yield f"made by rule {said['rule']}; this program knows {RULE}"
+def same_consensus(release: ReleaseArchive) -> Findings:
+    rule, tolerance = (release.manifest["consensus"][name] for name in ("rule", "tolerance"))
+    if rule != RULE:
+        yield f"made by rule {rule}; this program knows {RULE}"
         return
     rounds: dict[str, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
     for judgement in release.records("judgements.jsonl"):
@@ -86,35 +92,45 @@ def same_consensus(release: Zipped) -> Findings:
             rounds[str(judgement["pair_id"])][judgement["round"] - 1].append(judgement["grade"])
     for row in release.rows("pairs.csv"):
         first, second = rounds[row["pair_id"]]
-        begun, ended = (consensus(grades, said["tolerance"]) for grades in (first, first + second))
-        right = (ended.status, "" if ended.grade is None else str(ended.grade))
+        begun, ended = (consensus(grades, tolerance) for grades in (first, first + second))
+        right = (ended.status.value, "" if ended.grade is None else str(ended.grade))
         if not _holds(row, begun.status, right, release.manifest["imported"]):
             stored = (row["outcome"], row["grade"])
             yield f"pair {row['pair_id']} is stored as {stored}; its judgements say {right}"
 
 
 def _holds(row: dict[str, str], begun: str, right: tuple[str, str], imported: bool) -> bool:
-    """Whether the stored outcome can be, where judgements came to `begun` in round one and are `right` in the end."""
+    """Return whether the stored outcome agrees with the judgements.
+
+    Parameters
+    ----------
+    begun
+        The status after round one.
+    right
+        The status and the grade after all judgements.
+    imported
+        Whether the ratings were made elsewhere, where rating may have stopped at any number.
+    """
     match row["outcome"]:
-        case "settled":
+        case Outcome.SETTLED:
             return (row["outcome"], row["grade"]) == right
-        case "discarded" if imported:  # ratings made elsewhere may have stopped at any number
-            return right[0] != "settled"
-        case "discarded":
-            return right[0] == "discarded"
-        case "contested":
-            return begun == "contested"
-        case "flagged" | "adjudicated":
-            return right[0] != "settled"
-    return row["outcome"] == "open"
+        case Outcome.DISCARDED if imported:
+            return right[0] != Outcome.SETTLED
+        case Outcome.DISCARDED:
+            return right[0] == Outcome.DISCARDED
+        case Outcome.CONTESTED:
+            return begun == Outcome.CONTESTED
+        case Outcome.FLAGGED | Outcome.ADJUDICATED:
+            return right[0] != Outcome.SETTLED
+    return row["outcome"] == Outcome.OPEN
 
 
-def same_qrels(release: Zipped) -> Findings:
-    rows = [row for row in release.rows("pairs.csv") if row["outcome"] in ("settled", "adjudicated")]
+def same_qrels(release: ReleaseArchive) -> Findings:
+    rows = [row for row in release.rows("pairs.csv") if row["outcome"] in WITH_GRADE]
     ids = {row["pair_id"]: (row["query_id"], row["moment_id"]) for row in rows}
     settled, by_lead = (
         {ids[row["pair_id"]]: int(row["grade"]) for row in rows if row["outcome"] == outcome}
-        for outcome in ("settled", "adjudicated")
+        for outcome in WITH_GRADE
     )
     nested = json.loads("".join(release.lines("qrels.nested.json")))
     forms = {
@@ -141,12 +157,12 @@ def same_qrels(release: Zipped) -> Findings:
                 yield f"{name}: {' '.join(pair)} has grade {found[pair]}, not {right[pair]}"
 
 
-def _records(release: Zipped, name: str, ids: dict[str, Pair]) -> dict[Pair, int]:
+def _records(release: ReleaseArchive, name: str, ids: dict[str, Pair]) -> dict[Pair, int]:
     found = release.records(name)
     return {ids.get(str(row["pair_id"]), ("pair", str(row["pair_id"]))): row["relevance"] for row in found}
 
 
-def same_grades(release: Zipped) -> Findings:
+def same_grades(release: ReleaseArchive) -> Findings:
     outcomes = {row["pair_id"]: row["outcome"] for row in release.rows("pairs.csv")}
     right: dict[str, Counter[tuple[str, str, str]]] = {"ratings.csv": Counter(), "discarded.csv": Counter()}
     for each in release.records("judgements.jsonl"):
@@ -159,10 +175,9 @@ def same_grades(release: Zipped) -> Findings:
             yield f"{name}: the grades of pair {pair} are not those of its judgements"
 
 
-def same_counts(release: Zipped) -> Findings:
-    said = release.manifest["counts"]
+def same_counts(release: ReleaseArchive) -> Findings:
     outcomes = Counter(row["outcome"] for row in release.rows("pairs.csv"))
-    for outcome, number in said["pairs"].items():
+    for outcome, number in release.manifest["counts"]["pairs"].items():
         if outcomes[outcome] != number:
             yield f"the manifest counts {number:,} {outcome} pairs; pairs.csv has {outcomes[outcome]:,}"
 

@@ -1,12 +1,12 @@
-"""The kind of job that counts a campaign's numbers."""
+"""The kind of job that computes a campaign's summaries."""
 
 from typing import Any
 
 from campaigns.models import Campaign
 from jobs.registry import Report, kind
-from reports.summaries import COUNT, keep
+from reports.summaries import COUNT, store_summaries
 
 
 @kind(COUNT)
 def count_agreement(arguments: dict[str, Any], report: Report) -> None:
-    keep(Campaign.objects.get(pk=arguments["campaign"]))
+    store_summaries(Campaign.objects.get(pk=arguments["campaign"]))

@@ -1,4 +1,4 @@
-"""Numbers of a whole campaign, counted by a job and kept until newer ones are."""
+"""Summaries: statistics of a campaign that a job computed and stored."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from django.db import models
 
 
 class Summary(models.Model):
+    """One set of statistics of a campaign, replaced when a newer one is computed."""
+
     campaign = models.ForeignKey("campaigns.Campaign", models.CASCADE, related_name="summaries")
     name = models.CharField(max_length=40)
     made = models.DateTimeField(help_text="when the judgements were read")

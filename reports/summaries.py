@@ -1,4 +1,4 @@
-"""Keeping a campaign's numbers: counted at once while it is small, by a job when it is large."""
+"""A campaign's statistics: computed at once while the campaign is small, by a job and stored when it is large."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from jobs.models import Job
 from judging.models import Assignment, Candidate
 from reports.models import Summary
 from reports.statistics.agreement import agreement, by_query
+from reports.statistics.arrays import Read, read
 from reports.statistics.collection import collection
 from reports.statistics.people import days_over, people
 from reports.statistics.progress import progress
-from reports.statistics.records import Read, read
 
 COUNT = "count agreement"  # the kind of job
 AGREEMENT, QUERIES, FIGURES = "agreement", "queries", "figures"
 PROGRESS, PEOPLE, DAYS = "progress", "people", "days"
-# Each is made of the campaign's arrays, which are read when the first asks for them.
+# How each summary is computed. The campaign's arrays are read once, when the first summary needs them.
 NAMES: dict[str, Callable[[Campaign, Callable[[], Read]], Any]] = {
     AGREEMENT: lambda campaign, pool: agreement(pool(), campaign.tolerance),
     QUERIES: lambda campaign, pool: by_query(pool(), campaign.tolerance),
@@ -35,13 +35,13 @@ NAMES: dict[str, Callable[[Campaign, Callable[[], Read]], Any]] = {
     PEOPLE: lambda campaign, pool: people(campaign),
     DAYS: lambda campaign, pool: days_over(campaign),
 }
-AT_ONCE = 5000  # candidates, or moments, that are counted while the reader waits
-FRESH = timedelta(minutes=1)  # how long newer submissions may wait to be counted
+AT_ONCE = 5000  # candidates or moments; a campaign with more is summarized by a job
+FRESH = timedelta(minutes=1)  # a stored summary is not replaced before this age
 
 
 @dataclass(frozen=True)
-class Kept:
-    """Numbers, when their judgements were read, and the job that counts newer ones."""
+class CurrentSummary:
+    """A summary, the time when its judgements were read, and the job that computes newer ones."""
 
     counts: Any
     made: datetime | None
@@ -56,17 +56,20 @@ class Kept:
         return self.job is not None and self.job.state == Job.State.FAILED
 
 
-def kept(campaign: Campaign, name: str) -> Kept:
-    """A campaign's numbers of that name. Those of a large campaign may be old: newer ones are then asked for."""
-    return kept_together(campaign, name)[name]
+def current_summary(campaign: Campaign, name: str) -> CurrentSummary:
+    """Return the campaign's summary of that name.
+
+    The summary of a large campaign may be out of date, or missing. This asks for the job that computes a newer one.
+    """
+    return current_summaries(campaign, name)[name]
 
 
-def kept_together(campaign: Campaign, *names: str) -> dict[str, Kept]:
-    """Several of a campaign's numbers, made at the same time."""
+def current_summaries(campaign: Campaign, *names: str) -> dict[str, CurrentSummary]:
+    """Return several summaries that were made at the same time; see `current_summary`."""
     small, newest = _size_and_newest(campaign)
     if small:
         now, pool = timezone.now(), cache(partial(read, campaign))
-        return {name: Kept(NAMES[name](campaign, pool), now) for name in names}
+        return {name: CurrentSummary(NAMES[name](campaign, pool), now) for name in names}
     job = Job.objects.filter(kind=COUNT, key=campaign.job_key).first()
     rows = Summary.objects.filter(campaign=campaign, name__in=names)
     summaries = {summary.name: summary for summary in rows}
@@ -75,25 +78,28 @@ def kept_together(campaign: Campaign, *names: str) -> dict[str, Kept]:
         if len(summaries) == len(names)
         else None
     )
-    waiting = job is not None and job.state != Job.State.DONE  # a failed one is asked again by a person only
+    waiting = job is not None and job.state != Job.State.DONE  # only a person starts a failed job again
     if not waiting and _is_old(made, newest):
         job = ask_to_count(campaign)
-    return {name: Kept(summaries[name].counts if name in summaries else None, made, job) for name in names}
+    return {
+        name: CurrentSummary(summaries[name].counts if name in summaries else None, made, job)
+        for name in names
+    }
 
 
-def last_kept(campaign: Campaign, name: str) -> Any:
-    """The numbers as they were counted last, however long ago; None where they never were."""
+def last_summary(campaign: Campaign, name: str) -> Any:
+    """Return the counts of the stored summary, however old, or None if it was never stored."""
     row = Summary.objects.filter(campaign=campaign, name=name).first()
     return row.counts if row else None
 
 
-def keep(campaign: Campaign) -> None:
-    """Count everything, and replace what was kept."""
-    made = timezone.now()  # before reading: what comes in meanwhile is newer
+def store_summaries(campaign: Campaign) -> None:
+    """Compute all summaries of the campaign, and replace the stored ones."""
+    made = timezone.now()  # before reading, so that judgements stored meanwhile are newer
     pool = cache(partial(read, campaign))
-    fresh = {name: count(campaign, pool) for name, count in NAMES.items()}
+    computed = {name: count(campaign, pool) for name, count in NAMES.items()}
     with transaction.atomic():
-        for name, counts in fresh.items():
+        for name, counts in computed.items():
             Summary.objects.update_or_create(
                 campaign=campaign, name=name, defaults={"made": made, "counts": counts}
             )
@@ -104,7 +110,7 @@ def ask_to_count(campaign: Campaign) -> Job:
 
 
 def _size_and_newest(campaign: Campaign) -> tuple[bool, datetime | None]:
-    """Whether there is little to count, without looking at more rows than that takes; and when it last changed."""
+    """Return whether the campaign is small, and when it last changed. This reads no more rows than it needs."""
     tables: list[QuerySet[Any]] = [
         Candidate.objects.in_campaign(campaign).order_by(),  # each has at most four judgements
         Moment.objects.filter(video__corpus=campaign.corpus_id).order_by(),

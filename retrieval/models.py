@@ -1,10 +1,10 @@
-"""What retrieval keeps: captions as vectors."""
+"""Stored embeddings of texts."""
 
 from django.db import models
 
 
 class Vector(models.Model):
-    """A caption's embedding, kept so that no caption is encoded twice by the same model."""
+    """The embedding of a text, stored so that a model encodes no text twice."""
 
     model = models.CharField(max_length=200)
     hash = models.CharField(max_length=64, help_text="SHA-256 of the text")

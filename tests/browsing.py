@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
@@ -21,7 +20,9 @@ from playwright.sync_api import (
 
 from tests.films import write_film
 from tests.installation import Installation
+from tests.waiting import wait_until
 
+expect.set_options(timeout=30_000)  # for a busy machine; nothing takes longer because of it
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
 QUERY = "A person sits down."
 
@@ -50,14 +51,14 @@ def make_campaign(place: Installation, name: str, corpus: str = "films", queries
     place.manage("create_campaign", name, "--corpus", corpus, "--queries", str(file))
 
 
-def wait_until_open(place: Installation, batches: int) -> None:
-    """Until so many batches have their clips."""
-    count = "from judging.models import Batch; print(Batch.objects.filter(state='open').count())"
-    for _ in range(200):
-        if int(place.manage("shell", "--no-imports", "-c", count).split()[-1]) >= batches:
-            return
-        time.sleep(1)
-    raise AssertionError("the clips were not cut")
+def wait_until_open(place: Installation, campaign: str, batches: int) -> None:
+    """Until so many batches of the campaign have their clips."""
+    place.shell(
+        "from judging.models import Batch\n"
+        "from tests.waiting import wait_until\n"
+        f"ready = Batch.objects.filter(query__campaign__name={campaign!r}, state='open')\n"
+        f"wait_until(lambda: ready.count() >= {batches}, lambda: f'{batches} batches of {campaign} are open')"
+    )
 
 
 class Person:
@@ -79,14 +80,15 @@ class Person:
         """Press the one button until there is work: ranking and clips may still be under way."""
         page = self.page
         page.goto(f"{self.place.address}/judge/")
-        for _ in range(120):
+
+        def work_came() -> bool:
             with suppress(TimeoutError):  # what is still on its way is saved first: the page may go by itself
                 page.click("form[action$='/claim'] button", timeout=1000)  # not the tutorial's
             page.wait_for_load_state()
-            if page.locator("#workplace").count():
-                return page
-            page.wait_for_timeout(500)
-        raise AssertionError(f"no work came: {page.content()}")
+            return page.locator("#workplace").count() > 0
+
+        wait_until(work_came, lambda: f"work came: {page.content()}")
+        return page
 
     def judge(self, keys: str) -> None:
         """Press one key for each clip, each while its picture moves; then submit."""
@@ -124,6 +126,12 @@ def press(page: Page, *keys: str) -> None:
     for key in keys:
         seen(page)
         page.keyboard.press(key)
+
+
+def key(page: Page, name: str) -> None:
+    """Press a key once the page's scripts listen."""
+    page.wait_for_load_state("domcontentloaded")
+    page.keyboard.press(name)
 
 
 def seen(page: Page, timeout: float = 30_000) -> None:

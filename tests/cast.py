@@ -17,7 +17,7 @@ from corpus.models import Moment
 from jobs.terminal import work_off
 from judging.models import Assignment, Batch, Candidate, Judgement, Kind, Query, Review, Revision
 from judging.pool import opening
-from judging.review.reopening import reopen_work
+from judging.review.reopening import reopen_all_of
 from judging.review.reviewing import review
 from judging.work import claiming, grading, submitting
 
@@ -46,28 +46,30 @@ def content_of(answer: Any) -> bytes:
 
 
 def judge_all(assignment: Assignment, grade: Callable[[Candidate], int], submit: bool = True) -> None:
-    """Give every candidate of an assignment the grade that the function says, and submit."""
-    for position, candidate in enumerate(assignment.handed(), 1):
-        grading.judge(
-            assignment, position, grade(candidate), fence=assignment.fence, key=uuid4(), seconds=1.0
-        )
-    if submit:
-        submitting.submit(assignment, assignment.fence)
+    """Give every candidate of an assignment the grade that the function says, all in one go, and submit.
 
-
-def judge_at_once(assignment: Assignment, grade: Callable[[Candidate], int]) -> None:
-    """As `judge_all`, with the grades stored in one go: for tests with many batches."""
+    One by one, as when keys are pressed, go only those that the annotator has graded before.
+    """
+    graded = set(Judgement.objects.filter(annotator=assignment.annotator).values_list("candidate", flat=True))
+    handed = list(enumerate(assignment.candidates_in_order(), 1))
     judgements = Judgement.objects.bulk_create(
         Judgement(
             assignment=assignment, candidate=candidate, annotator=assignment.annotator, grade=grade(candidate)
         )
-        for candidate in assignment.handed()
+        for _, candidate in handed
+        if candidate.pk not in graded
     )
     Revision.objects.bulk_create(
         Revision(judgement=judgement, number=1, grade=judgement.grade, key=uuid4(), seconds=1.0)
         for judgement in judgements
     )
-    submitting.submit(assignment, assignment.fence)
+    for position, candidate in handed:
+        if candidate.pk in graded:
+            grading.judge(
+                assignment, position, grade(candidate), fence=assignment.fence, key=uuid4(), seconds=1.0
+            )
+    if submit:
+        submitting.submit(assignment, assignment.fence)
 
 
 def claim(annotator: Membership) -> Assignment:
@@ -127,7 +129,7 @@ def settled_and_more(campaign: Campaign, first: Membership, second: Membership, 
     small_batches(campaign, 8, size=size, rate=0)
     for person in (first, second):
         for _ in range(8):
-            judge_at_once(claim(person), by_rank)
+            judge_all(claim(person), by_rank)
     for batch in Batch.objects.in_campaign(campaign):
         review(batch, None, Review.Verdict.CLOSE)
     for number in range(8, 48):
@@ -142,11 +144,11 @@ def work_until_check(annotator: Membership, grade: Callable[[Candidate], int], m
         assignment = claim(annotator)
         if assignment.batch.kind == Kind.CHECK:
             return assignment
-        judge_at_once(assignment, grade)
+        judge_all(assignment, grade)
     raise AssertionError(f"no check in {most} batches")
 
 
 def reopen_all(lead: Membership, annotator: Membership) -> None:
     """All work of the annotator, reopened to its end."""
-    reopen_work(lead, annotator, "again")
+    reopen_all_of(lead, annotator, "again")
     work_off(StringIO())

@@ -4,21 +4,32 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import connection
 from playwright.sync_api import Browser
 
 from base import translations
 from campaigns.models import Campaign, Membership
 from corpus.models import Corpus, Moment, Video
 from judging.models import Batch
-from tests import browsing
+from tests import browsing, made_once
 from tests.cast import make_query, settle
+from tests.installation import Installation, installation
 
 SHARED = Path(os.environ.get("REELJUDGE_SHARED", Path(__file__).parent.parent.parent / "shared")) / "data"
+SERVERS = {"chromium", "place", "server", "servers"}  # fixtures
+with_servers: set[Path] = set()  # files
+running = ExitStack()  # servers, and the browser
+
+
+def pytest_configure() -> None:
+    made_once.folder()  # before there are other processes, so that it is one for all
 
 
 def pytest_sessionstart() -> None:
@@ -26,22 +37,96 @@ def pytest_sessionstart() -> None:
     translations.compile_all()
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests by the databases that they are for, and let files with servers begin: they take longest."""
+    for item in items:
+        uses = item.get_closest_marker("django_db")
+        if uses or "db" in _fixtures(item):
+            item.add_marker("database")
+        if uses and uses.kwargs.get("transaction"):
+            item.add_marker("both_databases")
+        if not SERVERS.isdisjoint(_fixtures(item)):
+            with_servers.add(item.path)
+    items.sort(key=lambda item: item.path not in with_servers)
+
+
+def _fixtures(item: pytest.Item) -> list[str]:
+    return getattr(item, "fixturenames", [])
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> None:
+    """Servers and the browser end with the last file that needs them; the others have the machine to themselves."""
+    if nextitem is None or nextitem.path not in with_servers:
+        running.close()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish() -> None:
+    running.close()  # when the run was stopped in the middle
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None) -> Iterator[None]:
+    """The test database is a copy of one that is migrated already."""
+    test = connection.settings_dict["TEST"]
+    test["MIGRATE"] = False
+    if connection.vendor == "sqlite":
+        made_once.migrated_sqlite(file := Path(test["NAME"]))
+        yield
+        for each in file.parent.glob(f"{file.name}*"):  # and its write-ahead log
+            each.unlink()
+        return
+    server, name = os.environ["DATABASE_URL"], test["NAME"] or f"test_{connection.settings_dict['NAME']}"
+    made_once.migrated_postgres(server, name)
+    yield
+    made_once.drop(server, name)
+
+
+@pytest.fixture(scope="session")
+def django_db_keepdb() -> bool:
+    """Django leaves making and removing it to the fixture above."""
+    return True
+
+
 @pytest.fixture(autouse=True)
 def _plain_storage(settings: Any, tmp_path: Path) -> None:
-    """No collected static files, no media outside the test's folder, and fast passwords."""
+    """No collected static files, and no media outside the test's folder."""
     plain = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
     settings.STORAGES = settings.STORAGES | {"staticfiles": plain}
     settings.MEDIA_ROOT = tmp_path / "media"
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    """A real browser; a test that asks for it is skipped where there is none."""
+@pytest.fixture(scope="session")
+def chromium() -> Browser:
+    """A real browser for all tests; a test that asks for it is skipped where there is none."""
     if "CHROMIUM" not in os.environ:
         pytest.skip("Chromium is not here (CHROMIUM)")
-    with browsing.chromium() as browser:
-        yield browser
+    return running.enter_context(browsing.chromium())
+
+
+@pytest.fixture(scope="session")
+def servers(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Installation]:
+    """The running installation of a kind, `sqlite` or `postgres`, with films: one for all tests that do not kill it.
+
+    It holds the corpora of `import_films`. Each test has campaigns and people of its own.
+    """
+
+    @cache
+    def of_kind(kind: str) -> Installation:
+        if kind == "postgres" and not {"TEST_POSTGRES_URL", "TEST_REDIS_URL"} <= os.environ.keys():
+            pytest.skip("PostgreSQL and Redis are not here (TEST_POSTGRES_URL, TEST_REDIS_URL)")
+        made = running.enter_context(installation(tmp_path_factory.mktemp(kind), kind))
+        browsing.import_films(made)
+        return made
+
+    return of_kind
+
+
+@pytest.fixture(scope="session")
+def server(servers: Callable[[str], Installation], chromium: Browser) -> Installation:
+    """The one on SQLite, where there is a browser to look at it."""
+    return servers("sqlite")
 
 
 @pytest.fixture

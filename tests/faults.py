@@ -14,6 +14,7 @@ from playwright.sync_api import Error, Page, Route, TimeoutError, expect
 
 from tests.browsing import Person, seen
 from tests.installation import sql
+from tests.waiting import wait_until
 
 PRESSES_A_FAULT = (2, 6)
 PATIENCE = 90_000  # milliseconds
@@ -24,7 +25,7 @@ from judging.models import Assignment
 rows = {}
 for each in Assignment.objects.select_related("annotator__campaign", "batch"):
     grades = {j.candidate_id: [r.grade for r in j.revisions.all()] for j in each.judgements.all()}
-    for position, candidate in enumerate(each.places(), 1):
+    for position, candidate in enumerate(each.candidate_order(), 1):
         rows[f"{each.token} {position}"] = grades.get(candidate, [])
 print(json.dumps(rows))
 """
@@ -100,6 +101,10 @@ class Shift:
     def token(self) -> str:
         return self.page.url.rstrip("/").rsplit("/", 1)[1]
 
+    @property
+    def is_saved(self) -> bool:
+        return self.page.locator("#saved").inner_text() == "saved ✓"
+
     def settle(self) -> None:
         """Wait until the browser says that all is saved."""
         expect(self.page.locator("#saved")).to_have_text("saved ✓", timeout=PATIENCE)
@@ -119,7 +124,7 @@ class Shift:
         return self.person.claim()
 
     def account(self) -> Account:
-        stored = json.loads(self.place.manage("shell", "--no-imports", "-c", ROWS).splitlines()[-1])
+        stored = json.loads(self.place.shell(ROWS).splitlines()[-1])
         said = {place: Counter(grades) for place, grades in self.said.items()}
         rows = {place: Counter(grades) for place, grades in stored.items()}
         places = said.keys() | rows.keys()
@@ -154,6 +159,7 @@ def tab_closed_in_mid_save(shift: Shift) -> Iterator[None]:
 @contextmanager
 def answers_lost(shift: Shift) -> Iterator[None]:
     """The server stores, and the browser never hears of it."""
+    lost: list[Route] = []
 
     def lose(route: Route) -> None:
         body = json.loads(route.request.post_data or "{}")
@@ -164,10 +170,11 @@ def answers_lost(shift: Shift) -> Iterator[None]:
             route.abort()
         except Error:
             pass  # the page is gone meanwhile
+        lost.append(route)
 
     shift.page.route("**/judgements/*", lose)
     yield
-    shift.page.wait_for_timeout(500)
+    wait_until(lambda: shift.is_saved or lost, lambda: "an answer is lost")
     shift.page.unroute_all(behavior="ignoreErrors")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -9,20 +10,24 @@ import socket
 import sqlite3
 import subprocess
 import sys
-import time
 import urllib.request
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import psycopg
 
+from tests import made_once
+from tests.waiting import wait_until
+
 ROOT = Path(__file__).parent.parent
 
 
 class Installation:
+    """A folder and a database of its own; `start` gives it both and serves it, `stop` ends whatever it runs."""
+
     def __init__(self, home: Path, database: str = "", redis: str = "") -> None:
         self.home, self.redis = home, redis
         self.env = {
@@ -34,6 +39,7 @@ class Installation:
         if redis:
             self.env["REDIS_URL"] = redis
         self.processes: list[subprocess.Popen[bytes]] = []
+        self.warm: subprocess.Popen[str] | None = None
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
@@ -43,21 +49,47 @@ class Installation:
         return f"http://127.0.0.1:{self.port}"
 
     def manage(self, *arguments: str, check: bool = True) -> str:
-        """Run a command; returns what it printed."""
-        return self.run("manage.py", *arguments, check=check)
+        """Run a command of `manage.py`, in a fork of a process that is kept warm; returns what it printed."""
+        if self.warm is None:
+            self.warm = subprocess.Popen(
+                [sys.executable, "-m", "tests.warm"],
+                cwd=ROOT,
+                env=self.env,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+        assert self.warm.stdin
+        assert self.warm.stdout
+        self.warm.stdin.write(f"{json.dumps(arguments)}\n")
+        self.warm.stdin.flush()
+        done = json.loads(self.warm.stdout.readline())
+        assert not (check and done["code"]), (
+            f"{' '.join(arguments)}: {done['code']}\n{done['out']}\n{done['err']}"
+        )
+        return str(done["out"])
 
-    def run(self, *arguments: str, check: bool = True) -> str:
+    def shell(self, code: str) -> str:
+        """Run code that knows the models; returns what it printed."""
+        return self.manage("shell", "--no-imports", "-c", code)
+
+    def run(self, *arguments: str) -> str:
+        """Run Python with these arguments; returns what it printed."""
         done = subprocess.run(
             [sys.executable, *arguments], cwd=ROOT, env=self.env, capture_output=True, text=True, check=False
         )
-        if check and done.returncode:
-            raise AssertionError(f"{' '.join(arguments)}: {done.returncode}\n{done.stdout}\n{done.stderr}")
+        assert done.returncode == 0, f"{' '.join(arguments)}: {done.returncode}\n{done.stdout}\n{done.stderr}"
         return done.stdout
 
+    def create(self) -> None:
+        """Give it a migrated database, unless it has its own at an address, and the static files."""
+        self.home.mkdir(exist_ok=True)
+        if "DATABASE_URL" not in self.env:
+            made_once.migrated_sqlite(self.home / "reeljudge.sqlite3")
+        (self.home / "static").symlink_to(made_once.collected_static())
+
     def start(self) -> None:
-        self.manage("migrate", "-v0")
-        self.manage("collectstatic", "-v0", "--noinput")
-        self.manage("words", "-v0")
+        self.create()
         self.serve()
 
     def serve(self) -> None:
@@ -78,15 +110,17 @@ class Installation:
         self.processes.append(process)
 
     def _wait(self) -> None:
-        for _ in range(200):
-            try:
-                with urllib.request.urlopen(f"{self.address}/sign-in/", timeout=5):
-                    return
-            except OSError:
-                time.sleep(0.1)
-        raise AssertionError(f"the server did not start:\n{(self.home / 'log').read_text()}")
+        def answers() -> bool:
+            with suppress(OSError), urllib.request.urlopen(f"{self.address}/sign-in/", timeout=5):
+                return True
+            return False
+
+        wait_until(answers, lambda: f"the server starts:\n{(self.home / 'log').read_text()}")
 
     def stop(self) -> None:
+        if self.warm:
+            self.warm.communicate()
+            self.warm = None
         for process in self.processes:
             os.killpg(process.pid, signal.SIGTERM)
         for process in self.processes:
@@ -132,9 +166,7 @@ def installation(home: Path, kind: str) -> Iterator[Installation]:
     server = os.environ.get("TEST_POSTGRES_URL", "")
     if kind == "postgres":
         name, redis = f"reeljudge_{uuid4().hex[:12]}", os.environ["TEST_REDIS_URL"]
-        with psycopg.connect(server, autocommit=True) as admin:
-            admin.execute(f'CREATE DATABASE "{name}"')
-        database = f"{server.rsplit('/', 1)[0]}/{name}"
+        database = made_once.migrated_postgres(server, name)
     made = Installation(home, database, redis)
     try:
         made.start()
@@ -142,5 +174,4 @@ def installation(home: Path, kind: str) -> Iterator[Installation]:
     finally:
         made.stop()
         if name:
-            with psycopg.connect(server, autocommit=True) as admin:
-                admin.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+            made_once.drop(server, name)

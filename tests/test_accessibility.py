@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -14,15 +13,16 @@ import pytest
 from django.urls import Resolver404, resolve
 from playwright.sync_api import Browser, Page
 
-from tests.browsing import Person, import_films, make_campaign
+from tests.browsing import Person, make_campaign, wait_until_open
 from tests.installation import Installation
 from tests.test_doors import MATRIX
 
-pytestmark = [pytest.mark.no_database, pytest.mark.timeout(1800)]
+pytestmark = pytest.mark.timeout(900)
 AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text()
 RUN = """async (rules) => (await axe.run(document, {resultTypes: ["violations"], ...rules})).violations
     .filter(({impact}) => impact === "serious" || impact === "critical")
     .flatMap(({id, nodes}) => nodes.map(({target, failureSummary}) => `${id}: ${target} ${failureSummary}`))"""
+DRAWN = "() => [...document.querySelectorAll('.drawing')].every((each) => each.querySelector('svg'))"
 CONTRAST = {"runOnly": ["color-contrast"]}  # the rest does not depend on colours
 LOOKS: list[tuple[str, int, dict[str, list[str]]]] = [
     ("light", 1280, {}),
@@ -39,27 +39,23 @@ LEADS += ["/campaigns/early/exam/people/1/"]
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+def place(server: Installation) -> Installation:
     """A campaign that was judged to its end, with an exam and an example, and one that waits."""
-    made = Installation(tmp_path_factory.mktemp("pages"))
-    made.manage("migrate", "-v0")
-    made.manage("collectstatic", "-v0", "--noinput")
-    import_films(made)
-    make_campaign(made, "films")
-    make_campaign(made, "early", queries=2)
-    made.manage("worker", "--until-idle")
-    made.manage("set_exam", "early", "--queries", "1")
-    made.manage("worker", "--until-idle")
-    made.manage("simulate", "films", "--annotators", "4", "--reviews")
-    made.manage("shell", "--no-imports", "-c", MESSAGES)
-    try:
-        made.start()
-        yield made
-    finally:
-        made.stop()
+    make_campaign(server, "films")
+    make_campaign(server, "early", queries=2)
+    wait_until_open(server, "early", 2)
+    server.manage("set_exam", "early", "--queries", "1")
+    wait_until_open(server, "early", 3)
+    played = ("films", "--annotators", "4", "--reviews", "--address", server.address)
+    for _ in range(2):  # its second batch is opened by the first review
+        wait_until_open(server, "films", 1)
+        server.manage("simulate", *played)
+    server.shell(MESSAGES)
+    return server
 
 
 MESSAGES = """
+from campaigns.models import *
 from judging.models import *
 films = Campaign.objects.get(name="films")
 mina = films.memberships.filter(role="lead").first()
@@ -112,7 +108,7 @@ def crawled(place: Installation, page: Page, starts: list[str], faults: dict[str
             continue
         seen.add(name)
         page.goto(place.address + address)
-        page.wait_for_load_state("networkidle")
+        page.wait_for_function(DRAWN)
         faults[f"{name} {address}"] = violations(page)
         found: list[str] = page.eval_on_selector_all("a[href]", "(all) => all.map((each) => each.href)")
         waiting += [local(each) for each in found if each.startswith(place.address)]

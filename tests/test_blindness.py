@@ -24,7 +24,6 @@ from tests.cast import (
     content_of,
     expire,
     judge_all,
-    judge_at_once,
     settled_and_more,
     work_until_check,
 )
@@ -137,7 +136,7 @@ def test_the_workplace_names_candidates_by_place_only(worked: Batch, ada: Member
 
 def test_the_order_of_places_does_not_follow_rank_or_time(worked: Batch, ada: Membership) -> None:
     handed = claim(ada)
-    ranks = [candidate.rank for candidate in handed.handed()]
+    ranks = [candidate.rank for candidate in handed.candidates_in_order()]
     assert ranks not in (sorted(ranks), sorted(ranks, reverse=True))
 
 
@@ -183,16 +182,16 @@ def test_a_check_looks_like_any_other_work(
     Clip.objects.update(state=Clip.State.READY)
     check = work_until_check(ada, lambda candidate: 1)
     seen = {check.batch.query.query_id.split(":")[0]: workplace_of(ada)}
-    judge_at_once(check, lambda candidate: 1)
+    judge_all(check, lambda candidate: 1)
     other = work_until_check(ada, lambda candidate: 1)
     seen[other.batch.query.query_id.split(":")[0]] = workplace_of(ada)
     sizes = {"gold": check.batch.candidates.count(), "repeat": other.batch.candidates.count()}
-    judge_at_once(other, lambda candidate: 1)
+    judge_all(other, lambda candidate: 1)
     assert set(seen) == set(sizes)
     for kind, size in sizes.items():
         plain = claim(ada)
         assert plain.batch.kind == "pool"
         plain.batch.candidates.filter(rank__gt=size).delete()
         assert workplace_of(ada) == seen[kind]
-        judge_at_once(plain, lambda candidate: 1)
+        judge_all(plain, lambda candidate: 1)
         Campaign.objects.update(check_rate=0)

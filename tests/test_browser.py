@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,28 +10,26 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 
 from tests import browsing
-from tests.browsing import Person, cut_off, moving, press, stocked
-from tests.installation import Installation, installation
+from tests.browsing import Person, cut_off, key, moving, press, stocked
+from tests.installation import Installation
 
-pytestmark = [pytest.mark.no_database, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.timeout(600)
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgres"])
-def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
-    """A running installation with a campaign of one query that is ready to judge."""
-    if request.param == "postgres" and not {"TEST_POSTGRES_URL", "TEST_REDIS_URL"} <= os.environ.keys():
-        pytest.skip("PostgreSQL and Redis are not here (TEST_POSTGRES_URL, TEST_REDIS_URL)")
-    home = tmp_path_factory.mktemp(request.param)
-    with installation(home, request.param) as made:
-        browsing.import_films(made)
-        yield made
+def place(
+    request: pytest.FixtureRequest, servers: Callable[[str], Installation], chromium: Browser
+) -> Installation:
+    """The running installation of each kind."""
+    return servers(request.param)
 
 
 @pytest.fixture
 def campaign(place: Installation, request: pytest.FixtureRequest) -> str:
-    """A campaign of its own for each test, with one query."""
+    """A campaign of its own for each test, with one query that is ready to judge."""
     name = request.node.originalname.replace("test_", "").replace("_", "-")[:40]
     browsing.make_campaign(place, name, "bare" if "missing" in name else "films")
+    browsing.wait_until_open(place, name, 1)
     return str(name)
 
 
@@ -68,13 +65,13 @@ def test_from_sign_in_to_a_scored_run(
     expect(lead.locator("tbody tr.last")).to_have_count(5)
     expect(lead.locator("tbody tr td:nth-child(5)")).to_have_text(["4"] * 20)
     expect(lead.locator(".verdict")).to_contain_text("open the second batch")
-    lead.keyboard.press("b")
+    key(lead, "b")
     expect(lead.locator(".message")).to_contain_text("Open the second batch: done")
 
     ada.judge("1")
     bob.judge("10")
     open_settled(lead, f"{place.address}/campaigns/{campaign}/")
-    lead.keyboard.press("c")
+    key(lead, "c")
     expect(lead.locator(".message")).to_contain_text("Close the query: done")
     lead.goto(f"{place.address}/campaigns/{campaign}/?show=closed")
     expect(lead.locator("tbody tr")).to_have_count(1)
@@ -178,7 +175,7 @@ def test_two_tabs_end_with_each_grade_once(
     ada.claim()
     moving(first)
     first.keyboard.press("1")
-    second.wait_for_timeout(300)  # nobody is sooner at another tab
+    expect(first.locator("#said")).to_contain_text("1 for clip 1")  # nobody is sooner at another tab
     press(second, "2")
     expect(first.locator("#saved")).to_have_text("saved ✓")
     expect(second.locator("#saved")).to_have_text("saved ✓")
@@ -211,7 +208,7 @@ def test_a_lapsed_lease_is_taken_up_again_behind_the_picture(
     page = ada.claim()
     moving(page)
     shell = "from judging.models import Assignment as A; A.objects.live().update(lease='2020-01-01T00:00Z')"
-    place.manage("shell", "--no-imports", "-c", shell)
+    place.shell(shell)
     page.keyboard.press("3")
     expect(page.locator("#saved")).to_have_text("saved ✓")
     expect(page.locator("#position")).to_have_text("2 / 20")

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,6 @@ import pytest
 from tests.installation import ROOT, Installation
 
 README = (ROOT / "README.md").read_text()
-pytestmark = pytest.mark.no_database
 
 
 def commands(name: str) -> list[str]:
@@ -25,11 +25,12 @@ def commands(name: str) -> list[str]:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Installation:
+def place(tmp_path: Path) -> Iterator[Installation]:
     made = Installation(tmp_path / "home")
     made.env["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{made.env['PATH']}"
-    made.manage("migrate", "-v0")
-    return made
+    made.create()
+    yield made
+    made.stop()
 
 
 def shell(place: Installation, line: str, folder: Path) -> str:
@@ -54,7 +55,7 @@ def test_tvr_is_ready_to_judge_after_four_commands(place: Installation, shared: 
     assert "rank candidates campaign tvr-val: done" in printed[2]
     assert printed[3].count("password") == 4
     count = "from judging.models import *; print(Batch.objects.filter(state='open').count(), Candidate.objects.count())"
-    assert place.manage("shell", "--no-imports", "-c", count).split()[-2:] == ["500", "20000"]
+    assert place.shell(count).split()[-2:] == ["500", "20000"]
     assert "BROKEN" not in place.manage("audit")
 
 

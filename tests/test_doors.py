@@ -164,7 +164,7 @@ def letter(held: Assignment) -> Message:
 
 def flagged(held: Assignment) -> Flag:
     flag, _ = Flag.objects.get_or_create(
-        assignment=held, candidate_id=held.at(1), defaults={"reason": Flag.Reason.OTHER}
+        assignment=held, candidate_id=held.candidate_at(1), defaults={"reason": Flag.Reason.OTHER}
     )
     return flag
 
@@ -184,7 +184,9 @@ def failed(held: Assignment) -> Job:
 
 def ask(client: Client, name: str, held: Assignment) -> int:
     batch = held.batch
-    clip = Clip.objects.get(video=held.handed()[0].moment.video, start=held.handed()[0].moment.start)
+    clip = Clip.objects.get(
+        video=held.candidates_in_order()[0].moment.video, start=held.candidates_in_order()[0].moment.start
+    )
     arguments: dict[str, list[object]] = {
         "read-message": ["films", letter(held).pk],
         "check-pairs": ["films", held.annotator.worker, "all"],
@@ -203,7 +205,7 @@ def ask(client: Client, name: str, held: Assignment) -> int:
         "exam-truth": ["films", exam_batch()],
         "exam-person": ["films", held.annotator.worker],
         "exam-verdict": ["films", held.annotator.worker],
-        "example-judged": ["films", held.handed()[0].pk],
+        "example-judged": ["films", held.candidates_in_order()[0].pk],
         "example-remove": ["films", 1],
         "invitation": ["x" * 43],
         "person": ["films", 1],
@@ -360,7 +362,9 @@ def test_clips_close_with_the_batch(held: Assignment, ada: Membership) -> None:
 def test_ranges_of_clips(
     held: Assignment, ada: Membership, asked: str, status: int, body: bytes, told: str | None
 ) -> None:
-    clip = Clip.objects.get(video=held.handed()[0].moment.video, start=held.handed()[0].moment.start)
+    clip = Clip.objects.get(
+        video=held.candidates_in_order()[0].moment.video, start=held.candidates_in_order()[0].moment.start
+    )
     answer = browser(ada).get(reverse("clip", args=[clip.token]), headers={"range": asked})
     content = content_of(answer)
     assert (answer.status_code, content, answer.get("Content-Range")) == (status, body, told)

@@ -1,4 +1,4 @@
-"""Joining by an invitation: its link, and the page where one signs up or joins."""
+"""The pages of an invitation: its link, and the form to sign up or to join."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from campaigns.accounts.sign_up import sign_up
 from campaigns.models import Invitation, Membership
 from campaigns.models.invitation import hash_of
 
-KEPT = "invitation"  # in the session: the hash, so that nothing that is stored opens anything
+IN_SESSION = "invitation"  # the session stores the hash only, which opens nothing
 
 
 @csrf_exempt
@@ -30,12 +30,12 @@ KEPT = "invitation"  # in the session: the hash, so that nothing that is stored 
 @code_not_required
 @never_cache
 def opened(request: HttpRequest, secret: str) -> HttpResponse:
-    """Keep the invitation in the session, and go on where the address tells nothing.
+    """Store the invitation in the session, and redirect to an address without the secret.
 
-    So the secret is in no address that a later page, a form or a log entry repeats; whatever the method, because
-    a refusal would be logged with its address.
+    So no later page, form or log entry repeats the secret. The view accepts every method, because a refusal would be
+    logged with its address.
     """
-    request.session[KEPT] = hash_of(secret)
+    request.session[IN_SESSION] = hash_of(secret)
     return redirect("join")
 
 
@@ -44,10 +44,11 @@ def opened(request: HttpRequest, secret: str) -> HttpResponse:
 @sensitive_post_parameters("password1", "password2")
 @require_http_methods(["GET", "HEAD", "POST"])
 def join(request: HttpRequest) -> HttpResponse:
-    invitation = _kept(request)
+    """Let the person join the campaign, with a new account if nobody is signed in."""
+    invitation = _invitation_in_session(request)
     user = doors.signed_in(request) if request.user.is_authenticated else None
     if user and invitation.campaign.memberships.filter(user=user).exists():
-        del request.session[KEPT]
+        del request.session[IN_SESSION]
         messages.info(request, _("You are already a member. The invitation stays open for somebody else."))
         return redirect("home")
     invitation.must_be_open()
@@ -55,13 +56,13 @@ def join(request: HttpRequest) -> HttpResponse:
     if user is None:
         form = SignUpForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and (form is None or form.is_valid()):
-        return _join(request, invitation, user, form)
+        return _come_in(request, invitation, user, form)
     role = Membership.Role(invitation.role).label.lower()
     context = {"invitation": invitation, "role": role, "form": form}
     return render(request, "accounts/invitation.html", context)
 
 
-def _join(
+def _come_in(
     request: HttpRequest, invitation: Invitation, user: User | None, form: SignUpForm | None
 ) -> HttpResponse:
     if user is None:
@@ -70,13 +71,13 @@ def _join(
         login(request, user, backend="campaigns.accounts.second_factor.Backend")
     else:
         invitation.accept(user)
-    request.session.pop(KEPT, None)
+    request.session.pop(IN_SESSION, None)
     messages.success(request, _("Welcome to %(campaign)s.") % {"campaign": invitation.campaign})
     return redirect("home")
 
 
-def _kept(request: HttpRequest) -> Invitation:
-    rows = Invitation.objects.select_related("campaign").filter(hash=request.session.get(KEPT, ""))
-    if invitation := rows.first():
+def _invitation_in_session(request: HttpRequest) -> Invitation:
+    invitations = Invitation.objects.select_related("campaign")
+    if invitation := invitations.filter(hash=request.session.get(IN_SESSION, "")).first():
         return invitation
     raise NotFound(_("There is no such invitation. Open the whole link, or ask your lead for a new one."))

@@ -1,4 +1,4 @@
-"""The second factor: codes of an authenticator app or from a list, asked for before any page."""
+"""The second factor: codes of an authenticator app, or backup codes, which people give before they see any page."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from base.transactions import all_or_nothing, locked
 from campaigns.models import Membership
 
 BACKUP_CODES = 10
-CODE = re.compile(r"\d{6}|[a-z2-7]{8}", re.ASCII)  # of an app, or from the list of backup codes
+CODE = re.compile(r"\d{6}|[a-z2-7]{8}", re.ASCII)  # the code of an app, or a backup code
 View = TypeVar("View", bound=Callable[..., HttpResponse])
 
 
 class Backend(ModelBackend):
-    """Django's accounts, loaded together with whether each has a second factor: no question more at each request."""
+    """Django's accounts, which also say whether they have a second factor, without another database query."""
 
     def get_user(self, user_id: int) -> Any:
         confirmed = TOTPDevice.objects.filter(user=OuterRef("pk"), confirmed=True)
@@ -42,13 +42,16 @@ class Backend(ModelBackend):
 
 
 def code_not_required(view: View) -> View:
-    """The few pages for who has given the password, but no code yet."""
+    """Mark a view that people can reach after the password and before the code.
+
+    The mark is an attribute of the view, as Django's `login_not_required` sets one.
+    """
     view.code_not_required = True  # type: ignore[attr-defined]
     return view
 
 
 class SecondFactorMiddleware:
-    """Who has a second factor gives a code before anything else; leads may be required to have one."""
+    """Asks people with a second factor for a code before any page, and leads to set one up if that is required."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -63,20 +66,20 @@ class SecondFactorMiddleware:
         if not user.is_authenticated or user.is_verified() or getattr(view, "code_not_required", False):
             return None
         if is_due(user):
-            return _led_to(request, "code", gettext("Enter the code of your second factor to go on."))
+            return _redirect_to(request, "code", gettext("Enter the code of your second factor to go on."))
         if settings.REQUIRE_SECOND_FACTOR and not getattr(view, "before_setting_up", False) and leads(user):
-            words = gettext("Leads need a second factor here. Set one up to go on.")
-            return _led_to(request, "second-factor", words)
+            message = gettext("Leads need a second factor here. Set one up to go on.")
+            return _redirect_to(request, "second-factor", message)
         return None
 
 
 def is_due(user: Any) -> bool:
-    """Whether the person has given the password, and owes the code."""
+    """Return whether the person has given the password and still has to give the code."""
     return bool(user.has_second_factor and not user.is_verified())
 
 
 def before_setting_up(view: View) -> View:
-    """The pages for a lead who has no second factor yet, where one is required."""
+    """Mark a view that leads can reach before they set up a second factor that is required of them."""
     view.before_setting_up = True  # type: ignore[attr-defined]
     return view
 
@@ -85,15 +88,18 @@ def leads(user: User) -> bool:
     return Membership.objects.leads().filter(user=user).exists()
 
 
-def _led_to(request: HttpRequest, page: str, words: str) -> HttpResponse:
+def _redirect_to(request: HttpRequest, page: str, message: str) -> HttpResponse:
     if speaks_json(request):
-        return problem(request, CodeNeeded(words))
+        return problem(request, CodeNeeded(message))
     back = f"?{urlencode({'next': request.get_full_path()})}" if request.method == "GET" else ""
     return redirect(resolve_url(page) + back)
 
 
 def accepted(user: User, typed: str) -> Device | None:
-    """The person's device that a code is of, if it is right; it is used up, and a wrong one slows down the next."""
+    """Return the person's device that a code belongs to, or None if the code is wrong.
+
+    A right code is used up. After a wrong code the person must wait before the next one.
+    """
     code = typed[:40].replace(" ", "").replace("-", "").lower()
     if not CODE.fullmatch(code):
         return None
@@ -108,7 +114,13 @@ def app_of(user: User) -> TOTPDevice:
 
 @all_or_nothing
 def begin(user: User) -> TOTPDevice:
-    """The device that waits for its first code."""
+    """Return the person's app device that waits for its first code, made if there is none.
+
+    Raises
+    ------
+    WrongState
+        If the person has a second factor already.
+    """
     locked(User.objects.filter(pk=user.pk)).get()
     if TOTPDevice.objects.filter(user=user, confirmed=True).exists():
         raise WrongState(
@@ -120,7 +132,7 @@ def begin(user: User) -> TOTPDevice:
 
 @all_or_nothing
 def turn_on(user: User, typed: str) -> list[str]:
-    """Confirm the app by its first code: the backup codes, or none if the code is wrong."""
+    """Confirm the app by its first code. Return the backup codes, or an empty list if the code is wrong."""
     device = locked(TOTPDevice.objects.filter(pk=begin(user).pk)).get()
     code = typed[:40].replace(" ", "")
     if not CODE.fullmatch(code) or not device.verify_token(code):
@@ -138,7 +150,7 @@ def turn_off(user: User) -> None:
 
 @all_or_nothing
 def new_backup_codes(user: User) -> list[str]:
-    """Ten codes that work once each, instead of those before."""
+    """Replace the person's backup codes by ten new ones. Each works once."""
     locked(User.objects.filter(pk=user.pk)).get()
     device, _ = StaticDevice.objects.get_or_create(user=user, defaults={"name": "backup codes"})
     device.token_set.all().delete()
@@ -148,12 +160,12 @@ def new_backup_codes(user: User) -> list[str]:
 
 
 def qr(device: TOTPDevice) -> SafeString:
-    """What an app scans, as SVG that brings its own white ground."""
+    """Return the QR code that an app scans, as SVG with a white background."""
     drawn = segno.make(device.config_url, error="m").svg_inline(dark="#000", light="#fff", omitsize=True)
     return mark_safe(drawn)  # noqa: S308 - segno's own drawing: paths and numbers
 
 
 def secret_of(device: TOTPDevice) -> str:
-    """What is typed into an app that cannot scan: groups of four letters."""
+    """Return the secret for apps that cannot scan, in groups of four letters."""
     letters = b32encode(device.bin_key).decode()
     return " ".join(letters[start : start + 4] for start in range(0, len(letters), 4))

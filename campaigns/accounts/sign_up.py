@@ -1,4 +1,4 @@
-"""Signing up: an account and a membership, by an invitation."""
+"""Signing up by an invitation."""
 
 from __future__ import annotations
 
@@ -10,8 +10,14 @@ from campaigns.models import Invitation
 
 
 def sign_up(invitation: Invitation, username: str, password: str) -> User:
-    """A new account and its membership, both or neither."""
-    hashed = make_password(password)  # takes long on purpose, so before anything is locked
+    """Make an account and its membership, both or neither.
+
+    Raises
+    ------
+    Gone
+        If the invitation has ended.
+    """
+    hashed = make_password(password)  # slow on purpose, so it is done before anything is locked
     return _sign_up(invitation, username, hashed)
 
 

@@ -1,4 +1,4 @@
-"""The addresses of signing in, of one's own account and of invitations."""
+"""The addresses of signing in, of a person's account and of invitations."""
 
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.views import LoginView, LogoutView

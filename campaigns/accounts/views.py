@@ -1,4 +1,4 @@
-"""One's own account: the password, the second factor, and its code at sign-in."""
+"""The pages of a person's account: the password, the second factor, and its code at sign-in."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def code(request: HttpRequest) -> HttpResponse:
 @never_cache
 @before_setting_up
 def set_up(request: HttpRequest) -> HttpResponse:
-    """Show what the app scans; the first code turns the second factor on."""
+    """Show the QR code for the app. The app's first code turns the second factor on."""
     user = doors.signed_in(request)
     if request.method == "POST" and (codes := second_factor.turn_on(user, request.POST.get("code", ""))):
         otp_login(request, second_factor.app_of(user))
@@ -95,10 +95,10 @@ def turn_off(request: HttpRequest) -> HttpResponse:
 
 
 def _accepted(request: HttpRequest, user: User) -> Device | None:
-    """The device whose code was sent, if it is right; wrong ones count towards the lock-out as wrong passwords do."""
+    """Return the device whose code was sent, or None. Wrong codes count towards the lock-out as wrong passwords do."""
     credentials = {"username": user.get_username()}
     if not AxesProxyHandler.is_allowed(request, credentials):
-        request.axes_locked_out = True  # type: ignore[attr-defined]  # so axes' middleware answers
+        request.axes_locked_out = True  # type: ignore[attr-defined]  # the interface of axes' middleware
         return None
     device = second_factor.accepted(user, request.POST.get("code", ""))
     if device is None:
@@ -112,7 +112,7 @@ def _refused(request: HttpRequest) -> HttpResponse:
 
 
 def _onward(request: HttpRequest) -> str:
-    """Where the person wanted to go, if that is here."""
+    """Return the address that the person wanted, if it is on this site, and else that of the home page."""
     wanted = request.POST.get("next") or request.GET.get("next") or ""
-    own = url_has_allowed_host_and_scheme(wanted, {request.get_host()}, require_https=request.is_secure())
-    return wanted if own else resolve_url("home")
+    is_ours = url_has_allowed_host_and_scheme(wanted, {request.get_host()}, require_https=request.is_secure())
+    return wanted if is_ours else resolve_url("home")

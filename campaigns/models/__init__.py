@@ -1,4 +1,4 @@
-"""Who takes part in a campaign, and under which rules."""
+"""The models of campaigns: their settings, members, guidelines, invitations and messages."""
 
 from campaigns.models.campaign import Campaign, PastRate
 from campaigns.models.event import Event

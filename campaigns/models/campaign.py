@@ -1,4 +1,4 @@
-"""Campaigns, and the people in them."""
+"""Campaigns and their settings."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from campaigns.models.invitation import Invitation, secret_of_a_link
 from campaigns.models.membership import Membership
 from corpus.models import Corpus
 
-# What a campaign is before anybody says otherwise: TVR-Ranking's numbers.
+# Default settings, which are TVR-Ranking's.
 BATCH_SIZE = 20
 BATCHES = 2
 TOLERANCE = 1  # the largest difference at which two grades agree
-LAST = 5  # candidates at a batch's end whose grades tell whether there is more to find
-SECOND_BATCH_FROM = 2.0  # mean grade of those last
+LAST = 5  # candidates at a batch's end; their grades tell whether there is more to find
+SECOND_BATCH_FROM = 2.0  # mean grade of these candidates
 EXAM_ROUNDS = 3
 CHECK_RATES = (0.05, 0.15)
-CHECK_WARN, CHECK_PAUSE = 0.25, 0.4  # shares of checks further than the tolerance from what they should be
+CHECK_WARN, CHECK_PAUSE = 0.25, 0.4  # shares of check pairs that are off by more than the tolerance
 
 
 class CampaignQuerySet(models.QuerySet["Campaign"]):
     def of(self, user: Any) -> CampaignQuerySet:
-        """Those that the person belongs to, also while paused."""
+        """Return the campaigns that the person belongs to, also those where they are paused."""
         return self.filter(memberships__user=user, memberships__state__in=Membership.MAY_LEARN)
 
     def led_by(self, user: Any) -> CampaignQuerySet:
-        """Those whose hidden side the person may see."""
+        """Return the campaigns that the person sees as a lead or as a researcher."""
         return self.filter(
             memberships__user=user,
             memberships__state=Membership.State.ACTIVE,
@@ -44,10 +44,10 @@ class CampaignQuerySet(models.QuerySet["Campaign"]):
 
 
 class PastRate(models.Model):
-    """What an hour was paid before the rate changed."""
+    """An hourly rate that was replaced by a newer one."""
 
     campaign = models.ForeignKey("campaigns.Campaign", models.CASCADE, related_name="past_rates")
-    last = models.DateField(help_text="the last day that it holds for, in the time zone of the pages")
+    last = models.DateField(help_text="the last day with this rate, in the time zone of the pages")
     hourly = models.DecimalField(max_digits=8, decimal_places=2)
 
     class Meta:
@@ -58,6 +58,8 @@ class PastRate(models.Model):
 
 
 class Campaign(models.Model):
+    """A project in which annotators judge candidates from one corpus, under one set of rules."""
+
     name = models.SlugField(max_length=100, unique=True)
     title = models.CharField(max_length=200, blank=True)
     corpus = models.ForeignKey(Corpus, models.PROTECT, related_name="campaigns")
@@ -65,7 +67,7 @@ class Campaign(models.Model):
     batches = models.PositiveSmallIntegerField(default=BATCHES)
     tolerance = models.PositiveSmallIntegerField(default=TOLERANCE)
     order_seed = models.BigIntegerField(
-        default=0, help_text="of the order in which each annotator sees candidates"
+        default=0, help_text="seed of the order in which each annotator sees candidates"
     )
     # What annotators see, and how
     padding = models.FloatField(default=0, help_text="seconds shown before and after each moment")
@@ -74,28 +76,32 @@ class Campaign(models.Model):
         default=False, help_text="whether a clip must have played to its end before it is graded"
     )
     # Who may judge, and how that is watched
-    exam = models.BooleanField(default=False, help_text="whether only who passed the exam gets work")
+    exam = models.BooleanField(default=False, help_text="whether annotators must pass the exam to get work")
     exam_rounds = models.PositiveSmallIntegerField(default=EXAM_ROUNDS, help_text="attempts at the exam")
     check_rate = models.FloatField(
-        default=0, help_text="share of judgements that are quiet checks; 0 is none"
+        default=0, help_text="share of judgements that are quiet checks; 0 for no checks"
     )
-    check_warn = models.FloatField(default=CHECK_WARN, help_text="share of failed checks that warns")
-    check_pause = models.FloatField(default=CHECK_PAUSE, help_text="share of failed checks that pauses")
+    check_warn = models.FloatField(default=CHECK_WARN, help_text="share of pairs off that leads to a warning")
+    check_pause = models.FloatField(default=CHECK_PAUSE, help_text="share of pairs off that leads to a pause")
     hourly_rate = models.DecimalField(max_digits=8, decimal_places=2, null=True, blank=True)
     currency = models.CharField(max_length=3, blank=True)
     # The lead's decisions
     second_from = models.FloatField(
         default=SECOND_BATCH_FROM, help_text="mean grade of the last five that opens the second batch"
     )
-    auto_second_from = models.FloatField(null=True, blank=True, help_text="mean that opens it by itself")
-    auto_close_below = models.FloatField(null=True, blank=True, help_text="mean that closes by itself")
+    auto_second_from = models.FloatField(
+        null=True, blank=True, help_text="mean from which the policy opens the second batch"
+    )
+    auto_close_below = models.FloatField(
+        null=True, blank=True, help_text="mean below which the policy closes the query"
+    )
     encoder = models.CharField(max_length=200, blank=True, help_text="the model that ranked its candidates")
     imported = models.DateTimeField(
-        null=True, blank=True, help_text="when finished ratings were imported into it"
+        null=True, blank=True, help_text="when its finished ratings were imported"
     )
     created = models.DateTimeField(db_default=Now())
     touched = models.DateTimeField(
-        null=True, blank=True, help_text="when a lead last changed what its numbers are counted from"
+        null=True, blank=True, help_text="when a lead last changed something that its statistics depend on"
     )
 
     objects = CampaignQuerySet.as_manager()
@@ -127,16 +133,16 @@ class Campaign(models.Model):
 
     @property
     def job_key(self) -> str:
-        """Of its long work: at most one job of each kind."""
+        """The key of the campaign's jobs, of which there is one of each kind at most."""
         return f"campaign {self.name}"
 
     def touch(self) -> None:
-        """A lead changed what its numbers are counted from: those that are kept are old."""
+        """Note that a lead changed something that the statistics depend on, so that stored ones are out of date."""
         Campaign.objects.filter(pk=self.pk).update(touched=Now())
 
     @property
     def guideline(self) -> Guideline:
-        """The version in force; the one that every campaign begins with is number 0."""
+        """The version in force. Every campaign begins with the built-in version, number 0."""
         return self.guidelines.order_by("version").last() or self.first_guideline
 
     @property
@@ -145,12 +151,17 @@ class Campaign(models.Model):
 
     @all_or_nothing
     def write_guideline(self, lead: Membership, text: str, started_from: int) -> Guideline:
-        """Put a new version in force, written from an earlier one; the same text again adds nothing.
+        """Put a new version in force, unless the text is that of the version in force, and return the version.
+
+        Parameters
+        ----------
+        started_from
+            The number of the version that the lead edited.
 
         Raises
         ------
         Outdated
-            When somebody put another version in force since the one that the lead started from.
+            If somebody else has put a newer version in force since.
         """
         locked(Campaign.objects.filter(pk=self.pk)).get()
         present = self.guideline
@@ -165,12 +176,12 @@ class Campaign(models.Model):
 
     @property
     def depth(self) -> int:
-        """Candidates kept for each query."""
+        """The number of candidates that are stored for each query."""
         return self.batch_size * self.batches
 
     @all_or_nothing
     def add_member(self, user: User, role: str) -> Membership:
-        """The person's membership; a new one has that role. Worker numbers follow the order of joining."""
+        """Return the person's membership, made with that role if there is none. Worker numbers count up from 1."""
         if member := self.memberships.filter(user=user).first():
             return member
         locked(Campaign.objects.filter(pk=self.pk)).get()
@@ -178,7 +189,7 @@ class Campaign(models.Model):
         return self.memberships.create(user=user, role=role, worker=last + 1)
 
     def invite(self, role: str, by: Membership | None, lifetime: timedelta) -> tuple[Invitation, str]:
-        """An invitation, and the secret of its link, which is nowhere else."""
+        """Make an invitation. Return it with the secret of its link, which is not stored."""
         secret, hash = secret_of_a_link()
         expires = Now() + lifetime
         return self.invitations.create(role=role, by=by, hash=hash, expires=expires), secret

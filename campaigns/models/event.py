@@ -1,4 +1,4 @@
-"""Events: what happened to a membership, and who did it."""
+"""Events: the history of a membership."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from django.db.models.functions import Now
 
 
 class Event(models.Model):
-    """Something that happened to a membership; kept for good."""
+    """Something that happened to a membership. Events are never changed or deleted."""
 
     class Kind(models.TextChoices):
         JOINED = "joined"
@@ -23,9 +23,13 @@ class Event(models.Model):
     member = models.ForeignKey("campaigns.Membership", models.PROTECT, related_name="events")
     kind = models.CharField(max_length=20, choices=Kind.choices)
     by = models.ForeignKey(
-        "campaigns.Membership", models.PROTECT, null=True, related_name="+", help_text="nobody: by a rule"
+        "campaigns.Membership",
+        models.PROTECT,
+        null=True,
+        related_name="+",
+        help_text="empty if a rule did it",
     )
-    words = models.CharField(max_length=500, blank=True, help_text="why; for the lead")
+    words = models.CharField(max_length=500, blank=True, help_text="the reason, for the lead")
     at = models.DateTimeField(db_default=Now())
 
     class Meta:

@@ -1,4 +1,4 @@
-"""The versions of a campaign's guideline."""
+"""Guidelines: the numbered versions of what a campaign tells its annotators."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from base.markdown import rendered
 
 
 class Guideline(models.Model):
-    """A version of a campaign's guideline; versions are never changed."""
+    """One version of a campaign's guideline. Versions are never changed."""
 
     campaign = models.ForeignKey("campaigns.Campaign", models.CASCADE, related_name="guidelines")
     version = models.PositiveIntegerField()
@@ -30,7 +30,7 @@ class Guideline(models.Model):
 
     @property
     def html(self) -> SafeString:
-        """In the page's language if it came with Reeljudge; what a lead wrote stays as it is."""
+        """The text as HTML. The built-in version is translated into the page's language, those of leads are not."""
         return rendered(self.text if self.version else gettext(self.text))
 
     @property

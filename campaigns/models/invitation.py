@@ -1,4 +1,4 @@
-"""Invitations: a link by which somebody becomes a member of a campaign."""
+"""Invitations: links by which people become members of a campaign."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def secret_of_a_link() -> tuple[str, str]:
-    """A secret of 256 random bits, which nobody guesses at whatever rate, and the hash that the table keeps."""
+    """Return a secret of 256 random bits, which nobody can guess, and its hash, which the table stores."""
     secret = secrets.token_urlsafe(32)
     return secret, hash_of(secret)
 
@@ -37,7 +37,7 @@ class InvitationQuerySet(models.QuerySet["Invitation"]):
 
 
 class Invitation(models.Model):
-    """A link that makes whoever accepts it first a member."""
+    """A link that makes the first person who accepts it a member."""
 
     campaign = models.ForeignKey("campaigns.Campaign", models.CASCADE, related_name="invitations")
     role = models.CharField(max_length=10)
@@ -47,7 +47,7 @@ class Invitation(models.Model):
         models.PROTECT,
         null=True,
         related_name="invitations",
-        help_text="nobody: made in the terminal",
+        help_text="empty if it was made in the terminal",
     )
     at = models.DateTimeField(db_default=Now())
     expires = models.DateTimeField()
@@ -74,6 +74,7 @@ class Invitation(models.Model):
         return Invitation.objects.open().filter(pk=self.pk).exists()
 
     def must_be_open(self) -> None:
+        """Raise Gone, with how the invitation ended, if nobody can use it any more."""
         if not self.is_open:
             raise Gone(self._how_it_ended())
 
@@ -86,7 +87,13 @@ class Invitation(models.Model):
 
     @all_or_nothing
     def accept(self, user: User) -> Membership:
-        """Make the person a member, and use it up; whoever is a member already stays what she is, and it stays open."""
+        """Make the person a member and use the invitation up. If they are a member already, nothing changes.
+
+        Raises
+        ------
+        Gone
+            If the invitation was used or withdrawn, or has expired.
+        """
         invitation = locked(Invitation.objects.filter(pk=self.pk)).select_related("campaign").get()
         if member := invitation.campaign.memberships.filter(user=user).first():
             return member
@@ -99,5 +106,5 @@ class Invitation(models.Model):
         return member
 
     def withdraw(self) -> None:
-        """Nobody can use it any more. Withdrawing it twice, or after its use, changes nothing."""
+        """Withdraw the invitation, so that nobody can use it. If it has ended already, nothing changes."""
         Invitation.objects.open().filter(pk=self.pk).update(withdrawn=Now())

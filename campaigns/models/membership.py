@@ -1,4 +1,4 @@
-"""Memberships: a person's role and state in a campaign, and the verbs that change them."""
+"""Memberships: a person's role and state in a campaign, and how they change."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ class MembershipQuerySet(models.QuerySet["Membership"]):
 
 
 class Membership(models.Model):
+    """A person in a campaign, under a worker number that stands for the person in all exports."""
+
     class Role(models.TextChoices):
         ANNOTATOR = "annotator", _("Annotator")
         LEAD = "lead", _("Lead")
@@ -39,7 +41,7 @@ class Membership(models.Model):
     campaign = models.ForeignKey("campaigns.Campaign", models.CASCADE, related_name="memberships")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="memberships")
     role = models.CharField(max_length=10, choices=Role.choices)
-    worker = models.PositiveIntegerField(help_text="stands for the person in everything exported")
+    worker = models.PositiveIntegerField(help_text="stands for the person in all exports")
     state = models.CharField(max_length=10, choices=State.choices, default=State.ACTIVE)
     qualified = models.DateTimeField(null=True, help_text="when the exam was passed, or waived by the lead")
     joined = models.DateTimeField(db_default=Now())
@@ -48,7 +50,7 @@ class Membership(models.Model):
         models.PROTECT,
         null=True,
         related_name="+",
-        help_text="in imported ratings: the worker whose repeated ratings of a pair this one holds",
+        help_text="in imported ratings, the worker whose repeated ratings this membership holds",
     )
 
     objects = MembershipQuerySet.as_manager()
@@ -83,8 +85,8 @@ class Membership(models.Model):
         return self.is_annotator and self.is_active
 
     @property
-    def sits_exam(self) -> bool:
-        """Whether the exam stands between this annotator and work."""
+    def must_pass_exam(self) -> bool:
+        """Whether the annotator gets no work before passing the exam."""
         return self.campaign.exam and self.qualified is None
 
     @property
@@ -92,33 +94,45 @@ class Membership(models.Model):
         return self.role == Membership.Role.LEAD and self.is_active
 
     def pause(self, by: Membership | None, words: str) -> None:
-        """No work until somebody resumes it; `by` nobody is by a rule. A batch in hand stays as long as its lease."""
-        self._turn([Membership.State.ACTIVE], Membership.State.PAUSED, Event.Kind.PAUSED, by, words)
+        """Give the member no new work until somebody resumes it. A batch that they hold stays until its lease ends.
+
+        `by` is None if a rule pauses the member.
+        """
+        self._change_state([Membership.State.ACTIVE], Membership.State.PAUSED, Event.Kind.PAUSED, by, words)
 
     def resume(self, by: Membership | None, words: str = "") -> None:
-        """Work again, after a pause. Twice is harmless."""
-        self._turn([Membership.State.PAUSED], Membership.State.ACTIVE, Event.Kind.RESUMED, by, words)
+        """End a pause. Doing it twice is harmless."""
+        self._change_state([Membership.State.PAUSED], Membership.State.ACTIVE, Event.Kind.RESUMED, by, words)
 
     @all_or_nothing
     def qualify(self, lead: Membership, reason: str) -> None:
-        """Give work without the exam, or in spite of it. Saying it twice is harmless."""
+        """Give the member work although they have not passed the exam. Doing it twice is harmless."""
         if locked(Membership.objects.filter(pk=self.pk)).get().qualified:
             return
         Membership.objects.filter(pk=self.pk).update(qualified=Now())
         Event.objects.create(member=self, kind=Event.Kind.QUALIFIED, by=lead, words=reason)
 
     def leave(self, by: Membership | None, words: str) -> None:
-        """Note that the person has left. Twice is harmless."""
-        here = [Membership.State.ACTIVE, Membership.State.PAUSED]
-        self._turn(here, Membership.State.LEFT, Event.Kind.LEFT, by, words)
+        """Note that the person has left. Doing it twice is harmless."""
+        before = [Membership.State.ACTIVE, Membership.State.PAUSED]
+        self._change_state(before, Membership.State.LEFT, Event.Kind.LEFT, by, words)
 
     def take_back(self, by: Membership | None, words: str) -> None:
-        """Active again, after having left."""
-        self._turn([Membership.State.LEFT], Membership.State.ACTIVE, Event.Kind.RESUMED, by, words)
+        """Make a person who had left an active member again."""
+        self._change_state([Membership.State.LEFT], Membership.State.ACTIVE, Event.Kind.RESUMED, by, words)
 
     @all_or_nothing
     def change_role(self, role: str, by: Membership | None, words: str) -> None:
-        """Give the person another role. Nobody who may have seen the hidden side becomes an annotator."""
+        """Give the person another role. If they have it already, nothing changes.
+
+        Raises
+        ------
+        WrongState
+            If a lead or a researcher is to become an annotator, because they may have seen what annotators must not
+            know, or if the person is the only active lead.
+        BadValue
+            If there is no reason.
+        """
         self.lock()
         if self.role == role:
             return
@@ -133,7 +147,7 @@ class Membership(models.Model):
         self.events.create(kind=Event.Kind.ROLE, by=by, words=change)
 
     @all_or_nothing
-    def _turn(
+    def _change_state(
         self, before: Collection[str], after: str, kind: str, by: Membership | None, words: str
     ) -> None:
         self.lock()
@@ -146,14 +160,14 @@ class Membership(models.Model):
         self.events.create(kind=kind, by=by, words=words)
 
     def lock(self) -> None:
-        """Hold the row until the transaction ends, with its state and role as they are now."""
+        """Lock the row until the transaction ends, and read its state and role again."""
         locked(Membership.objects.filter(pk=self.pk)).get()
         self.refresh_from_db(fields=["state", "role"])
 
     def _must_not_be_the_last_lead(self) -> None:
         if not self.may_review:
             return
-        # Under the campaign's lock: of two leads who leave at once, the second one sees that the first has left.
+        # If two leads leave at the same time, the campaign's lock makes the second see that the first has left.
         locked(type(self.campaign).objects.filter(pk=self.campaign_id)).get()
         if not Membership.objects.leads().filter(campaign=self.campaign_id).exclude(pk=self.pk).exists():
             raise WrongState("This is the only active lead of the campaign. Make somebody else a lead first.")

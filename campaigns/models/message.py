@@ -1,4 +1,4 @@
-"""Messages to annotators, from a lead or from a rule."""
+"""Messages to annotators, from a lead or from a rule of the campaign."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class MessageQuerySet(models.QuerySet["Message"]):
 
     @all_or_nothing
     def send(self, to: Iterable[Membership], text: str, by: Membership) -> int:
-        """Write to each of them, but not what somebody has yet to read already; returns to how many."""
+        """Send the text to each member who has no unread message with the same text. Return how many were sent."""
         waiting = set(self.unread().filter(by=by, text=text).values_list("to", flat=True))
-        fresh = [Message(to=member, text=text, by=by) for member in to if member.pk not in waiting]
-        return len(self.bulk_create(fresh))
+        new = [Message(to=member, text=text, by=by) for member in to if member.pk not in waiting]
+        return len(self.bulk_create(new))
 
 
 class Message(models.Model):
-    """Words to one annotator, or from a rule on the lead's behalf."""
+    """A message to one annotator. It has no sender if a rule sent it."""
 
     to = models.ForeignKey("campaigns.Membership", models.PROTECT, related_name="messages")
     by = models.ForeignKey("campaigns.Membership", models.PROTECT, null=True, related_name="sent")
@@ -50,9 +50,9 @@ class Message(models.Model):
 
     @property
     def words(self) -> str:
-        """What it says, in the reader's language if it is from a rule."""
+        """The text, translated into the reader's language if a rule sent it."""
         return self.text if self.by_id else gettext(self.text)
 
     def mark_read(self) -> None:
-        """The first time counts."""
+        """Note when the message was read. Only the first time is stored."""
         Message.objects.unread().filter(pk=self.pk).update(read=Now())

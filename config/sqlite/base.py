@@ -1,8 +1,8 @@
-"""SQLite with one writer at a time in this process.
+"""Django's SQLite backend, with one writer at a time in this process.
 
-SQLite lets its writers wait for each other by polling: with sixteen hot clients most of the time goes into
-sleeping at the wrong moment. A lock taken before BEGIN IMMEDIATE lets the threads of this process queue
-instead; other processes still wait by SQLite's own time-out.
+SQLite's writers wait for each other by polling, and with sixteen busy clients most of the time is lost in sleeping.
+With a lock taken before BEGIN IMMEDIATE the threads of this process queue instead. Other processes still wait by
+SQLite's own time-out.
 """
 
 import threading
@@ -10,7 +10,7 @@ import threading
 from django.db import OperationalError
 from django.db.backends.sqlite3 import base
 
-WRITERS = threading.Lock()  # not re-entrant: a connection may be closed by another thread than its own
+WRITERS = threading.Lock()  # not re-entrant, because another thread may close a connection
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
@@ -27,7 +27,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         self.holds_writers = True
 
     def _commit(self) -> None:
-        super()._commit()  # type: ignore[misc]  # when this fails Django rolls back, and that lets go
+        super()._commit()  # type: ignore[misc]  # if this fails, Django rolls back, which releases the lock
         self._let_go()
 
     def _rollback(self) -> None:

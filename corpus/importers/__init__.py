@@ -1,4 +1,4 @@
-"""Reading corpora: a format turns a file into rows, `load` checks and stores them."""
+"""Importing corpora: a reader for each format yields rows, and `load` checks and stores them."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Checking rows against each other and storing them: all of a file or nothing."""
+"""Checking the rows of a corpus file against each other, and storing all of them or none."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from django.db import transaction
 
-from base.text import shown, storable
+from base.text import abbreviated, storable
 from corpus.errors import BadLines, CorpusError
 from corpus.importers import FORMATS
 from corpus.importers.rows import Row
@@ -15,7 +15,7 @@ from corpus.media import MediaFolder
 from corpus.models import Corpus, Moment, Video
 
 CHUNK = 2000  # rows in memory at a time
-OVERHANG = 1.0  # seconds that a moment may run past its video's end; it is cut off there
+OVERHANG = 1.0  # seconds; a moment that ends at most so much after its video is cut off there
 
 
 @dataclass
@@ -32,7 +32,7 @@ class Report:
 
 @dataclass(frozen=True)
 class Source:
-    """What to import: a file in a format, and what stands beside it."""
+    """What to import: a file and its format, and where durations and media are."""
 
     file: Path
     format: str
@@ -43,12 +43,14 @@ class Source:
 
 @transaction.atomic
 def load(name: str, source: Source) -> Report:
-    """Import a corpus file, all or nothing; importing it again adds nothing.
+    """Import a corpus file, all or nothing. Importing it again adds nothing.
 
     Raises
     ------
     BadLines
-        Naming up to 20 lines and their fields; the database is then as it was.
+        If lines are wrong; it names up to 20 of them and their fields. Nothing is stored then.
+    CorpusError
+        If the file holds no moments, or the corpus has another format.
     """
     corpus = _corpus(name, source)
     loader = _Loader(corpus, source)
@@ -65,7 +67,7 @@ def load(name: str, source: Source) -> Report:
 
 def _corpus(name: str, source: Source) -> Corpus:
     if not 0 < len(name.strip()) <= 100 or not storable(name):
-        raise CorpusError(f"name: {shown(name)}; expected 1 to 100 characters")
+        raise CorpusError(f"name: {abbreviated(name)}; expected 1 to 100 characters")
     corpus, _ = Corpus.objects.get_or_create(name=name, defaults={"format": source.format})
     if corpus.format != source.format:
         raise CorpusError(
@@ -87,7 +89,7 @@ class _Loader:
         self.moments_before = Moment.objects.filter(video__corpus=corpus).count()
 
     def checked(self, rows: Iterable[Row | CorpusError]) -> Iterator[Row]:
-        """The good rows; what is wrong with the others is collected, and ends the import at 20 lines."""
+        """Yield the good rows, and collect the problems of the others. At 20 problems the import ends."""
         for row in rows:
             try:
                 if isinstance(row, CorpusError):
@@ -96,7 +98,7 @@ class _Loader:
                 self.report.rows += 1
             except CorpusError as fault:
                 self.problems.append(str(fault))
-                if len(self.problems) == BadLines.SHOWN:
+                if len(self.problems) == BadLines.MOST_PROBLEMS:
                     self.stop_if_bad(more=True)
 
     def stop_if_bad(self, more: bool = False) -> None:
@@ -104,7 +106,7 @@ class _Loader:
             raise BadLines(str(self.source.file), self.problems, more)
 
     def _timed(self, row: Row) -> Row:
-        """The row with its duration known and its times inside the video; a small overhang is cut off."""
+        """Return the row with a known duration and times within the video. A small overhang is cut off."""
         duration = (self.source.durations or {}).get(row.video, row.duration)
         where = f"line {row.line}: field"
         if duration is None:

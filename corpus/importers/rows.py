@@ -1,4 +1,4 @@
-"""Lines of a corpus file, checked field by field."""
+"""Reading the lines of a corpus file, and checking their fields."""
 
 import json
 import math
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from base.text import shown, storable
+from base.text import abbreviated, storable
 from corpus.errors import CorpusError
 
 LONGEST_LINE = 1_000_000  # bytes
@@ -19,7 +19,7 @@ LONGEST_NAME = 300  # bytes of UTF-8
 
 @dataclass(frozen=True)
 class Row:
-    """One described moment; `duration` is None when the file does not tell it. Times in seconds."""
+    """One described moment, with times in seconds. `duration` is None if the file does not say it."""
 
     line: int
     video: str
@@ -34,11 +34,17 @@ class BadField(CorpusError):
     """A field of one line: its name, what was found, what would be right."""
 
     def __init__(self, field: str, found: object, right: str) -> None:
-        super().__init__(f"field {field}: {shown(found)}; expected {right}")
+        super().__init__(f"field {field}: {abbreviated(found)}; expected {right}")
 
 
 def lines(file: Path) -> Iterator[tuple[int, bytes]]:
-    """The file's lines with their numbers from 1, blank ones left out, none longer than LONGEST_LINE."""
+    """Yield the file's lines with their numbers, counted from 1, without blank lines.
+
+    Raises
+    ------
+    CorpusError
+        If the file cannot be read, or a line is longer than `LONGEST_LINE`.
+    """
     try:
         with file.open("rb") as source:
             yield from _numbered(source, file)
@@ -82,7 +88,13 @@ def text(record: dict[str, Any], field: str, longest: int = LONGEST_TEXT) -> str
 
 
 def seconds(value: object, field: str) -> float:
-    """A finite number of seconds; text, true, NaN and infinities are refused."""
+    """Return a finite number of seconds.
+
+    Raises
+    ------
+    BadField
+        For anything else, such as a text, a truth value, NaN or an infinity.
+    """
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise BadField(field, value, "a number of seconds")
     try:

@@ -1,4 +1,4 @@
-"""TVR annotations: one JSON object a line with vid_name, duration, ts, desc and type."""
+"""Reading TVR's annotations: one JSON object a line with vid_name, duration, ts, desc and type."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +11,7 @@ TYPES = ("v", "t", "vt")
 
 
 def read(file: Path, kind: str) -> Iterator[Row | CorpusError]:
-    """The described moments of type `kind` (all types when empty), or in its place what is wrong with a line."""
+    """Yield the described moments of type `kind` (of all types if it is empty), or the error of a wrong line."""
     for number, line in lines(file):
         try:
             record = json_object(line)

@@ -20,7 +20,7 @@ class Migration(migrations.Migration):
                 ('name', models.CharField(max_length=100, unique=True)),
                 ('format', models.CharField(max_length=20)),
                 ('media_folder', models.CharField(blank=True, max_length=500)),
-                ('frame_rate', models.FloatField(help_text='of folders of frames, in frames a second', null=True)),
+                ('frame_rate', models.FloatField(help_text='frames a second, in folders of frames', null=True)),
             ],
             options={
                 'verbose_name_plural': 'corpora',
@@ -44,7 +44,7 @@ class Migration(migrations.Migration):
                 ('start', models.FloatField(help_text='seconds')),
                 ('end', models.FloatField(help_text='seconds')),
                 ('description', models.TextField(help_text='as the corpus gives it')),
-                ('caption', models.TextField(help_text='what is compared with queries; shown to nobody who judges')),
+                ('caption', models.TextField(help_text='the text that is compared with queries; annotators never see it')),
                 ('video', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='moments', to='corpus.video')),
             ],
         ),

@@ -1,11 +1,12 @@
-"""What was said about moments: queries and their candidates, batches, judgements and reviews."""
+"""The models of judging: queries and their candidates, batches, assignments, judgements and reviews."""
 
 from judging.models.assignment import Assignment
 from judging.models.example import Example
 from judging.models.judgement import Flag, Judgement, Revision
-from judging.models.pool import Batch, Candidate, Kind, Query
+from judging.models.pool import Batch, Candidate, Query
 from judging.models.review import Adjudication, Reopening, Review
 from judging.models.sitting import Sitting
+from judging.models.states import Kind
 
 __all__ = [
     "Adjudication",

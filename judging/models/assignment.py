@@ -1,4 +1,4 @@
-"""Assignments: a batch in one annotator's hands, for as long as the lease lasts."""
+"""Assignments: a batch that one annotator holds until the lease runs out."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from base.transactions import all_or_nothing, locked
 from campaigns.models.membership import Membership
 from judging.models.judgement import Judgement
 from judging.models.pool import ANNOTATORS, Batch, Candidate, CandidateQuerySet
+from judging.models.states import AssignmentState
 
 
 class AssignmentQuerySet(models.QuerySet["Assignment"]):
@@ -26,25 +27,26 @@ class AssignmentQuerySet(models.QuerySet["Assignment"]):
     def submitted(self) -> AssignmentQuerySet:
         return self.filter(state=Assignment.State.SUBMITTED)
 
-    def holding(self) -> AssignmentQuerySet:
-        """Those that take up a place of their batch."""
+    def not_lapsed(self) -> AssignmentQuerySet:
+        """Return the live and the submitted assignments: each of them occupies a slot, if it has one."""
         return self.filter(state__in=[Assignment.State.LIVE, Assignment.State.SUBMITTED])
 
     def expired(self) -> AssignmentQuerySet:
+        """Return the live assignments whose lease has run out."""
         return self.live().filter(lease__lte=Now())
 
     def lease_out(self, batch: Batch, annotator: Membership, round: int, slot: int | None) -> Assignment:
-        """The annotator's assignment to that place: a new one, or the one that had lapsed, with a new fence."""
-        place = {"round": round, "slot": slot, "lease": lease_end(), "state": Assignment.State.LIVE}
-        place |= {"guideline": annotator.campaign.guideline.version, "submitted": None}
-        # In another round the places are other candidates: an open page of the old round must not write into them.
-        another = self.filter(batch=batch, annotator=annotator).exclude(round=round)
-        another.update(token=secrets.token_urlsafe())
+        """Lease the batch to the annotator: in a new assignment, or in their lapsed one under a new fence."""
+        fields = {"round": round, "slot": slot, "lease": lease_end(), "state": Assignment.State.LIVE}
+        fields |= {"guideline": annotator.campaign.guideline.version, "submitted": None}
+        # Positions stand for other candidates in another round. A new token keeps the old page from writing.
+        of_another_round = self.filter(batch=batch, annotator=annotator).exclude(round=round)
+        of_another_round.update(token=secrets.token_urlsafe())
         self.update_or_create(
             batch=batch,
             annotator=annotator,
-            defaults=place | {"fence": F("fence") + 1},
-            create_defaults=place,
+            defaults=fields | {"fence": F("fence") + 1},
+            create_defaults=fields,
         )
         return self.get(batch=batch, annotator=annotator)
 
@@ -54,17 +56,16 @@ def lease_end() -> models.expressions.CombinedExpression:
 
 
 class Assignment(models.Model):
-    class State(models.TextChoices):
-        LIVE = "live"
-        SUBMITTED = "submitted"
-        LAPSED = "lapsed"
+    """A batch that was given to one annotator. Its fence rises each time the lease is taken up again."""
+
+    State = AssignmentState
 
     batch = models.ForeignKey(Batch, models.PROTECT, related_name="assignments")
     annotator = models.ForeignKey(Membership, models.PROTECT, related_name="assignments")
     token = models.CharField(max_length=64, unique=True, default=secrets.token_urlsafe)
     round = models.PositiveSmallIntegerField()
     slot = models.PositiveSmallIntegerField(
-        null=True, help_text="none in exams and checks, which all may take"
+        null=True, help_text="1 or 2; none in exams and checks, which any number of annotators may take"
     )
     lease = models.DateTimeField()
     fence = models.PositiveIntegerField(default=1)
@@ -79,14 +80,16 @@ class Assignment(models.Model):
         constraints = [
             models.UniqueConstraint(
                 fields=["batch", "round", "slot"],
-                condition=~Q(state="lapsed"),
-                name="one_assignment_per_place",
+                condition=~Q(state=AssignmentState.LAPSED),
+                name="one_assignment_per_slot",
             ),
             models.UniqueConstraint(
                 fields=["batch", "annotator"], name="one_assignment_per_batch_and_annotator"
             ),
             models.UniqueConstraint(
-                fields=["annotator"], condition=Q(state="live"), name="one_live_assignment_per_annotator"
+                fields=["annotator"],
+                condition=Q(state=AssignmentState.LIVE),
+                name="one_live_assignment_per_annotator",
             ),
             models.CheckConstraint(
                 condition=Q(round__in=[1, 2]) | Q(slot__isnull=True), name="assignment_of_round_one_or_two"
@@ -100,47 +103,53 @@ class Assignment(models.Model):
 
     @property
     def seat(self) -> int | None:
-        """The place of its judgements among the four that count for a candidate: 1 and 2, then 3 and 4."""
+        """The seat of its judgements among the four that count: 1 or 2 in round one, 3 or 4 in round two."""
         return None if self.slot is None else ANNOTATORS * (self.round - 1) + self.slot
 
     @property
     def is_again(self) -> bool:
-        """Whether it hands out what came back in an exam."""
+        """Whether it holds the pairs of an exam that the annotator has to judge again."""
         return self.slot is None and self.round > 1
 
     @property
     def candidates(self) -> CandidateQuerySet:
-        """What it hands out, in no order."""
+        """The candidates that the annotator judges in this assignment, in no particular order."""
         if self.is_again:
-            back = Judgement.objects.filter(assignment=self, returned__isnull=False)
-            return Candidate.objects.filter(pk__in=back.values("candidate"))
-        held = Candidate.objects.filter(batch=self.batch_id)
-        return held if self.round == 1 else held.filter(escalated=True)
+            returned = Judgement.objects.filter(assignment=self, returned__isnull=False)
+            return Candidate.objects.filter(pk__in=returned.values("candidate"))
+        of_batch = Candidate.objects.filter(batch=self.batch_id)
+        return of_batch if self.round == 1 else of_batch.filter(escalated=True)
 
-    def places(self) -> list[int]:
-        """The keys of the candidates it hands out, in an order of its own that tells nothing about rank."""
+    def candidate_order(self) -> list[int]:
+        """Return the candidates' primary keys in the order of this assignment, which says nothing about ranks."""
         seed = self.annotator.campaign.order_seed
 
-        def place(candidate: int) -> bytes:
+        def shuffled(candidate: int) -> bytes:
             return hashlib.sha256(f"{seed}:{self.pk}:{candidate}".encode()).digest()
 
-        return sorted(self.candidates.values_list("pk", flat=True), key=place)
+        return sorted(self.candidates.values_list("pk", flat=True), key=shuffled)
 
-    def handed(self) -> list[Candidate]:
-        """What it hands out, place by place."""
-        places = self.places()
-        rows = Candidate.objects.select_related("moment", "clip").in_bulk(places)
-        return [rows[candidate] for candidate in places]
+    def candidates_in_order(self) -> list[Candidate]:
+        """Return the candidates in the order in which the annotator gets them."""
+        order = self.candidate_order()
+        by_key = Candidate.objects.select_related("moment", "clip").in_bulk(order)
+        return [by_key[candidate] for candidate in order]
 
-    def at(self, position: int) -> int:
-        """The key of the candidate at a position from 1."""
-        places = self.places()
-        if not 1 <= position <= len(places):
-            raise BadValue("position", str(position), f"1 to {len(places)}")
-        return places[position - 1]
+    def candidate_at(self, position: int) -> int:
+        """Return the primary key of the candidate at a position, counted from 1.
 
-    def renew(self) -> Assignment:
-        """Hold it for another lease; if the last one had run out, with a new fence."""
+        Raises
+        ------
+        BadValue
+            If the assignment has no such position.
+        """
+        order = self.candidate_order()
+        if not 1 <= position <= len(order):
+            raise BadValue("position", str(position), f"1 to {len(order)}")
+        return order[position - 1]
+
+    def renew_lease(self) -> Assignment:
+        """Start a new lease, under a new fence if the last lease had run out."""
         Assignment.objects.filter(pk=self.pk, lease__lte=Now()).update(fence=F("fence") + 1)
         Assignment.objects.filter(pk=self.pk).update(lease=lease_end())
         self.refresh_from_db()
@@ -148,47 +157,62 @@ class Assignment(models.Model):
 
     @property
     def is_done(self) -> bool:
-        """Whether the annotator handed it in; also if a lead has others judge it since."""
+        """Whether the annotator submitted it, even if a lead has reopened it since."""
         return bool(self.submitted) or self.judgements.filter(reopening__isnull=False).exists()
 
     def give_back(self) -> None:
-        """Free its place, handed in or not. The caller holds the batch's lock."""
+        """End the assignment, live or submitted, and free its slot. The caller holds the batch's lock."""
         ended = {"state": Assignment.State.LAPSED, "fence": F("fence") + 1}
         Assignment.objects.filter(pk=self.pk).update(**ended)
         if self.slot:
-            Batch.objects.get(pk=self.batch_id).take_back()
+            Batch.objects.get(pk=self.batch_id).free_slot()
 
     def lapse(self) -> None:
-        """Free its place, unless somebody renews it or submits this very moment."""
+        """End an expired assignment and free its slot, unless it is renewed or submitted at this moment."""
         batch = locked(Batch.objects.filter(pk=self.batch_id), skip_locked=True).first()
         expired = Assignment.objects.expired().filter(pk=self.pk)
         if batch and expired.update(state=Assignment.State.LAPSED) and self.slot:
-            batch.take_back()
+            batch.free_slot()
 
     @all_or_nothing
     def take_away(self) -> bool:
-        """Free its place at once, whatever the lease; whether it was still in hand.
+        """End the assignment at once, although its lease still runs, and free its slot.
 
-        Another fence and another address: the page that is open there neither writes nor takes it up again.
+        It gets a new fence and a new token, so that the annotator's open page can neither write nor resume it.
+
+        Returns
+        -------
+        bool
+            False if the assignment was not live any more; then nothing changes.
         """
         batch = locked(Batch.objects.filter(pk=self.batch_id)).get()
-        held = Assignment.objects.live().filter(pk=self.pk)
+        live = Assignment.objects.live().filter(pk=self.pk)
         ended = {"state": Assignment.State.LAPSED, "fence": F("fence") + 1, "token": secrets.token_urlsafe()}
-        taken = bool(held.update(**ended))
+        taken = bool(live.update(**ended))
         if taken and self.slot:
-            batch.take_back()
+            batch.free_slot()
         return taken
 
     def unanswered(self) -> list[int]:
-        """Positions with neither a grade nor a flag."""
-        answered = set(self.judgements.standing().values_list("candidate", flat=True))
-        answered |= set(self.flags.standing().values_list("candidate", flat=True))
-        return [position for position, candidate in enumerate(self.places(), 1) if candidate not in answered]
+        """Return the positions that have neither a grade nor a flag."""
+        answered = set(self.judgements.not_returned().values_list("candidate", flat=True))
+        answered |= set(self.flags.not_returned().values_list("candidate", flat=True))
+        return [
+            position
+            for position, candidate in enumerate(self.candidate_order(), 1)
+            if candidate not in answered
+        ]
 
-    def hold(self, fence: int) -> None:
-        """Renew the lease, which locks the row; a stale writer is refused."""
-        held = Assignment.objects.live().filter(pk=self.pk, fence=fence, lease__gt=Now())
-        if not held.update(lease=lease_end()):
+    def extend_lease(self, fence: int) -> None:
+        """Extend the lease for a writer that has the present fence. This locks the row.
+
+        Raises
+        ------
+        Stale
+            If the fence is an old one, the lease has run out, or the assignment is not live any more.
+        """
+        live = Assignment.objects.live().filter(pk=self.pk, fence=fence, lease__gt=Now())
+        if not live.update(lease=lease_end()):
             raise Stale(
                 gettext(
                     "You were away too long, or it was submitted or opened elsewhere. Open your work again."

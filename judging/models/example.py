@@ -1,13 +1,15 @@
-"""Worked examples: a clip beside a query that shows what a grade means."""
+"""Worked examples, which show annotators what a grade means."""
 
 from __future__ import annotations
 
 from django.db import models
 from django.db.models import Q
 
+from judging.consensus import GRADES
+
 
 class Example(models.Model):
-    """A clip beside a query that shows what a grade means, and why. Never a pair that is still to be judged."""
+    """A query and a clip with a grade and its reason. Pairs that are still to be judged are never examples."""
 
     campaign = models.ForeignKey("campaigns.Campaign", models.CASCADE, related_name="examples")
     query = models.TextField()
@@ -21,7 +23,7 @@ class Example(models.Model):
         ordering = ["campaign", "-grade", "pk"]
         constraints = [
             models.UniqueConstraint(fields=["campaign", "query", "moment"], name="one_example_per_pair"),
-            models.CheckConstraint(condition=Q(grade__in=[0, 1, 2, 3, 4]), name="example_grade_from_0_to_4"),
+            models.CheckConstraint(condition=Q(grade__in=list(GRADES)), name="example_grade_from_0_to_4"),
         ]
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Judgements and their revisions: nothing that was said is ever changed or lost."""
+"""Judgements, their revisions, and flags. All of them are kept for good."""
 
 from __future__ import annotations
 
@@ -10,33 +10,38 @@ from django.db.models import Exists, OuterRef, Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
+from judging.consensus import GRADES
+from judging.models.states import AssignmentState, Kind
+
 if TYPE_CHECKING:
     from campaigns.models.campaign import Campaign
     from campaigns.models.membership import Membership
 
 
 class JudgementQuerySet(models.QuerySet["Judgement"]):
-    def standing(self) -> JudgementQuerySet:
-        """All but those that came back in an exam and were not judged again yet."""
+    def not_returned(self) -> JudgementQuerySet:
+        """Exclude the judgements that an exam returned to the annotator and that are not judged again yet."""
         again = Revision.objects.filter(judgement=OuterRef("pk"), at__gt=OuterRef("returned"))
         return self.filter(Q(returned__isnull=True) | Exists(again))
 
 
 class Judgement(models.Model):
-    """What one annotator thinks of one candidate; it counts from submission on, in one of four seats."""
+    """One annotator's grade of one candidate. It gets a seat, and counts, when the assignment is submitted."""
 
     assignment = models.ForeignKey("judging.Assignment", models.PROTECT, related_name="judgements")
     candidate = models.ForeignKey("judging.Candidate", models.PROTECT, related_name="judgements")
     annotator = models.ForeignKey("campaigns.Membership", models.PROTECT, related_name="judgements")
     grade = models.PositiveSmallIntegerField(help_text="of the last revision")
-    seat = models.PositiveSmallIntegerField(null=True, help_text="1-4 when it counts, else nothing")
-    returned = models.DateTimeField(null=True, help_text="when it came back in an exam, to be judged again")
+    seat = models.PositiveSmallIntegerField(
+        null=True, help_text="1 to 4; empty if the judgement does not count"
+    )
+    returned = models.DateTimeField(null=True, help_text="when an exam returned it to be judged again")
     reopening = models.ForeignKey(
         "judging.Reopening",
         models.PROTECT,
         null=True,
         related_name="judgements",
-        help_text="what took its seat",
+        help_text="the reopening that took its seat",
     )
 
     objects = JudgementQuerySet.as_manager()
@@ -48,7 +53,7 @@ class Judgement(models.Model):
                 fields=["candidate", "annotator"], name="nobody_judges_a_candidate_twice"
             ),
             models.UniqueConstraint(fields=["candidate", "seat"], name="one_judgement_per_seat"),
-            models.CheckConstraint(condition=Q(grade__in=[0, 1, 2, 3, 4]), name="grade_from_0_to_4"),
+            models.CheckConstraint(condition=Q(grade__in=list(GRADES)), name="grade_from_0_to_4"),
             models.CheckConstraint(
                 condition=Q(seat__isnull=True) | Q(seat__in=[1, 2, 3, 4]),
                 name="at_most_four_judgements_count",
@@ -59,7 +64,7 @@ class Judgement(models.Model):
         return f"{self.grade} by {self.annotator_id}"
 
     def revise(self, grade: int, key: UUID, seconds: float | None, input: str = "") -> Revision:
-        """Add what is said now; the caller holds the assignment's lock."""
+        """Add a revision with the new grade. The caller holds the assignment's lock."""
         revision = Revision.objects.create(
             judgement=self,
             number=self.revisions.count() + 1,
@@ -75,7 +80,7 @@ class Judgement(models.Model):
 
 
 class Revision(models.Model):
-    """One press of a key."""
+    """One press of a key: the grade that an annotator gave at one moment."""
 
     class Input(models.TextChoices):
         KEY = "key"
@@ -85,7 +90,7 @@ class Revision(models.Model):
     judgement = models.ForeignKey("judging.Judgement", models.PROTECT, related_name="revisions")
     number = models.PositiveSmallIntegerField()
     grade = models.PositiveSmallIntegerField()
-    seconds = models.FloatField(null=True, help_text="active ones; never more than the server's clock allows")
+    seconds = models.FloatField(null=True, help_text="active seconds, bounded by the server's clock")
     input = models.CharField(max_length=10, choices=Input.choices, blank=True)
     key = models.UUIDField(unique=True, help_text="the browser's idempotency key")
     at = models.DateTimeField(db_default=Now())
@@ -94,7 +99,7 @@ class Revision(models.Model):
         ordering = ["judgement", "number"]
         constraints = [
             models.UniqueConstraint(fields=["judgement", "number"], name="revisions_are_numbered"),
-            models.CheckConstraint(condition=Q(grade__in=[0, 1, 2, 3, 4]), name="revised_grade_from_0_to_4"),
+            models.CheckConstraint(condition=Q(grade__in=list(GRADES)), name="revised_grade_from_0_to_4"),
             models.CheckConstraint(
                 condition=Q(seconds__isnull=True) | Q(seconds__gte=0), name="seconds_are_not_negative"
             ),
@@ -106,18 +111,19 @@ class Revision(models.Model):
 
 
 class FlagQuerySet(models.QuerySet["Flag"]):
-    def standing(self) -> FlagQuerySet:
-        """All but those of an exam's pair that came back since."""
+    def not_returned(self) -> FlagQuerySet:
+        """Exclude the flags of an exam's pairs that were returned after they were flagged."""
         pair = {"assignment": OuterRef("assignment"), "candidate": OuterRef("candidate")}
         return self.exclude(Exists(Judgement.objects.filter(**pair, returned__gte=OuterRef("at"))))
 
     def waiting(self, campaign: Campaign | OuterRef) -> FlagQuerySet:
-        """Those of batches handed in that no lead has dealt with."""
-        pool = self.filter(candidate__query__campaign=campaign, candidate__query__kind="pool")
-        return pool.filter(handled=None, candidate__query__withdrawn=None, assignment__state="submitted")
+        """Return the flags of the campaign's submitted assignments that no lead has handled."""
+        query = {"query__campaign": campaign, "query__kind": Kind.POOL, "query__withdrawn": None}
+        pool = self.filter(**{f"candidate__{field}": value for field, value in query.items()})
+        return pool.filter(handled=None, assignment__state=AssignmentState.SUBMITTED)
 
     def handle(self, lead: Membership) -> None:
-        """Note that the lead has dealt with them. Doing it twice keeps the first time."""
+        """Note that the lead has handled the flags. Those that were handled before keep their time."""
         self.filter(handled=None).update(handled=Now(), handled_by=lead)
 
 
@@ -125,13 +131,15 @@ AllFlags = models.Manager.from_queryset(FlagQuerySet)
 
 
 class FlagManager(AllFlags["Flag"]):
-    """Flags as they stand: those that were taken back are on record only."""
+    """Leaves out flags that were taken back. `Flag.recorded` has them too."""
 
     def get_queryset(self) -> FlagQuerySet:
         return FlagQuerySet(self.model, using=self._db).filter(taken_back=None)
 
 
 class Flag(models.Model):
+    """An annotator's note that a candidate cannot be judged. It takes the place of a grade."""
+
     class Reason(models.TextChoices):
         CLIP = "clip", _("The clip is missing or broken")
         QUERY = "query", _("The query is unclear")
@@ -141,17 +149,21 @@ class Flag(models.Model):
     candidate = models.ForeignKey("judging.Candidate", models.PROTECT, related_name="flags")
     reason = models.CharField(max_length=10, choices=Reason.choices)
     comment = models.CharField(max_length=500, blank=True)
-    seconds = models.FloatField(null=True, help_text="as of a judgement, until they go to another saying")
-    handled = models.DateTimeField(null=True, help_text="when the lead had dealt with it")
+    seconds = models.FloatField(
+        null=True, help_text="active seconds, as of a revision; what replaces the flag takes them over"
+    )
+    handled = models.DateTimeField(null=True, help_text="when a lead handled it")
     handled_by = models.ForeignKey("campaigns.Membership", models.PROTECT, null=True, related_name="+")
     at = models.DateTimeField(db_default=Now())
 
     key = models.UUIDField(null=True, unique=True, help_text="the browser's idempotency key")
     taken_back = models.DateTimeField(null=True)
-    taken_back_key = models.UUIDField(null=True, unique=True, help_text="that of taking it back")
+    taken_back_key = models.UUIDField(
+        null=True, unique=True, help_text="the idempotency key of taking it back"
+    )
 
     objects = FlagManager()
-    recorded = AllFlags["Flag"]()  # also those that were taken back
+    recorded = AllFlags["Flag"]()  # includes flags that were taken back
 
     class Meta:
         constraints = [

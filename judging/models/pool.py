@@ -1,4 +1,4 @@
-"""Queries, their candidates, and the batches in which candidates are judged."""
+"""Queries, their candidates, and the batches in which annotators judge the candidates."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from base.transactions import locked
 from campaigns.models.campaign import Campaign
 from campaigns.models.membership import Membership
 from corpus.models import Clip, Moment
+from jobs.keys import key_of
 from judging.consensus import RULE, consensus
 from judging.models.judgement import Flag
+from judging.models.states import CLAIMED, WITH_GRADE, AssignmentState, BatchState, CandidateOutcome, Kind
 
 if TYPE_CHECKING:
     from judging.models.assignment import Assignment
@@ -20,42 +22,32 @@ if TYPE_CHECKING:
 ANNOTATORS = 2  # in each round
 
 
-class Kind(models.TextChoices):
-    """What a query's batches are for. All look the same to who judges them."""
-
-    POOL = "pool"  # the only kind that reaches qrels
-    EXAM = "exam"
-    CHECK = "check"  # of an annotator's care: pairs with a known truth, or earlier ones of her own
-    STUDY = "study"  # of similarity against relevance, further down the ranking
-
-
-CLAIMED = (Kind.POOL, Kind.STUDY)  # kinds that settle in rounds of two; exams and checks are taken by anybody
-
-
 class QueryQuerySet(models.QuerySet["Query"]):
     def pool(self) -> QueryQuerySet:
-        """Those whose candidates reach qrels."""
+        """Return the queries whose candidates can reach the qrels."""
         return self.filter(kind=Kind.POOL, withdrawn__isnull=True)
 
-    def hold(self) -> None:
-        """Lock them until the transaction ends, their batches first, as whoever claims or submits does."""
+    def lock_with_batches(self) -> None:
+        """Lock the queries until the transaction ends; their batches first, as claiming and submitting do."""
         keys = set(self.values_list("pk", flat=True))
         list(locked(Batch.objects.filter(query__in=keys)).order_by("pk"))
         list(locked(Query.objects.filter(pk__in=keys)).order_by("pk"))
 
 
 class Query(models.Model):
+    """A sentence that describes what a searcher looks for."""
+
     campaign = models.ForeignKey(Campaign, models.CASCADE, related_name="queries")
     kind = models.CharField(max_length=10, choices=Kind.choices, default=Kind.POOL)
-    query_id = models.CharField(max_length=100, help_text="in runs and qrels")
+    query_id = models.CharField(max_length=100, help_text="the id in runs and qrels")
     text = models.TextField()
     split = models.CharField(max_length=20, blank=True)
     aliases = models.JSONField(default=list, help_text="ids of other queries with the same text")
     closed = models.BooleanField(default=False)
-    withdrawn = models.DateTimeField(null=True, help_text="when the lead took it out of the campaign")
+    withdrawn = models.DateTimeField(null=True, help_text="when a lead took it out of the campaign")
     withdrawn_why = models.CharField(max_length=500, blank=True)
     owner = models.ForeignKey(
-        Membership, models.PROTECT, null=True, related_name="+", help_text="the only one it is for"
+        Membership, models.PROTECT, null=True, related_name="+", help_text="the only annotator who gets it"
     )
 
     objects = QueryQuerySet.as_manager()
@@ -65,7 +57,7 @@ class Query(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["campaign", "kind", "query_id"], name="one_query_per_id"),
             models.UniqueConstraint(
-                fields=["campaign", "text"], condition=Q(kind="pool"), name="identical_queries_are_one"
+                fields=["campaign", "text"], condition=Q(kind=Kind.POOL), name="identical_queries_are_one"
             ),
         ]
 
@@ -78,7 +70,7 @@ class CandidateQuerySet(models.QuerySet["Candidate"]):
         return self.filter(query__campaign=campaign)
 
     def in_pool(self, campaign: Campaign) -> CandidateQuerySet:
-        """Those that may reach qrels."""
+        """Return the candidates in batches that can reach the qrels."""
         pool = self.in_campaign(campaign).filter(query__kind=Kind.POOL, query__withdrawn__isnull=True)
         return pool.filter(batch__isnull=False)
 
@@ -90,15 +82,9 @@ class CandidateQuerySet(models.QuerySet["Candidate"]):
 
 
 class Candidate(models.Model):
-    """A query–moment pair."""
+    """A query–moment pair: one of the moments that may answer the query."""
 
-    class Outcome(models.TextChoices):
-        OPEN = "open"
-        CONTESTED = "contested"
-        SETTLED = "settled"
-        DISCARDED = "discarded"
-        FLAGGED = "flagged"  # an annotator could not judge it: a lead's word is needed
-        ADJUDICATED = "adjudicated"  # graded by the lead, so never part of the consensus
+    Outcome = CandidateOutcome
 
     query = models.ForeignKey(Query, models.CASCADE, related_name="candidates")
     moment = models.ForeignKey(Moment, models.PROTECT, related_name="candidates")
@@ -107,16 +93,16 @@ class Candidate(models.Model):
     rank = models.PositiveIntegerField()
     similarity = models.FloatField()
     outcome = models.CharField(max_length=20, choices=Outcome.choices, default=Outcome.OPEN)
-    escalated = models.BooleanField(default=False, help_text="contested after round one, so in round two")
-    grade = models.PositiveSmallIntegerField(null=True, help_text="the final grade, once settled")
+    escalated = models.BooleanField(default=False, help_text="whether round one left it contested")
+    grade = models.PositiveSmallIntegerField(null=True, help_text="the final grade, once there is one")
     rule = models.CharField(
-        max_length=40, blank=True, help_text="the version of the consensus that settled it"
+        max_length=40, blank=True, help_text="the version of the consensus that made the outcome"
     )
-    truth = models.PositiveSmallIntegerField(null=True, help_text="the lead's own grade, in exams and checks")
-    why = models.TextField(blank=True, help_text="explains the truth to who missed it")
-    imported_as = models.TextField(blank=True, help_text="the pair's id in the ratings that were imported")
+    truth = models.PositiveSmallIntegerField(null=True, help_text="the right grade, in exams and in gold")
+    why = models.TextField(blank=True, help_text="explains the truth to annotators who missed it")
+    imported_as = models.TextField(blank=True, help_text="the pair's id in the imported ratings")
     repeats = models.ForeignKey(
-        "self", models.PROTECT, null=True, related_name="+", help_text="the earlier pair that a check repeats"
+        "self", models.PROTECT, null=True, related_name="+", help_text="the earlier pair, in a check"
     )
 
     objects = CandidateQuerySet.as_manager()
@@ -127,8 +113,8 @@ class Candidate(models.Model):
             models.UniqueConstraint(fields=["query", "moment"], name="one_candidate_per_moment"),
             models.CheckConstraint(condition=Q(rank__gte=1), name="ranks_start_at_one"),
             models.CheckConstraint(
-                condition=Q(outcome__in=["settled", "adjudicated"], grade__isnull=False, grade__lte=4)
-                | (~Q(outcome__in=["settled", "adjudicated"]) & Q(grade__isnull=True)),
+                condition=Q(outcome__in=WITH_GRADE, grade__isnull=False, grade__lte=4)
+                | (~Q(outcome__in=WITH_GRADE) & Q(grade__isnull=True)),
                 name="final_grade_exactly_when_settled",
             ),
             models.CheckConstraint(
@@ -156,8 +142,8 @@ class Candidate(models.Model):
     def is_flagged(self) -> bool:
         return self.outcome == Candidate.Outcome.FLAGGED
 
-    def counted_grades(self, rounds: int = 2) -> list[int]:
-        """The grades that count, of the first rounds."""
+    def counted_grades(self, rounds: int) -> list[int]:
+        """Return the grades that count, of the first round or of both rounds."""
         last = ANNOTATORS * rounds
         return [
             judgement.grade
@@ -166,16 +152,17 @@ class Candidate(models.Model):
         ]
 
     def settle(self, rounds: int, grades: list[int], *, final: bool = False) -> None:
-        """Turn grades into the stored outcome: the one place where this is done.
+        """Set the outcome that the grades lead to. No other function does this. The caller saves the candidate.
 
         Parameters
         ----------
         rounds
-            Complete rounds that the grades are from, 1 or 2.
+            The number of complete rounds, 1 or 2.
         grades
-            Those that count. Fewer than the rounds ask for: somebody flagged the candidate.
+            The grades that count. If there are fewer than the rounds ask for, an annotator flagged the candidate.
         final
-            Whether nobody grades any more, as in imported ratings: what has not settled is discarded.
+            Whether nobody will grade the candidate any more, as in imported ratings. A candidate that has not
+            settled is then discarded.
         """
         outcome = consensus(grades, self.query.campaign.tolerance)
         self.outcome = Candidate.Outcome(outcome.status)
@@ -196,13 +183,13 @@ class BatchQuerySet(models.QuerySet["Batch"]):
         return self.in_campaign(campaign).filter(kind=Kind.POOL, query__withdrawn__isnull=True)
 
     def claimable_by(self, annotator: Membership) -> BatchQuerySet:
-        """Open batches with a free place, that the annotator neither holds nor has judged; fullest first."""
+        """Return open batches with a free slot that the annotator neither holds nor has judged, fullest first."""
         here = annotator.assignments.filter(batch=OuterRef("pk"))
-        held = here.filter(~Q(state="lapsed") | Q(submitted__isnull=False))
-        elsewhere = ~Q(assignment__batch=F("candidate__batch"))  # in an earlier edition
+        held = here.filter(~Q(state=AssignmentState.LAPSED) | Q(submitted__isnull=False))
+        in_earlier_edition = ~Q(assignment__batch=F("candidate__batch"))
         judged = annotator.judgements.filter(candidate__batch=OuterRef("pk"))
-        judged = judged.filter(elsewhere | Q(reopening__isnull=False))
-        flagged = Flag.objects.filter(elsewhere, assignment__annotator=annotator)
+        judged = judged.filter(in_earlier_edition | Q(reopening__isnull=False))
+        flagged = Flag.objects.filter(in_earlier_edition, assignment__annotator=annotator)
         flagged = flagged.filter(candidate__batch=OuterRef("pk"))
         free = self.in_campaign(annotator.campaign).filter(state=Batch.State.OPEN, taken__lt=ANNOTATORS)
         free = free.filter(kind__in=CLAIMED, query__withdrawn__isnull=True)
@@ -213,7 +200,10 @@ class BatchQuerySet(models.QuerySet["Batch"]):
         return self.filter(state__in=[Batch.State.PREPARING, Batch.State.OPEN])
 
     def to_review(self) -> BatchQuerySet:
-        """Where everything of a query and number is settled: the newest edition, which stands for all."""
+        """Return the batches that a lead can review.
+
+        All editions of the batch are settled. The newest edition stands for all of them.
+        """
         same = Batch.objects.filter(query=OuterRef("query"), number=OuterRef("number"))
         settled = self.filter(state=Batch.State.SETTLED, kind=Kind.POOL, query__withdrawn__isnull=True)
         newest = settled.exclude(Exists(same.filter(edition__gt=OuterRef("edition"))))
@@ -221,26 +211,25 @@ class BatchQuerySet(models.QuerySet["Batch"]):
 
 
 class Batch(models.Model):
-    """Up to twenty candidates of one query, judged together: in round one by two annotators, those contested
-    in round two by two others."""
+    """Up to twenty candidates of one query that are judged together.
 
-    class State(models.TextChoices):
-        PREPARING = "preparing"  # its clips are being cut
-        OPEN = "open"
-        SETTLED = "settled"  # every candidate has its outcome; the lead's review is next
-        REVIEWED = "reviewed"
-        REPLACED = "replaced"  # all its candidates were reopened, in another edition
+    Two annotators judge all of them in round one. Two others judge the contested ones in round two.
+    """
+
+    State = BatchState
 
     query = models.ForeignKey(Query, models.CASCADE, related_name="batches")
     number = models.PositiveSmallIntegerField()
-    edition = models.PositiveSmallIntegerField(default=1, help_text="later ones hold reopened candidates")
+    edition = models.PositiveSmallIntegerField(
+        default=1, help_text="editions after the first hold reopened candidates"
+    )
     kind = models.CharField(
-        max_length=10, choices=Kind.choices, default=Kind.POOL, help_text="as its query's"
+        max_length=10, choices=Kind.choices, default=Kind.POOL, help_text="the kind of its query"
     )
     state = models.CharField(max_length=10, choices=State.choices, default=State.PREPARING)
     round = models.PositiveSmallIntegerField(default=1)
     taken = models.PositiveSmallIntegerField(
-        default=0, help_text="places of this round that are held or done"
+        default=0, help_text="slots of this round that are held or submitted"
     )
 
     objects = BatchQuerySet.as_manager()
@@ -250,7 +239,7 @@ class Batch(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["query", "number", "edition"], name="one_batch_per_number"),
             models.CheckConstraint(
-                condition=Q(number__in=[1, 2]) | ~Q(kind="pool"), name="never_a_third_batch_of_a_query"
+                condition=Q(number__in=[1, 2]) | ~Q(kind=Kind.POOL), name="never_a_third_batch_of_a_query"
             ),
             models.CheckConstraint(condition=Q(round__in=[1, 2]), name="never_a_third_round"),
             models.CheckConstraint(condition=Q(taken__lte=ANNOTATORS), name="two_hands_in_a_round"),
@@ -261,23 +250,27 @@ class Batch(models.Model):
         return f"batch {self.number} of “{self.query.text}”"
 
     @property
+    def job_key(self) -> str:
+        return key_of(self)
+
+    @property
     def is_done(self) -> bool:
-        """Whether nobody judges in it any more."""
+        """Whether nobody judges it any more."""
         return self.state not in (Batch.State.PREPARING, Batch.State.OPEN)
 
     @property
     def in_round(self) -> CandidateQuerySet:
-        """The candidates that the present round hands out."""
-        held = Candidate.objects.filter(batch=self)
-        return held if self.round == 1 else held.escalated()
+        """The candidates that are judged in the present round."""
+        candidates = Candidate.objects.filter(batch=self)
+        return candidates if self.round == 1 else candidates.escalated()
 
     def open(self) -> None:
-        """Let annotators claim it: its clips are cut, or known to be missing."""
+        """Let annotators claim the batch, if its clips were being cut."""
         Batch.objects.filter(pk=self.pk, state=Batch.State.PREPARING).update(state=Batch.State.OPEN)
 
     def hand_to(self, annotator: Membership) -> Assignment:
-        """Give a free place to the annotator. The caller holds this row's lock."""
-        used = set(self.assignments.holding().filter(round=self.round).values_list("slot", flat=True))
+        """Give the annotator a free slot. The caller holds the batch's lock."""
+        used = set(self.assignments.not_lapsed().filter(round=self.round).values_list("slot", flat=True))
         slot = 2 if 1 in used else 1
         assignment = self.assignments.lease_out(self, annotator, self.round, slot)
         self.taken += 1
@@ -285,16 +278,16 @@ class Batch(models.Model):
         return assignment
 
     def lend_to(self, annotator: Membership, round: int = 1) -> Assignment:
-        """Give it to the annotator without taking up a place: exams and checks are judged by anybody, uncounted."""
+        """Give the annotator an exam or a check, which takes no slot and whose judgements do not count."""
         return self.assignments.lease_out(self, annotator, round, slot=None)
 
-    def take_back(self) -> None:
-        """One place of this round is free again. The caller holds this row's lock."""
+    def free_slot(self) -> None:
+        """Note that one slot of this round is free again. The caller holds the batch's lock."""
         self.taken -= 1
         self.save(update_fields=["taken"])
 
     def conclude(self) -> None:
-        """Settle the round's candidates once both annotators have submitted. The caller holds the lock."""
+        """Settle the round's candidates if both annotators have submitted. The caller holds the batch's lock."""
         submitted = self.assignments.submitted().filter(round=self.round).count()
         if submitted < ANNOTATORS:
             return
@@ -310,14 +303,14 @@ class Batch(models.Model):
 
     @property
     def editions(self) -> BatchQuerySet:
-        """All of its number, itself among them; candidates that are reopened go into one more."""
+        """All batches with its query and number, itself included. Each reopening adds one."""
         return Batch.objects.filter(query=self.query_id, number=self.number)
 
     @property
-    def newest(self) -> Batch:
+    def newest_edition(self) -> Batch:
         return self.editions.select_related("query__campaign").latest("edition")
 
     @property
-    def whole(self) -> CandidateQuerySet:
-        """The candidates of its number, in whichever edition they are."""
+    def candidates_of_editions(self) -> CandidateQuerySet:
+        """The candidates of all its editions."""
         return Candidate.objects.filter(batch__in=self.editions)

@@ -1,4 +1,4 @@
-"""The lead's word: reviews of settled batches, reopenings, and grades given where annotators did not agree."""
+"""The lead's decisions: reviews of settled batches, reopenings, and adjudications."""
 
 from __future__ import annotations
 
@@ -8,23 +8,27 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from jobs.keys import key_of
+from judging.consensus import GRADES
+from judging.models.states import WITHOUT_CONSENSUS
+
 if TYPE_CHECKING:
     from campaigns.models.membership import Membership
 
 
-class Words(models.QuerySet[Any]):
-    """Reviews or adjudications: said once, and undone rather than changed."""
+class UndoableQuerySet(models.QuerySet[Any]):
+    """Reviews or adjudications. They are never changed; they are undone, and made anew."""
 
-    def holding(self) -> Self:
+    def in_force(self) -> Self:
         return self.filter(undone__isnull=True)
 
     def undo(self, lead: Membership) -> None:
-        """Note that they no longer hold; what follows from it is the caller's."""
-        self.holding().update(undone=Now(), undone_by=lead)
+        """Note that the lead has undone them. The caller changes the batches and candidates."""
+        self.in_force().update(undone=Now(), undone_by=lead)
 
 
 class Review(models.Model):
-    """A verdict on a batch. It is undone, never changed."""
+    """A verdict on a batch: open the second batch, or close the query."""
 
     class Verdict(models.TextChoices):
         SECOND = "second", "Open the second batch"
@@ -36,7 +40,7 @@ class Review(models.Model):
         models.PROTECT,
         null=True,
         related_name="reviews",
-        help_text="nobody: a policy",
+        help_text="empty if the campaign's policy made it",
     )
     verdict = models.CharField(max_length=10, choices=Verdict.choices)
     reason = models.CharField(max_length=500, blank=True)
@@ -44,7 +48,7 @@ class Review(models.Model):
     undone = models.DateTimeField(null=True)
     undone_by = models.ForeignKey("campaigns.Membership", models.PROTECT, null=True, related_name="+")
 
-    objects = Words.as_manager()
+    objects = UndoableQuerySet.as_manager()
 
     class Meta:
         constraints = [
@@ -58,17 +62,17 @@ class Review(models.Model):
 
 
 class Reopening(models.Model):
-    """Candidates given to others once more; what was said of them before stays on record, uncounted."""
+    """Candidates that other annotators judge again. The earlier judgements are kept and no longer count."""
 
     campaign = models.ForeignKey("campaigns.Campaign", models.PROTECT, related_name="reopenings")
     lead = models.ForeignKey("campaigns.Membership", models.PROTECT, related_name="reopenings")
-    what = models.CharField(max_length=200, help_text="in words: a candidate, a batch, the work of somebody")
+    what = models.CharField(max_length=200, help_text="what was reopened, in words")
     annotator = models.ForeignKey(
         "campaigns.Membership",
         models.PROTECT,
         null=True,
         related_name="+",
-        help_text="whose work, if all of it",
+        help_text="the annotator, if all of their work was reopened",
     )
     reason = models.CharField(max_length=500)
     at = models.DateTimeField(db_default=Now())
@@ -78,22 +82,22 @@ class Reopening(models.Model):
 
     @property
     def job_key(self) -> str:
-        return f"reopening {self.pk}"
+        return key_of(self)
 
 
 class Adjudication(models.Model):
-    """A grade of the lead's own, where there is no consensus. It is undone, never changed, and never a consensus."""
+    """A lead's grade of a candidate on which annotators reached no consensus. It never counts as a consensus."""
 
     candidate = models.ForeignKey("judging.Candidate", models.PROTECT, related_name="adjudications")
     lead = models.ForeignKey("campaigns.Membership", models.PROTECT, related_name="adjudications")
     grade = models.PositiveSmallIntegerField()
-    before = models.CharField(max_length=20, help_text="the outcome that annotators came to")
+    before = models.CharField(max_length=20, help_text="the outcome that the annotators' grades have")
     reason = models.CharField(max_length=500)
     at = models.DateTimeField(db_default=Now())
     undone = models.DateTimeField(null=True)
     undone_by = models.ForeignKey("campaigns.Membership", models.PROTECT, null=True, related_name="+")
 
-    objects = Words.as_manager()
+    objects = UndoableQuerySet.as_manager()
 
     class Meta:
         ordering = ["candidate", "pk"]
@@ -101,9 +105,9 @@ class Adjudication(models.Model):
             models.UniqueConstraint(
                 fields=["candidate"], condition=Q(undone__isnull=True), name="one_adjudication_holds"
             ),
-            models.CheckConstraint(condition=Q(grade__in=[0, 1, 2, 3, 4]), name="adjudged_from_0_to_4"),
+            models.CheckConstraint(condition=Q(grade__in=list(GRADES)), name="adjudged_from_0_to_4"),
             models.CheckConstraint(
-                condition=Q(before__in=["discarded", "flagged"]), name="adjudged_where_there_is_no_consensus"
+                condition=Q(before__in=WITHOUT_CONSENSUS), name="adjudged_where_there_is_no_consensus"
             ),
         ]
 

@@ -1,4 +1,4 @@
-"""Sittings: an annotator's exam, round by round."""
+"""Sittings: the rounds of an annotator's exam."""
 
 from __future__ import annotations
 
@@ -7,23 +7,20 @@ from django.db.models import Exists, OuterRef, Q
 from django.db.models.functions import Now
 
 from campaigns.models import Campaign
-from judging.models.pool import Batch, BatchQuerySet, Kind
+from judging.models.pool import Batch, BatchQuerySet
+from judging.models.states import Kind, SittingResult
 
 
 class SittingQuerySet(models.QuerySet["Sitting"]):
     def waiting(self) -> SittingQuerySet:
-        """Handed in, and not marked yet."""
+        """Return the sittings that are submitted and not marked yet."""
         return self.filter(result=Sitting.Result.OPEN, ended__isnull=False)
 
 
 class Sitting(models.Model):
-    """One round of one annotator's exam: all pairs the first time, then those that came back."""
+    """One round of one annotator's exam: all pairs in round one, later only those that were returned."""
 
-    class Result(models.TextChoices):
-        OPEN = "open"  # being judged, or waiting for others' grades
-        PASSED = "passed"
-        RETURNED = "returned"  # some pairs came back
-        FAILED = "failed"  # and no round is left
+    Result = SittingResult
 
     member = models.ForeignKey("campaigns.Membership", models.PROTECT, related_name="sittings")
     round = models.PositiveSmallIntegerField(default=1)
@@ -31,7 +28,9 @@ class Sitting(models.Model):
     began = models.DateTimeField(db_default=Now())
     ended = models.DateTimeField(null=True)
     pairs = models.PositiveIntegerField(default=0, help_text="judged in this round")
-    off = models.PositiveIntegerField(default=0, help_text="further than the tolerance from the truth")
+    off = models.PositiveIntegerField(
+        default=0, help_text="pairs whose grade differs from the truth by more than the tolerance"
+    )
 
     objects = SittingQuerySet.as_manager()
 
@@ -40,7 +39,9 @@ class Sitting(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["member", "round"], name="one_sitting_per_round"),
             models.UniqueConstraint(
-                fields=["member"], condition=Q(result="open"), name="one_open_sitting_per_member"
+                fields=["member"],
+                condition=Q(result=SittingResult.OPEN),
+                name="one_open_sitting_per_member",
             ),
         ]
 
@@ -57,18 +58,19 @@ class Sitting(models.Model):
 
     @property
     def may_be_repeated(self) -> bool:
-        """Whether the lead may give another round: some pairs are off, so that they can come back."""
+        """Whether the lead may give another round: the exam was failed, and there are pairs to judge again."""
         return self.result == Sitting.Result.FAILED and self.off > 0 and self.member.qualified is None
 
-    def left(self) -> BatchQuerySet:
-        """The batches of this round that she has not submitted."""
+    def remaining_batches(self) -> BatchQuerySet:
+        """Return the batches of this round that the annotator has not submitted."""
         batches = exam_batches(self.member.campaign)
         if self.round > 1:
-            back = self.member.judgements.filter(returned__isnull=False, candidate__batch=OuterRef("pk"))
-            batches = batches.filter(Exists(back))
-        done = self.member.assignments.submitted().filter(round=self.round, batch=OuterRef("pk"))
-        return batches.exclude(Exists(done)).order_by("pk")
+            returned = self.member.judgements.filter(returned__isnull=False, candidate__batch=OuterRef("pk"))
+            batches = batches.filter(Exists(returned))
+        submitted = self.member.assignments.submitted().filter(round=self.round, batch=OuterRef("pk"))
+        return batches.exclude(Exists(submitted)).order_by("pk")
 
 
 def exam_batches(campaign: Campaign) -> BatchQuerySet:
+    """Return the batches of the campaign's exam, without those of withdrawn queries."""
     return Batch.objects.in_campaign(campaign).filter(kind=Kind.EXAM, query__withdrawn__isnull=True)

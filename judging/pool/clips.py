@@ -1,4 +1,4 @@
-"""Making a batch ready: its clips are cut ahead, so that no annotator ever waits for one."""
+"""Asking for the clips of batches and examples, which are cut ahead so that no annotator waits for one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from django.db import transaction
 
 from corpus.clips import clips_of
 from corpus.models import Clip
+from jobs.keys import key_of
 from jobs.models import Job
+from judging.models.states import BatchState
 
 if TYPE_CHECKING:
     from judging.models import Batch
@@ -20,45 +22,48 @@ CUT_ANEW = "cut clips anew"
 
 
 def prepare(batch: Batch) -> None:
-    """Ask for the batch's clips; it opens when they are cut, or at once where there is nothing to cut."""
+    """Ask for the batch's clips. The batch opens when they are cut, or at once if there is nothing to cut."""
     if any(clip.state == Clip.State.WAITING for clip in clips_for(batch)):
-        Job.objects.ask(CUT_CLIPS, f"batch {batch.pk}", batch=batch.pk)
+        Job.objects.ask(CUT_CLIPS, batch.job_key, batch=batch.pk)
     else:
         batch.open()
 
 
 @transaction.atomic
 def retry_clips(batches: Iterable[Batch]) -> int:
-    """Ask again for clips that failed, or whose media have come meanwhile; returns the number of clips.
+    """Ask again for clips that failed, or whose video has media now, and for batches whose job failed.
 
-    It also takes up batches that wait because their job had failed.
+    Returns
+    -------
+    int
+        The number of clips that are asked for again.
     """
     again = 0
     for batch in batches:
         wanted = [clip.pk for clip in clips_for(batch) if _worth_another_try(clip)]
         Clip.objects.filter(pk__in=wanted).update(state=Clip.State.WAITING, error="")
         again += len(wanted)
-        if wanted or batch.state == "preparing":
+        if wanted or batch.state == BatchState.PREPARING:
             prepare(batch)
     return again
 
 
 def prepare_clip(clip: Clip) -> None:
-    """Ask for a clip that belongs to no batch; again where it failed, or its media have come meanwhile."""
+    """Ask for a clip that belongs to no batch, again if it failed or if its video has media now."""
     if _worth_another_try(clip):
         clip.state, clip.error = Clip.State.WAITING, ""
         clip.save(update_fields=["state", "error"])
     if clip.state == Clip.State.WAITING:
-        Job.objects.ask(CUT_CLIP, f"clip {clip.pk}", clip=clip.pk)
+        Job.objects.ask(CUT_CLIP, key_of(clip), clip=clip.pk)
 
 
 def _worth_another_try(clip: Clip) -> bool:
-    come = clip.state == Clip.State.MISSING and clip.video.media
-    return clip.state == Clip.State.FAILED or bool(come)
+    has_media_now = clip.state == Clip.State.MISSING and clip.video.media
+    return clip.state == Clip.State.FAILED or bool(has_media_now)
 
 
 def clips_for(batch: Batch) -> list[Clip]:
-    """The clips that show a batch's candidates; each candidate refers to its own from then on."""
+    """Return the clips of a batch's candidates, made where there are none, and link each candidate to its clip."""
     candidates = list(batch.candidates.select_related("moment__video"))
     campaign = batch.query.campaign
     clips = clips_of([each.moment for each in candidates], campaign.padding, campaign.sound)

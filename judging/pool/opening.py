@@ -1,4 +1,4 @@
-"""Opening batches: the candidates of a range of ranks become the batch of that number."""
+"""Opening a query's batches: the first holds the best ranks, the second the ranks behind them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from judging.pool.clips import prepare
 
 @all_or_nothing
 def open_batch(query: Query, number: int) -> Batch:
-    """The query's batch of that number, made and filled if it is not there yet; its clips are asked for.
+    """Return the query's batch of that number. If it does not exist, make it and ask for its clips.
 
     Raises
     ------
     WrongState
-        When the query has no candidates of the batch's ranks.
+        If the query has no candidates of the batch's ranks.
     """
     size = query.campaign.batch_size
     ranks = (size * (number - 1) + 1, size * number)

@@ -1,4 +1,4 @@
-"""Reading a campaign's queries from a file and storing them, identical texts merged into one."""
+"""Reading a campaign's queries from a file and storing them. Queries with the same text become one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from base.errors import ReeljudgeError
-from base.text import shown, storable
+from base.text import abbreviated, storable
 from campaigns.models import Campaign
 from corpus.errors import CorpusError
 from corpus.importers.rows import LONGEST_TEXT, json_object, lines
@@ -24,24 +24,29 @@ LARGEST_LIST = 64 * 2**20  # bytes of one JSON list; lines have no such limit
 
 @dataclass(frozen=True)
 class Line:
-    """Where it stands, and what stands there: bytes yet to be read, or JSON."""
+    """A line or an entry of the file: where it is, and its content as bytes or as parsed JSON."""
 
     where: str
     content: object
 
 
 def load_queries(campaign: Campaign, file: Path, split: str = "") -> tuple[int, int]:
-    """Add the file's queries to a campaign; returns how many were added and how many merged into another.
+    """Add the file's queries to a campaign.
 
     The file holds a JSON list, or one JSON object a line, of `{"query_id" | "desc_id", "query" | "desc"}`.
+
+    Returns
+    -------
+    tuple of two integers
+        The number of queries that were added, and of those that were merged with a query of the same text.
 
     Raises
     ------
     ReeljudgeError
-        Naming up to 20 places; nothing is then to be stored.
+        If a query is wrong; it names up to 20 lines. Nothing is stored then.
     """
     if len(split) > LONGEST_SPLIT:
-        raise ReeljudgeError(f"split: {shown(split)}; expected at most {LONGEST_SPLIT} characters")
+        raise ReeljudgeError(f"split: {abbreviated(split)}; expected at most {LONGEST_SPLIT} characters")
     loader = _Loader(campaign, split)
     problems = list(islice(loader.problems(_records(file)), MOST_PROBLEMS))
     if problems:
@@ -59,7 +64,7 @@ class _Loader:
         self.taken = self.merged = 0
 
     def problems(self, lines: Iterable[Line]) -> Iterator[str]:
-        """Take the lines in; yields what is wrong with those that cannot be."""
+        """Take in the lines, and yield what is wrong with each that is not a query."""
         for line in lines:
             try:
                 self._take(*_fields(_object(line.content)))
@@ -133,14 +138,16 @@ def _fields(record: dict[str, Any]) -> tuple[str, str]:
     query_id = record.get("query_id", record.get("desc_id"))
     text = record.get("query", record.get("desc"))
     if isinstance(query_id, bool) or not isinstance(query_id, int | str) or not str(query_id).strip():
-        raise ReeljudgeError(f"field query_id: {shown(query_id)}; expected a number or a text")
+        raise ReeljudgeError(f"field query_id: {abbreviated(query_id)}; expected a number or a text")
     query_id = str(query_id)
     if len(query_id) > 100 or not storable(query_id) or any(character.isspace() for character in query_id):
         raise ReeljudgeError(
-            f"field query_id: {shown(query_id)}; expected at most 100 characters, no white space"
+            f"field query_id: {abbreviated(query_id)}; expected at most 100 characters, no white space"
         )
     if not isinstance(text, str) or not text.strip() or not storable(text):
-        raise ReeljudgeError(f"field query: {shown(text)}; expected a text that is not empty")
+        raise ReeljudgeError(f"field query: {abbreviated(text)}; expected a text that is not empty")
     if len(text.encode()) > LONGEST_TEXT:
-        raise ReeljudgeError(f"field query: {shown(text)}; expected at most {LONGEST_TEXT:,} bytes of UTF-8")
+        raise ReeljudgeError(
+            f"field query: {abbreviated(text)}; expected at most {LONGEST_TEXT:,} bytes of UTF-8"
+        )
     return query_id, " ".join(text.split())

@@ -1,4 +1,4 @@
-"""Ranking: for each query of a campaign the moments whose captions are most similar to it."""
+"""Ranking: find for each query of a campaign the moments whose captions are most similar to it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def ask_for_ranking(campaign: Campaign) -> Job:
 
 
 def rank(campaign: Campaign, report: Report) -> None:
-    """Store the candidates of every query that has none, and open its first batch. Doing it again adds nothing."""
+    """Store candidates for every query that has none, and open its first batch. Running it again adds nothing."""
     queries = list(campaign.queries.filter(candidates__isnull=True).order_by("pk"))
     if not queries:
         return
@@ -45,6 +45,7 @@ def rank(campaign: Campaign, report: Report) -> None:
 
 
 def check_encoder(campaign: Campaign) -> None:
+    """Raise an error if another model than the one in the settings ranked the campaign's candidates."""
     if campaign.encoder != model_name() and Candidate.objects.in_campaign(campaign).exists():
         raise ReeljudgeError(
             f"ENCODER: names {model_name()}; expected {campaign.encoder}, which ranked this campaign so far"
@@ -52,7 +53,7 @@ def check_encoder(campaign: Campaign) -> None:
 
 
 def moments_of(campaign: Campaign) -> list[Moment]:
-    """The corpus' moments in the order of their ids: that order breaks ties."""
+    """Return the corpus's moments in the order of their ids, which is the order that breaks ties."""
     moments = list(Moment.objects.filter(video__corpus=campaign.corpus).select_related("video"))
     if not moments:
         raise ReeljudgeError(f"corpus {campaign.corpus} holds no moments; import it first")

@@ -1,6 +1,6 @@
-"""The study of grade against similarity: a few queries judged far deeper than the pool, and never in qrels.
+"""The study of grade against similarity: a few queries are judged far deeper than the pool. No study reaches the qrels.
 
-As in TVR-Ranking (section B.3): of each query the most similar moments, and as many drawn at random from the rest.
+As in TVR-Ranking (section B.3), each query has its most similar moments, and as many drawn at random from the rest.
 """
 
 from __future__ import annotations
@@ -24,37 +24,41 @@ MOST_QUERIES, MOST_CANDIDATES = 100, 1000
 
 
 class Plan(NamedTuple):
+    """How many queries a study has, and how many candidates each of them gets."""
+
     queries: int = 10
-    top: int = 60
-    random: int = 60
+    top: int = 60  # the most similar moments
+    random: int = 60  # moments drawn from the rest
     seed: int = 1
 
 
 @transaction.atomic
 def ask_for_study(campaign: Campaign, plan: Plan) -> Job:
-    """Have the study's candidates ranked and its batches opened. A campaign has one study.
+    """Ask for the job that makes the study. A campaign has one study at most.
 
     Raises
     ------
-    BadValue, WrongState
-        For numbers out of range, and where a study is, or nothing is ranked yet.
+    BadValue
+        If a number of the plan is out of range.
+    WrongState
+        If the campaign has a study already, or no query has candidates yet.
     """
     for field, most in (("queries", MOST_QUERIES), ("top", MOST_CANDIDATES), ("random", MOST_CANDIDATES)):
         if not (field != "random") <= getattr(plan, field) <= most:
             raise BadValue(field, str(getattr(plan, field)), f"at most {most:,}, and something to judge")
     if campaign.queries.filter(kind=Kind.STUDY).exists():
-        raise WrongState("This campaign has its study already.")
+        raise WrongState("This campaign has a study already.")
     if not campaign.queries.pool().filter(batches__isnull=False).exists():
         raise WrongState("No query has candidates yet; the study takes its queries from the pool.")
     return Job.objects.ask(STUDY, campaign.job_key, campaign=campaign.pk, plan=list(plan))
 
 
 def start(campaign: Campaign, plan: Plan, report: Report) -> None:
-    """Draw the queries, rank every moment for them, and open their batches. Doing it again adds nothing."""
+    """Draw the queries, rank every moment for them, and open their batches. Running it again adds nothing."""
     pool = list(campaign.queries.pool().order_by("pk"))
     drawn = Random(plan.seed).sample(pool, min(plan.queries, len(pool)))
-    there = set(campaign.queries.filter(kind=Kind.STUDY).values_list("query_id", flat=True))
-    wanted = [query for query in drawn if _name(query) not in there]
+    stored = set(campaign.queries.filter(kind=Kind.STUDY).values_list("query_id", flat=True))
+    wanted = [query for query in drawn if _name(query) not in stored]
     if not wanted:
         return
     check_encoder(campaign)
@@ -68,14 +72,14 @@ def start(campaign: Campaign, plan: Plan, report: Report) -> None:
 
 @transaction.atomic
 def _store(query: Query, ranked: list[tuple[Moment, float]], plan: Plan) -> None:
-    """A copy of the query with its candidates, at the ranks that they have among all moments."""
+    """Store a copy of the query with its candidates. They keep the ranks that they have among all moments."""
     copy = Query.objects.create(
         campaign=query.campaign, kind=Kind.STUDY, query_id=_name(query), text=query.text, split=query.split
     )
     draw = Random(f"{plan.seed}:{query.query_id}")
     rest = range(plan.top, len(ranked))
     places = [*range(min(plan.top, len(ranked))), *draw.sample(rest, min(plan.random, len(rest)))]
-    # No batch is all alike: an annotator must not learn that one kind of batch holds nothing.
+    # Each batch mixes similar and random moments, so that annotators cannot expect a batch without any match.
     draw.shuffle(places)
     size = query.campaign.batch_size
     for number, first in enumerate(range(0, len(places), size), 1):

@@ -1,7 +1,7 @@
-"""Quiet checks: when an annotator gets one, which, and what follows from those she judged.
+"""Quiet checks: when an annotator gets a check, which one, and what follows from the result.
 
-A check is a batch like any other to who judges it: gold, pairs whose grade is beyond doubt, or a repeat of pairs that
-she graded some batches ago. It is judged at the same addresses, and paid like all work.
+Annotators cannot tell a check from other batches. It holds either gold, pairs whose grade is beyond doubt, or a repeat
+of pairs that the annotator graded some batches ago. It is judged at the same addresses, and paid like all work.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from campaigns.models.campaign import Campaign
 from campaigns.models.event import Event
 from campaigns.models.membership import Membership
 from campaigns.models.message import Message
-from judging.models.pool import CLAIMED, Batch, Candidate, Kind, Query
+from judging.models.pool import Batch, Candidate, Query
+from judging.models.states import CLAIMED, Kind
 from judging.pool import opening
-from judging.quality.check_results import ENOUGH, Standing, standings
+from judging.quality.check_results import ENOUGH, RecentChecks, recent_checks
 
 if TYPE_CHECKING:
     from judging.models.assignment import Assignment, AssignmentQuerySet
@@ -29,7 +30,10 @@ REPEAT_AFTER = 5  # batches between a pair and its repeat
 
 
 def due(annotator: Membership) -> Batch | None:
-    """The check that the annotator gets now, instead of other work; mostly none. The caller holds her lock."""
+    """Return the check that the annotator gets now instead of other work, or None, which is the usual case.
+
+    The caller holds the annotator's lock.
+    """
     campaign = annotator.campaign
     if not campaign.check_rate:
         return None
@@ -40,29 +44,38 @@ def due(annotator: Membership) -> Batch | None:
     just_had_one = history[:1] and history[0][0] == Kind.CHECK
     if just_had_one or not is_wanted(campaign.check_rate, judged, sum(checks), draw):
         return None
-    sorts: list[Callable[[Membership], Batch | None]] = [_gold, _repeat]
+    makers: list[Callable[[Membership], Batch | None]] = [_gold, _repeat]
     if len(checks) % 2:
-        sorts.reverse()
-    return sorts[0](annotator) or sorts[1](annotator)
+        makers.reverse()
+    return makers[0](annotator) or makers[1](annotator)
 
 
 def is_wanted(rate: float, judged: int, checked: int, draw: float) -> bool:
-    """Whether the next batch is a check, with so many pairs judged, of which so many in checks.
+    """Return whether the next batch is a check.
 
-    The further the share is below the rate, the likelier; never while it is not. So the share tends to the rate, and
-    nobody can tell when the next one comes.
+    The further the share of checks is below the campaign's rate, the likelier a check is. At or above the rate there
+    is none. So the share tends to the rate, and nobody can tell when the next check comes.
+
+    Parameters
+    ----------
+    rate
+        The share of pairs that are to be checks, from 0 to 1.
+    judged, checked
+        The number of pairs that the annotator has judged, and of those in checks.
+    draw
+        A random number from 0 to 1.
     """
     return rate * judged - checked > draw * MOST_PAIRS
 
 
 def chance(campaign: Campaign, *about: object) -> float:
-    """A number from 0 to 1 that stays the same, and that nobody can guess who does not know the campaign's seed."""
+    """Return a number from 0 to 1 that depends on the arguments and on the campaign's secret seed only."""
     text = ":".join(map(str, ("check", campaign.order_seed, *about)))
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:7]) / 2**56
 
 
 def size(campaign: Campaign, *about: object) -> int:
-    """The number of pairs of a check: not always the same, as the small batches of round two are not."""
+    """Return the number of pairs of a check. It varies, as the size of batches in round two does."""
     return fewest(campaign) + int(chance(campaign, "size", *about) * (_most(campaign) - fewest(campaign) + 1))
 
 
@@ -75,7 +88,10 @@ def _most(campaign: Campaign) -> int:
 
 
 def copy_pairs(query: Query, pairs: Iterable[Candidate], *, truths: bool) -> Batch:
-    """Fill a check's query with copies of pairs that refer to their originals; its batch, open once clips are."""
+    """Copy pairs into a check and return its batch, which opens when its clips are cut.
+
+    Each copy refers to its original. With `truths`, the original's grade is the truth of the copy.
+    """
     Candidate.objects.bulk_create(
         Candidate(
             query=query,
@@ -93,27 +109,27 @@ def copy_pairs(query: Query, pairs: Iterable[Candidate], *, truths: bool) -> Bat
 
 
 def _done(annotator: Membership) -> AssignmentQuerySet:
-    """Her submitted work, newest first; exams apart."""
-    rows = annotator.assignments.submitted().exclude(batch__kind=Kind.EXAM)
-    return rows.order_by("-submitted", "-pk")
+    """Return the annotator's submitted assignments without those of exams, newest first."""
+    assignments = annotator.assignments.submitted().exclude(batch__kind=Kind.EXAM)
+    return assignments.order_by("-submitted", "-pk")
 
 
 def _gold(annotator: Membership) -> Batch | None:
-    """Gold that she has not had, of pairs that she never judged and whose grade still stands."""
+    """Return gold that the annotator has not had, with pairs new to them whose final grade has not changed."""
     had = annotator.assignments.submitted().filter(batch=OuterRef("pk"))
     pairs = Candidate.objects.filter(batch=OuterRef("pk"))
     judged = pairs.filter(repeats__judgements__annotator=annotator)
-    fallen = pairs.exclude(repeats__outcome=Candidate.Outcome.SETTLED, repeats__grade=F("truth"))
-    rows = Batch.objects.in_campaign(annotator.campaign).filter(kind=Kind.CHECK, state=Batch.State.OPEN)
-    rows = rows.filter(query__owner__isnull=True, query__withdrawn__isnull=True)
-    rows = rows.exclude(Exists(had)).exclude(Exists(judged)).exclude(Exists(fallen))
+    changed = pairs.exclude(repeats__outcome=Candidate.Outcome.SETTLED, repeats__grade=F("truth"))
+    gold = Batch.objects.in_campaign(annotator.campaign).filter(kind=Kind.CHECK, state=Batch.State.OPEN)
+    gold = gold.filter(query__owner__isnull=True, query__withdrawn__isnull=True)
+    gold = gold.exclude(Exists(had)).exclude(Exists(judged)).exclude(Exists(changed))
     return min(
-        rows, key=lambda batch: chance(annotator.campaign, annotator.pk, "gold", batch.pk), default=None
+        gold, key=lambda batch: chance(annotator.campaign, annotator.pk, "gold", batch.pk), default=None
     )
 
 
 def _repeat(annotator: Membership) -> Batch | None:
-    """Some pairs of an earlier batch of hers, once more: those in her way already, or made now."""
+    """Return a repeat of some pairs that the annotator judged: one that was made before, or a new one."""
     had = annotator.assignments.submitted().filter(batch=OuterRef("pk"))
     waiting = Batch.objects.filter(kind=Kind.CHECK, query__owner=annotator).exclude(Exists(had)).first()
     if waiting is None:
@@ -127,11 +143,11 @@ def _repeatable(annotator: Membership) -> Assignment | None:
     repeated = Candidate.objects.filter(
         query__owner=annotator, repeats__judgements__assignment=OuterRef("pk")
     )
-    rows = _done(annotator).filter(batch__kind__in=CLAIMED).exclude(pk__in=newest)
-    rows = rows.filter(batch__query__withdrawn__isnull=True).exclude(Exists(repeated))
-    rows = rows.annotate(pairs=Count("judgements")).filter(pairs__gte=fewest(annotator.campaign))
-    rows = rows.select_related("batch__query", "annotator__campaign")
-    return min(rows, key=lambda each: chance(annotator.campaign, "repeat", each.pk), default=None)
+    earlier = _done(annotator).filter(batch__kind__in=CLAIMED).exclude(pk__in=newest)
+    earlier = earlier.filter(batch__query__withdrawn__isnull=True).exclude(Exists(repeated))
+    earlier = earlier.annotate(pairs=Count("judgements")).filter(pairs__gte=fewest(annotator.campaign))
+    earlier = earlier.select_related("batch__query", "annotator__campaign")
+    return min(earlier, key=lambda each: chance(annotator.campaign, "repeat", each.pk), default=None)
 
 
 def _repeat_of(earlier: Assignment) -> Batch:
@@ -149,24 +165,27 @@ def _repeat_of(earlier: Assignment) -> Batch:
     return copy_pairs(query, drawn[: size(campaign, query.query_id)], truths=False)
 
 
-def weigh(annotator: Membership) -> None:
-    """After a check: a kind word, or a pause until the lead has looked. The caller holds the annotator's lock."""
+def warn_or_pause(annotator: Membership) -> None:
+    """Warn or pause an annotator who has just submitted a check, if the campaign's thresholds say so.
+
+    A pause lasts until a lead ends it. The caller holds the annotator's lock.
+    """
     campaign = annotator.campaign
-    standing = standings(campaign, only=annotator).get(annotator.pk, Standing())
-    if not standing.tells:
+    checks = recent_checks(campaign, only=annotator).get(annotator.pk, RecentChecks())
+    if not checks.tells:
         return
-    if standing.share >= campaign.check_pause:
-        annotator.pause(None, _words(standing, campaign.check_pause))
+    if checks.share >= campaign.check_pause:
+        annotator.pause(None, _reason(checks, campaign.check_pause))
         Message.objects.create(to=annotator, text=PAUSE)
-    elif standing.share >= campaign.check_warn and (not standing.warned or standing.since_warning >= ENOUGH):
-        words = _words(standing, campaign.check_warn)
-        Event.objects.create(member=annotator, kind=Event.Kind.WARNED, words=words)
+    elif checks.share >= campaign.check_warn and (not checks.warned or checks.since_warning >= ENOUGH):
+        reason = _reason(checks, campaign.check_warn)
+        Event.objects.create(member=annotator, kind=Event.Kind.WARNED, words=reason)
         Message.objects.create(to=annotator, text=WARNING)
 
 
-def _words(standing: Standing, threshold: float) -> str:
-    """For the lead; the annotator never reads numbers."""
-    share = f"{standing.recent_off} of the last {standing.recent} check pairs were off ({standing.share:.0%})"
+def _reason(checks: RecentChecks, threshold: float) -> str:
+    """Return the reason for the lead. The annotator's message has no numbers."""
+    share = f"{checks.recent_off} of the last {checks.recent} check pairs were off ({checks.share:.0%})"
     return f"{share}; the threshold is {threshold:.0%}."
 
 

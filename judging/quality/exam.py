@@ -1,6 +1,6 @@
-"""The qualification exam: how it is drawn from the pool, and the truth that the lead may give its pairs.
+"""The qualification exam: drawing it from the pool, and setting the truth of its pairs.
 
-TVR-Ranking, appendix B.2: ten random queries, ten candidates each; the median of all annotations is the truth.
+TVR-Ranking, appendix B.2: ten random queries with ten candidates each; the median of all annotations is the truth.
 """
 
 from __future__ import annotations
@@ -26,20 +26,21 @@ USED = "used in the exam"
 def set_exam(
     campaign: Campaign, seed: int, queries: int = QUERIES, depth: int = DEPTH, keep_in_pool: bool = False
 ) -> None:
-    """Draw queries whose judging has not begun, copy their best candidates into an exam, and ask for it.
+    """Draw queries that nobody has begun to judge, and copy their best candidates into an exam.
 
-    Whoever sat the exam was told about its pairs, so the queries leave the pool, unless they are to be kept.
+    Examinees learn about the exam's pairs, so the drawn queries are withdrawn from the pool, except with
+    `keep_in_pool`.
 
     Raises
     ------
     BadValue
-        Naming what cannot be drawn.
+        If the numbers are out of range, or there are too few queries.
     WrongState
-        When there is an exam already.
+        If the campaign has an exam already.
     """
     locked(Campaign.objects.filter(pk=campaign.pk)).get()
     if campaign.queries.filter(kind=Kind.EXAM).exists():
-        raise WrongState("The exam is made already; it stays as it is.")
+        raise WrongState("This campaign has an exam already, and it cannot be changed.")
     if not 1 <= depth <= campaign.depth:
         raise BadValue("depth", str(depth), f"1 to {campaign.depth} candidates of each query")
     if not 1 <= queries <= MOST_QUERIES:
@@ -51,13 +52,13 @@ def set_exam(
     for query in drawn:
         _copy(query, depth)
     if not keep_in_pool:
-        gone = Query.objects.filter(pk__in=[query.pk for query in drawn])
-        gone.update(withdrawn=Now(), withdrawn_why=USED)
+        used = Query.objects.filter(pk__in=[query.pk for query in drawn])
+        used.update(withdrawn=Now(), withdrawn_why=USED)
     Campaign.objects.filter(pk=campaign.pk).update(exam=True)
 
 
 def _not_begun(campaign: Campaign) -> list[Query]:
-    """Queries of the pool that nobody has begun to judge, in their order; nobody can begin them meanwhile."""
+    """Return the pool's queries that nobody has begun to judge, and lock their batches."""
     begun = Assignment.objects.filter(batch__query=OuterRef("query"))
     batches = Batch.objects.in_pool(campaign).filter(number=1, edition=1, query__closed=False)
     free = locked(batches.exclude(Exists(begun)), skip_locked=True)
@@ -65,7 +66,7 @@ def _not_begun(campaign: Campaign) -> list[Query]:
 
 
 def _copy(source: Query, depth: int) -> None:
-    """The query and its best candidates once more, as an exam that is made ready like any batch."""
+    """Copy the query and its best candidates into a batch of the exam, and ask for its clips."""
     query = Query.objects.create(
         campaign=source.campaign, kind=Kind.EXAM, query_id=f"exam:{source.pk}", text=source.text
     )
@@ -77,7 +78,10 @@ def _copy(source: Query, depth: int) -> None:
 
 @all_or_nothing
 def set_truth(batch: Batch, truth: dict[int, tuple[int | None, str]]) -> None:
-    """Store the lead's own grade and explanation by rank, and mark who waited for them. Results given stay."""
+    """Store the lead's truths and explanations, by rank, and mark the sittings that waited for them.
+
+    Results that were given before do not change.
+    """
     candidates = list(batch.candidates.filter(rank__in=truth))
     for candidate in candidates:
         candidate.truth, candidate.why = truth[candidate.rank]

@@ -1,4 +1,4 @@
-"""Worked examples: which pairs may become one, which may be shown, and the five levels with theirs."""
+"""Worked examples: making them, hiding those that are still to be judged, and listing them by grade."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from corpus.models import Moment
 from judging.models import Candidate, Example
 from judging.pool.clips import prepare_clip
 
-# Nobody will be asked about these any more. Pairs of exams and checks never get there.
+# Nobody judges a candidate with one of these outcomes any more. Pairs of exams and checks never have one.
 DONE = (Candidate.Outcome.SETTLED, Candidate.Outcome.ADJUDICATED, Candidate.Outcome.DISCARDED)
 
 PAIR = ("query__campaign", "query__text", "moment__video", "moment__start", "moment__end")
@@ -24,6 +24,8 @@ PAIR = ("query__campaign", "query__text", "moment__video", "moment__start", "mom
 
 @dataclass(frozen=True)
 class Level:
+    """One of the five grades: its name, what it means, and the examples that show it."""
+
     grade: int
     name: str
     meaning: str
@@ -31,30 +33,36 @@ class Level:
 
 
 def levels(campaign: Campaign) -> list[Level]:
-    """The five grades from the best down, each with the campaign's own examples."""
-    examples = list(shown(campaign.examples.all()).select_related("clip"))
+    """Return the five grades, the best first, each with the campaign's visible examples."""
+    examples = list(visible_examples(campaign.examples.all()).select_related("clip"))
     return [
         Level(grade, str(name), str(meaning), [example for example in examples if example.grade == grade])
         for grade, (name, meaning) in sorted(LEVELS.items(), reverse=True)
     ]
 
 
-def shown(examples: QuerySet[Example]) -> QuerySet[Example]:
-    """Those that may be shown: an example whose pair is to be judged (again) is hidden for as long."""
+def visible_examples(examples: QuerySet[Example]) -> QuerySet[Example]:
+    """Exclude the examples whose pair is still to be judged, or is judged again."""
     fields = ("moment__video", "moment__start", "moment__end")
     pair = dict(zip(PAIR, map(OuterRef, ("campaign", "query", *fields)), strict=True))
     return examples.filter(~Exists(_to_judge(pair)))
 
 
 def teachable(campaign: Campaign, words: str = "") -> QuerySet[Candidate]:
-    """The candidates that may become examples; those whose query holds the words."""
-    rows = Candidate.objects.in_pool(campaign).filter(outcome__in=DONE, query__text__icontains=words)
-    return rows.select_related("query", "clip", "moment__video").order_by("query", "-grade", "rank")
+    """Return the candidates that can become examples and whose query contains `words`."""
+    done = Candidate.objects.in_pool(campaign).filter(outcome__in=DONE, query__text__icontains=words)
+    return done.select_related("query", "clip", "moment__video").order_by("query", "-grade", "rank")
 
 
 @all_or_nothing
 def add_example(lead: Membership, candidate: Candidate, grade: int, why: str) -> Example:
-    """Make a judged pair an example; again, with other words, replaces what was said."""
+    """Make a judged pair an example, or replace the grade and the reason of the example that it is.
+
+    Raises
+    ------
+    WrongState
+        If the pair is still to be judged.
+    """
     pair = locked(Candidate.objects.in_campaign(lead.campaign).filter(pk=candidate.pk))
     candidate = pair.select_related("query", "moment__video").get()
     return _add(lead, candidate.query.text, candidate.moment, grade, why)
@@ -62,7 +70,7 @@ def add_example(lead: Membership, candidate: Candidate, grade: int, why: str) ->
 
 @all_or_nothing
 def add_own_example(lead: Membership, query: str, moment: Moment, grade: int, why: str) -> Example:
-    """Make a pair of the lead's own an example: a query that she wrote, and a moment."""
+    """Make an example of a query that the lead wrote and a moment. For errors see `add_example`."""
     query = " ".join(query.split())
     known = lead.campaign.queries.filter(text__iexact=query).first()
     return _add(lead, known.text if known else query, moment, grade, why)
@@ -75,14 +83,14 @@ def _add(lead: Membership, query: str, moment: Moment, grade: int, why: str) -> 
             f"“{query}” beside this moment is still to be judged, so its grade must not be given away. "
             "Wait until the pair is settled, or take another one."
         )
-    said = {"grade": grade, "why": why, "by": lead}
-    example, _ = lead.campaign.examples.update_or_create(query=query, moment=moment, defaults=said)
-    show(example)
+    fields = {"grade": grade, "why": why, "by": lead}
+    example, _ = lead.campaign.examples.update_or_create(query=query, moment=moment, defaults=fields)
+    attach_clip(example)
     return example
 
 
-def show(example: Example) -> None:
-    """Have its clip ready, as the campaign's batches show theirs."""
+def attach_clip(example: Example) -> None:
+    """Link the example to a clip with the campaign's padding and sound, and ask for that clip."""
     campaign = example.campaign
     example.clip = clips_of([example.moment], campaign.padding, campaign.sound)[example.moment_id]
     example.save(update_fields=["clip"])
@@ -90,6 +98,6 @@ def show(example: Example) -> None:
 
 
 def _to_judge(pair: dict[str, Any]) -> QuerySet[Candidate]:
-    """The campaign's candidates that are that pair, by any moment of the same stretch, and not done."""
-    rows = Candidate.objects.filter(**pair, query__withdrawn__isnull=True)
-    return rows.exclude(outcome__in=DONE)
+    """Return the candidates that are this pair and still to be judged, for any moment of the same times."""
+    candidates = Candidate.objects.filter(**pair, query__withdrawn__isnull=True)
+    return candidates.exclude(outcome__in=DONE)

@@ -1,4 +1,4 @@
-"""Gold: checks made of pairs on which all annotators agreed."""
+"""Gold: checks that are made of pairs on which all annotators agreed."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from django.db.models import Count, Exists, Min, OuterRef, Q, QuerySet
 from base.errors import WrongState
 from base.transactions import all_or_nothing, locked
 from campaigns.models import Campaign
-from judging.models import Candidate, Judgement, Kind, Query
+from judging.models import Assignment, Candidate, Judgement, Kind, Query
 from judging.models.pool import CandidateQuerySet
 from judging.quality.checks import chance, copy_pairs, fewest, size
 
 
 def sources(campaign: Campaign, most: int | None = None) -> list[tuple[Query, int]]:
-    """The closed queries that can become gold, with their number of clear pairs; most pairs first.
+    """Return the closed queries that can become gold, each with its number of clear pairs, most pairs first.
 
-    With `most`, only so many closed queries are looked at.
+    With `most`, only that many closed queries are examined.
     """
-    # Whoever sat the exam knows the answers.
+    # Annotators who sat the exam know the answers to its queries.
     examined = campaign.queries.filter(kind=Kind.EXAM).values("text")
     copies = Candidate.objects.in_campaign(campaign).filter(query__in=_gold(campaign))
     closed = campaign.queries.pool().filter(closed=True).exclude(text__in=examined)
@@ -37,7 +37,7 @@ def sources(campaign: Campaign, most: int | None = None) -> list[tuple[Query, in
 
 
 def clear_pairs(campaign: Campaign) -> CandidateQuerySet:
-    """Settled in round one, by grades that were all the same, of queries that are closed."""
+    """Return the pairs of closed queries that settled in round one by grades that were all the same."""
     another = Judgement.objects.filter(candidate=OuterRef("pk"), seat__isnull=False)
     another = another.exclude(grade=OuterRef("grade"))
     settled = Candidate.objects.in_pool(campaign).settled().filter(escalated=False, query__closed=True)
@@ -45,8 +45,11 @@ def clear_pairs(campaign: Campaign) -> CandidateQuerySet:
 
 
 def gold(campaign: Campaign) -> QuerySet[Any]:
-    """The campaign's gold, newest first, each with its `batch`, the number of `pairs` and how many `had` it."""
-    done = Q(batches__assignments__state="submitted")
+    """Return the campaign's gold, newest first.
+
+    Each query has its `batch`, its number of `pairs`, and the number of annotators who `had` it.
+    """
+    done = Q(batches__assignments__state=Assignment.State.SUBMITTED)
     return _gold(campaign).annotate(
         pairs=Count("candidates", distinct=True),
         batch=Min("batches"),
@@ -56,7 +59,13 @@ def gold(campaign: Campaign) -> QuerySet[Any]:
 
 @all_or_nothing
 def make_gold(query: Query) -> Query:
-    """A check of some clear pairs of a closed query. Doing it twice gives the same check."""
+    """Make gold of some clear pairs of a closed query, and return it. If it exists already, return that.
+
+    Raises
+    ------
+    WrongState
+        If the query has too few clear pairs.
+    """
     query = locked(Query.objects.filter(pk=query.pk)).select_related("campaign").get()
     campaign, name = query.campaign, f"gold:{query.pk}"
     if made := campaign.queries.filter(kind=Kind.CHECK, query_id=name).first():
@@ -75,16 +84,16 @@ def make_gold(query: Query) -> Query:
 
 
 def draw_gold(campaign: Campaign, number: int, seed: int) -> list[Query]:
-    """Gold of so many more queries, or of as many as there are; the same seed draws the same ones."""
+    """Make gold of up to `number` more queries. The same seed draws the same queries."""
 
-    def place(source: tuple[Query, int]) -> bytes:
+    def shuffled(source: tuple[Query, int]) -> bytes:
         return hashlib.sha256(f"{seed}:{source[0].pk}".encode()).digest()
 
-    return [make_gold(query) for query, _ in sorted(sources(campaign), key=place)[:number]]
+    return [make_gold(query) for query, _ in sorted(sources(campaign), key=shuffled)[:number]]
 
 
 def _spread(pairs: list[Candidate], campaign: Campaign) -> list[Candidate]:
-    """One of each grade, then another of each: a check of nothing but zeros would show little."""
+    """Return the pairs in an order that takes one pair of each grade in turn, so that a check has many grades."""
     drawn = sorted(pairs, key=lambda pair: chance(campaign, "gold", pair.pk))
     turns: Counter[int | None] = Counter()
     order = {}

@@ -1,6 +1,6 @@
-"""Sitting the exam: what an examinee gets next, and how what she hands in is marked.
+"""Sitting the exam: which batch an examinee gets next, and how a submitted round is marked.
 
-TVR-Ranking, appendix B.2: the truth of a pair is the median of all first grades; the lead's own grade goes before it.
+TVR-Ranking, appendix B.2: the truth of a pair is the median of all first grades. If the lead set a truth, that counts.
 """
 
 from __future__ import annotations
@@ -20,47 +20,47 @@ from judging.models.judgement import Flag, Judgement, Revision
 from judging.models.pool import Batch, Candidate
 from judging.models.sitting import Sitting, exam_batches
 
-QUORUM = 3  # examinees whose grades make a median worth marking by
-Truths = dict[int, float]  # by candidate; a median may be a half
+QUORUM = 3  # examinees; with fewer, a median says too little to mark by
+Truths = dict[int, float]  # by the candidate's key; a median can end in a half
 
 
 class ExamGrades(NamedTuple):
-    """One examinee's grades of one pair: the first and the last so far; `back`: whether it is to be judged again."""
+    """One examinee's first and last grade of one pair."""
 
-    judgement: int
+    judgement: int  # this and the next two are primary keys
     annotator: int
     candidate: int
     first: int
     last: int
-    back: bool
+    back: bool  # whether the pair was returned, to be judged again
 
 
-def hand_out(member: Membership) -> Assignment | None:
-    """Lend the member the next batch of her exam, if there is one. The caller holds her row's lock."""
+def next_batch(member: Membership) -> Assignment | None:
+    """Give the member the next batch of the exam, or return None. The caller holds the member's lock."""
     sitting = _open_sitting(member)
-    batch = sitting.left().filter(state=Batch.State.OPEN).first() if sitting else None
+    batch = sitting.remaining_batches().filter(state=Batch.State.OPEN).first() if sitting else None
     return batch.lend_to(member, sitting.round) if sitting and batch else None
 
 
 def _open_sitting(member: Membership) -> Sitting | None:
-    """Her open sitting; the first is made where there is an exam to sit."""
+    """Return the member's open sitting. If they have none yet and there is an exam, make the first."""
     if not member.sittings.exists() and exam_batches(member.campaign).exists():
         return Sitting.objects.create(member=member)
     return Sitting.objects.filter(member=member, result=Sitting.Result.OPEN).first()
 
 
-def hand_in(member: Membership) -> None:
-    """Mark her sitting once its last batch is submitted, and others that waited for her grades."""
+def finish_round(member: Membership) -> None:
+    """End the member's round if its last batch is submitted, and mark all sittings that can be marked now."""
     sitting = Sitting.objects.filter(member=member, result=Sitting.Result.OPEN).first()
-    if sitting and not sitting.left().exists():
+    if sitting and not sitting.remaining_batches().exists():
         Sitting.objects.filter(pk=sitting.pk).update(ended=Now())
         mark_waiting(member.campaign)
 
 
 @all_or_nothing
 def mark_waiting(campaign: Campaign) -> None:
-    """Mark every sitting that is handed in, where the truth of its pairs is known."""
-    # One at a time: of two who finish together, the second sees the first's grades.
+    """Mark every submitted sitting whose pairs all have a truth."""
+    # The lock makes two processes mark one after the other, so that the second sees the first examinee's grades.
     locked(Campaign.objects.filter(pk=campaign.pk)).get()
     grades = exam_grades(campaign)
     known = truths(campaign, grades)
@@ -71,12 +71,12 @@ def mark_waiting(campaign: Campaign) -> None:
 
 @all_or_nothing
 def repeat(member: Membership, lead: Membership, reason: str) -> Sitting:
-    """Give who failed another round. Asking twice gives the same round.
+    """Give a member who failed the exam another round, and return it. If it is open already, return that.
 
     Raises
     ------
     WrongState
-        For anybody else than who failed by pairs that are off.
+        If the member has not failed, failed without a pair that is off, or has work all the same.
     """
     member = locked(Membership.objects.filter(pk=member.pk)).get()
     last = Sitting.objects.filter(member=member).select_related("member").last()
@@ -84,15 +84,15 @@ def repeat(member: Membership, lead: Membership, reason: str) -> Sitting:
         return last
     if not last or not last.may_be_repeated:
         raise WrongState(
-            "Another round is for who failed the exam by pairs that are off, and has no work yet."
+            "Another round is for annotators who failed the exam by pairs that are off, and have no work yet."
         )
-    words = f"another round of the exam: {reason}"
-    Event.objects.create(member=member, kind=Event.Kind.RESUMED, by=lead, words=words)
+    reason = f"another round of the exam: {reason}"
+    Event.objects.create(member=member, kind=Event.Kind.RESUMED, by=lead, words=reason)
     return Sitting.objects.create(member=member, round=last.round + 1)
 
 
 def _mark(sitting: Sitting, known: Truths, grades: list[ExamGrades]) -> None:
-    """Compare its grades with the truth, unless some of that is still unknown. Results once given stay."""
+    """Compare the sitting's grades with the truths, if all of them are known."""
     judged = [
         each for each in grades if each.annotator == sitting.member_id and (sitting.round == 1 or each.back)
     ]
@@ -107,7 +107,7 @@ def _mark(sitting: Sitting, known: Truths, grades: list[ExamGrades]) -> None:
 
 
 def _conclude(sitting: Sitting) -> None:
-    """Note the result: passed, back with what was off, or failed."""
+    """Store the result: passed, returned with the pairs that are off, or failed."""
     member = sitting.member
     if not sitting.off and not _flagged_too_much(sitting):
         sitting.result = Sitting.Result.PASSED
@@ -126,39 +126,45 @@ def _conclude(sitting: Sitting) -> None:
 
 
 def _flagged_too_much(sitting: Sitting) -> bool:
-    """A flag excuses a pair; who flags most of them has not shown how she grades."""
-    handed = Candidate.objects.filter(batch__in=exam_batches(sitting.member.campaign)).count()
-    return sitting.round == 1 and 2 * sitting.pairs < handed
+    """Return whether more than half of the pairs were flagged in round one, where a flag excuses a pair."""
+    pairs = Candidate.objects.filter(batch__in=exam_batches(sitting.member.campaign)).count()
+    return sitting.round == 1 and 2 * sitting.pairs < pairs
 
 
-def _note(member: Membership, kind: Event.Kind, words: str) -> None:
-    Event.objects.create(member=member, kind=kind, words=words)
+def _note(member: Membership, kind: Event.Kind, reason: str) -> None:
+    Event.objects.create(member=member, kind=kind, words=reason)
 
 
 def exam_grades(campaign: Campaign) -> list[ExamGrades]:
-    """All grades of the exam. Who has not handed in the first round does not count yet; a pair that was flagged
-    in it is excused."""
-    begun = Sitting.objects.filter(member=OuterRef("annotator"), round=1)
-    rows = Judgement.objects.filter(candidate__batch__in=exam_batches(campaign))
-    rows = rows.annotate(handed_in=Subquery(begun.values("ended"))).filter(handed_in__isnull=False)
+    """Return the grades of all examinees who have submitted round one, without the pairs that they flagged in it.
+
+    The first grade of a pair is the last one before round one was submitted.
+    """
+    round_one = Sitting.objects.filter(member=OuterRef("annotator"), round=1)
+    judgements = Judgement.objects.filter(candidate__batch__in=exam_batches(campaign))
+    judgements = judgements.annotate(ended=Subquery(round_one.values("ended"))).filter(ended__isnull=False)
     flags = Flag.objects.filter(assignment=OuterRef("assignment"), candidate=OuterRef("candidate"))
-    rows = rows.exclude(Exists(flags.filter(at__lte=OuterRef("handed_in"))))
-    said = Revision.objects.filter(judgement=OuterRef("pk"), at__lte=OuterRef("handed_in"))
-    columns = rows.annotate(said_first=Subquery(said.order_by("-number").values("grade")[:1])).values_list(
-        "pk", "annotator", "candidate", "said_first", "grade", "returned"
+    judgements = judgements.exclude(Exists(flags.filter(at__lte=OuterRef("ended"))))
+    revisions = Revision.objects.filter(judgement=OuterRef("pk"), at__lte=OuterRef("ended"))
+    first = Subquery(revisions.order_by("-number").values("grade")[:1])
+    columns = judgements.annotate(first=first).values_list(
+        "pk", "annotator", "candidate", "first", "grade", "returned"
     )
     return [
-        ExamGrades(pk, who, what, first, last, bool(back))
-        for pk, who, what, first, last, back in columns.order_by("pk")
+        ExamGrades(pk, annotator, candidate, first, last, bool(back))
+        for pk, annotator, candidate, first, last, back in columns.order_by("pk")
     ]
 
 
 def truths(campaign: Campaign, grades: list[ExamGrades]) -> Truths:
-    """The truth of each exam pair that has one: the lead's own grade, else the median of all first grades."""
+    """Return the truth of each pair that has one: the lead's grade, or the median of all first grades.
+
+    There are medians only if at least `QUORUM` examinees have submitted round one.
+    """
     graded = Candidate.objects.filter(batch__in=exam_batches(campaign), truth__isnull=False)
     known = {pk: float(truth or 0) for pk, truth in graded.values_list("pk", "truth")}
-    handed_in = Sitting.objects.filter(member__campaign=campaign, round=1, ended__isnull=False)
-    if handed_in.count() >= QUORUM:
+    submitted = Sitting.objects.filter(member__campaign=campaign, round=1, ended__isnull=False)
+    if submitted.count() >= QUORUM:
         firsts = defaultdict(list)
         for each in grades:
             firsts[each.candidate].append(each.first)

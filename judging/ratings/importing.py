@@ -1,4 +1,4 @@
-"""Finished ratings as a campaign: every pair a candidate, every rating a judgement in its seat."""
+"""Importing finished ratings as a campaign: each pair becomes a candidate, each rating a judgement with a seat."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from judging.models.pool import ANNOTATORS
 from judging.ratings.pairs import Pair
 from judging.ratings.settling import Ratings
 
-Seat = tuple[str, int]  # a worker, and how often the worker had rated the same pair before
+Rater = tuple[str, int]  # a worker, and how often the worker had rated the same pair before
 
 
 @transaction.atomic
 def import_ratings(name: str, ratings: Ratings, pairs: dict[str, Pair], title: str = "") -> Campaign:
-    """A campaign of finished ratings, all or nothing.
+    """Store finished ratings as a campaign, all or nothing, and return it.
 
-    A worker who rated a pair more than once gets further memberships for the repeated ratings, because nobody
-    judges a candidate twice; they refer to the first, and exports print the first one's number.
+    A worker who rated a pair more than once gets a further membership for each repetition, because nobody judges a
+    candidate twice. These memberships refer to the first one, and exports print the first one's number.
 
     Raises
     ------
     ReeljudgeError
-        When a rated pair is not among the pairs, or a query has more pairs than two batches hold.
+        If the campaign exists, a rated pair is not among the pairs, or a query has more pairs than two batches hold.
     """
     if lacking := next((pair for pair in ratings if pair not in pairs), None):
         raise ReeljudgeError(f"pair {lacking}: has ratings, but is not in the pair file")
@@ -64,7 +64,7 @@ def _moments(corpus: Corpus, pairs: list[Pair]) -> dict[tuple[str, float, float]
 def _candidates(
     campaign: Campaign, pairs: list[Pair], ratings: Ratings, moments: dict[Any, Moment]
 ) -> dict[str, Candidate]:
-    """The candidates by pair, ranked by similarity, in reviewed batches of closed queries."""
+    """Store the candidates, ranked by similarity, in reviewed batches of closed queries, and return them by pair."""
     by_query: dict[str, list[Pair]] = defaultdict(list)
     for pair in pairs:
         by_query[pair.query_id].append(pair)
@@ -116,19 +116,19 @@ def _check(campaign: Campaign, queries: dict[str, Query], by_query: dict[str, li
 
 def _judgements(campaign: Campaign, candidates: dict[str, Candidate], ratings: Ratings) -> None:
     members = _members(campaign, ratings)
-    assignments: dict[tuple[int, Seat], Assignment] = {}
+    assignments: dict[tuple[int, Rater], Assignment] = {}
     judgements = []
     now = timezone.now()
     for pair, candidate in candidates.items():
-        for seat, (worker, grade) in enumerate(_seats(ratings[pair]), 1):
+        for seat, (worker, grade) in enumerate(_raters(ratings[pair]), 1):
             assert candidate.batch_id is not None
-            place = candidate.batch_id, worker
-            if place not in assignments:
+            key = candidate.batch_id, worker
+            if key not in assignments:
                 done = {"state": Assignment.State.SUBMITTED, "lease": now, "submitted": now, "round": 1}
-                assignments[place] = Assignment(
+                assignments[key] = Assignment(
                     batch_id=candidate.batch_id, annotator=members[worker], slot=None, **done
                 )
-            judgements.append((assignments[place], candidate, members[worker], grade, seat))
+            judgements.append((assignments[key], candidate, members[worker], grade, seat))
     store(assignments.values())
     store(
         Judgement(assignment=assignment, candidate=candidate, annotator=member, grade=grade, seat=seat)
@@ -136,24 +136,24 @@ def _judgements(campaign: Campaign, candidates: dict[str, Candidate], ratings: R
     )
 
 
-def _seats(given: list[tuple[str, int]]) -> list[tuple[Seat, int]]:
-    """Each rating with its worker, and whether that worker had rated the pair before."""
+def _raters(given: list[tuple[str, int]]) -> list[tuple[Rater, int]]:
+    """Return each rating with its worker and how often that worker had rated the pair before."""
     before: dict[str, int] = defaultdict(int)
-    seats = []
+    raters = []
     for worker, grade in given:
-        seats.append(((worker, before[worker]), grade))
+        raters.append(((worker, before[worker]), grade))
         before[worker] += 1
-    return seats
+    return raters
 
 
-def _members(campaign: Campaign, ratings: Ratings) -> dict[Seat, Membership]:
-    """A membership for each worker, under the same number where the workers have numbers, and for repetitions."""
-    wanted = sorted({seat for given in ratings.values() for seat, _ in _seats(given)}, key=_by_repetition)
+def _members(campaign: Campaign, ratings: Ratings) -> dict[Rater, Membership]:
+    """Make a membership for each worker and for each repetition. Workers who are numbers keep them."""
+    wanted = sorted({rater for given in ratings.values() for rater, _ in _raters(given)}, key=_by_repetition)
     first = [worker for worker, again in wanted if not again]
     numbers = first if all(map(_is_number, first)) else [str(number) for number in range(1, len(first) + 1)]
     number_of = {worker: int(number) for worker, number in zip(first, numbers, strict=True)}
     free = max(number_of.values()) + 1
-    members: dict[Seat, Membership] = {}
+    members: dict[Rater, Membership] = {}
     for place, (worker, again) in enumerate(wanted):
         user = User(username=f"{campaign.name}-{number_of[worker]}" + "-again" * again, is_active=False)
         user.set_unusable_password()
@@ -169,8 +169,8 @@ def _members(campaign: Campaign, ratings: Ratings) -> dict[Seat, Membership]:
     return members
 
 
-def _by_repetition(seat: Seat) -> tuple[int, int, str]:
-    worker, again = seat
+def _by_repetition(rater: Rater) -> tuple[int, int, str]:
+    worker, again = rater
     return again, int(worker) if _is_number(worker) else 0, worker
 
 

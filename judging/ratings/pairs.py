@@ -1,4 +1,4 @@
-"""The pair file of finished ratings: which query and which moment each pair is."""
+"""Reading the pair file of finished ratings, which says which query and which moment each pair is."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from base.errors import ReeljudgeError
-from base.text import shown, storable
+from base.text import abbreviated, storable
 
 NEEDED = ("pair_id", "query_id", "query", "video", "start", "end")
 
 
 @dataclass(frozen=True)
 class Pair:
-    """A query and a moment; times in seconds, similarity 0 where the file has none."""
+    """A query and a moment. Times are in seconds; the similarity is 0 if the file has none."""
 
     pair_id: str
     query_id: str
@@ -32,12 +32,12 @@ class Pair:
 
 
 def read_pairs(file: Path) -> dict[str, Pair]:
-    """The pairs by id, from a CSV or from one JSON object a line with TVR-Ranking's fields.
+    """Return the pairs by id, from a CSV file or from TVR-Ranking's JSON lines.
 
     Raises
     ------
     ReeljudgeError
-        Naming the line and the field that is wrong.
+        If the file or a pair is wrong; it names the line and the field.
     """
     pairs: dict[str, Pair] = {}
     try:
@@ -57,7 +57,7 @@ def read_pairs(file: Path) -> dict[str, Pair]:
 
 
 def _rows(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The rows as fields by name, each with where it stands."""
+    """Yield each row's fields by name, with the row's place in the file."""
     with file.open(encoding="utf-8-sig", newline="") as source:
         first = source.read(1)
         source.seek(0)
@@ -108,7 +108,7 @@ def _text(row: dict[str, Any], name: str, where: str, most: int, needed: bool = 
     text = str(value).strip() if isinstance(value, str | int) else ""
     if (needed and not text) or len(text) > most or not storable(text):
         raise ReeljudgeError(
-            f"{where}: field {name}: {shown(value)}; expected a text of at most {most} characters"
+            f"{where}: field {name}: {abbreviated(value)}; expected a text of at most {most} characters"
         )
     return text
 
@@ -122,5 +122,5 @@ def _number(row: dict[str, Any], name: str, where: str, default: float | None = 
     except (TypeError, ValueError):
         number = float("nan")
     if not abs(number) < 1e9:
-        raise ReeljudgeError(f"{where}: field {name}: {shown(value)}; expected a number")
+        raise ReeljudgeError(f"{where}: field {name}: {abbreviated(value)}; expected a number")
     return number

@@ -1,4 +1,4 @@
-"""Finished ratings, `pair_id,worker,relevance`: settled by the consensus, with the process's defects counted."""
+"""Reading finished ratings (`pair_id,worker,relevance`), settling them, and counting the defects of their process."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TextIO
 from base.errors import ReeljudgeError
 from base.text import storable
 from campaigns.models.campaign import TOLERANCE
-from judging.consensus import GRADES, Outcome, consensus
+from judging.consensus import GRADES, Outcome, Status, consensus
 
 COLUMNS = ["pair_id", "worker", "relevance"]
 GRADE = {str(grade): grade for grade in GRADES}
@@ -21,7 +21,7 @@ Ratings = dict[str, list[tuple[str, int]]]
 
 @dataclass
 class Settled:
-    """Each pair's number of ratings and outcome, and the defects of the process that made them."""
+    """The number of ratings and the outcome of each pair, and the pairs with a defect of the rating process."""
 
     pairs: dict[str, tuple[int, Outcome]] = field(default_factory=dict)
     one_worker_twice: list[str] = field(default_factory=list)
@@ -32,11 +32,11 @@ class Settled:
 
     @property
     def settled(self) -> int:
-        return sum(outcome.status == "settled" for _, outcome in self.pairs.values())
+        return sum(outcome.status == Status.SETTLED for _, outcome in self.pairs.values())
 
     @property
     def defects(self) -> dict[str, list[str]]:
-        """The pairs of each defect of the process, by what it is."""
+        """The pairs with each defect, by a description of the defect."""
         return {
             "one worker twice": self.one_worker_twice,
             "one worker twice, with different grades": self.one_worker_twice_and_differing,
@@ -47,16 +47,18 @@ class Settled:
 
 
 def settle(ratings: Ratings) -> Settled:
-    """Settle every pair; one that stopped while contested, or with a number of ratings that no round ends with,
-    is not settled, and listed."""
+    """Settle every pair that has two or four ratings, and list the defects.
+
+    A pair is not settled if its rating stopped while it was contested, or after one or three ratings.
+    """
     result = Settled()
     for pair, given in ratings.items():
         grades = [grade for _, grade in given]
         outcome = consensus(grades)
         result.pairs[pair] = (len(given), outcome)
-        if outcome.status == "contested":
+        if outcome.status == Status.CONTESTED:
             result.stopped_while_contested.append(pair)
-        if outcome.status == "open":
+        if outcome.status == Status.OPEN:
             result.odd_number.append(pair)
         if len(given) == 4 and max(grades) - min(grades) <= TOLERANCE:
             result.escalated_without_need.append(pair)
@@ -73,16 +75,16 @@ def _one_worker_twice(pair: str, given: list[tuple[str, int]], result: Settled) 
 
 
 def read(file: Path) -> Ratings:
-    """The ratings by pair, in the order of the file.
+    """Return the ratings of each pair, in the order of the file.
 
     Raises
     ------
     ReeljudgeError
-        Naming the line and the field that is wrong.
+        If the file or a rating is wrong; it names the line and the field.
     """
     ratings: Ratings = defaultdict(list)
     try:
-        # Bytes that are not UTF-8 come through as halves of surrogate pairs, so that their line can be named.
+        # Bytes that are not UTF-8 become halves of surrogate pairs, so that the error can name their line.
         with file.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as source:
             for where, row in _rows(source, file):
                 _take(row, ratings, where)
@@ -94,7 +96,7 @@ def read(file: Path) -> Ratings:
 
 
 def _rows(source: TextIO, file: Path) -> Iterator[tuple[str, list[str]]]:
-    """The rows below the header, each with where it stands."""
+    """Yield the rows below the header, each with its place in the file."""
     rows = csv.reader(source)
     try:
         if (header := next(rows, [])) != COLUMNS:

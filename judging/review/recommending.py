@@ -1,4 +1,4 @@
-"""What a batch's end says of the ranks behind it: a recommendation with its reason, for the lead and for policies."""
+"""Recommending a verdict for a settled batch, from the grades of its last candidates."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from judging.models.review import Review
 
 SECOND, CLOSE = Review.Verdict.SECOND, Review.Verdict.CLOSE
 WORDS = {SECOND: "open the second batch", CLOSE: "close the query"}
-Part = tuple[int, int]  # a query's key, and the number of its batches
+Part = tuple[int, int]  # a query's key and the number of a batch; all editions of that batch
 
 
 @dataclass(frozen=True)
 class Recommendation:
-    """A verdict, or none where the lead has to decide by hand; and which verdicts there can be at all."""
+    """The verdict that the grades suggest, with its reason."""
 
-    mean: float | None  # of the consensus among the last five
-    verdict: str | None
+    mean: float | None  # of the final grades among the last five candidates
+    verdict: str | None  # None if the lead has to decide by hand
     reason: str
-    possible: tuple[str, ...]
+    possible: tuple[str, ...]  # the verdicts that the lead can give
 
     @property
     def other(self) -> str | None:
-        """What refusing the recommendation comes to."""
+        """The possible verdict that is not recommended, if there is one."""
         return next((each for each in self.possible if self.verdict and each != self.verdict), None)
 
     @property
     def seen(self) -> str:
-        """The mean as a form carries it, so that one which has changed meanwhile is noticed."""
+        """The mean as a form carries it, so that a later change of the mean is noticed."""
         return "none" if self.mean is None else f"{self.mean:.4f}"
 
 
@@ -43,7 +43,10 @@ def recommendation(batch: Batch) -> Recommendation:
 
 
 def recommendations(batches: Iterable[Batch]) -> dict[int, Recommendation]:
-    """By batch, over all editions of its number, in a fixed number of database queries."""
+    """Return the recommendation for each batch and all its editions, by the batch's key.
+
+    The number of database queries does not depend on the number of batches.
+    """
     batches = list(batches)
     queries = {batch.query_id for batch in batches}
     (grades, deepest), waiting = _grades(queries), _waiting(queries)
@@ -59,11 +62,11 @@ def recommendations(batches: Iterable[Batch]) -> dict[int, Recommendation]:
 
 
 def _grades(queries: set[int]) -> tuple[dict[Part, list[int | None]], dict[int, int]]:
-    """The grades of consensus by rank, None where there is none; and each query's last rank."""
-    rows = Candidate.objects.filter(query__in=queries).order_by("query", "rank")
+    """Return the final grades of each batch by rank, None without a consensus, and the last rank of each query."""
+    candidates = Candidate.objects.filter(query__in=queries).order_by("query", "rank")
     grades: dict[Part, list[int | None]] = defaultdict(list)
     deepest: dict[int, int] = {}
-    columns = rows.values_list("query_id", "batch__number", "rank", "outcome", "grade")
+    columns = candidates.values_list("query_id", "batch__number", "rank", "outcome", "grade")
     for query, number, rank, outcome, grade in columns:
         deepest[query] = rank
         if number is not None:
@@ -72,9 +75,10 @@ def _grades(queries: set[int]) -> tuple[dict[Part, list[int | None]], dict[int, 
 
 
 def _waiting(queries: set[int]) -> dict[Part, int]:
-    """How many flagged candidates nobody has looked after."""
-    rows = Flag.objects.filter(candidate__query__in=queries, candidate__outcome="flagged", handled=None)
-    parts = rows.order_by().values_list("candidate__query", "candidate__batch__number")
+    """Return for each batch the number of flagged candidates with a flag that no lead has handled."""
+    flagged = Candidate.Outcome.FLAGGED
+    flags = Flag.objects.filter(candidate__query__in=queries, candidate__outcome=flagged, handled=None)
+    parts = flags.order_by().values_list("candidate__query", "candidate__batch__number")
     return {(query, number): n for query, number, n in parts.annotate(Count("candidate", distinct=True))}
 
 
@@ -89,8 +93,8 @@ def _recommend(
     batch: Batch, mean: float | None, possible: tuple[str, ...], second_there: bool, waiting: int
 ) -> Recommendation:
     if waiting:
-        words = "flagged candidate waits" if waiting == 1 else "flagged candidates wait"
-        return Recommendation(mean, None, f"{waiting} {words} for your word first", possible)
+        flags = "flagged candidate waits" if waiting == 1 else "flagged candidates wait"
+        return Recommendation(mean, None, f"{waiting} {flags} for your word first", possible)
     if mean is None:
         return Recommendation(mean, None, "none of the last five has a final grade: decide by hand", possible)
     threshold = batch.query.campaign.second_from
@@ -106,14 +110,15 @@ def _recommend(
             else ", but no more candidates are ranked"
         )
     sign = "≥" if wanted == SECOND else "<"
-    reason = f"last five mean {shown(mean)} {sign} {shown(threshold)}{but}: {WORDS[Review.Verdict(verdict)]}"
+    comparison = f"last five mean {format_mean(mean)} {sign} {format_mean(threshold)}"
+    reason = f"{comparison}{but}: {WORDS[Review.Verdict(verdict)]}"
     return Recommendation(mean, verdict, reason, possible)
 
 
-def shown(value: float) -> str:
-    """With as many decimals as it takes, two at most.
+def format_mean(value: float) -> str:
+    """Return the value with one or two decimals.
 
-    >>> shown(2.0), shown(2.75), shown(7 / 3)
+    >>> format_mean(2.0), format_mean(2.75), format_mean(7 / 3)
     ('2.0', '2.75', '2.33')
     """
     text = f"{value:.2f}"

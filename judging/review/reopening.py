@@ -1,10 +1,10 @@
-"""Putting right: a candidate, a batch or all of somebody's work is judged again, by others.
+"""Reopening: other annotators judge a candidate, a batch or all work of one annotator again.
 
-Reopened candidates move into one more edition of their batch. What was said of them before keeps its rows and loses
-its seats, so it counts no longer; whoever said it is not asked again.
+Reopened candidates move into a new edition of their batch. Their earlier judgements are kept but lose their seats, so
+that they do not count any more. Annotators who judged a candidate before do not get it again.
 
-A candidate or a batch is reopened at once. The work of somebody can be thousands of batches: a job reopens it, one
-query after the other, so that nobody waits for more than one of them.
+A candidate or a batch is reopened at once. All work of one annotator can be thousands of batches, so a job reopens it
+query by query, and others wait for one query at most.
 """
 
 from __future__ import annotations
@@ -22,39 +22,40 @@ from jobs.models import Job
 from jobs.registry import Report
 from judging.models.assignment import Assignment, AssignmentQuerySet
 from judging.models.judgement import Flag, Judgement
-from judging.models.pool import CLAIMED, Batch, Candidate, CandidateQuerySet, Query
+from judging.models.pool import Batch, Candidate, CandidateQuerySet, Query
 from judging.models.review import Adjudication, Reopening, Review
+from judging.models.states import CLAIMED
 from judging.pool.clips import prepare
 from judging.review.reviewing import note_closed
 
 REOPEN = "reopen work"  # the kind of job
-LONGEST = 200  # characters of what is kept on record as reopened
+LONGEST = 200  # characters of the description of what was reopened
 DONE = (Batch.State.SETTLED, Batch.State.REVIEWED)
 
 
 @dataclass(frozen=True)
 class Scope:
-    """What is to be judged again: in words, as candidates, and as places in batches that are still in work."""
+    """What is to be judged again."""
 
-    what: str
+    what: str  # a description for people
     candidates: CandidateQuerySet
-    places: AssignmentQuerySet
+    assignments: AssignmentQuerySet  # those to end, in rounds that are under way
 
     @property
     def queries(self) -> list[int]:
-        """The keys of the queries that it touches."""
-        begun = self.candidates.order_by().values_list("query_id", flat=True).distinct()
-        left = self.places.order_by().values_list("batch__query_id", flat=True).distinct()
-        return sorted({*begun, *left})
+        """The primary keys of the queries concerned."""
+        of_candidates = self.candidates.order_by().values_list("query_id", flat=True).distinct()
+        of_assignments = self.assignments.order_by().values_list("batch__query_id", flat=True).distinct()
+        return sorted({*of_candidates, *of_assignments})
 
 
-def of_candidate(candidate: Candidate) -> Scope:
+def scope_of_candidate(candidate: Candidate) -> Scope:
     what = f"rank {candidate.rank} of “{candidate.query.text}”"
     return _finished(what, Candidate.objects.filter(pk=candidate.pk))
 
 
-def of_batch(batch: Batch) -> Scope:
-    return _finished(str(batch), batch.whole)
+def scope_of_batch(batch: Batch) -> Scope:
+    return _finished(str(batch), batch.candidates_of_editions)
 
 
 def _finished(what: str, candidates: CandidateQuerySet) -> Scope:
@@ -62,46 +63,62 @@ def _finished(what: str, candidates: CandidateQuerySet) -> Scope:
     return Scope(what, finished, Assignment.objects.none())
 
 
-def of_work(annotator: Membership, query: int | None = None) -> Scope:
-    """All that the annotator said, of one query or of all, and that counts, or would once her batches are settled.
+def scope_of_annotator(annotator: Membership, query: int | None = None) -> Scope:
+    """Return all work of the annotator that counts, or will count when its batches are settled.
 
-    Where a round is under way she loses her place in it. Where she judged in round one and round two is under way,
-    that round rests on her grades, so the whole batch begins anew.
+    With `query`, a primary key, it is the work on that query only. In a round that is under way the annotator's
+    assignment ends. If round two is under way and the annotator judged in round one, the whole batch begins anew,
+    because round two depends on round one's grades.
     """
-    said = annotator.judgements.filter(seat__isnull=False).order_by()
-    here = annotator.assignments.submitted()
-    flagged = Flag.objects.filter(assignment__in=here, assignment__batch=F("candidate__batch"))
+    judgements = annotator.judgements.filter(seat__isnull=False).order_by()
+    submitted = annotator.assignments.submitted()
+    flags = Flag.objects.filter(assignment__in=submitted, assignment__batch=F("candidate__batch"))
     candidates = Candidate.objects.filter(batch__kind__in=CLAIMED, query__withdrawn=None)
-    places = annotator.assignments.holding().filter(slot__isnull=False, batch__state=Batch.State.OPEN)
-    places = places.filter(round=F("batch__round"), batch__query__withdrawn=None)
-    if query is not None:  # in each part: else each part is found for all queries, to be thrown away
-        said, flagged = said.filter(candidate__query=query), flagged.filter(candidate__query=query)
-        here, places = here.filter(batch__query=query), places.filter(batch__query=query)
+    to_end = annotator.assignments.not_lapsed().filter(slot__isnull=False, batch__state=Batch.State.OPEN)
+    to_end = to_end.filter(round=F("batch__round"), batch__query__withdrawn=None)
+    if (
+        query is not None
+    ):  # in each subquery: otherwise the database finds the rows of all queries for each of them
+        judgements, flags = judgements.filter(candidate__query=query), flags.filter(candidate__query=query)
+        submitted, to_end = submitted.filter(batch__query=query), to_end.filter(batch__query=query)
         candidates = candidates.filter(query=query)
-    # By keys, each found by an index: a join of everything would go through the whole campaign.
-    hers = Q(pk__in=said.values("candidate")) | Q(pk__in=flagged.values("candidate"))
-    finished = Q(batch__state__in=DONE) & hers
-    begun = Q(batch__state=Batch.State.OPEN, batch__round=2, batch__in=here.filter(round=1).values("batch"))
-    return Scope(f"all work of worker {annotator.worker}", candidates.filter(finished | begun), places)
+    # Subqueries of primary keys use indexes. A join of all tables would read the whole campaign.
+    answered = Q(pk__in=judgements.values("candidate")) | Q(pk__in=flags.values("candidate"))
+    finished = Q(batch__state__in=DONE) & answered
+    in_round_two = Q(batch__state=Batch.State.OPEN, batch__round=2)
+    in_round_two &= Q(batch__in=submitted.filter(round=1).values("batch"))
+    return Scope(f"all work of worker {annotator.worker}", candidates.filter(finished | in_round_two), to_end)
 
 
 @all_or_nothing
 def reopen(lead: Membership, scope: Scope, reason: str) -> Reopening:
-    """Have a candidate or a batch judged again by others. Where nothing of it is left to reopen, that is said."""
+    """Have a candidate or a batch judged again by others.
+
+    Raises
+    ------
+    WrongState
+        If nothing of it can be reopened, because it was reopened before or is being judged now.
+    """
     record = Reopening.objects.create(
         campaign=lead.campaign, lead=lead, what=scope.what[:LONGEST], reason=reason
     )
-    begun = [_begin_query_anew(record, scope, query) for query in scope.queries]
-    if not any(begun):
+    reopened = [_reopen_query(record, scope, query) for query in scope.queries]
+    if not any(reopened):
         raise _nothing_left(scope)
     lead.campaign.touch()
     return record
 
 
 @all_or_nothing
-def reopen_work(lead: Membership, annotator: Membership, reason: str) -> Reopening:
-    """Ask for all work of the annotator to be judged again by others."""
-    scope = of_work(annotator)
+def reopen_all_of(lead: Membership, annotator: Membership, reason: str) -> Reopening:
+    """Ask for a job that has all work of the annotator judged again by others.
+
+    Raises
+    ------
+    WrongState
+        If such a job is unfinished, or nothing can be reopened.
+    """
+    scope = scope_of_annotator(annotator)
     if any(
         job.state != Job.State.DONE
         for job in jobs_of(annotator.campaign.reopenings.filter(annotator=annotator))
@@ -109,7 +126,7 @@ def reopen_work(lead: Membership, annotator: Membership, reason: str) -> Reopeni
         raise WrongState(
             f"{scope.what.capitalize()} is being reopened already; the desk shows how far it is."
         )
-    if not scope.candidates.exists() and not scope.places.exists():
+    if not scope.candidates.exists() and not scope.assignments.exists():
         raise _nothing_left(scope)
     record = Reopening.objects.create(
         campaign=lead.campaign, lead=lead, what=scope.what, reason=reason, annotator=annotator
@@ -119,17 +136,17 @@ def reopen_work(lead: Membership, annotator: Membership, reason: str) -> Reopeni
 
 
 def jobs_of(reopenings: Iterable[Reopening]) -> QuerySet[Job]:
-    """The jobs of those that are of somebody's work."""
+    """Return the jobs of the reopenings of all work of an annotator. Other reopenings have no job."""
     return Job.objects.filter(kind=REOPEN, key__in=[each.job_key for each in reopenings if each.annotator_id])
 
 
-def carry_out(record: Reopening, report: Report) -> None:
-    """Reopen somebody's work; begun again, it goes on with the queries that are left."""
+def carry_out_reopening(record: Reopening, report: Report) -> None:
+    """Reopen all work of the record's annotator. Run again, it goes on with the queries that are left."""
     assert record.annotator
-    queries = of_work(record.annotator).queries
+    queries = scope_of_annotator(record.annotator).queries
     for number, query in enumerate(queries):
         report(number, len(queries), record.what)
-        _begin_query_anew(record, of_work(record.annotator, query), query)
+        _reopen_query(record, scope_of_annotator(record.annotator, query), query)
     record.campaign.touch()
     report(len(queries), len(queries), record.what)
 
@@ -141,42 +158,42 @@ def _nothing_left(scope: Scope) -> WrongState:
 
 
 @all_or_nothing
-def _begin_query_anew(record: Reopening, scope: Scope, query: int) -> bool:
-    """What of the scope belongs to the query; says whether there was anything."""
-    Query.objects.filter(pk=query).hold()
-    # Asked now that nobody changes them.
+def _reopen_query(record: Reopening, scope: Scope, query: int) -> bool:
+    """Reopen the part of the scope that belongs to the query. Return False if there is none."""
+    Query.objects.filter(pk=query).lock_with_batches()
+    # Read after locking, so that nobody changes them meanwhile.
     candidates = list(scope.candidates.filter(query=query).select_related("batch"))
-    places = list(scope.places.filter(batch__query=query))
-    _free(places, record)
-    parts: dict[int, list[Candidate]] = defaultdict(list)
+    assignments = list(scope.assignments.filter(batch__query=query))
+    _end(assignments, record)
+    by_number: dict[int, list[Candidate]] = defaultdict(list)
     for candidate in candidates:
         assert candidate.batch
-        parts[candidate.batch.number].append(candidate)
-    for some in parts.values():
-        _begin_anew(some, record)
-    return bool(candidates or places)
+        by_number[candidate.batch.number].append(candidate)
+    for of_batch in by_number.values():
+        _move_into_new_edition(of_batch, record)
+    return bool(candidates or assignments)
 
 
-def _free(places: Iterable[Assignment], record: Reopening) -> None:
-    """Take places of a round away: what was said there never counts, and others take them."""
-    for place in places:
-        place.give_back()
-        Judgement.objects.filter(assignment=place).update(seat=None, reopening=record)
+def _end(assignments: Iterable[Assignment], record: Reopening) -> None:
+    """End assignments of a round, so that their judgements never count and others can take the slots."""
+    for assignment in assignments:
+        assignment.give_back()
+        Judgement.objects.filter(assignment=assignment).update(seat=None, reopening=record)
 
 
-def _begin_anew(candidates: list[Candidate], record: Reopening) -> None:
-    """Move candidates of one query and number into an edition of their own, with nothing said that counts."""
+def _move_into_new_edition(candidates: list[Candidate], record: Reopening) -> None:
+    """Move candidates of one batch into a new edition, where no earlier judgement counts."""
     old, rows = candidates[0].batch, Candidate.objects.filter(pk__in=[each.pk for each in candidates])
     assert old
-    _free(Assignment.objects.live().filter(batch__candidates__in=rows).distinct(), record)
+    _end(Assignment.objects.live().filter(batch__candidates__in=rows).distinct(), record)
     Judgement.objects.filter(candidate__in=rows, seat__isnull=False).update(seat=None, reopening=record)
     Flag.objects.filter(candidate__in=rows).handle(record.lead)
     Adjudication.objects.filter(candidate__in=rows).undo(record.lead)
     Review.objects.filter(batch__in=old.editions).undo(record.lead)
-    fresh = Batch(query=old.query, number=old.number, kind=old.kind, edition=old.newest.edition + 1)
-    fresh.save()
-    rows.update(batch=fresh, outcome=Candidate.Outcome.OPEN, grade=None, escalated=False, rule="")
+    edition = old.newest_edition.edition + 1
+    new = Batch.objects.create(query=old.query, number=old.number, kind=old.kind, edition=edition)
+    rows.update(batch=new, outcome=Candidate.Outcome.OPEN, grade=None, escalated=False, rule="")
     old.editions.filter(state=Batch.State.REVIEWED).update(state=Batch.State.SETTLED)
     old.editions.filter(candidates__isnull=True).update(state=Batch.State.REPLACED)
     note_closed(old.query)
-    prepare(fresh)
+    prepare(new)

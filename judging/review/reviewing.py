@@ -1,4 +1,4 @@
-"""The lead's word on settled batches: said, undone, said of many at once, or by the campaign's policy."""
+"""Reviewing settled batches: a verdict of a lead or of the campaign's policy, and undoing it."""
 
 from __future__ import annotations
 
@@ -8,17 +8,25 @@ from base.errors import WrongState
 from base.transactions import all_or_nothing, locked
 from campaigns.models.campaign import Campaign
 from campaigns.models.membership import Membership
-from judging.models.pool import Batch, Query
+from judging.models.pool import Batch, Candidate, Query
 from judging.models.review import Review
 from judging.pool import opening
-from judging.review.recommending import CLOSE, SECOND, recommendation, shown
+from judging.review.recommending import CLOSE, SECOND, format_mean, recommendation
 
 
 @all_or_nothing
 def review(batch: Batch, lead: Membership | None, verdict: str, reason: str = "") -> Review:
-    """A second batch, or the query is closed; without a lead, a policy says so. Saying it twice is harmless."""
+    """Give a verdict on a settled batch: open the second batch, or close the query.
+
+    Without a lead, the verdict is the policy's. The same verdict again returns the same review.
+
+    Raises
+    ------
+    WrongState
+        If the batch is not settled, a part of it is judged again, or the verdict is impossible.
+    """
     batch = locked(Batch.objects.filter(pk=batch.pk)).select_related("query__campaign").get()
-    if (earlier := standing(batch)) and earlier.verdict == verdict:
+    if (earlier := review_in_force(batch)) and earlier.verdict == verdict:
         return earlier
     if batch.state != Batch.State.SETTLED:
         raise WrongState(f"This batch is {batch.state}, not settled; it cannot be reviewed.")
@@ -28,21 +36,21 @@ def review(batch: Batch, lead: Membership | None, verdict: str, reason: str = ""
         _open_second(batch)
     elif batch.query.batches.filter(number__gt=batch.number).exists():
         raise WrongState("The second batch is there already; close the query from that one.")
-    said = Review.objects.create(batch=batch, lead=lead, verdict=verdict, reason=reason)
+    made = Review.objects.create(batch=batch, lead=lead, verdict=verdict, reason=reason)
     note_closed(batch.query)
     batch.editions.filter(state=Batch.State.SETTLED).update(state=Batch.State.REVIEWED)
     if lead:
         lead.campaign.touch()
-    return said
+    return made
 
 
-def standing(batch: Batch) -> Review | None:
-    """The review that holds for the batch."""
-    return batch.reviews.holding().first()
+def review_in_force(batch: Batch) -> Review | None:
+    """Return the batch's review that is not undone."""
+    return batch.reviews.in_force().first()
 
 
 def next_to_review(batch: Batch) -> Batch | None:
-    """The one that comes after, in the order in which batches were made; after the last, the first."""
+    """Return the next batch to review, by primary key. After the last comes the first."""
     others = Batch.objects.in_campaign(batch.query.campaign).to_review().exclude(pk=batch.pk)
     return others.alias(before=Q(pk__lt=batch.pk)).order_by("before", "pk").first()
 
@@ -54,17 +62,23 @@ def _open_second(batch: Batch) -> None:
 
 
 def note_closed(query: Query) -> None:
-    """A query is closed as long as the verdict to close it holds on one of its batches."""
+    """Set whether the query is closed: it is if one of its batches has the verdict to close it."""
     locked(Query.objects.filter(pk=query.pk)).get()
-    verdicts = Review.objects.holding().filter(batch__query=query, verdict=CLOSE)
+    verdicts = Review.objects.in_force().filter(batch__query=query, verdict=CLOSE)
     Query.objects.filter(pk=query.pk).update(closed=verdicts.exists())
 
 
 @all_or_nothing
 def undo(review: Review, lead: Membership) -> None:
-    """Take a review back: the batch is to be reviewed again. Undoing it twice is harmless."""
+    """Undo a review, so that the batch is to be reviewed again. Undoing it twice is harmless.
+
+    Raises
+    ------
+    WrongState
+        If the review opened a second batch that somebody has begun.
+    """
     query = review.batch.query
-    Query.objects.filter(pk=query.pk).hold()
+    Query.objects.filter(pk=query.pk).lock_with_batches()
     review.refresh_from_db()
     if review.undone:
         return
@@ -77,7 +91,7 @@ def undo(review: Review, lead: Membership) -> None:
 
 
 def _put_back_second(query: Query) -> None:
-    """Remove the second batch, if nobody has had it; its candidates are then in no batch, as before."""
+    """Delete the second batch, unless somebody has begun it. Its candidates are then in no batch, as before."""
     seconds = query.batches.filter(number=2)
     if seconds.filter(assignments__isnull=False).exists():
         raise WrongState(
@@ -88,7 +102,13 @@ def _put_back_second(query: Query) -> None:
 
 @all_or_nothing
 def accept(batch: Batch, lead: Membership, verdict: str, seen: str) -> Review:
-    """Follow the recommendation that the lead saw in a list; one that has changed meanwhile is refused."""
+    """Give the recommended verdict that a lead saw in a list.
+
+    Raises
+    ------
+    WrongState
+        If the recommendation has changed since the lead saw it.
+    """
     locked(Batch.objects.filter(pk=batch.pk)).get()
     now = recommendation(batch)
     if (now.verdict, now.seen) != (verdict, seen):
@@ -97,36 +117,36 @@ def accept(batch: Batch, lead: Membership, verdict: str, seen: str) -> Review:
 
 
 def follow_policy(batch: Batch) -> None:
-    """Review what settled this moment as the campaign's policy has it. The caller holds the batch's lock."""
+    """Review a batch that has just settled, if the campaign's policy says so. The caller holds the batch's lock."""
     if batch.state != Batch.State.SETTLED:
         return
     campaign = batch.query.campaign
     if campaign.auto_second_from is None and campaign.auto_close_below is None:
         return
-    # Two editions may settle at once: whoever gets this lock last sees that both have.
+    # Two editions can settle at the same time. The process that gets this lock last sees that both are settled.
     locked(Query.objects.filter(pk=batch.query_id)).get()
     settled = Batch.objects.to_review().filter(pk__in=batch.editions)
     newest = locked(settled, skip_locked=True).select_related("query__campaign").first()
     if newest is None or _stays_by_hand(newest):
         return
-    said = recommendation(newest)
-    if found := _automatic(campaign, said.mean):
-        verdict, words = found
-        if verdict in said.possible:
-            review(newest, None, verdict, f"policy: last five mean {words}")
+    recommended = recommendation(newest)
+    if automatic := _automatic(campaign, recommended.mean):
+        verdict, comparison = automatic
+        if verdict in recommended.possible:
+            review(newest, None, verdict, f"policy: last five mean {comparison}")
 
 
 def _stays_by_hand(batch: Batch) -> bool:
-    """Where a candidate is flagged, or a policy's verdict was undone before."""
+    """Return whether only a lead may review the batch: a candidate is flagged, or a policy's review was undone."""
     undone = Review.objects.filter(batch__in=batch.editions, lead=None, undone__isnull=False)
-    return undone.exists() or batch.whole.filter(outcome="flagged").exists()
+    return undone.exists() or batch.candidates_of_editions.filter(outcome=Candidate.Outcome.FLAGGED).exists()
 
 
 def _automatic(campaign: Campaign, mean: float | None) -> tuple[str, str] | None:
-    """The verdict of the campaign's two thresholds on a mean, and why; None in between."""
+    """Return the policy's verdict on a mean and the comparison behind it, or None between the two thresholds."""
     second_from, close_below = campaign.auto_second_from, campaign.auto_close_below
     if mean is not None and second_from is not None and mean >= second_from:
-        return SECOND, f"{shown(mean)} ≥ {shown(second_from)}"
+        return SECOND, f"{format_mean(mean)} ≥ {format_mean(second_from)}"
     if mean is not None and close_below is not None and mean < close_below:
-        return CLOSE, f"{shown(mean)} < {shown(close_below)}"
+        return CLOSE, f"{format_mean(mean)} < {format_mean(close_below)}"
     return None

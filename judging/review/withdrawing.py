@@ -1,4 +1,4 @@
-"""A query taken out of its campaign, and brought back. Nothing that was said of it is touched."""
+"""Withdrawing a query from its campaign, and bringing it back. Its judgements are not changed."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from judging.models.pool import Query
 
 @all_or_nothing
 def withdraw(query: Query, reason: str) -> None:
-    """Nobody gets it to judge any more, and no export holds it. Doing it twice is harmless."""
-    Query.objects.filter(pk=query.pk).hold()
+    """Withdraw a query: nobody judges it any more, and no export has it. Doing it twice is harmless."""
+    Query.objects.filter(pk=query.pk).lock_with_batches()
     Query.objects.filter(pk=query.pk, withdrawn=None).update(withdrawn=Now(), withdrawn_why=reason)
     for assignment in Assignment.objects.live().filter(batch__query=query):
         assignment.give_back()
@@ -21,7 +21,7 @@ def withdraw(query: Query, reason: str) -> None:
 
 @all_or_nothing
 def bring_back(query: Query) -> None:
-    """As if it had never been withdrawn: what was begun goes on."""
-    Query.objects.filter(pk=query.pk).hold()
+    """Bring a withdrawn query back. Judging goes on where it was."""
+    Query.objects.filter(pk=query.pk).lock_with_batches()
     Query.objects.filter(pk=query.pk).update(withdrawn=None, withdrawn_why="")
     query.campaign.touch()

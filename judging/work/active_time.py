@@ -1,8 +1,8 @@
-"""Active time, as the browser measured it and as far as the database's clock allows it.
+"""Active time: the seconds that the browser measures, bounded by the database's clock.
 
-An annotator holds one assignment at a time, so what she was active since she claimed it cannot be more than what the
-clock has run since then. All that was recorded in between counts, in whatever assignment: then the sum is bounded too
-when a lapsed assignment is taken up again, with what was said without a network before it lapsed.
+An annotator holds one assignment at a time, so the active seconds since its claim cannot be more than the seconds that
+have passed since then. Everything that the annotator recorded since the claim counts, in any assignment. So the sum
+stays bounded when an annotator resumes a lapsed assignment and the browser sends grades that it kept without a network.
 """
 
 from __future__ import annotations
@@ -15,28 +15,31 @@ from judging.models.judgement import Flag, Revision
 
 
 def bounded(assignment: Assignment, seconds: float | None) -> float | None:
-    """Active seconds, cut to what is left of the clock. The caller holds the assignment's lock."""
+    """Return the active seconds, cut to what the clock still allows; None if they were not measured.
+
+    The caller holds the assignment's lock.
+    """
     if seconds is None:
         return None
     return max(0.0, min(seconds, _since_claim(assignment) - _recorded_since_claim(assignment)))
 
 
 def add_seconds(earlier: float | None, seconds: float | None) -> float | None:
-    """The sum of both, as far as they are known."""
+    """Return the sum of the seconds that are known, or None if none are."""
     return seconds if earlier is None else earlier + (seconds or 0.0)
 
 
 def _since_claim(assignment: Assignment) -> float:
-    run = ExpressionWrapper(Now() - F("claimed"), DurationField())
-    mine = assignment.annotator.assignments.filter(pk=assignment.pk)
-    return float(mine.values_list(run, flat=True).get().total_seconds())
+    elapsed = ExpressionWrapper(Now() - F("claimed"), DurationField())
+    row = Assignment.objects.filter(pk=assignment.pk)
+    return float(row.values_list(elapsed, flat=True).get().total_seconds())
 
 
 def _recorded_since_claim(assignment: Assignment) -> float:
-    # Whoever wrote after the claim renewed a lease after it: that spares reading all that she ever said.
-    hers = assignment.annotator.assignments.filter(lease__gt=assignment.claimed)
-    revisions = Revision.objects.filter(judgement__assignment__in=hers, at__gte=assignment.claimed)
-    flags = Flag.recorded.filter(assignment__in=hers, at__gte=assignment.claimed)
+    # Every write renews a lease, so assignments whose lease ended before the claim hold nothing written after it.
+    recent = assignment.annotator.assignments.filter(lease__gt=assignment.claimed)
+    revisions = Revision.objects.filter(judgement__assignment__in=recent, at__gte=assignment.claimed)
+    flags = Flag.recorded.filter(assignment__in=recent, at__gte=assignment.claimed)
     return _total(revisions) + _total(flags)
 
 

@@ -1,4 +1,4 @@
-"""Claiming: what an annotator gets to judge next, and going on after a lease has run out."""
+"""Claiming a batch, and resuming an assignment after its lease has run out."""
 
 from __future__ import annotations
 
@@ -14,16 +14,22 @@ from judging.quality import checks, sittings
 
 @all_or_nothing
 def claim(annotator: Membership) -> Assignment | None:
-    """Give the annotator the batch that she holds, or a free one; None when there is nothing to judge."""
+    """Give the annotator the batch that they hold, or a free one. Return None if there is nothing to judge.
+
+    Raises
+    ------
+    WrongState
+        If the member is no active annotator.
+    """
     # One claim at a time for each person: two tabs get the same batch.
     annotator = locked(Membership.objects.filter(pk=annotator.pk)).select_related("campaign").get()
     if not annotator.may_judge:
         raise WrongState(gettext("Your membership of this campaign is not that of an active annotator."))
-    if mine := locked(Assignment.objects.live().filter(annotator=annotator)).first():
-        return mine.renew()
+    if live := locked(Assignment.objects.live().filter(annotator=annotator)).first():
+        return live.renew_lease()
     _lapse_expired(annotator)
-    if annotator.sits_exam:
-        return sittings.hand_out(annotator)
+    if annotator.must_pass_exam:
+        return sittings.next_batch(annotator)
     if check := checks.due(annotator):
         return check.lend_to(annotator)
     batch = _free_batch(annotator)
@@ -37,9 +43,9 @@ def _lapse_expired(annotator: Membership) -> None:
 
 def _free_batch(annotator: Membership) -> Batch | None:
     free = Batch.objects.claimable_by(annotator)
-    # Rows that others are claiming are skipped, so that nobody waits; if that leaves nothing, wait for one.
+    # Batches that others are claiming are skipped, so that nobody waits. If no other is free, wait for one of them.
     while batch := locked(free, skip_locked=True).first() or locked(free).first():
-        # A lock waits for the batch's row only: its query may have been withdrawn meanwhile.
+        # The lock protects the batch's row only. Its query may have been withdrawn while this process waited.
         if free.filter(pk=batch.pk).exists():
             return batch
     return None
@@ -47,17 +53,25 @@ def _free_batch(annotator: Membership) -> Batch | None:
 
 @all_or_nothing
 def resume(assignment: Assignment) -> Assignment:
-    """Take an assignment up again after its lease ran out, under a new fence, if nobody else has its place."""
+    """Give a lapsed assignment back to its annotator, under a new fence.
+
+    Raises
+    ------
+    Stale
+        If the batch's slots are taken, the assignment was submitted, or the query is withdrawn.
+    WrongState
+        If the annotator holds another batch.
+    """
     annotator = locked(Membership.objects.filter(pk=assignment.annotator_id)).get()
     batch = locked(Batch.objects.filter(pk=assignment.batch_id)).get()
     assignment.refresh_from_db()
     if assignment.state == Assignment.State.LIVE:
-        return assignment.renew()
+        return assignment.renew_lease()
     if batch.query.withdrawn:
         raise Stale(gettext("This query is no longer judged. What you saved is kept on record."))
-    lent = assignment.slot is None
+    needs_slot = assignment.slot is not None
     free = batch.state == Batch.State.OPEN and batch.round == assignment.round and batch.taken < ANNOTATORS
-    if assignment.is_done or not (lent or free) or not annotator.may_judge:
+    if assignment.is_done or (needs_slot and not free) or not annotator.may_judge:
         raise Stale(
             gettext(
                 "This batch has gone to others meanwhile, or is submitted. What you saved is kept on record."
@@ -65,4 +79,4 @@ def resume(assignment: Assignment) -> Assignment:
         )
     if annotator.assignments.live().exists():
         raise WrongState(gettext("You have another batch in your hands. Submit that one first."))
-    return batch.lend_to(annotator, assignment.round) if lent else batch.hand_to(annotator)
+    return batch.hand_to(annotator) if needs_slot else batch.lend_to(annotator, assignment.round)

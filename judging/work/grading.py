@@ -1,4 +1,4 @@
-"""Grading: storing a grade or a flag for a candidate of an assignment, each press exactly once."""
+"""Grading: store a grade or a flag for a candidate of an assignment, exactly once for each press of a key."""
 
 from __future__ import annotations
 
@@ -23,8 +23,31 @@ def judge(
     seconds: float | None = None,
     input: str = "",
 ) -> Revision:
-    """Store a grade, which takes back a flag. The same key again gives the first answer again."""
-    return _judge(assignment, assignment.at(position), grade, fence, key, seconds, input)
+    """Store a grade. It replaces a flag. A request that comes twice with one key returns the first revision.
+
+    Parameters
+    ----------
+    position
+        The candidate's position in the assignment, counted from 1.
+    fence
+        The assignment's fence when the browser got it.
+    key
+        The idempotency key of this press.
+    seconds
+        Active seconds, or None if the browser did not measure them.
+    input
+        How the grade was given; one of `Revision.Input`.
+
+    Raises
+    ------
+    BadValue
+        If the assignment has no such position.
+    KeyReused
+        If the key came before with another grade or candidate.
+    Stale
+        If the fence is an old one or the lease has run out.
+    """
+    return _judge(assignment, assignment.candidate_at(position), grade, fence, key, seconds, input)
 
 
 @all_or_nothing
@@ -44,7 +67,7 @@ def _judge(
         raise KeyReused(
             f"key: {key} came before with another grade or place; expected a new key for each press"
         )
-    assignment.hold(fence)
+    assignment.extend_lease(fence)
     seconds = bounded(assignment, add_seconds(_replace_flag(assignment, candidate), seconds))
     judgement, _ = Judgement.objects.get_or_create(
         candidate_id=candidate,
@@ -64,11 +87,12 @@ def flag(
     key: UUID,
     seconds: float | None = None,
 ) -> Flag:
-    """Say that a candidate cannot be judged as it is; a grade that it had does not count then.
+    """Flag a candidate that cannot be judged. A grade that it has does not count while the flag is there.
 
-    The same key again changes nothing; another flag replaces the first.
+    A new flag replaces the one before. A request that comes twice with one key returns the first flag. For
+    parameters and errors see `judge`.
     """
-    return _flag(assignment, assignment.at(position), reason, comment, fence, key, seconds)
+    return _flag(assignment, assignment.candidate_at(position), reason, comment, fence, key, seconds)
 
 
 @all_or_nothing
@@ -88,7 +112,7 @@ def _flag(
         raise KeyReused(
             f"key: {key} came before with another flag or place; expected a new key for each press"
         )
-    assignment.hold(fence)
+    assignment.extend_lease(fence)
     seconds = bounded(assignment, add_seconds(_replace_flag(assignment, candidate), seconds))
     return assignment.flags.create(
         candidate_id=candidate, reason=reason, comment=comment, seconds=seconds, key=key
@@ -96,24 +120,24 @@ def _flag(
 
 
 def unflag(assignment: Assignment, position: int, *, fence: int, key: UUID) -> None:
-    """Take a flag back: the grade that was there counts again. The same key again changes nothing."""
-    _unflag(assignment, assignment.at(position), fence, key)
+    """Take a flag back, so that an earlier grade counts again. A second request with the same key does nothing."""
+    _unflag(assignment, assignment.candidate_at(position), fence, key)
 
 
 @all_or_nothing
 def _unflag(assignment: Assignment, candidate: int, fence: int, key: UUID) -> None:
-    assignment.hold(fence)
+    assignment.extend_lease(fence)
     if not Flag.recorded.filter(taken_back_key=key).exists():
         assignment.flags.filter(candidate=candidate).update(taken_back=Now(), taken_back_key=key)
 
 
 def _replace_flag(assignment: Assignment, candidate: int) -> float | None:
-    """Take back the candidate's flag, if there is one, in favour of what is stored now.
+    """Take back the candidate's flag, if there is one, because a grade or another flag replaces it.
 
     Returns
     -------
     float or None
-        The active seconds of its flags, also of those taken back before; they go to what replaces them.
+        The active seconds of all its flags, which the replacement takes over; None if none are known.
     """
     flags = Flag.recorded.filter(assignment=assignment, candidate=candidate)
     if not (spent := list(flags.values_list("seconds", flat=True))):

@@ -1,4 +1,4 @@
-"""Leaving: somebody leaves a campaign or changes roles, and the batch in their hands goes to others."""
+"""Leaving a campaign, changing roles, and handing over the batch that a member holds."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from campaigns.models import Event, Membership
 
 @all_or_nothing
 def hand_over(member: Membership, by: Membership | None, words: str) -> None:
-    """Free the batch in the member's hands at once; what was judged in it stays on record, uncounted."""
+    """Take the member's batch away at once. Its judgements stay on record and do not count."""
     member.lock()
-    if (held := member.assignments.live().first()) and held.take_away():
+    if (live := member.assignments.live().first()) and live.take_away():
         member.events.create(kind=Event.Kind.HANDED_OVER, by=by, words=words)
 
 
 @all_or_nothing
 def deactivate(member: Membership, by: Membership | None, words: str) -> None:
-    """Note that the member has left. Judgements stay, and a batch in hand goes to others."""
+    """Note that the member has left, and take their batch away. Their judgements stay."""
     member.leave(by, words)
     hand_over(member, by, words)
 
 
 @all_or_nothing
 def change_role(member: Membership, role: str, by: Membership | None, words: str) -> None:
-    """Give the member another role, and a batch in hand to others. The same role again changes nothing."""
+    """Give the member another role, and take their batch away. If they have the role already, nothing changes."""
     member.lock()
     if member.role != role:
         hand_over(member, by, words)

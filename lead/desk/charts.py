@@ -12,13 +12,13 @@ from django.utils.formats import date_format
 from campaigns.models import Campaign
 from lead.desk.sparks import Spark, bars, line
 from reports.pay.rates import Rates
-from reports.summaries import AGREEMENT, PROGRESS, Kept
+from reports.summaries import AGREEMENT, PROGRESS, CurrentSummary
 
 Numbers = dict[str, Any]
 DAYS_SHOWN = 28
 
 
-def charts(campaign: Campaign, kept: dict[str, Kept]) -> list[Spark]:
+def charts(campaign: Campaign, kept: dict[str, CurrentSummary]) -> list[Spark]:
     """The charts of the numbers that are counted; none before the first are."""
     numbers, agreement = kept[PROGRESS].counts, kept[AGREEMENT].counts
     if not numbers or not numbers["judgements"]:

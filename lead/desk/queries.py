@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
-from django.db.models import CharField, Count, Q, QuerySet, Value
-from django.db.models.functions import Cast, Concat
+from django.db.models import Count, Q, QuerySet
 
 from base.text import storable
 from campaigns.models import Campaign
+from jobs.keys import keys_of
 from jobs.models import Job
 from judging.models import Batch, Kind, Query, Review
 from judging.pool.clips import CUT_ANEW, CUT_CLIPS
@@ -160,14 +160,10 @@ def unfinished_jobs(campaign: Campaign) -> QuerySet[Job]:
     own = Q(kind__in=[RANK, CUT_ANEW, COUNT, STUDY], key=campaign.job_key)
     preparing = Batch.objects.in_campaign(campaign).filter(state=Batch.State.PREPARING)
     unwritten = campaign.releases.filter(state=Release.State.MAKING)
-    of_work = campaign.reopenings.filter(annotator__isnull=False)
+    of_annotators = campaign.reopenings.filter(annotator__isnull=False)
     clips, releases, reopenings = (
-        Q(kind=kind, key__in=rows.annotate(name=Concat(Value(word), Cast("pk", CharField()))).values("name"))
-        for kind, word, rows in (
-            (CUT_CLIPS, "batch ", preparing),
-            (FREEZE, "release ", unwritten),
-            (REOPEN, "reopening ", of_work),
-        )
+        Q(kind=kind, key__in=keys_of(rows))
+        for kind, rows in ((CUT_CLIPS, preparing), (FREEZE, unwritten), (REOPEN, of_annotators))
     )
     return Job.objects.filter(own | clips | releases | reopenings).exclude(state=Job.State.DONE)
 

@@ -150,7 +150,7 @@ def candidate_rows(editions: Editions, reader: Membership) -> list[CandidateRow]
             ),
             "judgements__revisions",
             Prefetch("flags", Flag.objects.select_related("assignment__annotator__user").order_by("pk")),
-            Prefetch("adjudications", Adjudication.objects.holding().select_related("lead__user")),
+            Prefetch("adjudications", Adjudication.objects.in_force().select_related("lead__user")),
         )
     )
     last = {candidate.pk for candidate in candidates[-LAST:]}

@@ -5,26 +5,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from campaigns.models import Campaign, Membership
-from judging.quality.check_results import Checked, Speed, Standing, standings
-from reports.summaries import Kept
+from judging.quality.check_results import Checked, RecentChecks, Speed, recent_checks
+from reports.summaries import CurrentSummary
 
 
 @dataclass(frozen=True)
 class CheckRow:
     annotator: Membership
     checked: Checked | None
-    recent: Standing
+    recent: RecentChecks
     speed: Speed | None
 
 
-def check_rows(campaign: Campaign, counted: Kept) -> list[CheckRow]:
+def check_rows(campaign: Campaign, counted: CurrentSummary) -> list[CheckRow]:
     """Every annotator by worker number; check pairs in all and speeds are those that were counted last."""
     numbers = counted.counts or {"checked": [], "speeds": []}
     checked = {key: Checked(*rest) for key, *rest in numbers["checked"]}
     speeds = {key: Speed(*rest) for key, *rest in numbers["speeds"]}
-    recent = standings(campaign)
+    recent = recent_checks(campaign)
     annotators = campaign.memberships.annotators().select_related("user").order_by("worker")
     return [
-        CheckRow(each, checked.get(each.pk), recent.get(each.pk, Standing()), speeds.get(each.pk))
+        CheckRow(each, checked.get(each.pk), recent.get(each.pk, RecentChecks()), speeds.get(each.pk))
         for each in annotators
     ]

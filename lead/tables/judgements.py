@@ -11,7 +11,7 @@ from django.http import QueryDict
 from django.utils import timezone
 
 from base.errors import BadValue
-from base.fields import KEY, one_of, whole
+from base.request_fields import KEY, one_of, whole
 from campaigns.models import Campaign
 from judging.consensus import GRADES
 from judging.models import Adjudication, Candidate, Judgement, Query, Revision
@@ -126,7 +126,7 @@ def _settled(rows: Judgements, campaign: Campaign) -> Judgements:
 
 def _discarded(rows: Judgements, campaign: Campaign) -> Judgements:
     """Of candidates without a consensus, also where the lead graded them since."""
-    graded = Adjudication.objects.holding().filter(
+    graded = Adjudication.objects.in_force().filter(
         candidate=OuterRef("candidate"), before=Candidate.Outcome.DISCARDED
     )
     return rows.filter(Q(candidate__outcome=Candidate.Outcome.DISCARDED) | Exists(graded))

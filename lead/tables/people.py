@@ -13,7 +13,7 @@ from campaigns.models import Campaign, Membership
 from judging.models import Assignment
 from reports.pay.hours import Worked, worked_by_day
 from reports.pay.periods import Period, worked_in
-from reports.summaries import Kept
+from reports.summaries import CurrentSummary
 
 DAYS_SHOWN = 28
 
@@ -28,7 +28,7 @@ class PersonRow:
     live: Assignment | None
 
 
-def person_rows(campaign: Campaign, counted: Kept) -> list[PersonRow]:
+def person_rows(campaign: Campaign, counted: CurrentSummary) -> list[PersonRow]:
     """Everybody with what they did so far, by worker number."""
     members = campaign.memberships.select_related("user").order_by("worker")
     numbers = {key: rest for key, *rest in counted.counts["made"]} if counted.counts else {}

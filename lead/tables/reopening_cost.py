@@ -13,7 +13,7 @@ from judging.models import Candidate, Flag, Judgement
 from judging.models.pool import ANNOTATORS
 from judging.review.recommending import Part
 from judging.review.reopening import Scope
-from reports.summaries import PROGRESS, kept
+from reports.summaries import PROGRESS, current_summary
 
 
 @dataclass(frozen=True)
@@ -39,17 +39,17 @@ def cost_of(campaign: Campaign, scope: Scope) -> Cost:
     for candidate, annotator in _flags(campaign):
         if candidate in parts:
             judges[parts[candidate]].add(annotator)
-    again = Candidate.objects.filter(batch__assignments__in=scope.places)
+    again = Candidate.objects.filter(batch__assignments__in=scope.assignments)
     again = again.filter(Q(batch__round=1) | Q(escalated=True))
-    progress = kept(campaign, PROGRESS).counts
+    progress = current_summary(campaign, PROGRESS).counts
     judged, able = ANNOTATORS * len(parts) + again.count(), _able(campaign)
     left = [len(able - judges[part]) for part in set(parts.values())]
     return Cost(
         candidates=len(parts),
         batches=len(left),
         # A place is in a round under way, where nothing of the scope is: no judgement is counted twice.
-        judgements=counted + Judgement.objects.filter(assignment__in=scope.places).count(),
-        places=scope.places.count(),
+        judgements=counted + Judgement.objects.filter(assignment__in=scope.assignments).count(),
+        places=scope.assignments.count(),
         hours=judged * progress["mean"] / 3600 if progress and progress["mean"] else None,
         stuck=sum(n < ANNOTATORS for n in left),
         tight=sum(ANNOTATORS <= n < 2 * ANNOTATORS for n in left),

@@ -20,7 +20,7 @@ from lead.tables.judgements import FILTERS, ON_A_PAGE, ONLY, judgements_page
 from lead.views.figures import plot_of
 from reports.figures.catalogue import DRIFT, WEEKS
 from reports.figures.numbers import Subject, annotator_of, week_name
-from reports.summaries import AGREEMENT, FIGURES, QUERIES, ask_to_count, kept
+from reports.summaries import AGREEMENT, FIGURES, QUERIES, ask_to_count, current_summary
 
 NUMBERS = {
     "judged": "Judged",
@@ -40,7 +40,7 @@ HEADINGS = [
 @require_safe
 def overall(request: HttpRequest, name: str) -> HttpResponse:
     member = doors.membership(request, name)
-    numbers = kept(member.campaign, AGREEMENT)
+    numbers = current_summary(member.campaign, AGREEMENT)
     sort = request.GET.get("sort", "")
     people = _people(member, numbers.counts["annotators"]) if numbers.counts else []
     return campaign_page(
@@ -60,7 +60,7 @@ def overall(request: HttpRequest, name: str) -> HttpResponse:
 def annotator(request: HttpRequest, name: str, worker: int) -> HttpResponse:
     member = doors.membership(request, name)
     who = get_object_or_404(member.campaign.memberships.select_related("user"), worker=worker)
-    numbers = kept(member.campaign, AGREEMENT)
+    numbers = current_summary(member.campaign, AGREEMENT)
     own = annotator_of(numbers.counts, who) if numbers.counts else None
     return campaign_page(
         request,
@@ -83,7 +83,7 @@ def annotator(request: HttpRequest, name: str, worker: int) -> HttpResponse:
 def queries(request: HttpRequest, name: str) -> HttpResponse:
     """The queries, those with most disagreement first."""
     member = doors.membership(request, name)
-    numbers = kept(member.campaign, QUERIES)
+    numbers = current_summary(member.campaign, QUERIES)
     page = Paginator(numbers.counts or [], ON_A_PAGE).get_page(request.GET.get("page"))
     names = ("pairs", "contested", "discarded", "distance", "mean")
     found = Query.objects.in_bulk([row[0] for row in page])
@@ -120,7 +120,7 @@ def judgements(request: HttpRequest, name: str) -> HttpResponse:
 def counting(request: HttpRequest, name: str) -> HttpResponse:
     """How old the numbers are; asks for itself again while newer ones are being counted, then for the page."""
     member = doors.membership(request, name)
-    numbers = kept(member.campaign, FIGURES)
+    numbers = current_summary(member.campaign, FIGURES)
     answer = campaign_page(request, member, "lead/_counted.html", numbers=numbers)
     if not numbers.counting:
         answer["HX-Refresh"] = "true"

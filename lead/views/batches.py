@@ -7,8 +7,8 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from base.fields import one_of, text_in
 from base.problem_documents import refusal_as_message
+from base.request_fields import one_of, text_in
 from campaigns.guideline_text import LEVELS
 from campaigns.models import Membership
 from campaigns.pages import campaign_page
@@ -55,7 +55,7 @@ def review(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     """Store the verdict, and go on to the next batch."""
     lead = doors.lead(request, name)
     verdict = one_of("verdict", request.POST.get("verdict", ""), Review.Verdict.values)
-    reason, batch = text_in(request.POST, "reason", 500), doors.batch(lead, pk).newest
+    reason, batch = text_in(request.POST, "reason", 500), doors.batch(lead, pk).newest_edition
     with refusal_as_message(request):
         done = reviewing.review(batch, lead, verdict, reason)
         return redirect(address_after(lead, next_to_review(batch), [done]))

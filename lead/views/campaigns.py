@@ -14,7 +14,7 @@ from judging import doors
 from lead.desk.charts import charts
 from lead.desk.needs import at_a_glance, needs
 from lead.desk.queries import SORTS, Table, filters, jobs_of, query_rows, unfinished_jobs
-from reports.summaries import AGREEMENT, PROGRESS, kept_together
+from reports.summaries import AGREEMENT, PROGRESS, current_summaries
 
 QUERIES_ON_A_PAGE = 50
 
@@ -36,7 +36,7 @@ def desk(request: HttpRequest, name: str) -> HttpResponse:
     """The desk: what needs the lead now, how it goes, and the queries."""
     member = doors.membership(request, name)
     campaign, table, found = member.campaign, Table.asked(request.GET), jobs_of(member.campaign)
-    kept = kept_together(campaign, PROGRESS, AGREEMENT)
+    kept = current_summaries(campaign, PROGRESS, AGREEMENT)
     page = Paginator(table.queries(campaign), QUERIES_ON_A_PAGE).get_page(request.GET.get("page"))
     rows = query_rows(list(page))
     return campaign_page(

@@ -8,15 +8,15 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_POST, require_safe
 
-from base.fields import KEY, is_whole
 from base.problem_documents import refusal_as_message
+from base.request_fields import KEY, is_whole
 from campaigns.pages import campaign_page
 from judging import doors
 from judging.quality import check_results
 from judging.quality.checks import REPEAT_AFTER
 from judging.quality.gold import draw_gold, gold, make_gold, sources
 from lead.tables.checks import check_rows
-from reports.summaries import PEOPLE, kept
+from reports.summaries import PEOPLE, current_summary
 
 SOURCES_SHOWN = 20
 SOURCES_LOOKED_AT = 200  # closed queries
@@ -27,7 +27,7 @@ PAIRS_ON_A_PAGE = 100
 @require_safe
 def index(request: HttpRequest, name: str) -> HttpResponse:
     lead = doors.lead(request, name)
-    counted, found = kept(lead.campaign, PEOPLE), sources(lead.campaign, most=SOURCES_LOOKED_AT)
+    counted, found = current_summary(lead.campaign, PEOPLE), sources(lead.campaign, most=SOURCES_LOOKED_AT)
     return campaign_page(
         request,
         lead,
@@ -49,7 +49,7 @@ def pairs(request: HttpRequest, name: str, worker: int, show: str) -> HttpRespon
     """What a number on the page of checks was made from."""
     lead = doors.lead(request, name)
     annotator = doors.annotator_of(lead, worker)
-    if show not in check_results.SHOWN:
+    if show not in check_results.SELECTIONS:
         raise Http404
     return campaign_page(
         request,
@@ -58,7 +58,7 @@ def pairs(request: HttpRequest, name: str, worker: int, show: str) -> HttpRespon
         annotator=annotator,
         kind=show,
         checks=show != "speed",
-        kinds=check_results.SHOWN,
+        kinds=check_results.SELECTIONS,
         page=Paginator(check_results.pairs_behind(annotator, show), PAIRS_ON_A_PAGE).get_page(
             request.GET.get("page")
         ),

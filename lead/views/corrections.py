@@ -9,8 +9,9 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from base.errors import BadValue
-from base.fields import KEY, is_whole, reason_in, shown
 from base.problem_documents import refusal_as_message
+from base.request_fields import KEY, is_whole, reason_in
+from base.text import abbreviated
 from campaigns.models import Membership
 from campaigns.pages import campaign_page
 from jobs.models import Job
@@ -18,7 +19,15 @@ from judging import doors
 from judging.consensus import GRADES
 from judging.models import Assignment, Judgement, Query
 from judging.review.adjudicating import adjudicate, withdraw_adjudication
-from judging.review.reopening import Scope, jobs_of, of_batch, of_candidate, of_work, reopen, reopen_work
+from judging.review.reopening import (
+    Scope,
+    jobs_of,
+    reopen,
+    reopen_all_of,
+    scope_of_annotator,
+    scope_of_batch,
+    scope_of_candidate,
+)
 from judging.review.withdrawing import bring_back, withdraw
 from lead.tables.reopening_cost import cost_of
 
@@ -41,7 +50,7 @@ def reopen_page(request: HttpRequest, name: str) -> HttpResponse:
 
 def _reopen(lead: Membership, asked: QueryDict, scope: Scope) -> str:
     if "worker" in asked:
-        record = reopen_work(lead, doors.annotator_of(lead, int(str(asked["worker"]))), reason_in(asked))
+        record = reopen_all_of(lead, doors.annotator_of(lead, int(str(asked["worker"]))), reason_in(asked))
         return f"This is being reopened, query by query: {record.what}."
     record = reopen(lead, scope, reason_in(asked))
     return f"Reopened: {record.what}. Others judge it now."
@@ -50,9 +59,9 @@ def _reopen(lead: Membership, asked: QueryDict, scope: Scope) -> str:
 def _scope(lead: Membership, asked: QueryDict) -> Scope:
     """Exactly one of a candidate, a batch and a worker, by its number."""
     scopes = {
-        "candidate": lambda key: of_candidate(doors.candidate(lead, key)),
-        "batch": lambda key: of_batch(doors.batch(lead, key)),
-        "worker": lambda key: of_work(doors.annotator_of(lead, key)),
+        "candidate": lambda key: scope_of_candidate(doors.candidate(lead, key)),
+        "batch": lambda key: scope_of_batch(doors.batch(lead, key)),
+        "worker": lambda key: scope_of_annotator(doors.annotator_of(lead, key)),
     }
     named = [(what, str(asked[what])) for what in scopes if what in asked]
     if len(named) != 1 or not is_whole(named[0][1], KEY):
@@ -92,7 +101,7 @@ def grade_candidate(request: HttpRequest, name: str, pk: int) -> HttpResponse:
             adjudicate(candidate, lead, int(grade), reason)
             messages.success(request, f"Rank {candidate.rank} has grade {grade} from you.")
     else:
-        raise BadValue("grade", shown(grade), "0 to 4, or none")
+        raise BadValue("grade", abbreviated(grade), "0 to 4, or none")
     return redirect("batch", name=name, pk=candidate.batch_id)
 
 

@@ -10,8 +10,8 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_POST, require_safe
 
 from base.errors import BadValue
-from base.fields import one_of, reason_in, text_in, whole_in
 from base.problem_documents import refusal_as_message
+from base.request_fields import one_of, reason_in, text_in, whole_in
 from campaigns.models import Membership
 from campaigns.pages import campaign_page
 from judging import doors

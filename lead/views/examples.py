@@ -16,7 +16,7 @@ from campaigns.models import Membership
 from campaigns.pages import campaign_page
 from judging import doors
 from judging.models import Example
-from judging.quality.examples import add_example, add_own_example, shown, teachable
+from judging.quality.examples import add_example, add_own_example, teachable, visible_examples
 from lead.forms import ExampleForm, OwnExampleForm
 
 MOST_FOUND = 20
@@ -27,7 +27,7 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
     """The examples by grade; with `?find=words`, judged pairs that may become one."""
     member = doors.membership(request, name)
     examples = member.campaign.examples.select_related("clip", "moment__video", "by__user")
-    hidden = examples.exclude(pk__in=shown(examples).values("pk"))
+    hidden = examples.exclude(pk__in=visible_examples(examples).values("pk"))
     words = request.GET.get("find", "").replace("\0", "").strip()
     return campaign_page(
         request,

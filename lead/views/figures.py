@@ -12,8 +12,8 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from base.errors import BadValue
-from base.fields import whole, whole_in
 from base.problem_documents import refusal_as_message
+from base.request_fields import whole, whole_in
 from campaigns.models import Membership
 from campaigns.pages import campaign_page
 from judging import doors
@@ -22,7 +22,7 @@ from judging.pool.study import Plan, ask_for_study
 from reports.figures.catalogue import BY_KEY, DRAWN, TABLES, Figure
 from reports.figures.csv_files import csv_lines
 from reports.figures.numbers import Rows, Subject
-from reports.summaries import FIGURES, kept
+from reports.summaries import FIGURES, current_summary
 
 TYPES = {"svg": "image/svg+xml", "pdf": "application/pdf"}
 
@@ -31,7 +31,7 @@ TYPES = {"svg": "image/svg+xml", "pdf": "application/pdf"}
 def index(request: HttpRequest, name: str) -> HttpResponse:
     member = doors.membership(request, name)
     subject = Subject(member.campaign, query=_query(request, member))
-    numbers = kept(member.campaign, FIGURES)
+    numbers = current_summary(member.campaign, FIGURES)
     has_any = bool(numbers.counts and numbers.counts["splits"]["all"]["queries"])
     return campaign_page(
         request,
@@ -55,7 +55,7 @@ def download(request: HttpRequest, name: str, file: str) -> HttpResponse:
     figure = BY_KEY.get(key)
     if figure is None or (ending != "csv" and not (figure.drawn and ending in ("json", *TYPES))):
         raise Http404
-    numbers = kept(member.campaign, figure.summary)
+    numbers = current_summary(member.campaign, figure.summary)
     if numbers.counts is None:
         raise Http404
     rows = figure.rows(numbers.counts, _subject(request, member))

@@ -9,8 +9,8 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_POST, require_safe
 
 from base.errors import WrongState
-from base.fields import one_of
 from base.problem_documents import refusal_as_message
+from base.request_fields import one_of
 from campaigns.guideline_text import LEVELS
 from campaigns.models import Membership
 from campaigns.pages import campaign_page

@@ -9,7 +9,7 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_POST, require_safe
 
 from base.errors import BadValue
-from base.fields import text_in, whole
+from base.request_fields import text_in, whole
 from campaigns.models import Campaign, Membership, Message
 from campaigns.pages import campaign_page
 from judging import doors

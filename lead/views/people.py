@@ -13,14 +13,14 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from base.errors import BadValue
-from base.fields import is_whole, one_of, text_in
 from base.problem_documents import refusal_as_message
+from base.request_fields import is_whole, one_of, text_in
 from campaigns.models import Membership
 from campaigns.pages import campaign_page
 from judging import doors
 from judging.work import leaving
 from lead.tables.people import DAYS_SHOWN, days_of, person_rows
-from reports.summaries import PEOPLE, kept
+from reports.summaries import PEOPLE, current_summary
 
 LIFETIMES = {1: "1 hour", 24: "1 day", 72: "3 days", 168: "7 days", 336: "14 days", 720: "30 days"}
 USUAL_LIFETIME = 168  # hours
@@ -34,7 +34,7 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
 
 def _index(request: HttpRequest, lead: Membership, link: str = "") -> HttpResponse:
     invitations = lead.campaign.invitations.open().select_related("by__user").order_by("expires")
-    counted = kept(lead.campaign, PEOPLE)
+    counted = current_summary(lead.campaign, PEOPLE)
     return campaign_page(
         request,
         lead,

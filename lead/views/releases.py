@@ -10,13 +10,13 @@ from django.http import FileResponse, HttpRequest, HttpResponse, StreamingHttpRe
 from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_POST, require_safe
 
-from base.fields import whole
+from base.request_fields import whole
 from campaigns.models import Campaign
 from campaigns.pages import campaign_page
 from jobs.models import Job
 from judging import doors
-from releases.card import LICENCES
 from releases.comparing import changes, compare
+from releases.data_card import LICENCES
 from releases.difference import HEADER
 from releases.exports import csv_lines
 from releases.freezing import FREEZE, freeze

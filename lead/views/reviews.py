@@ -9,8 +9,8 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_POST, require_safe
 
 from base.errors import BadValue, WrongState
-from base.fields import KEY, is_whole
 from base.problem_documents import refusal_as_message
+from base.request_fields import KEY, is_whole
 from campaigns.models import Membership
 from campaigns.pages import campaign_page
 from judging import doors

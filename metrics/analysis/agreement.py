@@ -4,20 +4,12 @@ from itertools import combinations
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from ..formats.arrays import Floats
+from ..formats.ratings import Ratings
+
 Weights = Literal["plain", "linear", "quadratic"]
 Scale = Literal["nominal", "ordinal", "interval"]
-
-
-class Ratings(NamedTuple):
-    """One rating a row: int64 numbers of candidate and annotator, and the grade; each of shape (ratings,)."""
-
-    candidate: Ints
-    annotator: Ints
-    grade: Ints
 
 
 def kappa(one: Floats, other: Floats, weights: Weights = "plain") -> float:
@@ -59,7 +51,8 @@ def kappa_of(table: Floats, values: Floats, weights: Weights = "plain") -> float
     Parameters
     ----------
     table
-        Shape (grades, grades). It may hold the pairs of several people: each annotator against her co-judges.
+        Shape (grades, grades). It may hold the pairs of several people, such as one annotator and everybody who
+        judged the same candidates.
     values
         The grades of rows and columns, shape (grades,).
 
@@ -134,8 +127,8 @@ def _distance(grades: Floats, held: Floats, scale: Scale) -> Floats:
     """Squared distance of each two grades; the ordinal one counts the ratings in between."""
     if scale == "nominal":
         return 1.0 - np.eye(grades.size)
-    place = grades if scale == "interval" else np.cumsum(held) - held / 2
-    apart: Floats = place[:, None] - place[None]
+    position = grades if scale == "interval" else np.cumsum(held) - held / 2
+    apart: Floats = position[:, None] - position[None]
     return np.asarray(apart * apart)
 
 

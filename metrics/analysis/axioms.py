@@ -1,7 +1,7 @@
 """The two axioms of moment retrieval (AxIoU, sections 5 and A), tried on any measure.
 
-Both compare a list with one that is better at rank k alone. INV-k: if that moment is still not the best of
-the first k, nothing may change. MON-k: if it becomes the best of the first k, the score must rise.
+Both compare a list with one that is better at rank k alone. INV-k: if the better moment is still not the best of
+the first k, the score must not change. MON-k: if it becomes the best of the first k, the score must rise.
 """
 
 from typing import Literal, NamedTuple
@@ -13,7 +13,8 @@ from ..formats.errors import MeasureError
 from ..formats.tables import qrels_from_dict, run_from_dict
 from ..measures.conventions import Convention
 from ..measures.evaluate import calc
-from ..measures.grammar import Measure, parse_measure
+from ..measures.grammar import parse_measure
+from ..measures.measure import Measure
 
 Axiom = Literal["INV-k", "MON-k"]
 AXIOMS: tuple[Axiom, ...] = ("INV-k", "MON-k")
@@ -38,9 +39,27 @@ class Counterexample(NamedTuple):
 def counterexample(
     measure: str | Measure, axiom: Axiom, convention: str | Convention = "paper", seed: int = 0
 ) -> Counterexample | None:
-    """A case in which a measure breaks an axiom, or None if none was found among some thousand.
+    """A case in which a measure breaks an axiom; None if there is none among some thousand random cases.
 
     The query has one relevant moment; lists are as long as the cutoff, at most 10.
+
+    Parameters
+    ----------
+    measure, convention
+        The measure, and the convention under which it is computed.
+    axiom
+        `INV-k` or `MON-k`.
+    seed
+        Of the random cases.
+
+    Raises
+    ------
+    MeasureError
+        For a measure that does not look at the IoU of moments.
+
+    References
+    ----------
+    AxIoU, sections 5 and A.
 
     Examples
     --------
@@ -52,8 +71,10 @@ def counterexample(
     [True, True]
     """
     measure = parse_measure(measure)
-    if measure.definition.family == "highlight":
-        raise MeasureError(f"measure {measure} looks at saliency; the axioms are about moments")
+    if measure.definition.family in ("highlight", "plain"):
+        raise MeasureError(
+            f"measure {measure} looks at saliency or at ids; the axioms are about the IoU of moments"
+        )
     before, after, rank = _cases(min(measure.cutoff or 5, LONGEST), axiom, seed)
     low, high = _score(measure, before, convention), _score(measure, after, convention)
     broken = np.abs(high - low) > SAME if axiom == "INV-k" else high - low <= SAME
@@ -81,7 +102,7 @@ def _cases(width: int, axiom: Axiom, seed: int) -> tuple[Floats, Floats, Ints]:
 
 
 def _score(measure: Measure, ious: Floats, convention: str | Convention) -> Floats:
-    """The measure on each list as a query of its own; ranks, where less is better, turned around."""
+    """The measure on each list, as a query of its own; the sign of ranks is changed, as less is better there."""
     judged = {str(i): [("v", 0.0, 1.0, 1)] for i in range(len(ious))}
     spans = {
         str(i): [("v", 0.0, iou, -float(n)) for n, iou in enumerate(row)]

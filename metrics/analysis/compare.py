@@ -8,8 +8,8 @@ import numpy as np
 
 from ..formats.arrays import Floats
 from ..formats.errors import MeasureError
-from ..measures.evaluate import Scores
-from ..measures.grammar import Measure
+from ..measures.measure import Measure
+from ..measures.results import Scores
 
 BLOCK = 1_000_000  # random numbers at a time
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -26,22 +26,43 @@ class Interval:
 
 @dataclass(frozen=True)
 class Difference:
-    """A run beside another on one measure: mean difference, and p values before and after Holm's
-    correction.
+    """A run beside another on one measure, over the queries that count for both.
+
+    Attributes
+    ----------
+    difference, low, high
+        Mean of run less other, and its bootstrap interval; NaN where no query counts for both.
+    effect
+        Cohen's d for paired samples: the mean difference over the sample standard deviation of the
+        differences. NaN for fewer than two queries; 0 where all differences are 0, and infinite where they
+        are all the same otherwise.
+    p, corrected
+        p values before and after Holm's correction.
     """
 
     measure: Measure
     run: str
     other: str
     difference: float
+    low: float
+    high: float
+    effect: float
     p: float
     corrected: float
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Several runs on several measures. differences: each run beside the baseline, or each pair
-    without one.
+    """Several runs on several measures.
+
+    Attributes
+    ----------
+    convention, test, level, baseline
+        As the comparison was asked for.
+    intervals
+        Mean and interval of each run on each measure.
+    differences
+        Each run beside the baseline or, without a baseline, beside each run after it.
     """
 
     convention: str
@@ -83,44 +104,48 @@ def compare(
     scores
         Of at least two runs, from one evaluator.
     baseline
-        Name of the run that the others are held against; None: every pair.
+        Name of the run that the others are compared with; None compares every pair.
     test
-        `t` (paired t-test), `wilcoxon` (signed ranks), or `randomisation` (random signs). On queries that
-        count for both runs; two-sided.
+        `t` (paired t-test), `wilcoxon` (signed ranks), or `randomisation` (random signs); two-sided, on the
+        queries that count for both runs.
     level
-        Of significance, and one minus the coverage of the intervals.
+        Level of significance; the intervals cover 1 − level.
     seed, resamples
-        Of the bootstrap and of the randomisation.
+        Seed and number of resamples of the bootstrap and of the randomisation.
 
     Returns
     -------
     Comparison; p values are corrected by Holm's method within each measure.
+
+    Raises
+    ------
+    MeasureError
+        For fewer than two runs, two runs of one name, or an unknown baseline or test.
     """
     names = _names(scores, baseline)
     tables = dict(zip(names, (score.table() for score in scores), strict=True))
     pairs = [(n, baseline) for n in names if n != baseline] if baseline else list(combinations(names, 2))
+    measures, coverage = scores[0].measures, 1 - level
     intervals, differences = {}, []
-    for i, measure in enumerate(scores[0].measures):
+    for i, measure in enumerate(measures):
         for name in names:
-            intervals[name, measure] = bootstrap(tables[name][:, i], 1 - level, seed, resamples)
-        found = [_differ(tables[a][:, i], tables[b][:, i], test, seed, resamples) for a, b in pairs]
-        corrected = holm(np.array([p for _, p in found]))
-        rows = zip(pairs, found, corrected.tolist(), strict=True)
-        differences += [Difference(measure, a, b, d, p, q) for (a, b), (d, p), q in rows]
+            intervals[name, measure] = bootstrap(tables[name][:, i], coverage, seed, resamples)
+        found = [tables[a][:, i] - tables[b][:, i] for a, b in pairs]
+        p = np.array([p_value(difference, test, seed, resamples) for difference in found])
+        numbers = zip(pairs, found, p.tolist(), holm(p).tolist(), strict=True)
+        for (a, b), difference, single, corrected in numbers:
+            spread = bootstrap(difference, coverage, seed, resamples)
+            effect = effect_size(difference)
+            of_mean = (spread.mean, spread.low, spread.high)
+            differences.append(Difference(measure, a, b, *of_mean, effect, single, corrected))
+    convention = scores[0].convention.name
     return Comparison(
-        scores[0].convention.name,
-        test,
-        level,
-        baseline,
-        tuple(names),
-        scores[0].measures,
-        intervals,
-        tuple(differences),
+        convention, test, level, baseline, tuple(names), measures, intervals, tuple(differences)
     )
 
 
 def _names(scores: Sequence[Scores], baseline: str | None) -> list[str]:
-    """Names of the runs; too few, two of the same name, or an unknown baseline is an error."""
+    """Names of the runs; raises MeasureError for fewer than two, two of one name, or an unknown baseline."""
     names = [score.run for score in scores]
     if len(scores) < 2:
         raise MeasureError("a comparison needs at least two runs")
@@ -158,30 +183,43 @@ def bootstrap(values: Floats, coverage: float, seed: int, resamples: int) -> Int
     if values.size == 0:
         return Interval(np.nan, np.nan, np.nan)
     rng = np.random.default_rng(seed)
-    rows = max(1, BLOCK // values.size)
+    at_once = max(1, BLOCK // values.size)
     means = [
-        values[rng.integers(0, values.size, (min(rows, resamples - done), values.size))].mean(axis=1)
-        for done in range(0, resamples, rows)
+        values[rng.integers(0, values.size, (min(at_once, resamples - done), values.size))].mean(axis=1)
+        for done in range(0, resamples, at_once)
     ]
     tail = (1 - coverage) / 2
     low, high = np.quantile(np.concatenate(means), [tail, 1 - tail])
     return Interval(float(values.mean()), float(low), float(high))
 
 
-def _differ(one: Floats, other: Floats, test: str, seed: int, resamples: int) -> tuple[float, float]:
-    difference = one - other
+def effect_size(difference: Floats) -> float:
+    """Cohen's d for paired samples, of differences of shape (queries,); NaN are queries that do not count.
+
+    >>> effect_size(np.array([0.1, 0.3, np.nan])).__round__(4)
+    1.4142
+    """
     difference = difference[~np.isnan(difference)]
-    if difference.size == 0:
-        return float("nan"), 1.0
-    if not difference.any():
-        return 0.0, 1.0
+    if difference.size < 2:
+        return float("nan")
+    mean, spread = float(difference.mean()), float(difference.std(ddof=1))
+    if np.ptp(difference) == 0:
+        return float(np.copysign(np.inf, mean)) if mean else 0.0
+    return mean / spread
+
+
+def p_value(difference: Floats, test: str, seed: int, resamples: int) -> float:
+    """Two-sided p of paired differences by a test from `TESTS`; 1 where there is nothing to test."""
     if test not in TESTS:
         raise MeasureError(f"unknown test {test!r}; there are {', '.join(TESTS)}")
-    p = TESTS[test](difference, seed, resamples)
-    return float(difference.mean()), 1.0 if np.isnan(p) else p
+    difference = difference[~np.isnan(difference)]
+    if not difference.any():
+        return 1.0
+    p = TESTS[test](difference, np.random.default_rng(seed), resamples)
+    return 1.0 if np.isnan(p) else p
 
 
-def paired_t(difference: Floats, seed: int = 0, resamples: int = 0) -> float:
+def paired_t(difference: Floats, rng: np.random.Generator, resamples: int) -> float:
     """Two-sided p of the paired t-test; 0 where all differences are the same."""
     from scipy.special import stdtr
 
@@ -192,28 +230,27 @@ def paired_t(difference: Floats, seed: int = 0, resamples: int = 0) -> float:
     return float(2 * stdtr(n - 1, -abs(difference.mean()) / (spread / np.sqrt(n)))) if n > 1 else np.nan
 
 
-def wilcoxon(difference: Floats, seed: int = 0, resamples: int = 0) -> float:
+def wilcoxon(difference: Floats, rng: np.random.Generator, resamples: int) -> float:
     """Two-sided p of Wilcoxon's signed-rank test, zero differences dropped."""
     from scipy.stats import wilcoxon as scipy_wilcoxon
 
     return float(scipy_wilcoxon(difference[difference != 0]).pvalue)
 
 
-def randomisation(difference: Floats, seed: int, resamples: int) -> float:
-    """Share of random signs that make the mean difference at least as large; the observed one counts
-    as one.
+def randomisation(difference: Floats, rng: np.random.Generator, resamples: int) -> float:
+    """Share of random signs that make the mean difference at least as large; the observed signs count as
+    one of them.
     """
-    rng = np.random.default_rng(seed)
     observed = abs(difference.sum()) * (1 - 1e-12)
-    rows, extreme = max(1, BLOCK // difference.size), 0
-    for done in range(0, resamples, rows):
-        shape = (min(rows, resamples - done), difference.size)
+    at_once, extreme = max(1, BLOCK // difference.size), 0
+    for done in range(0, resamples, at_once):
+        shape = (min(at_once, resamples - done), difference.size)
         signs = rng.integers(0, 2, shape, dtype=np.int8) * 2 - 1
         extreme += int((np.abs(signs @ difference) >= observed).sum())
     return (extreme + 1) / (resamples + 1)
 
 
-TESTS: dict[str, Callable[[Floats, int, int], float]] = {
+TESTS: dict[str, Callable[[Floats, np.random.Generator, int], float]] = {
     "t": paired_t,
     "wilcoxon": wilcoxon,
     "randomisation": randomisation,

@@ -3,7 +3,7 @@
 All functions take scores as floats of shape (systems, queries, measures), without NaN: see `score_block`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
@@ -11,8 +11,9 @@ import numpy as np
 
 from ..formats.arrays import Bools, Floats, Ints
 from ..formats.errors import MeasureError
-from ..measures.evaluate import Scores
-from ..measures.grammar import Measure, parse_measure
+from ..measures.grammar import parse_measure
+from ..measures.measure import Measure
+from ..measures.results import Scores
 from .tau import signs, tau_b
 
 TRIALS = 5000
@@ -25,6 +26,12 @@ def paper_measures() -> list[Measure]:
     """The twelve of AxIoU's experiments: R@K,θ and AxIoU@K with K 1, 5, 10 and θ 0.3, 0.5, 0.7."""
     names = [f"R@{k},{theta}" for k in (1, 5, 10) for theta in (0.3, 0.5, 0.7)]
     return [parse_measure(name) for name in (*names, *(f"AxIoU@{k}" for k in (1, 5, 10)))]
+
+
+def spelt(field: str, value: Any) -> Any:
+    """A measure's name as the papers spell it, if the field of a result holds one; other values as they are."""
+    names_measure = field in ("measure", "other", "validation", "test")
+    return parse_measure(value).spelling if names_measure else value
 
 
 def score_block(scores: Sequence[Scores]) -> Floats:
@@ -66,23 +73,43 @@ class Stability(NamedTuple):
 def stability(
     block: Floats, sizes: Sequence[int], trials: int = TRIALS, model: Model = "two", seed: int = 0
 ) -> Stability:
-    """τ-b between rankings by a measure on random query subsets.
+    """τ-b between the rankings of systems by a measure on random subsets of the queries.
 
     Parameters
     ----------
+    block
+        Scores of shape (systems, queries, measures), from `score_block`.
     sizes
-        Subset sizes, each at most the number of queries.
+        Subset sizes, each from 1 to the number of queries.
+    trials
+        Number of trials for each size.
     model
-        `two`: two subsets drawn apart from each other (the paper, section 6.3); `full`: a subset against the
-        full set, trial t drawn with seed t (the released code).
+        `two`: each trial compares two subsets that are drawn independently (the paper, section 6.3).
+        `full`: each trial compares a subset with all queries (the released code). Trial t has one random
+        stream, seeded by t, which draws the subsets of all sizes one after the other, in the order of
+        `sizes`; so a size's subsets depend on the sizes before it.
     seed
         Of model `two`. All measures and systems are compared on the same subsets.
+
+    Returns
+    -------
+    Stability
+
+    Raises
+    ------
+    MeasureError
+        For a size that is not between 1 and the number of queries.
+
+    References
+    ----------
+    AxIoU, section 6.3, and its released code.
     """
     queries = block.shape[1]
     wrong = [size for size in sizes if not 1 <= size <= queries]
     if wrong:
         raise MeasureError(f"subset size {wrong[0]} must lie between 1 and the number of queries, {queries}")
-    found = [_trials(block, size, trials, model, seed) for size in sizes]
+    compare = _against_all if model == "full" else _two_subsets
+    found = compare(block, sizes, trials, seed)
     with np.errstate(all="ignore"):
         mean, variance = (np.array([_over_trials(tau, kind) for tau in found]) for kind in ("mean", "var"))
     return Stability(tuple(sizes), mean, variance, np.array([np.isnan(tau).sum(axis=0) for tau in found]))
@@ -99,17 +126,33 @@ def _over_trials(tau: Floats, kind: str) -> Floats:
     return spread
 
 
-def _trials(block: Floats, size: int, trials: int, model: Model, seed: int) -> Floats:
-    """τ-b of every trial and measure: shape (trials, measures)."""
-    systems, queries, measures = block.shape
+def _two_subsets(block: Floats, sizes: Sequence[int], trials: int, seed: int) -> list[Floats]:
+    """τ-b between two subsets: for each size, floats of shape (trials, measures)."""
+    rank = _ranker(block)
+    found = []
+    for size in sizes:
+        streams = np.random.SeedSequence([seed, size]).spawn(2)
+        pairs = zip(*(_masks(block.shape[1], size, trials, stream) for stream in streams), strict=True)
+        found.append(np.concatenate([tau_b(rank(one), rank(other)) for one, other in pairs]))
+    return found
+
+
+def _against_all(block: Floats, sizes: Sequence[int], trials: int, seed: int) -> list[Floats]:
+    """τ-b between a subset and all queries: for each size, floats of shape (trials, measures)."""
+    rank = _ranker(block)
+    whole = rank(np.ones((1, block.shape[1]), dtype=np.bool_))
+    blocks = [
+        [tau_b(rank(mask), whole) for mask in masks]
+        for masks in _released_masks(block.shape[1], sizes, trials)
+    ]
+    return [np.concatenate(parts) for parts in zip(*blocks, strict=True)]
+
+
+def _ranker(block: Floats) -> Callable[[Bools], Floats]:
+    """A function from masks of shape (trials, queries) to the order of the systems, see `_rank`."""
+    systems, queries, _ = block.shape
     by_query = np.ascontiguousarray(block.transpose(1, 2, 0)).reshape(queries, -1)
-    whole = signs(by_query.mean(axis=0).reshape(measures, systems))
-    rank = partial(_rank, by_query, systems, np.empty((BLOCK, queries)))
-    if model == "full":
-        return np.concatenate([tau_b(rank(mask), whole) for mask in _seeded_masks(queries, size, trials)])
-    streams = np.random.SeedSequence([seed, size]).spawn(2)
-    pairs = zip(*(_masks(queries, size, trials, stream) for stream in streams), strict=True)
-    return np.concatenate([tau_b(rank(one), rank(other)) for one, other in pairs])
+    return partial(_rank, by_query, systems, np.empty((BLOCK, queries)))
 
 
 def _rank(by_query: Floats, systems: int, scratch: Floats, masks: Bools) -> Floats:
@@ -149,11 +192,14 @@ def _draw(
     return np.asarray(keys <= edge[:, None])
 
 
-def _seeded_masks(queries: int, size: int, trials: int) -> Iterator[Bools]:
+def _released_masks(queries: int, sizes: Sequence[int], trials: int) -> Iterator[list[Bools]]:
+    """The released code's subsets, in blocks of trials: for each size, a mask of shape (trials, queries)."""
     for done in range(0, trials, BLOCK):
-        masks = np.zeros((min(BLOCK, trials - done), queries), dtype=np.bool_)
-        for row, mask in enumerate(masks):
-            mask[np.random.RandomState(done + row).choice(queries, size, replace=False)] = True
+        masks = [np.zeros((min(BLOCK, trials - done), queries), dtype=np.bool_) for _ in sizes]
+        for row in range(len(masks[0])):
+            stream = np.random.RandomState(done + row)
+            for mask, size in zip(masks, sizes, strict=True):
+                mask[row, stream.choice(queries, size, replace=False)] = True
         yield masks
 
 

@@ -11,8 +11,9 @@ from ..formats.errors import MeasureError
 from ..formats.tables import Qrels, Run
 from ..measures.conventions import Convention, convention_named
 from ..measures.evaluate import Evaluator
-from ..measures.grammar import Measure
-from ..measures.scene import Ground, Scene
+from ..measures.ground import Ground
+from ..measures.measure import Measure
+from ..measures.scene import Scene
 
 LEVELS = (1.0, 2.0, 3.0, 4.0)
 RATERS = 5
@@ -40,19 +41,31 @@ def noise_error(
     model: NoiseModel = "paper",
     seed: int = 0,
 ) -> NoiseError:
-    """How far measures move when the boundaries are noisy.
+    """How far measures move when the boundaries of the moments are noisy.
 
     Parameters
     ----------
+    measures, qrels, runs, convention
+        As in `scores_of`.
     levels
         Standard deviations β of a rater's start, in seconds.
     datasets
-        Noisy data sets per level.
-    model, seed
+        Number of noisy data sets for each level.
+    model
         See `noisy`.
+    seed
+        Data set d of the level at position i is drawn from the seed (seed, i, d).
+
+    Returns
+    -------
+    NoiseError
+
+    References
+    ----------
+    AxIoU, section 6.4.
     """
     ready = Evaluator(measures, qrels, convention_named(convention))
-    scene = Scene(ready.ground, runs)
+    scene = ready.scene(runs)
     truth = _means(ready, scene)
     rmse, mae = [], []
     for number, level in enumerate(levels):
@@ -66,25 +79,44 @@ def noise_error(
 
 
 def noisy(qrels: Qrels, level: float, model: NoiseModel, rng: np.random.Generator) -> Qrels:
-    """The qrels as five noisy raters would have marked them: medians of their starts and of their ends.
+    """The qrels as five noisy raters would have marked them.
 
-    A rater's start is normal around the true one with standard deviation `level` (seconds). The length is
-    exponential with the true length as its mean (`paper`), or the true length plus an exponential of mean 1 s
-    (`released`).
+    Parameters
+    ----------
+    level
+        Standard deviation β, in seconds, of the start that a rater marks; it is normal around the true start.
+    model
+        `paper`: a rater's length is exponential, with the true length as its mean; the noisy start and end
+        are the medians of the raters' starts and ends. `released`: a rater's length is the true length
+        plus an exponential of mean 1 s; the noisy start is the median of the starts, and the noisy end is
+        that median plus the median of the lengths.
+    rng
+        Draws the starts of all raters first, then their lengths.
+
+    Returns
+    -------
+    Qrels with the same moments, ids and grades at noisy times.
+
+    Raises
+    ------
+    MeasureError
+        For qrels in which several annotators marked a moment.
+
+    References
+    ----------
+    AxIoU, section 6.4, and its released code.
     """
     if qrels.further is not None:
         raise MeasureError("noise is modelled on one annotation of each moment; these qrels have several")
     shape = (RATERS, qrels.start.size)
     length = qrels.end - qrels.start
-    start = rng.normal(qrels.start, level, shape)
+    starts = rng.normal(qrels.start, level, shape)
     drawn = rng.exponential(1.0, shape)
-    lengths = drawn * length if model == "paper" else length + drawn
-    return replace(
-        qrels,
-        start=np.median(start, axis=0),
-        end=np.median(start + lengths, axis=0),
-        ids=tuple(qrels.moments),
-    )
+    start = np.median(starts, axis=0)
+    end = np.median(starts + drawn * length, axis=0)
+    if model == "released":
+        end = start + np.median(length + drawn, axis=0)
+    return replace(qrels, start=start, end=end, ids=tuple(qrels.moments))
 
 
 def _means(ready: Evaluator, scene: Scene) -> Floats:

@@ -11,21 +11,32 @@ import numpy as np
 from ..formats.arrays import Ints
 from ..formats.errors import MeasureError
 from ..formats.tables import Qrels, Run
-from ..measures.conventions import Convention, convention_named
-from ..measures.scene import Ground, Pick, Plan, Scene
+from ..measures.conventions import Convention, Options, convention_named
+from ..measures.ground import Ground, Pick, Plan
+from ..measures.scene import Scene
 from ..measures.scores import gains
 
 
 @dataclass(frozen=True)
 class Projection:
-    """A run and qrels in TREC's terms: ``run[query][id] = score``, ``qrels[query][id] = gain``.
+    """A run and qrels as trec_eval's wrappers take them.
 
-    Scores fall strictly with the rank, so that no ties are left for trec_eval to break; gains are integers.
+    Attributes
+    ----------
+    name
+        Name of the run.
+    run
+        ``run[query][id] = score``; scores fall strictly with the rank, so that trec_eval has no ties to break.
+    qrels
+        ``qrels[query][id] = gain``, an integer.
+    unjudged
+        Queries of the run that nobody judged, and that were left out.
     """
 
     name: str
     run: dict[str, dict[str, float]]
     qrels: dict[str, dict[str, int]]
+    unjudged: tuple[str, ...] = ()
 
     def run_lines(self) -> list[str]:
         """The run as TREC lines."""
@@ -45,18 +56,30 @@ def project(qrels: Qrels, run: Run, iou: float, convention: str | Convention = "
 
     Parameters
     ----------
+    qrels, run
+        What `as_qrels` and `as_run` return.
     iou
         Threshold in [0, 1].
     convention
-        Decides about the threshold itself, about moments of grade 0, and the gain that goes into the qrels.
+        Decides whether an IoU equal to the threshold passes, whether moments of grade 0 take part, which gain
+        goes into the qrels, and what becomes of queries that nobody judged.
 
     Returns
     -------
     Projection; an unmatched prediction is called ``video@startms-endms~rank``, which is no moment's id.
 
+    Raises
+    ------
+    MeasureError
+        For a threshold outside [0, 1], and for a query that nobody judged, where the convention says so.
+
+    References
+    ----------
+    TVR-Ranking, section 4.
+
     Examples
     --------
-    >>> from metrics.measures.tables import qrels_from_dict, run_from_dict
+    >>> from metrics import qrels_from_dict, run_from_dict
     >>> qrels = qrels_from_dict({"1": [("a", 0, 10, 4)]})
     >>> projected = project(qrels, run_from_dict({"1": [("a", 0, 9, 0.7), ("a", 0, 8, 0.6)]}), iou=0.5)
     >>> projected.run
@@ -66,25 +89,31 @@ def project(qrels: Qrels, run: Run, iou: float, convention: str | Convention = "
     """
     if not 0 <= iou <= 1:
         raise MeasureError(f"threshold {iou} must lie between 0 and 1")
-    options = convention_named(convention).graded
-    scene = Scene(Ground(qrels), [run])
+    chosen = convention_named(convention)
+    options = chosen.graded
+    scene = Scene(Ground(qrels), [run], chosen.unjudged)
     pick, plan = Pick(options.lowest), Plan(0, (iou,))
     matched = scene.matched(options, pick, plan)[0]
     unit = scene.ground.position
     renamed: dict[str, dict[str, float]] = {}
     for i, query in enumerate(run.queries):
+        if query not in unit:
+            continue
         here = slice(int(run.offsets[i]), int(run.offsets[i + 1]))
         renamed[query] = _rename(qrels, run, here, matched[unit[query]])
-    held = gains(qrels.grades, options.gain).astype(np.int64)
-    judged = {
+    return Projection(run.name, renamed, _gains(qrels, options), scene.unjudged[0])
+
+
+def _gains(qrels: Qrels, options: Options) -> dict[str, dict[str, int]]:
+    """Gain of every moment that takes part, by query and id."""
+    gain, names = gains(qrels.grades, options.gain).astype(np.int64).tolist(), qrels.moments
+    bounds, grades = qrels.offsets.tolist(), qrels.grades.tolist()
+    return {
         query: {
-            qrels.moments[row]: int(held[row])
-            for row in range(int(qrels.offsets[i]), int(qrels.offsets[i + 1]))
-            if qrels.grades[row] >= options.lowest
+            names[row]: gain[row] for row in range(bounds[i], bounds[i + 1]) if grades[row] >= options.lowest
         }
         for i, query in enumerate(qrels.queries)
     }
-    return Projection(run.name, renamed, judged)
 
 
 def _rename(qrels: Qrels, run: Run, here: slice, matched: Ints) -> dict[str, float]:

@@ -28,19 +28,20 @@ def add(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
+    from .. import parse_measures
     from ..analysis.axioms import AXIOMS, counterexample
-    from ..measures import parse_measures
 
     measures, convention = inputs.measures_of(args, lambda: parse_measures(DEFAULT))
     width = max(len(measure.spelling) for measure in measures)
     print(f"{'measure':{width}}  INV-k  MON-k  counterexample")
     for measure in measures:
         found = [counterexample(measure, axiom, convention, args.seed) for axiom in AXIOMS]
-        marks = "  ".join(f"{'no' if broken else 'yes':5}" for broken in found)
-        shown = [
+        answers = "  ".join(f"{'no' if broken else 'yes':5}" for broken in found)
+        cases = [
             f"{axiom}: {[round(x, 3) for x in case.ious]}, rank {case.rank} to {case.better:g}: "
             f"{case.before:.3f} to {case.after:.3f}"
             for axiom, case in zip(AXIOMS, found, strict=True)
             if case
         ]
-        print(f"{measure.spelling:{width}}  {marks}  {'; '.join(shown)}".rstrip())
+        print(f"{measure.spelling:{width}}  {answers}  {'; '.join(cases)}".rstrip())
+    print(f"convention {convention.name}")

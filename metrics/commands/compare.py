@@ -6,13 +6,17 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from . import inputs
+from . import inputs, tables
 
 if TYPE_CHECKING:
     from ..analysis.compare import Comparison
+    from .tables import Cells
 
 FORMATS = ("table", "csv", "json", "latex", "markdown")
-Cells = list[list[str]]
+CSV_COLUMNS = (
+    *("convention", "measure", "run", "mean", "low", "high", "other"),
+    *("difference", "difference_low", "difference_high", "effect", "test", "p", "p_holm"),
+)
 
 
 def add(commands: Any) -> None:
@@ -33,20 +37,20 @@ def add(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
+    from .. import MeasureError, scores_of
     from ..analysis.compare import compare
-    from ..measures import MeasureError, scores_of
 
     if not 0 < args.level < 1 or args.resamples < 1 or args.seed < 0:
         raise MeasureError("--level must lie between 0 and 1, --resamples be at least 1, --seed not negative")
     measures, convention = inputs.measures_of(args)
     qrels = inputs.load_qrels(args)
-    runs = inputs.named_apart([inputs.load_run(args, path) for path in args.runs], args.runs)
-    scores = scores_of(measures, qrels, runs, convention)
+    scores = scores_of(measures, qrels, inputs.load_runs(args, args.runs), convention)
+    inputs.note_unjudged(scores)
     found = compare(scores, args.baseline, args.test, args.level, args.seed, args.resamples)
     PRINT[args.format](found)
 
 
-def cells(found: "Comparison", mark: str) -> Cells:
+def cells(found: "Comparison", mark: str) -> "Cells":
     """Rows of text: a header, then each run with its letter, means, superscripts and intervals."""
     from ..analysis.compare import letter
 
@@ -61,51 +65,57 @@ def cells(found: "Comparison", mark: str) -> Cells:
     return rows
 
 
+def differences(found: "Comparison") -> "Cells":
+    """Rows of text: a header, then each difference with its interval, effect size and corrected p."""
+    rows = [["measure", "run − other", "difference", "effect", "p (Holm)"]]
+    for d in found.differences:
+        mean = f"{d.difference:+.4f} [{d.low:+.4f}, {d.high:+.4f}]"
+        rows.append([str(d.measure), f"{d.run} − {d.other}", mean, f"{d.effect:+.2f}", f"{d.corrected:.4f}"])
+    return rows
+
+
 def caption(found: "Comparison") -> str:
     against = f"against {found.baseline}" if found.baseline else "all pairs"
     return (
         f"Convention {found.convention}. Letters: significantly better than that run "
         f"({found.test} test, {against}, Holm, {found.level:g}). "
-        f"Brackets: {1 - found.level:.0%} bootstrap interval."
+        f"Brackets: {1 - found.level:.0%} bootstrap interval. Effect: Cohen's d of paired differences."
     )
 
 
 def print_table(found: "Comparison") -> None:
-    rows = cells(found, " {}")
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    print("\n".join(tables.aligned(cells(found, " {}"))), end="\n\n")
+    print("\n".join(tables.aligned(differences(found))), end="\n\n")
     print(caption(found))
 
 
 def print_markdown(found: "Comparison") -> None:
-    header, *rows = cells(found, "<sup>{}</sup>")
-    for row in (header, ["---"] * len(header), *rows):
-        print(f"| {' | '.join(row)} |")
-    print(f"\n{caption(found)}")
+    for header, *rows in (cells(found, "<sup>{}</sup>"), differences(found)):
+        for row in (header, ["---"] * len(header), *rows):
+            print(f"| {' | '.join(row)} |")
+        print()
+    print(caption(found))
 
 
 def print_latex(found: "Comparison") -> None:
+    """The table of scores; the differences follow as comments."""
     header, *rows = cells(found, "$^{{{}}}$")
     print(f"% {caption(found)}\n\\begin{{tabular}}{{l{'r' * (len(header) - 1)}}}\n\\hline")
     for n, row in enumerate((header, *rows)):
         print(" & ".join(cell.replace("_", r"\_").replace("%", r"\%") for cell in row) + r" \\")
         print("\\hline" if n == 0 else "", end="\n" if n == 0 else "")
     print("\\hline\n\\end{tabular}")
+    print("\n".join(f"% {line}" for line in tables.aligned(differences(found))))
 
 
 def print_csv(found: "Comparison") -> None:
-    """A row for each difference, with the means and intervals of both runs."""
+    """A row for each difference, with the mean and the interval of the run."""
     out = csv.writer(sys.stdout, lineterminator="\n")
-    out.writerow(
-        ["convention", "measure", "run", "mean", "low", "high", "other", "difference", "test", "p", "p_holm"]
-    )
+    out.writerow(CSV_COLUMNS)
     for d in found.differences:
-        i = found.intervals[d.run, d.measure]
-        numbers = [repr(i.mean), repr(i.low), repr(i.high)], [repr(d.difference), found.test, repr(d.p)]
-        out.writerow(
-            [found.convention, d.measure, d.run, *numbers[0], d.other, *numbers[1], repr(d.corrected)]
-        )
+        mean, between = found.intervals[d.run, d.measure], [d.difference, d.low, d.high, d.effect]
+        first = [found.convention, d.measure, d.run, *map(repr, (mean.mean, mean.low, mean.high)), d.other]
+        out.writerow([*first, *map(repr, between), found.test, repr(d.p), repr(d.corrected)])
 
 
 def print_json(found: "Comparison") -> None:

@@ -48,9 +48,9 @@ def convert_qrels(args: argparse.Namespace) -> str:
 
 
 def convert_run(args: argparse.Namespace) -> str:
+    from .. import MeasureError
     from ..formats import writers
     from ..formats.read_runs import read_video_index
-    from ..measures import MeasureError
 
     run = inputs.load_run(args, args.run_file)
     check(args.to, TO_RUN, "run")
@@ -66,19 +66,17 @@ def convert_run(args: argparse.Namespace) -> str:
 
 
 def check(format: str, formats: tuple[str, ...], kind: str) -> None:
-    from ..measures import MeasureError
+    from .. import MeasureError
 
     if format not in formats:
         raise MeasureError(f"unknown {kind} format {format!r} for --to; there are {', '.join(formats)}")
 
 
 def note_new_scores(run: Any) -> None:
-    """Say so when scores had to give way to ranks."""
+    """Say on standard error for how many queries the scores are replaced by ranks."""
     from ..formats import writers
 
     bounds = run.offsets.tolist()
     flat = sum(not writers.falls(run.scores[low:high]) for low, high in pairwise(bounds))
     if flat:
-        print(
-            f"note: scores of {flat} queries do not fall strictly; ranks stand in for them", file=sys.stderr
-        )
+        print(f"note: scores of {flat} queries do not fall strictly; ranks replace them", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""``evaluate``: the scores of one run."""
+"""``evaluate``: the scores of one run, or of several in one table."""
 
 import argparse
 import csv
@@ -6,77 +6,152 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from . import inputs
+from . import inputs, tables
 
 if TYPE_CHECKING:
-    from ..measures import Scores
+    from .. import Scores
+    from ..analysis.groups import Group, Spread
 
 
 def add(commands: Any) -> None:
-    parser = commands.add_parser("evaluate", help="score a run against qrels")
+    parser = commands.add_parser(
+        "evaluate", help="score runs against qrels", epilog=inputs.MEASURES_HELP, formatter_class=inputs.Help
+    )
     inputs.add_qrels(parser)
-    parser.add_argument("--run", required=True, dest="run_file", metavar="FILE", help="the run")
+    parser.add_argument(
+        "--run", nargs="+", required=True, dest="runs", metavar="FILE", help="the run, or several"
+    )
     inputs.add_run_options(parser)
     inputs.add_measures(parser)
     parser.add_argument(
-        "--per-query", action="store_true", help="also every query's values (JSON holds them always)"
+        "--group",
+        nargs="?",
+        const="",
+        metavar="PATTERN",
+        help="mean ± standard deviation over runs whose names differ only in what this regular expression "
+        "matches (default: seed with a number, or a number at the end)",
+    )
+    parser.add_argument(
+        "--per-query", action="store_true", help="also the values of each query (JSON always holds them)"
     )
     parser.add_argument("--format", choices=("table", "json", "csv"), default="table")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> None:
-    from ..measures import calc
+    from .. import scores_of
+    from ..analysis.groups import SEED, grouped
 
     measures, convention = inputs.measures_of(args)
     qrels = inputs.load_qrels(args)
-    scores = calc(measures, qrels, inputs.load_run(args, args.run_file), convention)
-    if scores.left_out():
-        print(f"note: {left_out(scores)}", file=sys.stderr)
-    PRINT[args.format](scores, args.per_query)
+    scores = scores_of(measures, qrels, inputs.load_runs(args, args.runs), convention)
+    inputs.note_unjudged(scores)
+    note_left_out(scores)
+    groups = [] if args.group is None else grouped(scores, args.group or SEED)
+    PRINT[args.format](scores, groups, args.per_query)
 
 
-def left_out(scores: "Scores") -> str:
-    """A sentence on the queries that do not count."""
-    return (
-        f"{scores.left_out()} of {len(scores.queries)} judged queries are left out of the mean "
-        f"(nothing relevant to find, or not in the run: convention {scores.convention.name})"
-    )
+def note_left_out(scores: "list[Scores]") -> None:
+    """Say on standard error how many judged queries do not count."""
+    for score in scores:
+        if score.left_out():
+            of = f"run {score.run}: " if len(scores) > 1 else ""
+            print(
+                f"note: {of}{score.left_out()} of {len(score.queries)} judged queries are left out of the "
+                f"mean (nothing relevant to find, or not in the run: convention {score.convention.name})",
+                file=sys.stderr,
+            )
 
 
-def print_json(scores: "Scores", per_query: bool) -> None:
+def print_json(scores: "list[Scores]", groups: "list[Group]", per_query: bool) -> None:
     """The whole result; `queries` is the number of queries that count."""
-    values = scores.per_query()
-    result = {
-        "convention": scores.convention.name,
-        "queries": len(values),
-        "measures": {str(measure): value for measure, value in scores.aggregate().items()},
-        "per_query": {q: {str(m): value for m, value in row.items()} for q, row in values.items()},
-    }
+    result: dict[str, Any] = {"convention": scores[0].convention.name}
+    if len(scores) == 1 and not groups:
+        result |= described(scores[0])
+    else:
+        result["runs"] = {score.run: described(score) for score in scores}
+    if groups:
+        result["groups"] = {
+            group.name: {
+                "runs": list(group.runs),
+                "measures": {str(m): spread._asdict() for m, spread in group.spreads.items()},
+            }
+            for group in groups
+        }
     print(json.dumps(result, indent=2, allow_nan=False, ensure_ascii=False))
 
 
-def print_csv(scores: "Scores", per_query: bool) -> None:
-    """One value a line; the query of an aggregate is `all`."""
+def described(scores: "Scores") -> dict[str, Any]:
+    """One run's numbers; `unjudged` is there if a query of the run was left out because nobody judged it."""
+    values = scores.per_query()
+    found: dict[str, Any] = {"queries": len(values)}
+    if scores.unjudged:
+        found["unjudged"] = len(scores.unjudged)
+    found["measures"] = {str(measure): value for measure, value in scores.aggregate().items()}
+    found["per_query"] = {q: {str(m): value for m, value in row.items()} for q, row in values.items()}
+    return found
+
+
+def print_csv(scores: "list[Scores]", groups: "list[Group]", per_query: bool) -> None:
+    """One value a line; the query of an aggregate is `all`. With several runs the first column names the
+    run, and with groups their means and deviations follow.
+    """
     out = csv.writer(sys.stdout, lineterminator="\n")
-    out.writerow(["convention", "query", "measure", "value"])
-    for measure, value in scores.aggregate().items():
-        out.writerow([scores.convention.name, "all", measure, "" if value is None else repr(value)])
-    for query, row in scores.per_query().items() if per_query else ():
-        out.writerows([scores.convention.name, query, measure, repr(value)] for measure, value in row.items())
+    several = len(scores) > 1 or bool(groups)
+    out.writerow([*(["run"] if several else []), "convention", "query", "measure", "value"])
+    for score in scores:
+        first = [score.run] if several else []
+        first.append(score.convention.name)
+        for measure, value in score.aggregate().items():
+            out.writerow([*first, "all", measure, "" if value is None else repr(value)])
+        for query, row in score.per_query().items() if per_query else ():
+            out.writerows([*first, query, measure, repr(value)] for measure, value in row.items())
+    for group in groups:
+        for measure, spread in group.spreads.items():
+            for kind, number in spread._asdict().items():
+                cell = "" if number is None else repr(number)
+                out.writerow([group.name, scores[0].convention.name, kind, measure, cell])
 
 
-def print_table(scores: "Scores", per_query: bool) -> None:
-    """For people: four decimals."""
+def print_table(scores: "list[Scores]", groups: "list[Group]", per_query: bool) -> None:
+    """For people: four decimals, the measures down the side, the runs or groups across the top."""
+    convention = scores[0].convention.name
+    if len(scores) == 1 and not groups:
+        print_one(scores[0], per_query)
+        return
+    side = ["measure", *map(str, scores[0].measures)]
+    if groups:
+        print(f"{len(scores)} runs in {len(groups)} groups, convention {convention}")
+        columns = [[f"{g.name} ({len(g.runs)})", *map(plus_minus, g.spreads.values())] for g in groups]
+    else:
+        print(f"{len(scores)} runs, convention {convention}")
+        columns = [
+            [s.run, *map(tables.text, s.aggregate().values()), str(len(s.per_query()))] for s in scores
+        ]
+        side.append("queries")
+    print("\n".join(tables.aligned([list(row) for row in zip(side, *columns, strict=True)])))
+    for score in scores if per_query else ():
+        print()
+        print_one(score, per_query)
+
+
+def print_one(scores: "Scores", per_query: bool) -> None:
+    """One run's aggregates, a line each, and the values of each query if asked for."""
     values = scores.per_query()
     width = max(len(str(measure)) for measure in scores.measures)
     print(f"run {scores.run}, convention {scores.convention.name}, {len(values)} queries")
     for measure, value in scores.aggregate().items():
-        print(f"{measure!s:{width}}  {'-' if value is None else format(value, '.4f')}")
+        print(f"{measure!s:{width}}  {tables.text(value)}")
     for query, row in values.items() if per_query else ():
         print(f"query {query}")
         for measure, number in row.items():
             print(f"  {measure!s:{width}}  {number:.4f}")
+
+
+def plus_minus(spread: "Spread") -> str:
+    """Mean and deviation, such as ``0.1234 ± 0.0056``."""
+    mean = tables.text(spread.mean)
+    return mean if spread.deviation is None else f"{mean} ± {spread.deviation:.4f}"
 
 
 PRINT = {"table": print_table, "json": print_json, "csv": print_csv}

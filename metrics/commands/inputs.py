@@ -1,16 +1,65 @@
-"""The arguments that commands share, and the qrels and runs they stand for."""
+"""The arguments that commands share, and reading the qrels and runs that they name."""
 
 import argparse
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from ..measures import Convention, Measure, Qrels, Run
+from ..formats.errors import MeasureError
 
-QRELS_FORMATS = ("jsonl", "nested", "trec", "tvr", "qvhighlights", "didemo", "axiou", "charades")
-RUN_FORMATS = ("ranking", "predictions", "tvretrieval", "trec", "qvhighlights", "stal", "axiou")
+if TYPE_CHECKING:
+    from .. import Convention, Measure, Qrels, Run, Scores
+    from ..analysis.project import Projection
+
+MEASURES = {
+    "nDCG_IoU(iou=0.5)@20": "NDCG@K, IoU≥μ (TVR-Ranking); needs iou",
+    "Recall_IoU(iou=0.5)@20": "share of the relevant moments that are found; needs iou",
+    "Success_IoU(iou=0.5)@5": "R@K,θ: whether one of the first K comes close enough; needs iou",
+    "Success_Video@5": "whether one of the first K lies in a right video",
+    "AxIoU@10": "average of the running maximum of IoU (AxIoU)",
+    "NCxIoU(p=uniform)@10": "the same under any abandonment distribution; needs p",
+    "AP_IoU(iou=0.5)@10": "AP@K,θ (AxIoU); needs iou",
+    "DCG_IoU@10": "DCG with the IoU as relevance (AxIoU)",
+    "MedianRank(iou=0.5)": "median rank of the first hit (STAL); needs iou",
+    "StdRank(iou=0.5)": "its standard deviation; needs iou",
+    "Judged@10": "share of the first K that lie on a judged moment",
+    "mAP_IoU(iou=0.5)": "average precision as in detection (QVHighlights); needs iou",
+    "Rank@1": "DiDeMo's Rank@1, Rank@5",
+    "mIoU": "DiDeMo's mIoU",
+    "nDCG@20": "on moment ids, without IoU, as trec_eval has it",
+    "P@10": "precision on moment ids",
+    "R@100": "recall on moment ids",
+    "RR": "reciprocal rank on moment ids",
+    "AP": "average precision on moment ids",
+    "HIT@1": "whether the most salient clip is salient (QVHighlights)",
+    "mAP_Saliency": "average precision of saliency (QVHighlights)",
+}
+MEASURES_HELP = "measures, by example (docs/measures.md says more):\n" + "\n".join(
+    f"  {name:22}  {text}" for name, text in MEASURES.items()
+)
+
+
+class Help(argparse.RawDescriptionHelpFormatter):
+    """Help that keeps the lines of the text at its end."""
+
+
+QRELS_FORMATS = (
+    "jsonl",
+    "nested",
+    "trec",
+    "csv",
+    "tvr",
+    "qvhighlights",
+    "didemo",
+    "axiou",
+    "charades",
+    "activitynet",
+    "tacos",
+)
+RUN_FORMATS = ("ranking", "predictions", "tvretrieval", "trec", "qvhighlights", "stal", "axiou", "didemo")
 TASKS = ("VCMR", "SVMR", "VR")
 
 
@@ -19,7 +68,7 @@ def add_qrels(parser: argparse.ArgumentParser) -> None:
         "--qrels",
         required=True,
         metavar="FILE",
-        help="judged moments: TVR-Ranking JSONL, nested JSON or TREC",
+        help="judged moments: TVR-Ranking's JSONL, TREC, CSV, or a data set's annotations; - for standard input",
     )
     add_qrels_format(parser)
 
@@ -29,6 +78,13 @@ def add_qrels_format(parser: argparse.ArgumentParser) -> None:
         "--format-qrels", choices=QRELS_FORMATS, help="format of the qrels (default: told from the file)"
     )
     parser.add_argument("--moments", metavar="FILE", help="side file of TREC ids: moment_id,video,start,end")
+    parser.add_argument("--scale", type=int, default=4, metavar="GRADE", help="the highest grade (default 4)")
+    parser.add_argument(
+        "--lenient",
+        action="store_true",
+        help="count moments that stand twice, have two grades or a grade beyond the scale, end before they start "
+        "or lie before 0, instead of refusing them; the conventions of published evaluators always do",
+    )
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:
@@ -40,6 +96,12 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--task", choices=TASKS, help="which list of a TVRetrieval submission (default: VCMR)"
+    )
+    parser.add_argument(
+        "--nms",
+        type=float,
+        metavar="IOU",
+        help="first drop predictions whose IoU with a better-scored one of the same video is higher than this",
     )
 
 
@@ -54,41 +116,70 @@ def add_measures(parser: argparse.ArgumentParser, default: str = "NDCG@10,20,40 
         "--convention",
         default="paper",
         metavar="NAME",
-        help="paper (default), released, spr, tvr, stal, qvhighlights",
+        help="paper (default), released, spr, tvr, stal, didemo, qvhighlights",
     )
     parser.add_argument(
         "--missing",
         choices=("zero", "skip", "error"),
-        help="a judged query that the run lacks counts 0, not at all, or is an error",
+        help="a judged query that is missing from the run counts 0, does not count, or is an error",
+    )
+    parser.add_argument(
+        "--unjudged",
+        choices=("error", "skip"),
+        help="a query of the run that nobody judged is an error, or is left out and counted",
     )
 
 
 def load_qrels(args: argparse.Namespace) -> "Qrels":
+    """The qrels; what is plainly wrong with the runs beside them is said first."""
+    from ..formats.checks import ANY_GRADE
     from ..formats.read_qrels import read_qrels
+    from ..formats.read_runs import look_at_run
 
-    return read_qrels(args.qrels, args.format_qrels, args.moments)
+    if not 1 <= args.scale <= ANY_GRADE:
+        raise MeasureError(f"--scale is {args.scale}; it must be an integer from 1 to {ANY_GRADE}")
+    for path in runs_of(args):
+        look_at_run(path, args.format_run)
+    return read_qrels(args.qrels, args.format_qrels, args.moments, is_lenient(args) or None, args.scale)
+
+
+def runs_of(args: argparse.Namespace) -> list[str]:
+    """The paths of all runs that a command takes."""
+    one = [args.run_file] if getattr(args, "run_file", None) else []
+    return one + list(getattr(args, "run_files", None) or getattr(args, "runs", None) or [])
+
+
+def is_lenient(args: argparse.Namespace) -> bool:
+    """Published evaluators take what they are given, so their conventions count what `paper` refuses."""
+    return bool(args.lenient) or getattr(args, "convention", "paper") != "paper"
 
 
 def load_run(args: argparse.Namespace, path: str) -> "Run":
-    from ..measures import read_run
+    """The run in a file, after the suppression that --nms asks for."""
+    from ..analysis.nms import temporal_nms
+    from ..formats.read_runs import read_run
 
-    return read_run(path, args.format_run, args.videos, args.moments, args.task)
+    run = read_run(path, args.format_run, args.videos, args.moments, args.task, is_lenient(args))
+    return run if args.nms is None else temporal_nms(run, args.nms)
+
+
+def load_runs(args: argparse.Namespace, paths: list[str]) -> "list[Run]":
+    """The runs in several files, under names that differ wherever the paths do."""
+    return named_apart([load_run(args, path) for path in paths], paths)
 
 
 def measures_of(
     args: argparse.Namespace, default: "Callable[[], list[Measure]] | None" = None
 ) -> "tuple[list[Measure], Convention]":
     """The measures and the convention asked for: checked before any file is read."""
-    from ..measures import convention_named, default_measures, parse_measures
+    from .. import convention_named, default_measures, parse_measures
 
     measures = parse_measures(args.measures) if args.measures else (default or default_measures)()
-    return measures, convention_named(args.convention).with_missing(args.missing)
+    return measures, convention_named(args.convention).but(args.missing, args.unjudged)
 
 
 def save(path: str, text: str) -> None:
     """Write a file, or say in one line why not."""
-    from ..measures import MeasureError
-
     try:
         Path(path).write_text(text, encoding="utf-8")
     except OSError as problem:
@@ -96,13 +187,30 @@ def save(path: str, text: str) -> None:
 
 
 def named_apart(runs: "list[Run]", paths: list[str]) -> "list[Run]":
-    """The runs with names that differ: of runs called the same, the file names decide."""
-    names = [run.name for run in runs]
-    if len(set(names)) == len(names):
-        return runs
-    return [replace(run, name=Path(path).stem) for run, path in zip(runs, paths, strict=True)]
+    """The runs under names that differ: their own or, where two are the same, their files' names; where two of
+    these are the same, with as many of their folders as are needed.
+    """
+    longest = max(len(Path(path).parts) for path in paths)
+    tails = [
+        ["/".join(Path(path).with_suffix("").parts[-depth:]) for path in paths]
+        for depth in range(1, longest + 1)
+    ]
+    candidates = [[run.name for run in runs], *tails]
+    names = next((names for names in candidates if len(set(names)) == len(names)), candidates[0])
+    return [replace(run, name=name) for run, name in zip(runs, names, strict=True)]
+
+
+def note_unjudged(results: "Sequence[Scores | Projection]") -> None:
+    """Say on standard error how many queries of each run were left out because nobody judged them."""
+    for result in results:
+        if result.unjudged:
+            print(
+                f"note: run {result.name}: {len(result.unjudged)} of its queries are left out, because nobody "
+                f"judged them (the first is {result.unjudged[0]!r})",
+                file=sys.stderr,
+            )
 
 
 def plain_numbers(found: dict[str, Any]) -> dict[str, Any]:
-    """The same with None for what is not a number, as JSON needs it."""
-    return {key: None if isinstance(v, float) and v != v else v for key, v in found.items()}
+    """The same with None for what is no finite number, as JSON needs it."""
+    return {key: None if isinstance(v, float) and not isfinite(v) else v for key, v in found.items()}

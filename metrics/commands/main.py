@@ -1,17 +1,23 @@
-"""The command line: one parser, one place where an error becomes one line and exit code 2.
+"""The command line: one parser for all commands; bad input becomes one line and exit code 2 here.
 
 NumPy is imported by the commands when they run, not here: `--help` is instant.
 """
 
 import argparse
 import os
+import signal
 import sys
+import warnings
 from collections.abc import Sequence
-from typing import NoReturn
+from pathlib import Path
+from typing import Any, NoReturn
 
-from . import annotators, axioms, compare, convert, evaluate, meta, project
+from .. import __version__
+from ..formats.errors import MeasureError, MeasureWarning
+from . import annotators, axioms, compare, convert, evaluate, inputs, meta, project
 
 COMMANDS = (evaluate, compare, convert, project, meta, axioms, annotators)
+INTERRUPTED = 128 + signal.SIGINT  # as a shell reports it
 
 
 class Parser(argparse.ArgumentParser):
@@ -22,16 +28,19 @@ class Parser(argparse.ArgumentParser):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; returns the exit code: 0, or 2 for bad input."""
+    """Run a command; returns the exit code: 0, 2 for bad input, 130 after Ctrl-C."""
     args = parser().parse_args(arguments)
-    from ..formats.errors import MeasureError
-
     try:
-        args.run(args)
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", MeasureWarning)
+            warnings.showwarning = note
+            args.run(args)
         sys.stdout.flush()
     except MeasureError as problem:
         print(f"error: {' '.join(str(problem).split())}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        return INTERRUPTED
     except BrokenPipeError:  # `| head` has read enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except MemoryError:
@@ -40,9 +49,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
+def note(message: Warning | str, *place: Any, **more: Any) -> None:
+    """Say a warning in one line; who warned where is of no use here."""
+    print(f"note: {' '.join(str(message).split())}", file=sys.stderr)
+
+
 def parser() -> Parser:
-    """The parser of all commands."""
-    top = Parser(prog="python -m metrics", description="Scores for video moment retrieval.")
+    """The parser of all commands; its name is the one by which the program was called."""
+    package = __name__.partition(".")[0]
+    called = package if Path(sys.argv[0]).stem == package else f"python -m {package}"
+    top = Parser(
+        prog=called,
+        description="Scores for video moment retrieval.",
+        epilog=inputs.MEASURES_HELP,
+        formatter_class=inputs.Help,
+    )
+    top.add_argument("--version", action="version", version=f"reeljudge {__version__}")
     commands = top.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
     for command in COMMANDS:
         command.add(commands)

@@ -1,5 +1,5 @@
-"""``agreement``, ``stability``, ``noise``, ``ties``, ``select``: the measures measured (AxIoU,
-sections 6 and B).
+"""``agreement``, ``stability``, ``noise``, ``ties``, ``select``: how good the measures are (AxIoU, sections 6
+and B).
 """
 
 import argparse
@@ -8,13 +8,14 @@ import json
 import math
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from . import inputs
+from . import inputs, tables
 
 if TYPE_CHECKING:
+    from .. import Convention, Measure, Qrels, Run, Scores
     from ..formats.arrays import Floats
-    from ..measures import Convention, Measure, Qrels, Run
 
 Row = dict[str, Any]
 HELP = {
@@ -24,6 +25,31 @@ HELP = {
     "ties": "share of queries on which all systems tie",
     "select": "z-scores of the systems that measures select",
 }
+
+
+@dataclass(frozen=True)
+class Study:
+    """What a command was asked for, read and checked."""
+
+    args: argparse.Namespace
+    qrels: "Qrels"
+    runs: "list[Run]"
+    measures: "list[Measure]"
+    convention: "Convention"
+
+    def scores(self, measures: "list[Measure]") -> "list[Scores]":
+        """Scores of all runs; notes queries that nobody judged on standard error."""
+        from .. import scores_of
+
+        scores = scores_of(measures, self.qrels, self.runs, self.convention)
+        inputs.note_unjudged(scores)
+        return scores
+
+    def block(self, measures: "list[Measure] | None" = None) -> "Floats":
+        """Scores of shape (systems, queries, measures), of the queries that count for all systems."""
+        from ..analysis.meta import score_block
+
+        return score_block(self.scores(measures or self.measures))
 
 
 def add(commands: Any) -> None:
@@ -47,12 +73,12 @@ def add_stability(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sizes", nargs="+", type=int, metavar="N", help="subset sizes (default: tenths of the queries)"
     )
-    parser.add_argument("--trials", type=int, default=5000)
+    parser.add_argument("--trials", type=int, default=5000, help="trials for each size (default 5000)")
     parser.add_argument(
         "--model",
         choices=("two", "full"),
         default="two",
-        help="two subsets (paper), or one against all (released)",
+        help="compare two subsets (the paper), or a subset with all queries (the released code)",
     )
 
 
@@ -60,9 +86,14 @@ def add_noise(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--levels", nargs="+", type=float, default=[1, 2, 3, 4], metavar="BETA", help="in seconds"
     )
-    parser.add_argument("--datasets", type=int, default=100, help="noisy data sets a level")
     parser.add_argument(
-        "--model", choices=("paper", "released"), default="paper", help="how lengths are drawn"
+        "--datasets", type=int, default=100, help="noisy data sets for each level (default 100)"
+    )
+    parser.add_argument(
+        "--model",
+        choices=("paper", "released"),
+        default="paper",
+        help="how lengths are drawn, and how the raters' spans become one",
     )
 
 
@@ -77,49 +108,35 @@ def add_select(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
+    from .. import MeasureError
     from ..analysis.meta import paper_measures
-    from ..measures import MeasureError
 
     if args.seed < 0 or getattr(args, "trials", 1) < 1 or getattr(args, "datasets", 1) < 1:
         raise MeasureError("--seed must not be negative; --trials and --datasets must be at least 1")
     measures, convention = inputs.measures_of(args, paper_measures)
     qrels = inputs.load_qrels(args)
-    runs = inputs.named_apart([inputs.load_run(args, path) for path in args.runs], args.runs)
-    rows = ROWS[args.kind](args, qrels, runs, measures, convention)
+    study = Study(args, qrels, inputs.load_runs(args, args.runs), measures, convention)
+    rows = ROWS[args.kind](study)
     if args.figure:
         figure(args.kind, rows, args.figure)
-    show(args, convention.name, rows)
+    PRINT[args.format](study, rows)
 
 
-def agreement_rows(
-    args: argparse.Namespace,
-    qrels: "Qrels",
-    runs: "list[Run]",
-    measures: "list[Measure]",
-    convention: "Convention",
-) -> list[Row]:
+def agreement_rows(study: Study) -> list[Row]:
     from ..analysis import meta
-    from ..measures import scores_of
 
-    tau = meta.agreement(meta.score_block(scores_of(measures, qrels, runs, convention)))
+    tau = meta.agreement(study.block())
     return [
         {"measure": str(a), "other": str(b), "tau": float(tau[i, j])}
-        for i, a in enumerate(measures)
-        for j, b in enumerate(measures)
+        for i, a in enumerate(study.measures)
+        for j, b in enumerate(study.measures)
     ]
 
 
-def stability_rows(
-    args: argparse.Namespace,
-    qrels: "Qrels",
-    runs: "list[Run]",
-    measures: "list[Measure]",
-    convention: "Convention",
-) -> list[Row]:
+def stability_rows(study: Study) -> list[Row]:
     from ..analysis import meta
-    from ..measures import scores_of
 
-    block = meta.score_block(scores_of(measures, qrels, runs, convention))
+    args, block = study.args, study.block()
     sizes = args.sizes or sorted({max(1, block.shape[1] * tenth // 10) for tenth in range(1, 10)})
     found = meta.stability(block, sizes, args.trials, args.model, args.seed)
     return [
@@ -131,136 +148,142 @@ def stability_rows(
             "undefined": int(found.undefined[i, j]),
         }
         for i, size in enumerate(found.sizes)
-        for j, measure in enumerate(measures)
+        for j, measure in enumerate(study.measures)
     ]
 
 
-def noise_rows(
-    args: argparse.Namespace,
-    qrels: "Qrels",
-    runs: "list[Run]",
-    measures: "list[Measure]",
-    convention: "Convention",
-) -> list[Row]:
+def noise_rows(study: Study) -> list[Row]:
+    from .. import MeasureError
     from ..analysis.noise import noise_error
-    from ..measures import MeasureError
 
+    args = study.args
     if not all(0 <= level < math.inf for level in args.levels):
         raise MeasureError("--levels must be numbers of seconds from 0 up")
-    found = noise_error(measures, qrels, runs, convention, args.levels, args.datasets, args.model, args.seed)
+    study.scores(study.measures)
+    what = (study.measures, study.qrels, study.runs, study.convention)
+    found = noise_error(*what, args.levels, args.datasets, args.model, args.seed)
     return [
         {"level": level, "measure": str(m), "rmse": float(found.rmse[i, j]), "mae": float(found.mae[i, j])}
         for i, level in enumerate(found.levels)
-        for j, m in enumerate(measures)
+        for j, m in enumerate(study.measures)
     ]
 
 
-def ties_rows(
-    args: argparse.Namespace,
-    qrels: "Qrels",
-    runs: "list[Run]",
-    measures: "list[Measure]",
-    convention: "Convention",
-) -> list[Row]:
+def ties_rows(study: Study) -> list[Row]:
     from ..analysis import meta
-    from ..measures import scores_of
 
-    share = meta.all_tied(meta.score_block(scores_of(measures, qrels, runs, convention)))
-    return [{"measure": str(m), "all_tied": float(x)} for m, x in zip(measures, share, strict=True)]
+    share = meta.all_tied(study.block())
+    return [{"measure": str(m), "all_tied": float(x)} for m, x in zip(study.measures, share, strict=True)]
 
 
-def select_rows(
-    args: argparse.Namespace,
-    qrels: "Qrels",
-    runs: "list[Run]",
-    measures: "list[Measure]",
-    convention: "Convention",
-) -> list[Row]:
+def select_rows(study: Study) -> list[Row]:
+    from .. import parse_measures
     from ..analysis import meta
-    from ..measures import parse_measures, scores_of
 
-    test_measures = parse_measures(args.test_measures) if args.test_measures else measures
-    both = list(dict.fromkeys([*measures, *test_measures]))
-    block = meta.score_block(scores_of(both, qrels, runs, convention))
-    columns = [both.index(m) for m in test_measures]
-    block, test = splits(args, block, both, convention)
-    found = meta.select(block.mean(axis=1)[:, : len(measures)], test.mean(axis=1)[:, columns])
+    asked = study.args.test_measures
+    tested = parse_measures(asked) if asked else study.measures
+    both = list(dict.fromkeys([*study.measures, *tested]))
+    block, test = splits(study, both)
+    columns = [both.index(m) for m in tested]
+    found = meta.select(block.mean(axis=1)[:, : len(study.measures)], test.mean(axis=1)[:, columns])
     return [
         {
             "validation": str(v),
-            "selected": runs[found.chosen[i]].name,
+            "selected": study.runs[found.chosen[i]].name,
             "test": str(t),
             "z": float(found.z[i, j]),
         }
-        for i, v in enumerate(measures)
-        for j, t in enumerate(test_measures)
+        for i, v in enumerate(study.measures)
+        for j, t in enumerate(tested)
     ]
 
 
-def splits(
-    args: argparse.Namespace, block: "Floats", measures: "list[Measure]", convention: "Convention"
-) -> "tuple[Floats, Floats]":
+def splits(study: Study, measures: "list[Measure]") -> "tuple[Floats, Floats]":
     """Scores for validation and for test: from two splits, or from random halves of one."""
+    from .. import MeasureError, read_qrels
     from ..analysis import meta
-    from ..formats.read_qrels import read_qrels
-    from ..measures import MeasureError, scores_of
 
+    args = study.args
     if bool(args.test_qrels) != bool(args.test_runs):
         raise MeasureError("--test-qrels and --test-runs go together")
     if not args.test_qrels:
-        return meta.halves(block, args.seed)
+        return meta.halves(study.block(measures), args.seed)
     if len(args.test_runs) != len(args.runs):
         raise MeasureError(
             f"{len(args.runs)} --runs but {len(args.test_runs)} --test-runs; give the same systems"
         )
-    runs = [inputs.load_run(args, path) for path in args.test_runs]
-    qrels = read_qrels(args.test_qrels, args.format_qrels, args.moments)
-    return block, meta.score_block(scores_of(measures, qrels, runs, convention))
+    lenient = inputs.is_lenient(args) or None
+    qrels = read_qrels(args.test_qrels, args.format_qrels, args.moments, lenient, args.scale)
+    runs = inputs.load_runs(args, args.test_runs)
+    return study.block(measures), Study(args, qrels, runs, measures, study.convention).block()
 
 
 def figure(kind: str, rows: list[Row], path: str) -> None:
-    from ..measures import MeasureError
+    from .. import MeasureError
 
     try:
         from ..figures import draw
     except ImportError:
-        raise MeasureError("--figure needs altair and vl-convert-python: pip install them") from None
+        raise MeasureError("--figure needs Altair: pip install 'reeljudge[figures]'") from None
     draw(kind, [inputs.plain_numbers(row) for row in rows], path)
 
 
-def show(args: argparse.Namespace, convention: str, rows: list[Row]) -> None:
-    """The rows as table, CSV or JSON; a value that does not exist is empty, or null."""
-    if args.format == "json":
-        plain = [inputs.plain_numbers(row) for row in rows]
-        result = {"kind": args.kind, "convention": convention, "seed": args.seed, "rows": plain}
-        print(json.dumps(result, indent=1, allow_nan=False, ensure_ascii=False))
-    elif args.format == "csv":
-        out = csv.DictWriter(sys.stdout, list(rows[0]), lineterminator="\n")
-        out.writeheader()
-        out.writerows(inputs.plain_numbers(row) for row in rows)
-    else:
-        print(f"{args.kind}, convention {convention}")
-        table = [list(rows[0]), *([text(value) for value in row.values()] for row in rows)]
-        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-        for line in table:
-            print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+def print_json(study: Study, rows: list[Row]) -> None:
+    """A record for each value; what does not exist is null."""
+    plain = [inputs.plain_numbers(row) for row in rows]
+    head = {"kind": study.args.kind, "convention": study.convention.name, "seed": study.args.seed}
+    print(json.dumps(head | {"rows": plain}, indent=1, allow_nan=False, ensure_ascii=False))
 
 
-def text(value: Any) -> str:
-    if isinstance(value, float):
-        return "-" if math.isnan(value) else f"{value:.4f}"
-    return str(value)
+def print_csv(study: Study, rows: list[Row]) -> None:
+    """A line for each value; what does not exist is empty."""
+    out = csv.DictWriter(sys.stdout, list(rows[0]), lineterminator="\n")
+    out.writeheader()
+    out.writerows(inputs.plain_numbers(row) for row in rows)
 
 
+def print_table(study: Study, rows: list[Row]) -> None:
+    """Matrices, where each value belongs to a pair; otherwise a plain table. Measures as papers spell them."""
+    from ..analysis.meta import spelt
+
+    kind = study.args.kind
+    print(f"{kind}, convention {study.convention.name}")
+    rows = [{key: spelt(key, value) for key, value in row.items()} for row in rows]
+    if kind == "select":
+        rows = [{**row, "validation": f"{row['validation']} → {row['selected']}"} for row in rows]
+    if kind not in MATRICES:
+        print("\n".join(tables.aligned(tables.plain(rows))))
+    for down, across, value, title in MATRICES.get(kind, ()):
+        if value != "undefined" or any(row[value] for row in rows):
+            print(f"\n{title}")
+            print("\n".join(tables.aligned(tables.matrix(rows, down, across, value))))
+
+
+MATRICES = {
+    "agreement": [("measure", "other", "tau", "tau-b between measures")],
+    "stability": [
+        ("size", "measure", "mean", "mean of tau-b over the trials"),
+        ("size", "measure", "variance", "variance of tau-b over the trials"),
+        ("size", "measure", "undefined", "trials without a tau-b, because a ranking ties all systems"),
+    ],
+    "noise": [
+        ("level", "measure", "rmse", "root mean square error"),
+        ("level", "measure", "mae", "mean absolute error"),
+    ],
+    "select": [
+        ("validation", "test", "z", "z-score, on the measure above, of the system that a measure selects")
+    ],
+}
 OPTIONS: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "stability": add_stability,
     "noise": add_noise,
     "select": add_select,
 }
-ROWS: dict[str, Callable[..., list[Row]]] = {
+ROWS: dict[str, Callable[[Study], list[Row]]] = {
     "agreement": agreement_rows,
     "stability": stability_rows,
     "noise": noise_rows,
     "ties": ties_rows,
     "select": select_rows,
 }
+PRINT = {"table": print_table, "json": print_json, "csv": print_csv}

@@ -34,6 +34,7 @@ def run(args: argparse.Namespace) -> None:
 
     qrels = inputs.load_qrels(args)
     projected = project(qrels, inputs.load_run(args, args.run_file), args.iou, args.convention)
+    inputs.note_unjudged([projected])
     if args.qrels_out:
         inputs.save(args.qrels_out, "\n".join(projected.qrels_lines()) + "\n")
     if args.out:
@@ -46,7 +47,7 @@ def run(args: argparse.Namespace) -> None:
 
 def print_scores(projected: "Projection", names: list[str]) -> None:
     """Aggregates of ir_measures' own measures, trec_eval's among them."""
-    from ..measures import MeasureError
+    from .. import MeasureError
 
     try:
         import ir_measures

@@ -1,5 +1,9 @@
-"""What the measures raise when they are given something wrong."""
+"""What the library raises for bad input, and what it warns of."""
 
 
 class MeasureError(ValueError):
-    """Bad input to a measure: the message says what was wrong, where, and what would be right."""
+    """Bad input: the message says what was wrong, where, and what would be right."""
+
+
+class MeasureWarning(UserWarning):
+    """Input that is used although something about it is unusual: what, how often, and where first."""

@@ -1,17 +1,17 @@
-"""The ground truth and the predictions of the other published evaluators: TVR, QVHighlights, DiDeMo,
-AxIoU.
-"""
+"""The annotation files of the field, and the predictions of the other published evaluators."""
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .arrays import Floats
+from .columns import Columns
 from .errors import MeasureError
-from .files import Place, Record
-from .rows import Rows, show
-from .tables import Qrels, Run
+from .files import Place, Records
+from .rows import GRADE, SCORE, Rows
+from .showing import show
 
 CLIP_SECONDS = 2  # QVHighlights judges saliency in clips of two seconds
 SEGMENT_SECONDS = 5  # DiDeMo's times are segments of five seconds
@@ -21,9 +21,9 @@ CHARADES_LINE = re.compile(r"(\S+)\s+(\S+)\s+(\S+)\s*##(.*)")
 class Collector:
     """Rows under way, with the place of each."""
 
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, value_name: str = GRADE) -> None:
         self.spots: list[str] = []
-        self.rows = Rows(source, lambda i: self.spots[i])
+        self.rows = Rows(source, lambda row: self.spots[row], value_name)
 
     def query(self, place: Place, record: Any, *fields: str) -> str:
         query = place.query(place.need(record, *fields))
@@ -47,9 +47,9 @@ class Collector:
                 self.rows.further.append((len(self.spots) - 1, span[0], span[1]))
 
 
-def tvr_qrels(records: list[Record], source: str) -> Qrels:
+def tvr_qrels(records: Records) -> Columns:
     """TVR's annotations: ``{"desc_id", "vid_name", "ts": [s, e] or several of them, "type"}``."""
-    found = Collector(source)
+    found = Collector(records.source)
     for place, record in records:
         query = found.query(place, record, "desc_id")
         spans = place.many(place.need(record, "ts"), "ts")
@@ -58,14 +58,14 @@ def tvr_qrels(records: list[Record], source: str) -> Qrels:
         if "type" in record:
             found.rows.types[query] = str(record["type"])
         found.add_annotations(place, query, place.need(record, "vid_name"), spans)
-    return Qrels.build(found.rows)
+    return found.rows.columns()
 
 
-def didemo_qrels(records: list[Record], source: str) -> Qrels:
+def didemo_qrels(records: Records) -> Columns:
     """DiDeMo's annotations, times in segments where `num_segments` says so and in seconds otherwise
     (STAL).
     """
-    found = Collector(source)
+    found = Collector(records.source)
     for place, record in records:
         query = found.query(place, record, "annotation_id", "query_id")
         spans = place.many(place.need(record, "times"), "times")
@@ -73,12 +73,38 @@ def didemo_qrels(records: list[Record], source: str) -> Qrels:
             spans = [[SEGMENT_SECONDS * first, SEGMENT_SECONDS * (last + 1)] for first, last in spans]
         video = place.need(record, "video", "video_index")
         found.add_annotations(place, query, str(video), spans)
-    return Qrels.build(found.rows)
+    return found.rows.columns()
 
 
-def qvhighlights_qrels(records: list[Record], source: str) -> Qrels:
+def didemo_run(records: Records) -> Columns:
+    """DiDeMo's predictions: ``{"annotation_id", "segments": [[first, last], …]}``, the best moment first; its
+    first and last segment of 5 s belong to a moment.
+
+    The video is the query's own, so none is named; ranks are the scores.
+    """
+    found = Collector(records.source, SCORE)
+    for place, record in records:
+        query = found.query(place, record, "annotation_id", "query_id")
+        moments = place.many(place.need(record, "segments"), "segments")
+        for rank, moment in enumerate(moments, 1):
+            if not _is_segments(moment):
+                raise place.fail(
+                    f"query {query!r}, moment {rank}: is {show(moment)}; it must be [first, last], "
+                    "the numbers of two segments, from 0"
+                )
+            span = [SEGMENT_SECONDS * moment[0], SEGMENT_SECONDS * (moment[1] + 1)]
+            found.add(place, query, str(record.get("video", query)), span, float(len(moments) - rank))
+    return found.rows.columns()
+
+
+def _is_segments(value: Any) -> bool:
+    whole = isinstance(value, list) and len(value) == 2 and {type(number) for number in value} == {int}
+    return whole and 0 <= value[0] <= value[1]
+
+
+def qvhighlights_qrels(records: Records) -> Columns:
     """QVHighlights' annotations: relevant windows, and the saliency of clips."""
-    found = Collector(source)
+    found = Collector(records.source)
     for place, record in records:
         query = found.query(place, record, "qid")
         video = place.need(record, "vid")
@@ -86,7 +112,7 @@ def qvhighlights_qrels(records: list[Record], source: str) -> Qrels:
             found.add(place, query, video, window, 1)
         if "saliency_scores" in record:
             found.rows.saliency[query] = _judged_saliency(place, record)
-    return Qrels.build(found.rows)
+    return found.rows.columns()
 
 
 def _judged_saliency(place: Place, record: Any) -> Floats:
@@ -101,9 +127,9 @@ def _judged_saliency(place: Place, record: Any) -> Floats:
     return judged
 
 
-def qvhighlights_run(records: list[Record], source: str, name: str) -> Run:
+def qvhighlights_run(records: Records) -> Columns:
     """QVHighlights' submission: windows with scores, and the saliency of every clip."""
-    found = Collector(source)
+    found = Collector(records.source, SCORE)
     for place, record in records:
         query = found.query(place, record, "qid")
         windows = place.many(record.get("pred_relevant_windows", []), "pred_relevant_windows")
@@ -115,14 +141,14 @@ def qvhighlights_run(records: list[Record], source: str, name: str) -> Run:
             saliency = _floats(place, "pred_saliency_scores", record["pred_saliency_scores"], 1)
             if saliency.size:
                 found.rows.saliency[query] = saliency
-    return Run.build(found.rows, name)
+    return found.rows.columns()
 
 
-def stal_run(records: list[Record], source: str, name: str) -> Run:
+def stal_run(records: Records) -> Columns:
     """STAL's ranked segments: parallel lists of video indices and [start, end]; without scores, ranks stand
     in.
     """
-    found = Collector(source)
+    found = Collector(records.source, SCORE)
     for place, record in records:
         query = found.query(place, record, "annotation_id", "query_id")
         videos = place.many(place.need(record, "pred_video_indices"), "pred_video_indices")
@@ -133,25 +159,34 @@ def stal_run(records: list[Record], source: str, name: str) -> Run:
             )
         for rank, (video, span) in enumerate(zip(videos, spans, strict=True)):
             found.add(place, query, str(video), span, float(len(spans) - rank))
-    return Run.build(found.rows, name)
+    return found.rows.columns()
 
 
-def axiou_qrels(records: list[Record], source: str) -> Qrels:
+def axiou_qrels(records: Records) -> Columns:
     """AxIoU's ground truth: ``[[video, sentence], [start, end, duration]]``; the query is both words
     together.
     """
-    found = Collector(source)
+    found = Collector(records.source)
     for place, record in records:
         query, video = _axiou_query(found, place, record, 2)
         found.add(place, query, video, record[1], 1)
         _axiou_duration(found, query, record[1])
-    return Qrels.build(found.rows)
+    return found.rows.columns()
 
 
-def axiou_run(records: list[Record], source: str, name: str) -> Run:
-    """AxIoU's predictions: ``[[video, sentence], [[start, end, duration], …] or null, [rating, …]]``."""
-    found = Collector(source)
+def axiou_run(records: Records) -> Columns:
+    """AxIoU's predictions: ``[[video, sentence], [[start, end, duration], …] or null, [rating, …]]``.
+
+    Records whose locations and ratings are both null, as SCDM's file holds them beside the real ones, are passed
+    over and counted.
+    """
+    found = Collector(records.source, SCORE)
+    null = [place for place, record in records if isinstance(record, list) and record[1:] == [None, None]]
+    if null:
+        found.rows.notes.append(f"{len(null)} records are null (the first: {null[0].spot}) and passed over")
     for place, record in records:
+        if isinstance(record, list) and record[1:] == [None, None]:
+            continue
         query, video = _axiou_query(found, place, record, 3)
         spans, ratings = record[1] or [], place.many(record[2], "ratings")
         if len(place.many(spans, "locations")) != len(ratings):
@@ -159,7 +194,7 @@ def axiou_run(records: list[Record], source: str, name: str) -> Run:
         for span, rating in zip(spans, ratings, strict=True):
             found.add(place, query, video, span, rating)
             _axiou_duration(found, query, span)
-    return Run.build(found.rows, name)
+    return found.rows.columns()
 
 
 def _axiou_query(found: Collector, place: Place, record: Any, parts: int) -> tuple[str, str]:
@@ -174,7 +209,47 @@ def _axiou_duration(found: Collector, query: str, span: list[Any]) -> None:
         found.rows.durations.setdefault(query, span[2])
 
 
-def charades_qrels(text: str, source: str) -> Qrels:
+def activitynet_qrels(records: Records) -> Columns:
+    """ActivityNet Captions: ``{video: {"duration", "timestamps": [[start, end], …], "sentences"}}``; the query is
+    the video and the number of the sentence, ``v_abc#1``. A span whose end stands first is turned round, as in
+    the published loaders.
+    """
+    return _captions(records, lambda place, record: 1.0)
+
+
+def tacos_qrels(records: Records) -> Columns:
+    """TACoS: as ActivityNet Captions, but with times in frames and the frames a second as `fps`."""
+
+    def seconds(place: Place, record: Any) -> float:
+        fps = _floats(place, "fps", [place.need(record, "fps")], 1)[0]
+        if fps <= 0:
+            raise place.fail(f"fps is {fps:g}; it must be above 0")
+        return 1 / float(fps)
+
+    return _captions(records, seconds)
+
+
+def _captions(records: Records, unit: Callable[[Place, Any], float]) -> Columns:
+    """Videos with their sentences and times; `unit`: what a record's times are in, in seconds."""
+    found = Collector(records.source)
+    for outer, pair in records:
+        if not isinstance(pair, tuple):
+            raise outer.fail(f"is {show(pair)}; this format is an object from video to its sentences")
+        video, record = pair
+        place = Place(records.source, f"video {video!r}")
+        sentences = place.many(place.need(record, "sentences"), "sentences")
+        spans = _floats(place, "timestamps", place.need(record, "timestamps"), 2) * unit(place, record)
+        if spans.size and (spans.shape != (len(sentences), 2)):
+            raise place.fail(f"has {len(sentences)} sentences; it needs a [start, end] for each")
+        for n, (sentence, span) in enumerate(zip(sentences, np.sort(spans).tolist(), strict=True), 1):
+            here = Place(records.source, f"video {video!r}, sentence {n}")
+            query = found.query(here, {"query": f"{video}#{n}"}, "query")
+            found.rows.tell(query, sentence)
+            found.add(here, query, video, span, 1)
+    return found.rows.columns()
+
+
+def charades_qrels(text: str, source: str) -> Columns:
     """Charades-STA: a line ``VIDEO start end##sentence``; the query is the number of the line."""
     found = Collector(source)
     for number, line in enumerate(text.split("\n"), 1):
@@ -190,7 +265,7 @@ def charades_qrels(text: str, source: str) -> Qrels:
             raise place.fail(f"times {show(shape[2])} and {show(shape[3])} must be numbers") from None
         found.rows.queries[str(number)] = None
         found.add(place, str(number), shape[1], span, 1)
-    return Qrels.build(found.rows)
+    return found.rows.columns()
 
 
 def _floats(place: Place, name: str, values: Any, dimensions: int) -> Floats:

@@ -2,15 +2,24 @@
 
 import csv
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
-from ..analysis.agreement import Ratings
+from .arrays import Ints
 from .errors import MeasureError
 from .files import read_text
-from .rows import show
+from .showing import show
 
 COLUMNS = ("pair_id", "worker", "relevance")
+
+
+class Ratings(NamedTuple):
+    """One rating a row: int64 numbers of candidate and annotator, and the grade; each of shape (ratings,)."""
+
+    candidate: Ints
+    annotator: Ints
+    grade: Ints
 
 
 def read_ratings(path: str | Path) -> Ratings:

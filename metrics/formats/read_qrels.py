@@ -4,102 +4,158 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from . import published
+from . import published, telling
+from .bulk import columns_of_objects, columns_of_pairs, texts_of
+from .checks import HIGHEST_GRADE, Checks
+from .columns import Columns
+from .csv_qrels import csv_qrels
 from .errors import MeasureError
-from .files import Place, Record, json_lines, looks_like_json, looks_like_json_lines, parse_json, read_text
-from .rows import Rows, show
+from .files import (
+    Place,
+    Records,
+    json_lines,
+    looks_like_json_lines,
+    no_collecting,
+    parse_json,
+    read_bytes,
+    source_name,
+    text_of,
+)
+from .rows import GRADE, Rows
+from .showing import show
 from .tables import Qrels
-from .trec import read_side_file, read_trec_qrels
+from .trec import Times, read_side_file, trec_qrels
 
-FORMATS = ("jsonl", "nested", "trec", "tvr", "qvhighlights", "didemo", "axiou", "charades")
+FORMATS = (
+    "jsonl",
+    "nested",
+    "trec",
+    "csv",
+    "tvr",
+    "qvhighlights",
+    "didemo",
+    "axiou",
+    "charades",
+    "activitynet",
+    "tacos",
+)
+
+GRADED = ("jsonl", "nested", "trec", "csv")
 
 
-def read_qrels(path: str | Path, format: str | None = None, moments: str | Path | None = None) -> Qrels:
+def read_qrels(
+    path: str | Path,
+    format: str | None = None,
+    moments: str | Path | None = None,
+    lenient: bool | None = None,
+    highest: int = HIGHEST_GRADE,
+) -> Qrels:
     """Qrels from a file.
 
     Parameters
     ----------
     path
-        The file; gzip is unpacked.
+        The file; gzip is unpacked; ``-`` is standard input.
     format
         One of `FORMATS`; None: told from the content.
     moments
         Side file for TREC qrels; None: times are read from the moment ids.
+    lenient
+        Moments that stand twice, have two grades, or a grade above `highest`, end before they start, or lie
+        before 0 are kept, counted and warned of (True), or the first is an error (False). None: the annotations
+        of published data sets are taken as they are, and counted; anything wrong in graded qrels is an error.
+    highest
+        The highest grade of the scale.
 
     Raises
     ------
     MeasureError
         Naming file, line (or query and moment) and field of the first mistake.
+
+    Warns
+    -----
+    MeasureWarning
+        Saying what was counted.
     """
-    text, source = read_text(path), str(path)
-    times = read_side_file(moments) if moments else None
     if format not in (None, *FORMATS):
         raise MeasureError(f"unknown qrels format {format!r}; there are {', '.join(FORMATS)}")
-    if format is None and not looks_like_json(text):
-        format = "charades" if "##" in text.split("\n", 1)[0] else "trec"
+    with no_collecting():
+        format, columns = _columns(path, format, read_side_file(moments) if moments else None)
+    return Qrels.build(columns, Checks(format not in GRADED if lenient is None else lenient, highest))
+
+
+def _columns(path: str | Path, format: str | None, times: Times | None) -> tuple[str, Columns]:
+    """The format and the columns of a file."""
+    data, source = read_bytes(path), source_name(path)
+    format = format or telling.qrels_format(data, source)
     if format == "trec":
-        return read_trec_qrels(text, source, times)
-    if format == "charades":
-        return published.charades_qrels(text, source)
-    records = _records(text, source)
-    return READERS[format or _detect(records)](records, source)
+        return format, trec_qrels(data, source, times)
+    if format in TEXT_READERS:
+        return format, TEXT_READERS[format](text_of(data, source), source)
+    records = _records(data, source)
+    format = format or telling.format_of_records(records.items, source)
+    return format, RECORD_READERS[format](records)
 
 
-def _records(text: str, source: str) -> list[Record]:
+def _records(data: bytes, source: str) -> Records:
     """The records of a JSON Lines file, of a JSON list, or of an object from query id to moments."""
-    if looks_like_json_lines(text):
-        return [(Place(source, f"line {number}"), record) for number, record in json_lines(text, source)]
-    data = parse_json(text, source)
-    if isinstance(data, dict) and "relevance" in data and "video_name" in data:  # JSON Lines of one line
-        return [(Place(source, "line 1"), data)]
-    if isinstance(data, dict):
-        found = [{"query_id": query, "relevant_moment": moments} for query, moments in data.items()]
-        return [(Place(source, f"query {record['query_id']!r}"), record) for record in found]
-    if not isinstance(data, list):
+    if looks_like_json_lines(data):
+        return json_lines(data, source)
+    found = parse_json(data, source)
+    if isinstance(found, dict) and "relevance" in found and "video_name" in found:  # JSON Lines of one line
+        return Records(source, [found], lambda row: "line 1")
+    if isinstance(found, dict):
+        keys = list(found)
+        return Records(source, list(found.items()), lambda row: f"query {keys[row]!r}")
+    if not isinstance(found, list):
         raise MeasureError(
-            f"{source}: is {show(data)}; qrels are a list of queries with their relevant_moment"
+            f"{source}: is {show(found)}; qrels are a list of queries with their relevant_moment"
         )
-    return [(Place(source, f"record {n}"), record) for n, record in enumerate(data, 1)]
+    return Records(source, found, lambda row: f"record {row + 1}")
 
 
-def _detect(records: list[Record]) -> str:
-    first = records[0][1] if records else None
-    if isinstance(first, list):
-        return "axiou"
-    signs = {"relevance": "jsonl", "vid_name": "tvr", "relevant_windows": "qvhighlights", "times": "didemo"}
-    there = first if isinstance(first, dict) and "relevant_moment" not in first else {}
-    if "video_name" in there:
-        return "jsonl"
-    return next((format for sign, format in signs.items() if sign in there), "nested")
-
-
-def _pairs(records: list[Record], source: str) -> Qrels:
+def _pairs(records: Records) -> Columns:
     """TVR-Ranking's own: one judged pair a line."""
-    rows = Rows(source, lambda i: records[i][0].spot)
+    found = columns_of_pairs(records.items, records.source, records.spot)
+    if found:
+        return found
+    rows = Rows(records.source, records.spot, GRADE)
     for place, record in records:
         query = place.query(place.need(record, "query_id"))
         rows.queries[query] = None
         rows.tell(query, record.get("query"))
         _add(rows, query, record, place)
-    return Qrels.build(rows)
+    return rows.columns()
 
 
-def _nested(records: list[Record], source: str) -> Qrels:
+def _nested(records: Records) -> Columns:
     """One query a record, with its moments."""
-    spots: list[str] = []
-    rows = Rows(source, lambda i: spots[i])
+    moments: dict[str, list[Any]] = {}
+    said: dict[str, Any] = {}
     for place, record in records:
+        if isinstance(record, tuple):  # of an object from query id to moments
+            record = {"query_id": record[0], "relevant_moment": record[1]}
         query = place.query(place.need(record, "query_id"))
-        moments = place.need(record, "relevant_moment")
-        if query in rows.queries:
+        found = place.need(record, "relevant_moment")
+        if query in moments:
             raise place.fail(f"query {query!r} stands twice")
-        rows.queries[query] = None
-        rows.tell(query, record.get("query"))
-        for n, moment in enumerate(place.many(moments, "relevant_moment"), 1):
-            here = Place(source, f"query {query!r}, moment {n}")
-            spots.append(here.spot)
-            _add(rows, query, moment, here)
-    return Qrels.build(rows)
+        moments[query] = place.many(found, "relevant_moment")
+        said[query] = record.get("query")
+    columns = columns_of_objects(moments, records.source, "moment", "relevance")
+    columns = columns or _careful_nested(moments, records.source)
+    columns.texts = texts_of(said)
+    return columns
+
+
+def _careful_nested(moments: dict[str, list[Any]], source: str) -> Columns:
+    spots: list[str] = []
+    rows = Rows(source, lambda row: spots[row], GRADE, dict.fromkeys(moments))
+    for query, found in moments.items():
+        for n, moment in enumerate(found, 1):
+            place = Place(source, f"query {query!r}, moment {n}")
+            spots.append(place.spot)
+            _add(rows, query, moment, place)
+    return rows.columns()
 
 
 def _add(rows: Rows, query: str, record: Any, place: Place) -> None:
@@ -108,11 +164,17 @@ def _add(rows: Rows, query: str, record: Any, place: Place) -> None:
     rows.add(query, video, start, end, place.need(record, "relevance"))
 
 
-READERS: dict[str, Callable[[list[Record], str], Qrels]] = {
+TEXT_READERS: dict[str, Callable[[str, str], Columns]] = {
+    "csv": csv_qrels,
+    "charades": published.charades_qrels,
+}
+RECORD_READERS: dict[str, Callable[[Records], Columns]] = {
     "jsonl": _pairs,
     "nested": _nested,
     "tvr": published.tvr_qrels,
     "qvhighlights": published.qvhighlights_qrels,
     "didemo": published.didemo_qrels,
     "axiou": published.axiou_qrels,
+    "activitynet": published.activitynet_qrels,
+    "tacos": published.tacos_qrels,
 }

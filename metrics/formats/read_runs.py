@@ -1,19 +1,39 @@
-"""Reading runs: TVR-Ranking's object, predictions by video index, TVRetrieval's submission, or TREC."""
+"""Reading runs: TVR-Ranking's object, predictions by video index, TVRetrieval's submission, TREC, and more."""
 
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from . import published
-from .errors import MeasureError
-from .files import Place, Record, json_lines, looks_like_json, looks_like_json_lines, parse_json, read_text
-from .rows import Rows, show
-from .tables import Run
-from .trec import Times, read_side_file, read_trec_run
+import numpy as np
 
-FORMATS = ("ranking", "predictions", "tvretrieval", "trec", "qvhighlights", "stal", "axiou")
+from . import published, telling
+from .bulk import Names, columns_of_lists, columns_of_objects, texts_of
+from .checks import Checks
+from .columns import Columns
+from .errors import MeasureError, MeasureWarning
+from .files import (
+    STANDARD_INPUT,
+    Place,
+    Records,
+    json_lines,
+    looks_like_json_lines,
+    no_collecting,
+    number_of_keys,
+    parse_json,
+    parse_unchecked,
+    read_beginning,
+    read_bytes,
+    refuse_repeated_keys,
+    source_name,
+)
+from .rows import SCORE, Rows
+from .showing import show
+from .tables import Run
+from .trec import read_side_file, trec_run
+
+FORMATS = ("ranking", "predictions", "tvretrieval", "trec", "qvhighlights", "stal", "axiou", "didemo")
 TASKS = ("VCMR", "SVMR", "VR")
-Names = Mapping[int, str]
 
 
 def read_run(
@@ -22,13 +42,14 @@ def read_run(
     videos: str | Path | None = None,
     moments: str | Path | None = None,
     task: str | None = None,
+    lenient: bool = True,
 ) -> Run:
     """A run from a file.
 
     Parameters
     ----------
     path
-        The file; gzip is unpacked.
+        The file; gzip is unpacked; ``-`` is standard input.
     format
         One of `FORMATS`; None: told from the content.
     videos
@@ -38,39 +59,116 @@ def read_run(
         Side file for TREC runs; None: times are read from the moment ids.
     task
         Which list of a TVRetrieval submission to read: VCMR (default), SVMR or VR.
+    lenient
+        Predictions that stand twice, end before they start, or lie before 0 are kept, counted and warned of, as
+        every published evaluator keeps them; False: the first is an error.
 
     Raises
     ------
     MeasureError
         Naming file, line (or query and prediction) and field of the first mistake.
+
+    Warns
+    -----
+    MeasureWarning
+        Where scores do not fall along a list, records without predictions were passed over, or rows counted.
     """
-    text, source = read_text(path), str(path)
-    times: Times | None = read_side_file(moments) if moments else None
-    names = read_video_index(videos) if videos else None
     if format not in (None, *FORMATS):
         raise MeasureError(f"unknown run format {format!r}; there are {', '.join(FORMATS)}")
-    if format == "trec" or (format is None and not looks_like_json(text)):
-        return read_trec_run(text, source, times)
-    data = _lines(text, source) if looks_like_json_lines(text) else parse_json(text, source)
-    name = Path(path).name.split(".")[0] or "run"
-    format = format or _detect(data, source)
+    source = source_name(path)
+    with no_collecting():
+        times = read_side_file(moments) if moments else None
+        names = read_video_index(videos) if videos else None
+        data = read_bytes(path)
+        if format == "trec" or (format is None and telling.run_is_trec(data, source)):
+            columns, name = trec_run(data, source, times)
+            return Run.build(columns, name, Checks(lenient))
+        columns = _columns(data, source, format, names, task)
+    name = "run" if str(path) == STANDARD_INPUT else Path(path).name.split(".")[0] or "run"
+    run = Run.build(columns, name, Checks(lenient))
+    warn_of_order(run, source)
+    return run
+
+
+def look_at_run(path: str | Path, format: str | None = None) -> None:
+    """Say at once what is plainly wrong with a run, without reading more than its beginning.
+
+    Raises
+    ------
+    MeasureError
+        If the file is not there, is empty or binary, or is something else than a run.
+    """
+    if str(path) == STANDARD_INPUT:
+        return
+    data, source = read_beginning(path), source_name(path)
+    if format == "trec" or (format is None and telling.run_is_trec(data, source)):
+        return
+    telling.refuse_qrels_at_a_glance(data, source)
+
+
+def _columns(data: bytes, source: str, format: str | None, names: Names | None, task: str | None) -> Columns:
+    """The columns of a run in JSON."""
+    if looks_like_json_lines(data):
+        lines = json_lines(data, source)
+        return _of_records(lines.items, lines, format or telling.run_format(lines.items, source), names)
+    found = parse_unchecked(data, source)
+    format = format or telling.run_format(found, source)
     if format == "tvretrieval":
-        return _from_submission(data, source, name, task)
-    if format == "ranking":
-        return _from_ranking(data, source, name)
-    records = [data] if isinstance(data, dict) else data
-    if not isinstance(records, list):
-        raise MeasureError(f"{source}: is {show(records)}; this format is a list of queries with predictions")
-    if format == "predictions":
-        return _from_predictions(records, source, name, names)
-    placed = [(Place(source, f"record {n}"), record) for n, record in enumerate(records, 1)]
-    return READERS[format](placed, source, name)
+        columns = _submission(found, source, task)
+    elif format == "ranking":
+        columns = _ranking(found, source)
+    else:
+        columns = _of_records(found, None, format, names, source)
+    refuse_repeated_keys(data, source, _keys(found, columns))
+    return columns
+
+
+def _of_records(
+    found: Any, lines: Records | None, format: str, names: Names | None, source: str = ""
+) -> Columns:
+    if isinstance(found, dict) and format == "didemo":
+        found = [{"annotation_id": query, "segments": spans} for query, spans in found.items()]
+    found = [found] if isinstance(found, dict) else found
+    if not isinstance(found, list):
+        raise MeasureError(f"{source}: is {show(found)}; this format is a list of queries with predictions")
+    records = lines or _numbered(found, source)
+    return _predictions(records, names) if format == "predictions" else READERS[format](records)
+
+
+def _keys(found: Any, columns: Columns) -> int:
+    """Number of keys in a run; where the rows' are known, only the others are counted."""
+    if columns.keys is None:
+        return number_of_keys(found)
+    if isinstance(found, dict) and "predictions" not in found:
+        return columns.keys + len(found)
+    records = [found] if isinstance(found, dict) else found
+    return columns.keys + number_of_keys([record | {"predictions": None} for record in records])
+
+
+def _numbered(records: list[Any], source: str) -> Records:
+    return Records(source, records, lambda row: f"record {row + 1}")
+
+
+def warn_of_order(run: Run, source: str) -> None:
+    """Warn of queries whose scores rise somewhere along the list: the order of the list is what counts."""
+    if run.scores.size < 2:
+        return
+    rises = run.scores[1:] > run.scores[:-1]
+    rises[run.offsets[1:-1][(run.offsets[1:-1] > 0) & (run.offsets[1:-1] < run.scores.size)] - 1] = False
+    queries = np.unique(run.query_of_row()[1:][rises])
+    if queries.size:
+        warnings.warn(
+            f"{source}: scores of {queries.size} queries rise along the list (the first: query "
+            f"{run.queries[queries[0]]!r}); most conventions take a list in its order, whatever its scores",
+            MeasureWarning,
+            stacklevel=3,
+        )
 
 
 def read_video_index(path: str | Path) -> Names:
     """Names of videos by their number, from a video index file."""
     source = str(path)
-    data = parse_json(read_text(path), source)
+    data = parse_json(read_bytes(path), source)
     if not isinstance(data, dict):
         raise MeasureError(
             f"{source}: is {show(data)}; a video index is an object from video to [duration, index]"
@@ -89,52 +187,20 @@ def read_video_index(path: str | Path) -> Names:
     return names
 
 
-def _lines(text: str, source: str) -> list[Any]:
-    return [record for _, record in json_lines(text, source)]
-
-
-def _detect(data: Any, source: str) -> str:
-    if isinstance(data, list):
-        first = data[0] if data else None
-        if isinstance(first, list):
-            return "axiou"
-        there = first if isinstance(first, dict) else {}
-        if "pred_relevant_windows" in there or "pred_saliency_scores" in there:
-            return "qvhighlights"
-        return "stal" if "pred_segments" in there else "predictions"
-    if not isinstance(data, dict):
-        raise MeasureError(
-            f"{source}: is {show(data)}; a run is an object of queries or a list of predictions"
-        )
-    if "video2idx" in data:
-        return "tvretrieval"
-    if "pred_relevant_windows" in data:
-        return "qvhighlights"
-    return "predictions" if "predictions" in data else "ranking"
-
-
-def _from_ranking(data: Any, source: str, name: str) -> Run:
+def _ranking(data: Any, source: str) -> Columns:
     """TVR-Ranking's own: an object from query id to its predictions."""
     if not isinstance(data, dict):
         raise MeasureError(
             f"{source}: is {show(data)}; this format is an object from query id to predictions"
         )
-    spots: list[str] = []
-    rows = Rows(source, lambda i: spots[i])
     for query, predictions in data.items():
         place = Place(source, f"query {query!r}")
-        rows.queries[place.query(query)] = None
-        for n, record in enumerate(place.many(predictions, "the value"), 1):
-            here = Place(source, f"query {query!r}, prediction {n}")
-            spots.append(here.spot)
-            start, end = here.span(record)
-            rows.add(
-                query, here.need(record, "video_name"), start, end, here.need(record, "model_scores", "score")
-            )
-    return Run.build(rows, name)
+        place.query(query)
+        place.many(predictions, "the value")
+    return _bulk(data, source, None) or _careful(data, source, None)
 
 
-def _from_submission(data: Any, source: str, name: str, task: str | None) -> Run:
+def _submission(data: Any, source: str, task: str | None) -> Columns:
     """TVRetrieval's submission: its own video index, and one list a task."""
     place = Place(source, "submission")
     index = place.need(data, "video2idx")
@@ -146,45 +212,76 @@ def _from_submission(data: Any, source: str, name: str, task: str | None) -> Run
         if type(number) is not int:
             raise place.fail(f"video2idx: video {video!r} has {show(number)}; it must be an integer")
         names[number] = video
-    return _from_predictions(place.many(place.need(data, task), task), source, name, names)
+    records = place.many(place.need(data, task), task)
+    columns = _predictions(_numbered(records, source), names)
+    columns.keys = None  # the submission holds more than this list
+    return columns
 
 
-def _from_predictions(records: list[Any], source: str, name: str, names: Names | None) -> Run:
-    """A list of queries, each with its predictions [video, start, end, score]."""
-    numbers: list[tuple[str, int]] = []
-    rows = Rows(source, lambda i: f"query {numbers[i][0]!r}, prediction {numbers[i][1]}")
-    for n, record in enumerate(records, 1):
-        place = Place(source, f"record {n}")
+def _predictions(records: Records, names: Names | None) -> Columns:
+    """A list of queries, each with its predictions: [video, start, end, score], or objects."""
+    found: dict[str, list[Any]] = {}
+    said: dict[str, Any] = {}
+    for place, record in records:
         query = place.query(place.need(record, "query_id", "desc_id", "qid"))
-        if query in rows.queries:
+        if query in found:
             raise place.fail(f"query {query!r} stands twice")
-        rows.queries[query] = None
-        rows.tell(query, record.get("desc", record.get("query")))
-        for k, prediction in enumerate(place.many(place.need(record, "predictions"), "predictions"), 1):
-            numbers.append((query, k))
-            if not isinstance(prediction, list) or len(prediction) < 4:
-                raise rows.fail(
-                    len(numbers) - 1, f"is {show(prediction)}; it must be [video, start, end, score]"
-                )
-            video, start, end, score = prediction[:4]
-            rows.add(query, _video(rows, video, names), start, end, score)
-    return Run.build(rows, name)
+        found[query] = place.many(place.need(record, "predictions"), "predictions")
+        said[query] = record.get("desc", record.get("query"))
+    columns = _bulk(found, records.source, names) or _careful(found, records.source, names)
+    columns.texts = texts_of(said)
+    return columns
 
 
-def _video(rows: Rows, video: Any, names: Names | None) -> str:
-    row = len(rows.query)
+def _bulk(found: dict[str, list[Any]], source: str, names: Names | None) -> Columns | None:
+    first = next((row for rows in found.values() for row in rows), None)
+    if isinstance(first, dict):
+        value = "model_scores" if "model_scores" in first else "score"
+        return columns_of_objects(found, source, "prediction", value)
+    return columns_of_lists(found, source, "prediction", names)
+
+
+def _careful(found: dict[str, list[Any]], source: str, names: Names | None) -> Columns:
+    numbers: list[tuple[str, int]] = []
+    rows = Rows(
+        source,
+        lambda row: f"query {numbers[row][0]!r}, prediction {numbers[row][1]}",
+        SCORE,
+        dict.fromkeys(found),
+    )
+    for query, predictions in found.items():
+        for n, record in enumerate(predictions, 1):
+            place = Place(source, f"query {query!r}, prediction {n}")
+            numbers.append((query, n))
+            rows.add(query, *_prediction(place, record, names))
+    return rows.columns()
+
+
+def _prediction(place: Place, record: Any, names: Names | None) -> tuple[Any, Any, Any, Any]:
+    """Video, start, end and score of a prediction, which is a list or an object."""
+    if isinstance(record, list):
+        if len(record) < 4:
+            raise place.fail(f"is {show(record)}; it must be [video, start, end, score]")
+        video, start, end, score = record[:4]
+        return _video(place, video, names), start, end, score
+    start, end = place.span(record)
+    video = place.need(record, "video_name")
+    return _video(place, video, names), start, end, place.need(record, "model_scores", "score")
+
+
+def _video(place: Place, video: Any, names: Names | None) -> Any:
     if isinstance(video, str):
         return video
     if not (type(video) is int or (type(video) is float and video.is_integer())):
-        raise rows.fail(row, f"video is {show(video)}; it must be an index or a name")
+        raise place.fail(f"video is {show(video)}; it must be an index or a name")
     if names is None:
-        raise rows.fail(row, f"video {video} is an index: give the video index file with --videos")
+        raise place.fail(f"video {video} is an index: give the video index file with --videos")
     if int(video) not in names:
-        raise rows.fail(row, f"video index {video} is not in the video index file")
+        raise place.fail(f"video index {video} is not in the video index file")
     return names[int(video)]
 
 
-READERS: dict[str, Callable[[list[Record], str, str], Run]] = {
+READERS: dict[str, Callable[[Records], Columns]] = {
     "qvhighlights": published.qvhighlights_run,
     "stal": published.stal_run,
     "axiou": published.axiou_run,

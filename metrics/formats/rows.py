@@ -1,4 +1,4 @@
-"""Unchecked rows on their way from a file to a table, and the checks on their columns."""
+"""Rows that are read one by one: slower than `bulk`, and able to say which value of which row is wrong."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -7,32 +7,35 @@ from typing import Any
 import numpy as np
 
 from .arrays import Floats, Ints
+from .columns import Columns, Numbers
 from .errors import MeasureError
+from .showing import show
 
-HIGHEST_GRADE = 100  # far above any scale in use, far below where 2^grade leaves float64
+GRADE, SCORE = "grade (relevance)", "score"
 
 
 @dataclass
 class Rows:
-    """Columns as they were read; `where` names a row's place for an error.
+    """Columns as they were read, of any types; `where` names a row's place for an error.
 
-    further: more annotations of a row's moment: its row, start, end.
+    value_name: what the values are, for an error. The rest as in `Columns`.
     """
 
     source: str
     where: Callable[[int], str]
+    value_name: str = SCORE
     queries: dict[str, None] = field(default_factory=dict)
     query: list[str] = field(default_factory=list)
     video: list[Any] = field(default_factory=list)
     start: list[Any] = field(default_factory=list)
     end: list[Any] = field(default_factory=list)
     value: list[Any] = field(default_factory=list)
-    moment: list[str] = field(default_factory=list)
     further: list[tuple[int, Any, Any]] = field(default_factory=list)
     texts: dict[str, str] = field(default_factory=dict)
     types: dict[str, str] = field(default_factory=dict)
     durations: dict[str, float] = field(default_factory=dict)
     saliency: dict[str, Floats] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
 
     def add(self, query: str, video: Any, start: Any, end: Any, value: Any) -> None:
         self.query.append(query)
@@ -49,56 +52,57 @@ class Rows:
     def fail(self, row: int, message: str) -> MeasureError:
         return MeasureError(f"{self.source}: {self.where(row)}: {message}")
 
+    def columns(self) -> Columns:
+        """The rows as columns; the first value of the wrong type is an error."""
+        numbered = {query: i for i, query in enumerate(self.queries)}
+        value = self._grades() if self.value_name == GRADE else numbers(self.fail, SCORE, self.value)
+        start = numbers(self.fail, "timestamp (start)", self.start)
+        end = numbers(self.fail, "timestamp (end)", self.end)
+        names, video = self._videos()
+        return Columns(
+            source=self.source,
+            where=self.where,
+            queries=tuple(self.queries),
+            group=np.array([numbered[query] for query in self.query], dtype=np.int64),
+            names=names,
+            video=video,
+            start=start,
+            end=end,
+            value=value,
+            further=self.further,
+            texts=self.texts,
+            types=self.types,
+            durations=self.durations,
+            saliency=self.saliency,
+            notes=self.notes,
+        )
 
-def grouping(rows: Rows) -> tuple[Ints, Ints]:
-    """The order that brings rows of one query together, and where each query's rows begin and the
-    last end.
-    """
-    code = {query: i for i, query in enumerate(rows.queries)}
-    group = np.array([code[query] for query in rows.query], dtype=np.int64)
-    order = np.argsort(group, kind="stable").astype(np.int64)
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(group, minlength=len(code)))]).astype(np.int64)
-    return order, offsets
+    def _videos(self) -> tuple[tuple[str, ...], Ints]:
+        for row, video in enumerate(self.video):
+            if not isinstance(video, str) or not video:
+                raise self.fail(row, f"video name {show(video)} must be a text that is not empty")
+        codes = Numbers()
+        video = codes.of(self.video)
+        return tuple(codes), video
+
+    def _grades(self) -> Floats:
+        grades = plain(self.value)
+        for row, grade in enumerate(grades):
+            if type(grade) not in (int, float) or abs(grade) > 1e300:
+                raise self.fail(row, f"{GRADE} is {show(grade)}; it must be an integer from 0 up")
+        return np.array(grades, dtype=np.float64)
 
 
-def video_column(rows: Rows) -> tuple[tuple[str, ...], Ints]:
-    """The videos, each once, and the number of every row's; the first that is no name is an error."""
-    codes: dict[str, int] = {}
-    for row, video in enumerate(rows.video):
-        if not isinstance(video, str) or not video:
-            raise rows.fail(row, f"video name {show(video)} must be a text that is not empty")
-        codes.setdefault(video, len(codes))
-    return tuple(codes), np.array([codes[video] for video in rows.video], dtype=np.int64)
-
-
-def time_columns(rows: Rows) -> tuple[Floats, Floats]:
-    return numbers(rows, "timestamp (start)", rows.start), numbers(rows, "timestamp (end)", rows.end)
-
-
-def numbers(rows: Rows, name: str, column: Sequence[Any]) -> Floats:
-    """A column as float64; the first value that is not a finite number is an error."""
+def numbers(fail: Callable[[int, str], MeasureError], name: str, column: Sequence[Any]) -> Floats:
+    """A column as float64; the first value that is not a number is an error."""
     column = plain(column)
-    if set(map(type, column)) <= {int, float}:
-        try:
-            values = np.array(column, dtype=np.float64)
-        except OverflowError:
-            values = np.array([np.inf if abs(x) > 1e300 else x for x in column], dtype=np.float64)
-        if np.isfinite(values).all():
-            return values
-        row = int(np.flatnonzero(~np.isfinite(values))[0])
-    else:
-        row = next(i for i, x in enumerate(column) if type(x) not in (int, float))
-    raise rows.fail(row, f"{name} is {show(column[row])}; it must be a finite number")
-
-
-def grade_column(rows: Rows) -> Ints:
-    """Grades as int64; the first that is not an integer from 0 up is an error."""
-    grades = plain(rows.value)
-    for row, grade in enumerate(grades):
-        whole = type(grade) is int or (type(grade) is float and grade.is_integer())
-        if not whole or not 0 <= grade <= HIGHEST_GRADE:
-            raise rows.fail(row, f"grade (relevance) is {show(grade)}; it must be an integer from 0 up")
-    return np.array(grades, dtype=np.int64)
+    row = next((i for i, x in enumerate(column) if type(x) not in (int, float)), None)
+    if row is not None:
+        raise fail(row, f"{name} is {show(column[row])}; it must be a finite number")
+    try:
+        return np.array(column, dtype=np.float64)
+    except OverflowError:
+        return np.array([np.inf if abs(x) > 1e300 else x for x in column], dtype=np.float64)
 
 
 def plain(column: Sequence[Any]) -> Sequence[Any]:
@@ -106,21 +110,6 @@ def plain(column: Sequence[Any]) -> Sequence[Any]:
     if set(map(type, column)) <= {int, float}:
         return column
     return [value.item() if isinstance(value, np.generic) else value for value in column]
-
-
-def forwards(rows: Rows, row_of: Sequence[int], start: Floats, end: Floats) -> None:
-    """Refuse the first span that ends before it starts."""
-    wrong = np.flatnonzero(end < start)
-    if wrong.size:
-        i = int(wrong[0])
-        span = f"[{start[i]:.10g}, {end[i]:.10g}]"
-        raise rows.fail(row_of[i], f"timestamp {span} ends before it starts; it needs start ≤ end")
-
-
-def show(value: object) -> str:
-    """A value as it should stand in an error: short, on one line."""
-    text = repr(value)
-    return text if len(text) <= 40 else text[:37] + "..."
 
 
 def query_name(value: object, fail: Callable[[str], MeasureError]) -> str:

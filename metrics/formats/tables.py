@@ -7,13 +7,17 @@ Rows of one query stand together and keep the order of the file. Build them thro
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from .arrays import Floats, Ints
+from .bulk import columns_of_tuples
+from .checks import HIGHEST_GRADE, Checks, check_qrels, check_run, times, warn
+from .columns import Columns
 from .errors import MeasureError
-from .rows import Rows, forwards, grade_column, grouping, numbers, time_columns, video_column
+from .moment_ids import as_word
+from .rows import GRADE, SCORE, Rows, numbers
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -51,14 +55,14 @@ class Table:
 
     @cached_property
     def stamps(self) -> list[str]:
-        """Every row as ``video@startms-endms``; what a query holds twice gets ``#2``, ``#3``… behind it."""
+        """Every row's moment id; what a query holds twice gets ``#2``, ``#3``… behind it."""
         start, end = (np.rint(times * 1000).astype(np.int64).tolist() for times in (self.start, self.end))
-        plain = ["_".join(name.split()) for name in self.names]
+        words = [as_word(name) for name in self.names]
         columns = zip(self.query_of_row().tolist(), self.video.tolist(), start, end, strict=True)
         seen: dict[tuple[int, str], int] = {}
         stamps = []
         for query, video, begin, finish in columns:
-            key = (query, f"{plain[video]}@{begin}-{finish}")
+            key = (query, f"{words[video]}@{begin}-{finish}")
             seen[key] = seen.get(key, 0) + 1
             stamps.append(key[1] if seen[key] == 1 else f"{key[1]}#{seen[key]}")
         return stamps
@@ -72,25 +76,30 @@ class Run(Table):
     name: str = "run"
 
     @classmethod
-    def build(cls, rows: Rows, name: str = "run") -> Self:
-        """Check rows and make a run of them; raises MeasureError naming the first wrong value."""
-        if not rows.queries:
-            raise MeasureError(f"{rows.source}: the run is empty: it needs at least one query")
-        start, end = time_columns(rows)
-        names, video = video_column(rows)
-        scores = numbers(rows, "score", rows.value)
-        order, offsets = grouping(rows)
+    def build(cls, columns: Columns, name: str = "run", checks: Checks = Checks()) -> Self:  # noqa: B008
+        """Check columns and make a run of them.
+
+        Raises
+        ------
+        MeasureError
+            Naming the first wrong value.
+        """
+        if not columns.queries:
+            raise MeasureError(f"{columns.source}: the run is empty: it needs at least one query")
+        check_run(columns, checks)
+        warn(columns)
+        order, offsets = columns.order()
         return cls(
-            queries=tuple(rows.queries),
+            queries=columns.queries,
             offsets=offsets,
-            names=names,
-            video=video[order],
-            start=start[order],
-            end=end[order],
-            texts=rows.texts,
-            durations=rows.durations,
-            saliency=rows.saliency,
-            scores=scores[order],
+            names=columns.names,
+            video=columns.video[order],
+            start=columns.start[order],
+            end=columns.end[order],
+            texts=columns.texts,
+            durations=columns.durations,
+            saliency=columns.saliency,
+            scores=columns.value[order],
             name=name,
         )
 
@@ -122,67 +131,109 @@ class Qrels(Table):
         return self.stamps if self.ids is None else list(self.ids)
 
     @classmethod
-    def build(cls, rows: Rows) -> Self:
-        """Check rows and make qrels of them; raises MeasureError naming the first wrong value."""
-        if not rows.queries:
-            raise MeasureError(f"{rows.source}: the qrels are empty: they need at least one query")
-        grades = grade_column(rows)
-        start, end = time_columns(rows)
-        forwards(rows, range(start.size), start, end)
-        names, video = video_column(rows)
-        order, offsets = grouping(rows)
+    def build(cls, columns: Columns, checks: Checks = Checks()) -> Self:  # noqa: B008
+        """Check columns and make qrels of them.
+
+        Raises
+        ------
+        MeasureError
+            Naming the first wrong value.
+        """
+        if not columns.queries:
+            raise MeasureError(f"{columns.source}: the qrels are empty: they need at least one query")
+        grades = check_qrels(columns, checks)
+        order, offsets = columns.order()
+        further = _further(columns, order, checks)
+        warn(columns)
         return cls(
-            queries=tuple(rows.queries),
+            queries=columns.queries,
             offsets=offsets,
-            names=names,
-            video=video[order],
-            start=start[order],
-            end=end[order],
-            texts=rows.texts,
-            durations=rows.durations,
-            saliency=rows.saliency,
+            names=columns.names,
+            video=columns.video[order],
+            start=columns.start[order],
+            end=columns.end[order],
+            texts=columns.texts,
+            durations=columns.durations,
+            saliency=columns.saliency,
             grades=grades[order],
-            ids=tuple(rows.moment[i] for i in order) if rows.moment else None,
-            further=_further(rows, order),
-            types=rows.types,
+            ids=_ids(columns, order),
+            further=further,
+            types=columns.types,
         )
 
 
-def _further(rows: Rows, order: Ints) -> Further | None:
-    """The annotations after the first, by the number of their moment's row."""
-    if not rows.further:
+def _ids(columns: Columns, order: Ints | slice) -> tuple[str, ...] | None:
+    if columns.ids is None:
         return None
-    owner, start, end = zip(*rows.further, strict=True)
-    spots = Rows(rows.source, lambda i: rows.where(owner[i]), start=list(start), end=list(end))
-    starts, ends = time_columns(spots)
-    forwards(rows, owner, starts, ends)
-    return Further(np.argsort(order)[np.array(owner, dtype=np.int64)], starts, ends)
+    ids = columns.ids()
+    return tuple(ids) if isinstance(order, slice) else tuple(ids[row] for row in order.tolist())
 
 
-def run_from_dict(
-    predictions: Mapping[str, Iterable[tuple[str, float, float, float]]], name: str = "run"
-) -> Run:
-    """A run from ``{query: [(video, start, end, score), …]}``, in rank order."""
-    rows = Rows(name, lambda i: f"query {rows.query[i]!r}, prediction {_nth(rows, i)}")
-    _add_all(rows, predictions)
-    return Run.build(rows, name)
+def _further(columns: Columns, order: Ints | slice, checks: Checks) -> Further | None:
+    """The annotations after the first, by the number of their moment's row."""
+    if not columns.further:
+        return None
+    owner, start, end = zip(*columns.further, strict=True)
+
+    def where(row: int) -> str:
+        return columns.where(owner[row])
+
+    rows = Rows(columns.source, where)
+    starts = numbers(rows.fail, "timestamp (start)", start)
+    ends = numbers(rows.fail, "timestamp (end)", end)
+    number = np.arange(columns.group.size)
+    place = number if isinstance(order, slice) else np.argsort(order)
+    row = place[np.array(owner, dtype=np.int64)]
+    annotations = Columns(
+        source=columns.source,
+        where=where,
+        queries=columns.queries,
+        group=row,
+        names=columns.names,
+        video=columns.video[np.array(owner, dtype=np.int64)],
+        start=starts,
+        end=ends,
+        value=np.zeros_like(starts),
+        notes=columns.notes,
+    )
+    times(annotations, checks)
+    return Further(row, starts, ends)
+
+
+def run_from_dict(predictions: Mapping[Any, Iterable[Any]], name: str = "run", lenient: bool = True) -> Run:
+    """A run from ``{query: [(video, start, end, score), …]}``, in rank order.
+
+    lenient: predictions that stand twice, end before they start, or lie before 0 are counted and warned of;
+    False: the first is an error.
+    """
+    return Run.build(_columns(predictions, name, SCORE, "prediction"), name, Checks(lenient))
 
 
 def qrels_from_dict(
-    moments: Mapping[str, Iterable[tuple[str, float, float, int]]], name: str = "qrels"
+    moments: Mapping[Any, Iterable[Any]],
+    name: str = "qrels",
+    lenient: bool = False,
+    highest: int = HIGHEST_GRADE,
 ) -> Qrels:
-    """Qrels from ``{query: [(video, start, end, grade), …]}``."""
-    rows = Rows(name, lambda i: f"query {rows.query[i]!r}, moment {_nth(rows, i)}")
-    _add_all(rows, moments)
-    return Qrels.build(rows)
+    """Qrels from ``{query: [(video, start, end, grade), …]}``.
+
+    lenient: moments that stand twice, have two grades or one above `highest`, end before they start, or lie
+    before 0 are counted and warned of, instead of being an error.
+    """
+    return Qrels.build(_columns(moments, name, GRADE, "moment"), Checks(lenient, highest))
 
 
-def _add_all(rows: Rows, found: Mapping[str, Iterable[tuple[str, float, float, float]]]) -> None:
+def _columns(found: Mapping[Any, Iterable[Any]], name: str, value_name: str, what: str) -> Columns:
+    lists = {query: rows if isinstance(rows, list) else list(rows) for query, rows in found.items()}
+    return columns_of_tuples(lists, name, what) or _careful_columns(lists, name, value_name, what)
+
+
+def _careful_columns(found: Mapping[Any, list[Any]], name: str, value_name: str, what: str) -> Columns:
+    places: list[str] = []
+    rows = Rows(name, lambda row: places[row], value_name)
     for query, spans in found.items():
         rows.queries[str(query)] = None
-        for video, start, end, value in spans:
+        for n, (video, start, end, value) in enumerate(spans, 1):
+            places.append(f"query {str(query)!r}, {what} {n}")
             rows.add(str(query), video, start, end, value)
-
-
-def _nth(rows: Rows, row: int) -> int:
-    return rows.query[: row + 1].count(rows.query[row])
+    return rows.columns()

@@ -1,124 +1,254 @@
-"""TREC qrels and runs: moments are ids ``video@startms-endms``, with a side file for the exact times."""
+"""TREC qrels and runs: moments are ids (see `moment_ids`), with a side file for times finer than milliseconds.
 
-import csv
+A file of millions of lines is read a block at a time, in columns; a block that holds anything unusual goes through
+the careful functions, which take it or name what is wrong.
+"""
+
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from .errors import MeasureError
-from .files import read_text
-from .rows import Rows, show
-from .tables import Qrels, Run
+import numpy as np
 
-MOMENT_ID = re.compile(r"(?P<video>.+)@(?P<start>-?\d+)-(?P<end>-?\d+)(?:[#~]\d+)?")
+from .arrays import Bools, Floats, Ints
+from .columns import Columns, Numbers
+from .csv_qrels import csv_rows
+from .errors import MeasureError
+from .files import Place, read_text
+from .moment_ids import as_word, from_word, parse_moment_id
+from .showing import show
+
 Times = dict[str, tuple[str, float, float]]
+Tokens = Sequence[bytes]
+QRELS_LINE = "query 0 moment_id grade"
 RUN_LINE = "query Q0 moment_id rank score tag"
 SIDE_COLUMNS = ["moment_id", "video", "start", "end"]
+BLOCK = 1 << 21  # bytes
+SPACE = np.isin(np.arange(256), list(b" \t\n\r\x0b\x0c"))
+WHITE, DIGITS = re.compile(rb"\s"), b"0123456789"
+REPEATED = re.compile(rb"[#~](\d{1,9})$")
+LONGEST_TIME = 15  # digits of milliseconds
 
 
 def read_side_file(path: str | Path) -> Times:
     """Video, start and end (seconds) of every moment id, from a CSV or TSV with those four columns."""
-    text = read_text(path)
-    between = "\t" if "\t" in text.split("\n", 1)[0] else ","
-    rows = csv.reader(text.splitlines(), delimiter=between)
-    header = [name.strip() for name in next(rows)]
-    if sorted(header) != sorted(SIDE_COLUMNS):
-        raise MeasureError(
-            f"{path}: line 1: columns are {', '.join(header)}; they must be {', '.join(SIDE_COLUMNS)}"
-        )
-    places = [header.index(name) for name in SIDE_COLUMNS]
     times: Times = {}
-    for number, row in enumerate(rows, 2):
-        if not row:
-            continue
-        if len(row) != len(header):
-            raise MeasureError(f"{path}: line {number}: has {len(row)} columns; it needs {len(header)}")
-        moment, video, start, end = (row[place] for place in places)
-        if moment in times:
-            raise MeasureError(f"{path}: line {number}: moment {moment!r} stands twice")
-        times[moment] = (video, _number(path, number, "start", start), _number(path, number, "end", end))
+    for place, row in csv_rows(read_text(path), str(path)):
+        if sorted(row) != sorted(SIDE_COLUMNS):
+            raise MeasureError(
+                f"{path}: line 1: columns are {', '.join(row)}; they must be {', '.join(SIDE_COLUMNS)}"
+            )
+        if row["moment_id"] in times:
+            raise place.fail(f"moment {row['moment_id']!r} stands twice")
+        start, end = (place.number(row[name], name) for name in ("start", "end"))
+        times[row["moment_id"]] = (row["video"], start, end)
     return times
 
 
-def read_trec_qrels(text: str, source: str, times: Times | None = None) -> Qrels:
-    """Qrels from lines ``query 0 moment_id grade``."""
-    lines: list[int] = []
-    rows = Rows(source, lambda i: f"line {lines[i]}")
-    seen: set[tuple[str, str]] = set()
-    for number, (query, _, moment, grade) in _fields(text, source, 4, "query 0 moment_id grade"):
-        _once(source, number, query, moment, seen)
-        lines.append(number)
-        rows.queries[query] = None
-        if not re.fullmatch(r"-?\d{1,9}", grade):
-            raise rows.fail(len(lines) - 1, f"grade is {show(grade)}; it must be an integer from 0 up")
-        rows.add(query, *_times(source, number, moment, times), int(grade))
-        rows.moment.append(moment)
-    return Qrels.build(rows)
+def trec_qrels(data: bytes, source: str, times: Times | None = None) -> Columns:
+    """Columns of lines ``query 0 moment_id grade``."""
+    lines = Lines(data, source, QRELS_LINE, times)
+    for block in lines.blocks():
+        lines.add(block, lines.grades(block))
+    return lines.columns()
 
 
-def read_trec_run(text: str, source: str, times: Times | None = None) -> Run:
-    """A run from lines ``query Q0 moment_id rank score tag``.
+def trec_run(data: bytes, source: str, times: Times | None = None) -> tuple[Columns, str]:
+    """Columns of lines ``query Q0 moment_id rank score tag``, and the tag of the last.
 
     Ordered as trec_eval orders: by score, highest first; ties by id, descending; the rank column is not
     looked at.
     """
-    found: list[tuple[str, float, str, int]] = []
-    seen: set[tuple[str, str]] = set()
-    name = "run"
-    for number, (query, _, moment, _, score, tag) in _fields(text, source, 6, RUN_LINE):
-        name = tag
-        _once(source, number, query, moment, seen)
-        found.append((query, _number(source, number, "score", score), moment, number))
-    queries = dict.fromkeys(query for query, *_ in found)
-    found.sort(key=lambda line: (line[1], line[2]), reverse=True)
-    rows = Rows(source, lambda i: f"line {found[i][3]}", queries)
-    for query, value, moment, number in found:
-        rows.add(query, *_times(source, number, moment, times), value)
-    return Run.build(rows, name)
+    lines = Lines(data, source, RUN_LINE, times)
+    tag = b"run"
+    for block in lines.blocks():
+        lines.add(block, lines.scores(block))
+        tag = block.tokens[-1]
+    return lines.columns(by_score=True), from_word(tag.decode())
 
 
-def _fields(text: str, source: str, width: int, shape: str) -> Iterator[tuple[int, list[str]]]:
-    for number, line in enumerate(text.split("\n"), 1):
-        parts = line.split()
-        if parts and len(parts) != width:
-            raise MeasureError(f"{source}: line {number}: has {len(parts)} fields; it must be: {shape}")
-        if parts:
-            yield number, parts
+@dataclass(frozen=True)
+class Block:
+    """Some lines: their fields one after the other, and where in the file each line has its moment."""
+
+    tokens: Tokens
+    width: int
+    first: Ints
+
+    def column(self, number: int) -> Tokens:
+        return self.tokens[number :: self.width]
 
 
-def _once(source: str, number: int, query: str, moment: str, seen: set[tuple[str, str]]) -> None:
-    if (query, moment) in seen:
-        raise MeasureError(f"{source}: line {number}: moment {moment!r} stands twice in query {query!r}")
-    seen.add((query, moment))
+@dataclass
+class Lines:
+    """The lines of a TREC file on their way to columns, a list of one array a block for each column."""
 
+    data: bytes
+    source: str
+    shape: str
+    times: Times | None
+    queries: Numbers = field(default_factory=Numbers)
+    videos: Numbers = field(default_factory=Numbers)
+    moments: Numbers = field(default_factory=Numbers)
+    parts: list[tuple[Ints, Ints, Floats, Floats, Ints, Floats, Ints]] = field(default_factory=list)
 
-def _times(source: str, number: int, moment: str, times: Times | None) -> tuple[str, float, float]:
-    if times is not None:
-        if moment not in times:
-            raise MeasureError(f"{source}: line {number}: moment {moment!r} is not in the side file")
-        return times[moment]
-    return times_of_id(f"{source}: line {number}", moment)
+    def blocks(self) -> Iterator[Block]:
+        """The file in blocks of whole lines; a line with another number of fields is an error."""
+        width = len(self.shape.split())
+        at = 0
+        while at < len(self.data):
+            end = self.data.find(b"\n", at + BLOCK) + 1 or len(self.data)
+            chunk = self.data[at:end]
+            tokens = chunk.split()
+            begins = self._begins(chunk, at, len(tokens))
+            if tokens:
+                yield Block(tokens, width, at + begins[2::width])
+            at = end
 
+    def _begins(self, chunk: bytes, at: int, count: int) -> Ints:
+        """Where the `count` fields of a chunk begin, once every line that is not blank has the right number."""
+        width = len(self.shape.split())
+        letters = np.frombuffer(chunk, dtype=np.uint8)
+        begins = _begins_after(letters <= ord(" "))
+        if begins.size != count:  # other control characters are no white space
+            begins = _begins_after(SPACE[letters])
+        ends = np.flatnonzero(letters == ord("\n"))
+        fields = np.diff(np.searchsorted(begins, ends), prepend=0, append=begins.size)
+        wrong = np.flatnonzero((fields != width) & (fields != 0))
+        if wrong.size:
+            line = self.data.count(b"\n", 0, at) + int(wrong[0]) + 1
+            raise MeasureError(
+                f"{self.source}: line {line}: has {fields[wrong[0]]} fields; it must be: {self.shape}"
+            )
+        return begins
 
-def times_of_id(place: str, moment: str) -> tuple[str, float, float]:
-    """Video, start and end (seconds) that a moment id says.
+    def add(self, block: Block, value: Floats) -> None:
+        """Add the columns of a block."""
+        ids = block.column(2)
+        if self.times is None:
+            video, start, end, copy = self._plain_moments(ids) or self._moments(ids, block)
+        else:
+            video, start, end, copy = self._listed_moments(ids, self.times, block)
+        self.parts.append((self.queries.of(block.column(0)), video, start, end, copy, value, block.first))
 
-    >>> times_of_id("line 1", "clip@1500-4000")
-    ('clip', 1.5, 4.0)
-    """
-    found = MOMENT_ID.fullmatch(moment)
-    if not found:
-        raise MeasureError(
-            f"{place}: moment id {moment!r} is not video@startms-endms, and no side file was given"
+    def _plain_moments(self, ids: Tokens) -> tuple[Ints, Floats, Floats, Ints] | None:
+        """Video, start and end of ids that are plain video@startms-endms, and 0; None where one is not."""
+        parts = b"@".join(ids).split(b"@")
+        videos, spans = parts[::2], b"\n".join(parts[1::2]) + b"\n"
+        numbers = spans.replace(b"-", b"\n").split()
+        plain = spans.translate(None, DIGITS) == b"-\n" * len(ids) and len(numbers) == 2 * len(ids)
+        if not plain or b"" in videos or max(map(len, numbers)) > LONGEST_TIME:
+            return None
+        video = self.videos.of(videos)
+        times = np.array(list(map(int, numbers)), dtype=np.int64).reshape(-1, 2) / 1000
+        return video, times[:, 0], times[:, 1], np.zeros(len(ids), dtype=np.int64)
+
+    def _moments(self, ids: Tokens, block: Block) -> tuple[Ints, Floats, Floats, Ints]:
+        """The same of any ids, one by one; the last is the number behind the times, as in ``#2``."""
+        found = []
+        for row, moment in enumerate(ids):
+            try:
+                _, start, end = parse_moment_id(moment.decode())
+            except MeasureError:
+                parse_moment_id(moment.decode(), f"{self.source}: {self.spot(block.first[row])}")
+            again = REPEATED.search(moment)
+            found.append((moment.rpartition(b"@")[0], start, end, int(again[1]) if again else 0))
+        return self._as_columns(found)
+
+    def _listed_moments(self, ids: Tokens, times: Times, block: Block) -> tuple[Ints, Floats, Floats, Ints]:
+        """Video, start and end of ids that a side file lists; the last is a number for each id."""
+        found = []
+        for row, moment in enumerate(ids):
+            listed = times.get(moment.decode())
+            if listed is None:
+                raise MeasureError(
+                    f"{self.source}: {self.spot(block.first[row])}: "
+                    f"moment {moment.decode()!r} is not in the side file"
+                )
+            found.append((as_word(listed[0]).encode(), listed[1], listed[2], self.moments[moment]))
+        return self._as_columns(found)
+
+    def _as_columns(self, found: list[tuple[bytes, float, float, int]]) -> tuple[Ints, Floats, Floats, Ints]:
+        video, start, end, copy = zip(*found, strict=True)
+        return self.videos.of(video), np.array(start), np.array(end), np.array(copy, dtype=np.int64)
+
+    def grades(self, block: Block) -> Floats:
+        """The grades of a block of qrels."""
+        written = block.column(3)
+        grades = dict.fromkeys(written, 0.0)
+        for text in grades:
+            if not re.fullmatch(rb"-?\d{1,9}", text):
+                at = self.spot(block.first[written.index(text)])
+                shown = show(text.decode())
+                raise MeasureError(f"{self.source}: {at}: grade is {shown}; it must be an integer from 0 up")
+            grades[text] = float(text)
+        return np.array(list(map(grades.__getitem__, written)), dtype=np.float64)
+
+    def scores(self, block: Block) -> Floats:
+        """The scores of a block of a run."""
+        written = block.column(4)
+        try:
+            return np.array(list(map(float, written)), dtype=np.float64)
+        except ValueError:
+            for row, text in enumerate(written):
+                Place(self.source, self.spot(block.first[row])).number(text.decode(), "score")
+            raise
+
+    def columns(self, by_score: bool = False) -> Columns:
+        """All blocks together."""
+        if not self.parts:
+            raise MeasureError(f"{self.source}: is empty")
+        group, video, start, end, copy, value, first = map(np.concatenate, zip(*self.parts, strict=True))
+        self.parts.clear()
+        if by_score:
+            order = self._by_score(group, value, first)
+            columns = (group, video, start, end, copy, value, first)
+            group, video, start, end, copy, value, first = (column[order] for column in columns)
+        names = Numbers()
+        recoded = names.of([from_word(word.decode()) for word in self.videos])
+        return Columns(
+            source=self.source,
+            where=lambda row: self.spot(first[row]),
+            queries=tuple(from_word(query.decode()) for query in self.queries),
+            group=group,
+            names=tuple(names),
+            video=recoded[video],
+            start=start,
+            end=end,
+            value=value,
+            copy=copy,
+            ids=None if self.times is None or by_score else lambda: self.ids(first),
         )
-    return found["video"], int(found["start"]) / 1000, int(found["end"]) / 1000
+
+    def _by_score(self, group: Ints, value: Floats, first: Ints) -> Ints:
+        """The order by query and falling score; ties by id, descending."""
+        order = np.lexsort((-value, group)).astype(np.int64)
+        tie = (np.diff(group[order]) == 0) & (np.diff(value[order]) == 0)
+        tied = np.append(tie, False) | np.append(False, tie)
+        rows = order[tied]
+        ids = dict(zip(rows.tolist(), self.ids(first[rows]), strict=True))
+        set_of = np.cumsum(~np.append(False, tie))[tied]
+        by_id = sorted(rows.tolist(), key=ids.__getitem__, reverse=True)
+        number = dict(zip(rows.tolist(), set_of.tolist(), strict=True))
+        order[tied] = sorted(by_id, key=number.__getitem__)
+        return order
+
+    def ids(self, first: Ints) -> list[str]:
+        """The ids that begin at those bytes of the file."""
+        return [self.data[at : self._end(at)].decode() for at in first.tolist()]
+
+    def _end(self, at: int) -> int:
+        found = WHITE.search(self.data, at)
+        return found.start() if found else len(self.data)
+
+    def spot(self, at: int) -> str:
+        """The line in which a byte of the file stands."""
+        number = self.data.count(b"\n", 0, int(at)) + 1
+        return f"line {number}"
 
 
-def _number(source: str | Path, line: int, name: str, text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = float("nan")
-    if not abs(value) < float("inf"):
-        raise MeasureError(f"{source}: line {line}: {name} is {show(text)}; it must be a finite number")
-    return value
+def _begins_after(space: Bools) -> Ints:
+    """Where a field begins: at a letter after white space, or at the beginning."""
+    begins = np.flatnonzero(space[:-1] & ~space[1:]) + 1
+    return begins if space[0] else np.append(0, begins)

@@ -10,6 +10,7 @@ import numpy as np
 
 from .arrays import Floats
 from .errors import MeasureError
+from .moment_ids import as_word
 from .tables import Qrels, Run, Table
 
 Index = Mapping[str, int]
@@ -51,7 +52,7 @@ def run_as_trec(run: Run) -> str:
         if not falls(scores):
             scores = np.arange(scores.size, 0, -1, dtype=np.float64)
         for rank, (stamp, score) in enumerate(zip(run.stamps[here], scores.tolist(), strict=True), 1):
-            lines.append(f"{_word(query)} Q0 {stamp} {rank} {score!r} {_word(run.name)}")
+            lines.append(f"{as_word(query)} Q0 {stamp} {rank} {score!r} {as_word(run.name)}")
     return "\n".join(lines) + "\n"
 
 
@@ -98,7 +99,7 @@ def qrels_as_nested(qrels: Qrels) -> str:
 def qrels_as_trec(qrels: Qrels) -> str:
     """TREC lines; times finer than a millisecond need the side file. A query without moments has no line."""
     rows = zip(qrels.query_of_row().tolist(), qrels.moments, qrels.grades.tolist(), strict=True)
-    return "".join(f"{_word(qrels.queries[query])} 0 {moment} {grade}\n" for query, moment, grade in rows)
+    return "".join(f"{as_word(qrels.queries[query])} 0 {moment} {grade}\n" for query, moment, grade in rows)
 
 
 def side_file(table: Table) -> str:
@@ -141,11 +142,6 @@ def _grouped(table: Table, values: Any) -> list[tuple[str, list[tuple[str, float
 
 def _number_if_it_is(query: str) -> int | str:
     return int(query) if query.isascii() and query.isdigit() and str(int(query)) == query else query
-
-
-def _word(text: str) -> str:
-    """A name without white space, as TREC files need it."""
-    return "_".join(text.split())
 
 
 def _json(data: object) -> str:

@@ -1,18 +1,15 @@
 """From values per query to the one number that is printed."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..formats.arrays import Floats
 from .conventions import Convention
-
-if TYPE_CHECKING:
-    from .grammar import Measure
+from .measure import Measure
 
 
-def aggregate(measure: "Measure", values: Floats, convention: Convention) -> float | None:
+def aggregate(measure: Measure, values: Floats, convention: Convention) -> float | None:
     """Aggregate of values of shape (queries, thresholds) over the queries that are not NaN.
 
     The queries are aggregated for each threshold, then the thresholds averaged. None when no query counts,
@@ -33,7 +30,7 @@ def aggregate(measure: "Measure", values: Floats, convention: Convention) -> flo
     return float(f"{100 * number:.2f}") if report == "percent-text" else number
 
 
-def reported(measure: "Measure", values: Floats, convention: Convention) -> Floats:
+def reported(measure: Measure, values: Floats, convention: Convention) -> Floats:
     """Values per query on the scale of the aggregate, thresholds averaged: shape (queries,)."""
     percent = convention.options(measure.definition.family).report.startswith("percent")
     scale = 100 if percent and measure.definition.share else 1

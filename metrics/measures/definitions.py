@@ -1,40 +1,8 @@
 """Every measure that there is: its name, parameters, family, and how it is computed on a scene."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
-
-from ..formats.arrays import Floats
-from . import graded, highlights, hits
-from .conventions import Family, Options
-from .scene import Plan, Scene
-
-if TYPE_CHECKING:
-    from .grammar import Measure
-
-Score = Callable[[Scene, Options, "Measure", Plan], Floats]
-
-
-@dataclass(frozen=True)
-class Definition:
-    """A measure by name.
-
-    `score` returns floats of shape (units, thresholds), NaN where a query has nothing to find. Over the
-    queries that count the values are aggregated by their `mean`, lower `median` or sample standard deviation
-    (`std`), for each threshold; and then the thresholds are averaged. `share`: values lie in [0, 1] and may
-    be shown as percentages.
-    """
-
-    name: str
-    family: Family
-    score: Score
-    params: tuple[str, ...] = ()
-    required: tuple[str, ...] = ()
-    defaults: tuple[tuple[str, str], ...] = ()
-    cutoff: Literal["required", "optional", "none"] = "required"
-    aggregate: Literal["mean", "median", "std"] = "mean"
-    share: bool = True
-
+from . import didemo, graded, highlights, hits, plain
+from .measure import Definition
+from .spellings import one_of
 
 ALL = (
     Definition("nDCG_IoU", "graded", graded.ndcg_iou, ("iou", "gain", "discount"), ("iou",)),
@@ -50,7 +18,14 @@ ALL = (
     ),
     Definition("Success_Video", "hit", hits.success_video, ("rel", "type")),
     Definition("AP_IoU", "hit", hits.ap_iou, ("iou", "rel"), ("iou",)),
-    Definition("DCG_IoU", "hit", hits.dcg_iou, ("gain", "discount", "rel"), share=False),
+    Definition(
+        "DCG_IoU",
+        "hit",
+        hits.dcg_iou,
+        ("gain", "discount", "rel"),
+        readers={"gain": one_of("linear", "exp")},  # the gain of an IoU, not of a grade
+        share=False,
+    ),
     Definition(
         "MedianRank",
         "hit",
@@ -73,6 +48,13 @@ ALL = (
     ),
     Definition("Judged", "hit", hits.judged, ("iou",), (), (("iou", "0.5"),)),
     Definition("mAP_IoU", "detection", graded.map_iou, ("iou", "rel", "length"), ("iou",), cutoff="optional"),
+    Definition("Rank", "hit", didemo.rank_within, ("rel",)),
+    Definition("mIoU", "hit", didemo.mean_iou, ("rel",), cutoff="none"),
+    Definition("nDCG", "plain", plain.ndcg, ("gain", "discount"), cutoff="optional"),
+    Definition("P", "plain", plain.precision, ("rel",)),
+    Definition("R", "plain", plain.recall, ("rel",)),
+    Definition("RR", "plain", plain.reciprocal_rank, ("rel",), cutoff="optional"),
+    Definition("AP", "plain", plain.average_precision, ("rel",), cutoff="optional"),
     Definition("HIT", "highlight", highlights.hit, ("level",)),
     Definition("mAP_Saliency", "highlight", highlights.highlight_ap, ("level",), cutoff="none"),
 )

@@ -1,71 +1,39 @@
 """Scoring runs: measures, qrels and runs go in; values per query and their aggregates come out."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ..formats.arrays import Floats
+from ..formats.by_id import IdRun
 from ..formats.errors import MeasureError
-from ..formats.sources import as_qrels, as_run
+from ..formats.sources import qrels_source, run_source
 from ..formats.tables import Run
-from .aggregate import aggregate, reported
 from .conventions import Convention, Options, convention_named
-from .grammar import Measure, parse_measures
-from .scene import Ground, Plan, Scene
-
-
-class QueryValue(NamedTuple):
-    """One measure's value on one query."""
-
-    query: str
-    measure: Measure
-    value: float
-
-
-@dataclass(frozen=True, eq=False)
-class Scores:
-    """The scores of one run under one convention.
-
-    values: for each measure, floats of shape (queries, thresholds); NaN where a query is left out of it.
-    """
-
-    convention: Convention
-    run: str
-    queries: tuple[str, ...]
-    measures: tuple[Measure, ...]
-    values: tuple[Floats, ...]
-
-    def aggregate(self) -> dict[Measure, float | None]:
-        """Aggregate of each measure over the queries that count; None where no query does."""
-        return {
-            measure: aggregate(measure, values, self.convention)
-            for measure, values in zip(self.measures, self.values, strict=True)
-        }
-
-    def per_query(self) -> dict[str, dict[Measure, float]]:
-        """Values of each query that counts in at least one measure."""
-        columns = [reported(m, v, self.convention) for m, v in zip(self.measures, self.values, strict=True)]
-        rows = zip(self.queries, np.stack(columns, axis=1).tolist(), strict=True)
-        kept = {
-            query: {m: value for m, value in zip(self.measures, row, strict=True) if value == value}
-            for query, row in rows
-        }
-        return {query: values for query, values in kept.items() if values}
-
-    def table(self) -> Floats:
-        """Values of shape (queries, measures), thresholds averaged, NaN where a query is left out."""
-        return np.stack([values.mean(axis=1) for values in self.values], axis=1)
-
-    def left_out(self) -> int:
-        """Number of judged queries that count in no measure."""
-        return int(np.isnan(self.table()).all(axis=1).sum())
+from .grammar import parse_measures
+from .ground import Ground, Plan
+from .measure import Measure
+from .results import QueryValue, Scores
+from .scene import Scene
 
 
 class Evaluator:
-    """Measures and qrels made ready once, for any number of runs; for what qrels and runs may be,
-    see `as_qrels`.
+    """Measures and qrels made ready once, for any number of runs.
+
+    Parameters
+    ----------
+    measures
+        Measures, or their names in the grammar of `parse_measure`.
+    qrels
+        A file, a dict, a data frame or Qrels: see `as_qrels`; or another evaluator's `ground`.
+    convention
+        A convention or its name: see `CONVENTIONS`.
+
+    Raises
+    ------
+    MeasureError
+        For qrels, a measure or a convention that cannot be read, and for no measure at all.
     """
 
     def __init__(
@@ -75,7 +43,7 @@ class Evaluator:
         if not self.measures:
             raise MeasureError("no measure was asked for; give at least one, such as nDCG_IoU(iou=0.5)@20")
         self.convention = convention_named(convention)
-        self.ground = Ground(as_qrels(qrels))
+        self.ground = qrels if isinstance(qrels, Ground) else Ground(qrels_source(qrels))
         families = dict.fromkeys(measure.definition.family for measure in self.measures)
         self._plans = {family: self._plan(family) for family in families}
 
@@ -85,18 +53,40 @@ class Evaluator:
         cutoffs = [measure.cutoff or 0 for measure in members]
         return Plan(0 if 0 in cutoffs else max(cutoffs), tuple(thresholds))
 
-    def scores(self, *runs: Run) -> list[Scores]:
-        """Score runs together, in one pass; raises MeasureError for a query that nobody judged."""
-        return self.scores_on(Scene(self.ground, runs))
+    def scores(self, *runs: Any) -> list[Scores]:
+        """Score runs together, in one pass.
+
+        Parameters
+        ----------
+        runs
+            Files, dicts, data frames or Runs: see `as_run`.
+
+        Raises
+        ------
+        MeasureError
+            For a run that cannot be read or has no judged query; and, where the convention says so, for a query
+            that nobody judged or that is missing from the run.
+        """
+        return self.scores_on(self.scene([run_source(run) for run in runs]))
+
+    def scene(self, runs: Sequence[Run | IdRun]) -> Scene:
+        """The runs over the qrels, for `scores_on`."""
+        return Scene(self.ground, runs, self.convention.unjudged)
 
     def scores_on(self, scene: Scene) -> list[Scores]:
         """Score the runs of a scene."""
-        runs = scene.runs
+        runs = scene.sources
         values = [self._score(scene, measure) for measure in self.measures]
         blocks = [block.reshape(len(runs), scene.queries, -1) for block in values]
-        queries = self.ground.qrels.queries
         return [
-            Scores(self.convention, run.name, queries, self.measures, tuple(block[r] for block in blocks))
+            Scores(
+                self.convention,
+                run.name,
+                self.ground.queries,
+                self.measures,
+                tuple(block[r] for block in blocks),
+                scene.unjudged[r],
+            )
             for r, run in enumerate(runs)
         ]
 
@@ -107,21 +97,23 @@ class Evaluator:
         return settle(values.copy(), scene, options)
 
     def calc_aggregate(self, run: Any) -> dict[Measure, float | None]:
-        return self.scores(as_run(run))[0].aggregate()
+        """Aggregate of each measure over the queries that count; None where no query does."""
+        return self.scores(run)[0].aggregate()
 
     def iter_calc(self, run: Any) -> Iterator[QueryValue]:
-        for query, values in self.scores(as_run(run))[0].per_query().items():
+        """Value of each measure on each query that counts."""
+        for query, values in self.scores(run)[0].per_query().items():
             for measure, value in values.items():
                 yield QueryValue(query, measure, value)
 
 
 def settle(values: Floats, scene: Scene, options: Options) -> Floats:
-    """Apply the convention's word on queries with nothing to find (NaN so far) and on queries that a run
-    lacks.
+    """Set the values of queries with nothing to find, which are NaN so far, and of queries that are missing from
+    a run, as the convention says.
     """
     if options.missing == "error" and scene.missing.any():
         unit = int(np.flatnonzero(scene.missing)[0])
-        run, query = scene.runs[unit // scene.queries], scene.ground.qrels.queries[unit % scene.queries]
+        run, query = scene.sources[unit // scene.queries], scene.ground.queries[unit % scene.queries]
         raise MeasureError(
             f"{run.name}: query {query!r} of the qrels is missing; this convention needs every query"
         )
@@ -135,21 +127,34 @@ def settle(values: Floats, scene: Scene, options: Options) -> Floats:
 def evaluator(
     measures: Iterable[str | Measure], qrels: Any, convention: str | Convention = "paper"
 ) -> Evaluator:
-    """A reusable evaluator: `evaluator(measures, qrels).calc_aggregate(run)`."""
+    """A reusable evaluator: `evaluator(measures, qrels).calc_aggregate(run)`. Parameters: see `Evaluator`."""
     return Evaluator(measures, qrels, convention)
 
 
 def calc(
     measures: Iterable[str | Measure], qrels: Any, run: Any, convention: str | Convention = "paper"
 ) -> Scores:
-    """Score one run: values per query and aggregates in one object."""
-    return Evaluator(measures, qrels, convention).scores(as_run(run))[0]
+    """Score one run: values of each query and aggregates in one object.
+
+    Parameters
+    ----------
+    measures, qrels, convention
+        See `Evaluator`.
+    run
+        A file, a dict, a data frame or a Run: see `as_run`.
+
+    Raises
+    ------
+    MeasureError
+        See `Evaluator` and `Evaluator.scores`.
+    """
+    return Evaluator(measures, qrels, convention).scores(run)[0]
 
 
 def calc_aggregate(
     measures: Iterable[str | Measure], qrels: Any, run: Any, convention: str | Convention = "paper"
 ) -> dict[Measure, float | None]:
-    """Aggregate of each measure over the queries that count.
+    """Aggregate of each measure over the queries that count. Parameters and errors: see `calc`.
 
     Examples
     --------
@@ -164,7 +169,7 @@ def calc_aggregate(
 def iter_calc(
     measures: Iterable[str | Measure], qrels: Any, run: Any, convention: str | Convention = "paper"
 ) -> Iterator[QueryValue]:
-    """Value of each measure on each query that counts."""
+    """Value of each measure on each query that counts. Parameters and errors: see `calc`."""
     return Evaluator(measures, qrels, convention).iter_calc(run)
 
 
@@ -174,5 +179,5 @@ def scores_of(
     runs: Sequence[Any],
     convention: str | Convention = "paper",
 ) -> list[Scores]:
-    """Score several runs in one pass."""
-    return Evaluator(measures, qrels, convention).scores(*map(as_run, runs))
+    """Score several runs in one pass. Parameters and errors: see `calc`."""
+    return Evaluator(measures, qrels, convention).scores(*runs)

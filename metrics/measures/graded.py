@@ -1,22 +1,20 @@
 """Measures that match predictions one to one with graded moments."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..formats.arrays import Floats, Ints
 from . import scores
 from .conventions import Options
-from .scene import Pick, Plan, Scene
-
-if TYPE_CHECKING:
-    from .grammar import Measure
+from .ground import Pick, Plan
+from .measure import Measure
+from .scene import Scene
 
 LENGTHS = {"short": (0.0, 10.0), "middle": (10.0, 30.0), "long": (30.0, 150.0)}  # QVHighlights, seconds
 
 
-def ndcg_iou(scene: Scene, options: Options, measure: "Measure", plan: Plan) -> Floats:
+def ndcg_iou(scene: Scene, options: Options, measure: Measure, plan: Plan) -> Floats:
     """NDCG@K, IoU≥μ (TVR-Ranking, section 4): shape (units, thresholds)."""
     gain, discount = measure.param("gain") or options.gain, measure.param("discount") or "log2"
     pick = Pick(options.lowest)
@@ -27,37 +25,37 @@ def ndcg_iou(scene: Scene, options: Options, measure: "Measure", plan: Plan) -> 
         grades = np.append(scene.ground.qrels.grades, 0)  # row -1 is no moment: grade 0, and no gain
         return np.where(matched >= 0, scores.gains(grades, gain)[matched], 0.0)
 
-    got = scene.once(("gained", options, plan, gain), gained)[places(measure, plan)]
-    ideal = np.tile(scores.gains(scene.ideal(pick), gain), (len(scene.runs), 1))
+    got = scene.once(("gained", options, plan, gain), gained)[columns(measure, plan)]
+    ideal = np.tile(scores.gains(scene.ideal(options.lowest), gain), (len(scene.sources), 1))
     if gain not in ("linear", "exp"):  # a scale of one's own need not rise with the grade
         ideal = -np.sort(-ideal, axis=1)
     return scores.ndcg(got, ideal, cutoff, discount).T
 
 
-def recall_iou(scene: Scene, options: Options, measure: "Measure", plan: Plan) -> Floats:
+def recall_iou(scene: Scene, options: Options, measure: Measure, plan: Plan) -> Floats:
     """Share of a query's relevant moments that the first K predictions find: shape (units, thresholds)."""
     pick = Pick(measure.number("rel", 1))
-    matched = scene.matched(options, pick, plan)[places(measure, plan)]
+    matched = scene.matched(options, pick, plan)[columns(measure, plan)]
     found = (matched[..., : measure.depth] >= 0).sum(axis=-1)
     return share(found, scene.held(pick)).T
 
 
-def map_iou(scene: Scene, options: Options, measure: "Measure", plan: Plan) -> Floats:
+def map_iou(scene: Scene, options: Options, measure: Measure, plan: Plan) -> Floats:
     """Interpolated average precision, as in detection (QVHighlights): shape (units, thresholds)."""
     length = LENGTHS.get(measure.param("length") or "")
     pick = Pick(measure.number("rel", 1), length, last=options.last)
-    matched = scene.matched(options, pick, plan)[places(measure, plan)]
+    matched = scene.matched(options, pick, plan)[columns(measure, plan)]
     found = (matched[..., : measure.depth] >= 0).astype(np.int64)
     return scores.interpolated_precision(found, scene.held(pick)).T
 
 
-def places(measure: "Measure", plan: Plan) -> list[int]:
-    """Where the measure's thresholds stand in the plan."""
+def columns(measure: Measure, plan: Plan) -> list[int]:
+    """Positions of the measure's thresholds in the plan."""
     return [plan.thresholds.index(iou) for iou in measure.thresholds]
 
 
-def share(found: Ints, held: Ints) -> Floats:
-    """Found of held; NaN where nothing is held."""
+def share(found: Ints | Floats, held: Ints) -> Floats:
+    """Found over held; NaN where nothing is held."""
     out = np.full(found.shape, np.nan)
     np.divide(found, held, out=out, where=np.broadcast_to(held > 0, found.shape))
     return out

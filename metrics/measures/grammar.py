@@ -3,86 +3,22 @@
     measure  = name [ "(" key "=" value { "," key "=" value } ")" ] [ "@" cutoff ]
     value    = number | low ":" step ":" high | number "+" number … | word
 
-Several thresholds (a range, or a sum) mean the average over them. The papers' own spellings (``NDCG@20,
-IoU≥0.5``) are read as well; a measure always prints in the grammar above.
+Several thresholds (a range, or a sum) mean the average over them. The papers' own spellings, such as ``NDCG@20,
+IoU≥0.5``, are read as well; a measure always prints in the grammar above.
 """
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from difflib import get_close_matches
 
 from ..formats.errors import MeasureError
-from .definitions import DEFINITIONS, Definition
-from .spellings import ALIASES, EXAMPLES, PAPER_SPELLINGS, PARAMS, thresholds_of
+from .definitions import DEFINITIONS
+from .measure import Definition, Measure
+from .spellings import ALIASES, EXAMPLES, PARAMS
 
 SHAPE = re.compile(r"(?P<name>[A-Za-z]\w*)(?:\((?P<params>[^()]*)\))?(?:@(?P<cutoff>\d+))?")
-NO_CUTOFF = 10**9
 DEFAULT_CUTOFFS = (10, 20, 40)
 DEFAULT_THRESHOLDS = (0.3, 0.5, 0.7)
-
-
-@dataclass(frozen=True)
-class Measure:
-    """A measure with its parameters: a value. Make one with `parse_measure`.
-
-    Examples
-    --------
-    >>> measure = parse_measure("nDCG_IoU(iou=0.50) @ 20")
-    >>> str(measure), measure.thresholds, measure.cutoff
-    ('nDCG_IoU(iou=0.5)@20', (0.5,), 20)
-    >>> str(parse_measure("NDCG@20, IoU≥0.5")) == str(measure)
-    True
-    """
-
-    name: str
-    params: tuple[tuple[str, str], ...] = ()
-    cutoff: int | None = None
-
-    def __str__(self) -> str:
-        params = ",".join(f"{key}={value}" for key, value in self.params)
-        return self.name + (f"({params})" if params else "") + (f"@{self.cutoff}" if self.cutoff else "")
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    @property
-    def spelling(self) -> str:
-        """The measure as its paper spells it, where it does, and it has no parameter beyond the threshold.
-
-        >>> parse_measure("Success_IoU(iou=0.7)@5").spelling
-        'R@5,0.7'
-        """
-        pattern = PAPER_SPELLINGS.get(self.name)
-        if not pattern or [key for key, _ in self.params] != ["iou"]:
-            return str(self)
-        return pattern.format(k=self.cutoff, iou=self.param("iou"))
-
-    @property
-    def definition(self) -> Definition:
-        return DEFINITIONS[self.name]
-
-    def param(self, key: str) -> str | None:
-        return dict(self.params).get(key)
-
-    def number(self, key: str, default: int) -> int:
-        value = self.param(key)
-        return default if value is None else int(value)
-
-    def real(self, key: str, default: float) -> float:
-        value = self.param(key)
-        return default if value is None else float(value)
-
-    @property
-    def depth(self) -> int:
-        """The cutoff, or more than any list is long."""
-        return self.cutoff or NO_CUTOFF
-
-    @property
-    def thresholds(self) -> tuple[float, ...]:
-        """The IoU thresholds that the measure averages over; none for a measure without them."""
-        value = self.param("iou") or dict(self.definition.defaults).get("iou")
-        return thresholds_of(value) if value else ()
 
 
 def parse_measure(text: str | Measure) -> Measure:
@@ -122,7 +58,7 @@ def parse_measures(texts: Iterable[str | Measure]) -> list[Measure]:
 
 
 def _checked(text: str, name: str, params: str | None, cutoff: str | None) -> Measure:
-    definition = DEFINITIONS.get(name) or _spelt_otherwise(text, name)
+    definition = DEFINITIONS.get(name) or _in_other_case(text, name)
     given = dict(_param(text, definition, part) for part in (params or "").split(",") if part)
     lacking = [key for key in definition.required if key not in given]
     if lacking:
@@ -132,13 +68,14 @@ def _checked(text: str, name: str, params: str | None, cutoff: str | None) -> Me
     if cutoff and (definition.cutoff == "none" or int(cutoff) == 0 or len(cutoff) > 6):
         right = "takes no cutoff" if definition.cutoff == "none" else "needs a cutoff from 1 to 999999"
         raise MeasureError(f"measure {text!r} {right}, as in {_example(definition)}")
-    plain = set(definition.defaults)  # what is so anyway is not printed
+    plain = set(definition.defaults)  # default values are not printed
     ordered = tuple((key, given[key]) for key in definition.params if key in given)
     ordered = tuple(pair for pair in ordered if pair not in plain)
-    return Measure(definition.name, ordered, int(cutoff) if cutoff else None)
+    return Measure(definition.name, ordered, int(cutoff) if cutoff else None, definition)
 
 
-def _spelt_otherwise(text: str, name: str) -> Definition:
+def _in_other_case(text: str, name: str) -> Definition:
+    """The definition whose name differs in upper and lower case only; others are an error with a hint."""
     by_lower = {known.lower(): known for known in DEFINITIONS}
     if name.lower() in by_lower:
         return DEFINITIONS[by_lower[name.lower()]]
@@ -155,7 +92,7 @@ def _param(text: str, definition: Definition, part: str) -> tuple[str, str]:
             f"measure {text!r}: {definition.name} has no parameter {key!r}; its parameters: {there}"
         )
     try:
-        return key, PARAMS[key](value)
+        return key, definition.readers.get(key, PARAMS[key])(value)
     except ValueError as problem:
         raise MeasureError(f"measure {text!r}: {key}={value}: {problem}") from None
 

@@ -1,27 +1,27 @@
 """QVHighlights' highlight measures, on the saliency of two-second clips."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..formats.arrays import Floats, Ints
 from ..formats.errors import MeasureError
 from .conventions import Options
-from .scene import Plan, Scene
-
-if TYPE_CHECKING:
-    from .grammar import Measure
+from .ground import Plan
+from .measure import Measure
+from .scene import Scene
 
 VERY_GOOD = 4
 
 
-def hit(scene: Scene, options: Options, measure: "Measure", plan: Plan) -> Floats:
+def hit(scene: Scene, options: Options, measure: Measure, plan: Plan) -> Floats:
     """HIT@1: whether the clip predicted as most salient has that level from any annotator."""
+    if measure.cutoff != 1:
+        raise MeasureError(f"measure {measure} looks at the most salient clip alone; its cutoff must be 1")
     return _each(scene, measure, hit_at_one)
 
 
-def highlight_ap(scene: Scene, options: Options, measure: "Measure", plan: Plan) -> Floats:
+def highlight_ap(scene: Scene, options: Options, measure: Measure, plan: Plan) -> Floats:
     """Average precision of the predicted saliency, averaged over the annotators."""
     return _each(scene, measure, average_precision)
 
@@ -58,7 +58,7 @@ def average_precision(predicted: Floats, salient: Ints) -> float:
     return float(np.mean((envelope * fresh).sum(axis=0) / np.maximum(levels, 1)))
 
 
-def _each(scene: Scene, measure: "Measure", score: Callable[[Floats, Ints], float]) -> Floats:
+def _each(scene: Scene, measure: Measure, score: Callable[[Floats, Ints], float]) -> Floats:
     """Score every unit that has judged and predicted saliency; NaN for a query without judged saliency."""
     level = measure.number("level", VERY_GOOD)
     judged = scene.ground.qrels.saliency

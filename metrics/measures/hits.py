@@ -1,7 +1,6 @@
 """Measures that ask how close the predictions come to any relevant moment of the query."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,15 +9,14 @@ from ..formats.errors import MeasureError
 from . import scores
 from .conventions import Options
 from .graded import LENGTHS
-from .scene import Pick, Plan, Scene
-
-if TYPE_CHECKING:
-    from .grammar import Measure
+from .ground import Pick, Plan
+from .measure import Measure
+from .scene import Scene
 
 DEFAULT_PHI = 0.8
 
 
-def axiou(scene: Scene, options: Options, measure: "Measure", plan: Plan) -> Floats:
+def axiou(scene: Scene, options: Options, measure: Measure, plan: Plan) -> Floats:
     """AxIoU@K (AxIoU, Eq. 5); with `lb`, thresholds are taken as uniform on (lb, 1) instead of (0, 1)."""
     pick = pick_of(measure)
     no_empty_moment(scene, pick, measure)
@@ -28,7 +26,7 @@ def axiou(scene: Scene, options: Options, measure: "Measure", plan: Plan) -> Flo
     return known(scene, pick, scores.axiou(best, measure.depth)[:, None])
 
 
-def ncxiou(scene: Scene, options: Options, measure: "Measure", plan: Plan) -> Floats:
+def ncxiou(scene: Scene, options: Options, measure: Measure, plan: Plan) -> Floats:
     """NCxIoU@K with any abandonment distribution (AxIoU, Eq. 4)."""
     pick = pick_of(measure)
     no_empty_moment(scene, pick, measure)
@@ -37,7 +35,7 @@ def ncxiou(scene: Scene, options: Options, measure: "Measure", plan: Plan) -> Fl
     return known(scene, pick, scores.ncxiou(best, stop)[:, None])
 
 
-def success_iou(scene: Scene, options: Options, measure: "Measure", plan: Plan) -> Floats:
+def success_iou(scene: Scene, options: Options, measure: Measure, plan: Plan) -> Floats:
     """R@K,θ (AxIoU, Eq. 1; TVRetrieval's VCMR and SVMR; STAL's recall; QVHighlights' R1)."""
     pick = pick_of(measure)
     best = listed(scene, options, pick, plan)
@@ -49,7 +47,7 @@ def success_iou(scene: Scene, options: Options, measure: "Measure", plan: Plan) 
     return of_type(scene, measure, known(scene, pick, np.stack(columns, axis=1)))
 
 
-def success_video(scene: Scene, options: Options, measure: "Measure", plan: Plan) -> Floats:
+def success_video(scene: Scene, options: Options, measure: Measure, plan: Plan) -> Floats:
     """Whether one of the first K predictions is in a video with a relevant moment (TVRetrieval's VR)."""
     pick = pick_of(measure)
     best = scene.best(replace(options, union="video"), pick, plan)
@@ -58,7 +56,7 @@ def success_video(scene: Scene, options: Options, measure: "Measure", plan: Plan
     )
 
 
-def ap_iou(scene: Scene, options: Options, measure: "Measure", plan: Plan) -> Floats:
+def ap_iou(scene: Scene, options: Options, measure: Measure, plan: Plan) -> Floats:
     """AP@K,θ as the AxIoU paper has it (Eq. 12)."""
     pick = pick_of(measure)
     best = listed(scene, options, pick, plan)
@@ -68,7 +66,7 @@ def ap_iou(scene: Scene, options: Options, measure: "Measure", plan: Plan) -> Fl
     return known(scene, pick, np.stack(columns, axis=1))
 
 
-def dcg_iou(scene: Scene, options: Options, measure: "Measure", plan: Plan) -> Floats:
+def dcg_iou(scene: Scene, options: Options, measure: Measure, plan: Plan) -> Floats:
     """DCG@K with the IoU itself as relevance (AxIoU, Eq. 15); not normalised."""
     pick = pick_of(measure)
     best = scene.best(options, pick, plan)[:, : measure.depth].astype(np.float64)
@@ -76,7 +74,7 @@ def dcg_iou(scene: Scene, options: Options, measure: "Measure", plan: Plan) -> F
     return known(scene, pick, scores.dcg(gain, measure.param("discount") or "log2")[:, -1:])
 
 
-def hit_rank(scene: Scene, options: Options, measure: "Measure", plan: Plan) -> Floats:
+def hit_rank(scene: Scene, options: Options, measure: Measure, plan: Plan) -> Floats:
     """Rank of the first prediction that passes (STAL); without one, the rank after the last."""
     pick = pick_of(measure)
     best = listed(scene, options, pick, plan)
@@ -85,7 +83,7 @@ def hit_rank(scene: Scene, options: Options, measure: "Measure", plan: Plan) -> 
     return known(scene, pick, np.stack(columns, axis=1).astype(np.float64))
 
 
-def judged(scene: Scene, options: Options, measure: "Measure", plan: Plan) -> Floats:
+def judged(scene: Scene, options: Options, measure: Measure, plan: Plan) -> Floats:
     """Share of the first K predictions that lie on a judged moment, of any grade."""
     pick = Pick(0)
     best = scene.best(options, pick, plan)[:, : measure.depth]
@@ -98,16 +96,14 @@ def judged(scene: Scene, options: Options, measure: "Measure", plan: Plan) -> Fl
 
 
 def listed(scene: Scene, options: Options, pick: Pick, plan: Plan) -> Floats:
-    """The highest IoU of each rank, −1 beyond the end of a list: where nothing is, no threshold is
-    passed, not even 0.
-    """
+    """The highest IoU of each rank, and −1 beyond the end of a list, where no threshold is passed, not even 0."""
     best = scene.best(options, pick, plan)
     there = np.arange(best.shape[1]) < scene.lengths(options, pick, plan)[:, None]
     return np.where(there, best, best.dtype.type(-1))
 
 
-def pick_of(measure: "Measure") -> Pick:
-    """What the measure's own parameters say on who takes part."""
+def pick_of(measure: Measure) -> Pick:
+    """Which moments and predictions take part, by the measure's own parameters."""
     length = LENGTHS.get(measure.param("length") or "")
     return Pick(measure.number("rel", 1), length, measure.param("task") == "SVMR")
 
@@ -117,7 +113,7 @@ def known(scene: Scene, pick: Pick, values: Floats) -> Floats:
     return np.where((scene.held(pick) > 0)[:, None], values, np.nan)
 
 
-def of_type(scene: Scene, measure: "Measure", values: Floats) -> Floats:
+def of_type(scene: Scene, measure: Measure, values: Floats) -> Floats:
     """The values, NaN for queries of another type than the measure asks for."""
     wanted, qrels = measure.param("type"), scene.ground.qrels
     if wanted is None:
@@ -127,11 +123,11 @@ def of_type(scene: Scene, measure: "Measure", values: Floats) -> Floats:
             f"measure {measure} needs typed queries; the qrels give none (TVR's annotations do)"
         )
     typed = np.array([qrels.types.get(query) == wanted for query in qrels.queries])
-    return np.where(np.tile(typed, len(scene.runs))[:, None], values, np.nan)
+    return np.where(np.tile(typed, len(scene.sources))[:, None], values, np.nan)
 
 
-def no_empty_moment(scene: Scene, pick: Pick, measure: "Measure") -> None:
-    """Refuse a relevant moment of length 0: its IoU with itself is 0/0."""
+def no_empty_moment(scene: Scene, pick: Pick, measure: Measure) -> None:
+    """Raise MeasureError for a relevant moment of length 0: its IoU with itself is 0/0."""
     qrels, rows = scene.ground.qrels, scene.ground.moments(pick)
     empty = rows[qrels.end[rows] <= qrels.start[rows]]
     if empty.size:
@@ -143,15 +139,15 @@ def no_empty_moment(scene: Scene, pick: Pick, measure: "Measure") -> None:
 
 
 def found_at(best: Floats, threshold: float, strict: bool, late: Ints) -> Ints:
-    """Rank of the first hit; `late` without one, or when the hit comes later still."""
+    """Rank of the first hit; `late` without one, and for a hit after that rank."""
     rank = scores.first_hit(best, threshold, strict)
     return np.where((rank > 0) & (rank <= late), rank, late)
 
 
-def miss_rank(scene: Scene, options: Options, pick: Pick, measure: "Measure", plan: Plan) -> Ints:
+def miss_rank(scene: Scene, options: Options, pick: Pick, measure: Measure, plan: Plan) -> Ints:
     """Rank of a query without a hit: max_rank + 1, or the rank after the query's last prediction.
 
-    A query without predictions stands after the longest list, not at rank 1.
+    A query without predictions has the rank after the longest list, not rank 1.
     """
     highest = measure.number("max_rank", 0)
     if highest:

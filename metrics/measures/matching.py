@@ -1,4 +1,4 @@
-"""The one kernel that pairs predictions with judged moments; every IoU measure stands on it.
+"""The kernel that pairs predictions with judged moments; every measure of IoU is built on it.
 
 Only predictions and moments of the same query and video can meet, so the kernel never builds the full
 query × prediction × moment block: it joins on (query, video), computes IoU for the pairs that exist, and
@@ -95,8 +95,8 @@ def join(
 
 
 def _ranges(predictions: Spans, moments: Spans) -> tuple[Ints, Ints, Ints]:
-    """For each prediction the moments of its unit and video: `count` rows from `first` on in the
-    order `by_key`.
+    """For each prediction the moments of its unit and video, which are neighbours in the order `by_key`: the
+    position of the first, and their number.
     """
     videos = 1 + max(predictions.video.max(initial=-1), moments.video.max(initial=-1))
     key = moments.unit * videos + moments.video
@@ -106,8 +106,8 @@ def _ranges(predictions: Spans, moments: Spans) -> tuple[Ints, Ints, Ints]:
         return np.zeros_like(wanted), np.zeros_like(wanted), by_key
     starts = np.flatnonzero(np.diff(key[by_key], prepend=-1))
     present, sizes = key[by_key][starts], np.diff(starts, append=key.size)
-    place = np.minimum(np.searchsorted(present, wanted), present.size - 1)
-    return starts[place], np.where(present[place] == wanted, sizes[place], 0), by_key
+    at = np.minimum(np.searchsorted(present, wanted), present.size - 1)
+    return starts[at], np.where(present[at] == wanted, sizes[at], 0), by_key
 
 
 def _blocks(total: Ints) -> list[tuple[int, int]]:
@@ -181,14 +181,14 @@ def match(pairs: Pairs, thresholds: Floats, strict: bool) -> Ints:
 
 
 def _match_rank(pairs: Pairs, fits: Bools, free: Bools, matched: Ints, here: slice) -> None:
-    """Settle all predictions of one rank; no two of them share a moment, as no two share a unit."""
+    """Match all predictions of one rank; they are of different units, so that no two compete for a moment."""
     prediction, moment = pairs.prediction[here], pairs.moment[here]
     groups = np.flatnonzero(np.diff(prediction, prepend=-1))
     value = np.where(fits[:, here] & free[:, moment], pairs.iou[here], -1.0)
     top = np.maximum.reduceat(value, groups, axis=1)
     sizes = np.diff(groups, append=prediction.size)
-    place = np.where(value == np.repeat(top, sizes, axis=1), np.arange(prediction.size), prediction.size)
-    first = np.minimum.reduceat(place, groups, axis=1)
+    pair = np.where(value == np.repeat(top, sizes, axis=1), np.arange(prediction.size), prediction.size)
+    first = np.minimum.reduceat(pair, groups, axis=1)
     threshold, group = np.nonzero(top >= 0)
     winner = first[threshold, group]
     free[threshold, moment[winner]] = False
@@ -234,7 +234,7 @@ def by_two_annotators(pairs: Pairs, moment_of: Ints, moments: int) -> Pairs:
     Parameters
     ----------
     pairs
-        Pairs of predictions with annotations; annotations of one moment stand next to each other.
+        Pairs of predictions with annotations; annotations of one moment are neighbours.
     moment_of
         int64 of shape (annotations,): row of the moment that each annotation belongs to.
     moments
@@ -254,6 +254,13 @@ def by_two_annotators(pairs: Pairs, moment_of: Ints, moments: int) -> Pairs:
         pairs.predictions,
         moments,
     )
+
+
+def ranks(unit: Ints) -> Ints:
+    """Rank of each row within its unit, from 0; rows of one unit must be neighbours."""
+    starts = np.flatnonzero(np.diff(unit, prepend=-1))
+    rank: Ints = np.arange(unit.size) - np.repeat(starts, np.diff(starts, append=unit.size))
+    return rank
 
 
 def _small(values: Ints) -> NDArray[np.integer[Any]]:

@@ -2,111 +2,80 @@
 
 from collections.abc import Callable, Sequence
 from copy import copy
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
 
 from ..formats.arrays import Bools, Floats, Ints
+from ..formats.by_id import IdQrels, IdRun
 from ..formats.errors import MeasureError
-from ..formats.tables import Qrels, Run
-from .conventions import Options
-from .matching import Pairs, Spans, best, by_two_annotators, join, match, passing
+from ..formats.tables import Run
+from .conventions import Options, Unjudged
+from .ground import Ground, Pick, Plan
+from .identity import grades_of_ids
+from .matching import Pairs, Spans, best, by_two_annotators, join, match, passing, ranks
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class Plan:
-    """What all measures of a family need together, so that one pass serves them all.
-
-    depth: the deepest cutoff, 0 for none. thresholds: of IoU, ascending.
-    """
-
-    depth: int
-    thresholds: tuple[float, ...]
-
-
-@dataclass(frozen=True)
-class Pick:
-    """Which moments and predictions take part, where a measure narrows them.
-
-    lowest: lowest grade. length: moments longer than the first and at most as long as the second, in seconds.
-    own_video: only predictions in a judged video of the query (TVRetrieval's SVMR).
-    last: of moments with the same grade the last in the file comes first.
-    """
-
-    lowest: int
-    length: tuple[float, float] | None = None
-    own_video: bool = False
-    last: bool = False
-
-
-@dataclass(frozen=True, eq=False)
-class Ground:
-    """Qrels made ready once and used for many runs: coded videos, moments from the highest grade down."""
-
-    qrels: Qrels
-
-    @cached_property
-    def position(self) -> dict[str, int]:
-        return {query: i for i, query in enumerate(self.qrels.queries)}
-
-    @cached_property
-    def spans(self) -> Spans:
-        qrels = self.qrels
-        return Spans(qrels.query_of_row(), qrels.video, qrels.start, qrels.end)
-
-    def moments(self, pick: Pick) -> Ints:
-        """Rows of the moments that take part: by query, then grade (highest first), then file order."""
-        if pick not in self._chosen:
-            self._chosen[pick] = self._choose(pick)
-        return self._chosen[pick]
-
-    @cached_property
-    def _chosen(self) -> dict[Pick, Ints]:
-        return {}
-
-    def _choose(self, pick: Pick) -> Ints:
-        row = np.arange(self.qrels.grades.size)
-        rows = np.lexsort((-row if pick.last else row, -self.qrels.grades, self.spans.unit)).astype(np.int64)
-        rows = rows[self.qrels.grades[rows] >= pick.lowest]
-        if pick.length:
-            length = self.qrels.end[rows] - self.qrels.start[rows]
-            rows = rows[(length > pick.length[0]) & (length <= pick.length[1])]
-        return rows
-
-    def annotations(self, rows: Ints) -> tuple[Spans, Ints]:
-        """All annotations of those moments, one moment after the other, and each one's place in `rows`."""
-        spans, owner, further = self.spans.take(rows), np.arange(rows.size), self.qrels.further
-        if further is None:
-            return spans, owner
-        place = np.full(self.qrels.start.size, -1)
-        place[rows] = owner
-        kept = place[further.row] >= 0
-        at = place[further.row[kept]]
-        owner = np.concatenate([owner, at])
-        order = np.argsort(owner, kind="stable")
-        start = np.concatenate([spans.start, further.start[kept]])
-        end = np.concatenate([spans.end, further.end[kept]])
-        owner = owner[order]
-        return Spans(spans.unit[owner], spans.video[owner], start[order], end[order]), owner
-
-
 class Scene:
-    """Some runs over one ground. A unit is one query of one run: unit = run × queries + query."""
+    """Some runs over one ground. A unit is one query of one run: unit = run × queries + query.
 
-    def __init__(self, ground: Ground, runs: Sequence[Run]) -> None:
+    Parameters
+    ----------
+    ground
+        The qrels.
+    sources
+        The runs; those given by moment id are read as spans only when a measure asks for spans.
+    unjudged
+        Whether a query of a run that nobody judged is an `error`, or is left out (`skip`).
+
+    Raises
+    ------
+    MeasureError
+        For a query that nobody judged, if `unjudged` is `error`; for a run without any judged query; and where
+        run and qrels disagree about the length of a video.
+    """
+
+    def __init__(self, ground: Ground, sources: Sequence[Run | IdRun], unjudged: Unjudged) -> None:
         self.ground = ground
-        self.runs = runs
-        self.queries = len(ground.qrels)
-        self.units = self.queries * len(runs)
-        self._places = [self._align(run) for run in runs]
+        self.sources = sources
+        self.queries = len(ground.queries)
+        self.units = self.queries * len(sources)
+        self.unjudged = [self._not_judged(source, unjudged) for source in sources]
+        self._numbers = [self._number(source) for source in sources]
         self._kept: dict[tuple[Any, ...], Any] = {}
 
+    def _not_judged(self, run: Run | IdRun, unjudged: Unjudged) -> tuple[str, ...]:
+        """The run's queries that nobody judged."""
+        unknown = tuple(query for query in run.queries if query not in self.ground.position)
+        if unknown and (unjudged == "error" or len(unknown) == len(run.queries)):
+            more = f" (and {len(unknown) - 1} more)" if len(unknown) > 1 else ""
+            right = (
+                "this convention needs judged queries only (--unjudged skip leaves the others out)"
+                if unjudged == "error"
+                else "no query of the run is; do both files use the same query ids?"
+            )
+            raise MeasureError(f"run {run.name}: query {unknown[0]!r}{more} is not in the qrels; {right}")
+        return unknown
+
+    def _number(self, run: Run | IdRun) -> Ints:
+        """For every query of a run its number in the qrels, -1 for one that nobody judged."""
+        for query, seconds in run.durations.items():
+            judged = self.ground.qrels.durations.get(query, seconds)
+            if judged != seconds:
+                raise MeasureError(
+                    f"run {run.name}: query {query!r}: the video lasts {seconds} s in the run "
+                    f"but {judged} s in the qrels; they must agree"
+                )
+        position = self.ground.position
+        return np.array([position.get(query, -1) for query in run.queries], dtype=np.int64)
+
     def on(self, ground: Ground) -> "Scene":
-        """The same runs over the same moments at other times; what does not depend on the times is kept."""
+        """The same runs over the same moments at other times; what does not depend on times is not computed
+        again.
+        """
         other = copy(self)
         other.ground = ground
         other._kept = {key: value for key, value in self._kept.items() if key[0] in ("ranked", "ideal")}
@@ -119,51 +88,32 @@ class Scene:
         kept: T = self._kept[key]
         return kept
 
-    def _align(self, run: Run) -> Ints:
-        """For every query of a run its number in the qrels; a query that nobody judged is an error."""
-        position, durations = self.ground.position, self.ground.qrels.durations
-        unknown = [query for query in run.queries if query not in position]
-        if unknown:
-            more = f" (and {len(unknown) - 1} more)" if len(unknown) > 1 else ""
-            raise MeasureError(
-                f"run {run.name}: query {unknown[0]!r}{more} is not in the qrels; "
-                "a run may hold judged queries only"
-            )
-        for query, seconds in run.durations.items():
-            if durations.get(query, seconds) != seconds:
-                raise MeasureError(
-                    f"run {run.name}: query {query!r}: the video lasts {seconds} s in the run "
-                    f"but {durations[query]} s in the qrels; they must agree"
-                )
-        return np.array([position[query] for query in run.queries], dtype=np.int64)
+    @cached_property
+    def runs(self) -> list[Run]:
+        """The runs as spans."""
+        return [source if isinstance(source, Run) else source.table for source in self.sources]
 
     @cached_property
     def missing(self) -> Bools:
-        """Whether the run lacks the query: bool of shape (units,)."""
-        missing = np.ones((len(self.runs), self.queries), dtype=np.bool_)
-        for r, places in enumerate(self._places):
-            missing[r, places] = False
+        """Whether the query is missing from the run: bool of shape (units,)."""
+        missing = np.ones((len(self.sources), self.queries), dtype=np.bool_)
+        for r, numbers in enumerate(self._numbers):
+            missing[r, numbers[numbers >= 0]] = False
         return missing.ravel()
 
     @cached_property
     def _all(self) -> tuple[Spans, Floats]:
-        """All predictions of all runs in file order, and their scores."""
+        """All predictions for judged queries of all runs in file order, and their scores."""
         codes = {name: number for number, name in enumerate(self.ground.qrels.names)}
-        recode = [
-            np.array([codes.setdefault(name, len(codes)) for name in run.names], dtype=np.int64)
-            for run in self.runs
-        ]
-        unit = [
-            self.queries * r + places[run.query_of_row()]
-            for r, (run, places) in enumerate(zip(self.runs, self._places, strict=True))
-        ]
-        spans = Spans(
-            np.concatenate(unit),
-            np.concatenate([new[run.video] for new, run in zip(recode, self.runs, strict=True)]),
-            np.concatenate([run.start for run in self.runs]),
-            np.concatenate([run.end for run in self.runs]),
-        )
-        return spans, np.concatenate([run.scores for run in self.runs])
+        parts = []
+        for r, (run, numbers) in enumerate(zip(self.runs, self._numbers, strict=True)):
+            recode = np.array([codes.setdefault(name, len(codes)) for name in run.names], dtype=np.int64)
+            query = numbers[run.query_of_row()]
+            columns = (self.queries * r + query, recode[run.video], run.start, run.end, run.scores)
+            judged = query >= 0
+            parts.append(columns if judged.all() else tuple(column[judged] for column in columns))
+        unit, video, start, end, scores = (np.concatenate(column) for column in zip(*parts, strict=True))
+        return Spans(unit, video, start, end), scores
 
     def ranked(self, options: Options, pick: Pick, depth: int) -> tuple[Ints, Ints]:
         """Rows of the predictions of every unit in ranked order, and their ranks: 0 to depth − 1."""
@@ -174,7 +124,7 @@ class Scene:
         spans, scores = self._all
         rows = np.argsort(spans.unit, kind="stable").astype(np.int64)
         if options.listed:
-            rows = rows[_ranks(spans.unit[rows]) < options.listed]
+            rows = rows[ranks(spans.unit[rows]) < options.listed]
         if pick.own_video:
             judged = self.ground.spans.take(self.ground.moments(pick))
             width = int(spans.video.max(initial=0)) + 1
@@ -184,13 +134,17 @@ class Scene:
             given = np.arange(rows.size)
             ties = -given if options.order == "score-reversed" else given
             rows = rows[np.lexsort((ties, -scores[rows], spans.unit[rows]))]
-        rank = _ranks(spans.unit[rows])
+        rank = ranks(spans.unit[rows])
         return (rows[rank < depth], rank[rank < depth]) if depth else (rows, rank)
+
+    def predictions(self, options: Options, pick: Pick, depth: int) -> tuple[Spans, Ints]:
+        """The predictions that `ranked` lists, and their ranks."""
+        rows, rank = self.ranked(options, pick, depth)
+        return self._all[0].take(rows), rank
 
     def pairs(self, options: Options, pick: Pick, depth: int, least: float, strict: bool) -> Pairs:
         """Prediction–moment pairs that pass `least`; predictions numbered as `ranked` lists them."""
-        rows, rank = self.ranked(options, pick, depth)
-        predictions = self._all[0].take(rows)
+        predictions, rank = self.predictions(options, pick, depth)
         chosen = self.ground.moments(pick)
         annotations, owner = self.ground.annotations(chosen)
         times = np.arange(len(self.runs), dtype=np.int64)
@@ -232,13 +186,24 @@ class Scene:
 
     def _best(self, options: Options, pick: Pick, plan: Plan) -> Floats:
         pairs = self.pairs(options, pick, plan.depth, 0.0, strict=True)
-        rows, rank = self.ranked(options, pick, plan.depth)
+        predictions, rank = self.predictions(options, pick, plan.depth)
         table = np.zeros((self.units, self.width(options, pick, plan)), dtype=pairs.iou.dtype)
-        table[self._all[0].unit[rows], rank] = best(pairs)
+        table[predictions.unit, rank] = best(pairs)
         return table
 
+    def identical(self, options: Options, plan: Plan) -> Ints:
+        """Grade of the moment at each rank by its id alone, 0 where nobody judged it: shape (units, width)."""
+        return self.once(("identical", options, plan.depth), lambda: self._identical(options, plan.depth))
+
+    def _identical(self, options: Options, depth: int) -> Ints:
+        if isinstance(self.ground.source, IdQrels) and all(isinstance(s, IdRun) for s in self.sources):
+            runs = [source for source in self.sources if isinstance(source, IdRun)]
+            return grades_of_ids(self.ground.source, runs, self._numbers, depth)
+        predictions, rank = self.predictions(options, Pick(0), depth)
+        return self.ground.known.grades_of(predictions, rank, self.queries, self.units)
+
     def lengths(self, options: Options, pick: Pick, plan: Plan) -> Ints:
-        """Number of predictions of every unit, as far as the plan looks: shape (units,)."""
+        """Number of predictions of every unit, down to the plan's depth: shape (units,)."""
         rows, _ = self.ranked(options, pick, plan.depth)
         return np.bincount(self._all[0].unit[rows], minlength=self.units).astype(np.int64)
 
@@ -252,21 +217,8 @@ class Scene:
         held = np.bincount(self.ground.spans.unit[self.ground.moments(pick)], minlength=self.queries)
         return np.tile(held, len(self.runs)).astype(np.int64)
 
-    def ideal(self, pick: Pick) -> Ints:
-        """Grades of every query's moments, highest first, padded with 0: shape (queries, most moments)."""
-        return self.once(("ideal", pick), lambda: self._ideal(pick))
-
-    def _ideal(self, pick: Pick) -> Ints:
-        rows = self.ground.moments(pick)
-        unit = self.ground.spans.unit[rows]
-        rank = _ranks(unit)
-        ideal = np.zeros((self.queries, int(rank.max(initial=0)) + 1), dtype=np.int64)
-        ideal[unit, rank] = self.ground.qrels.grades[rows]
-        return ideal
-
-
-def _ranks(unit: Ints) -> Ints:
-    """Rank of each row within its unit, from 0; the rows of a unit stand together."""
-    starts = np.flatnonzero(np.diff(unit, prepend=-1))
-    ranks: Ints = np.arange(unit.size) - np.repeat(starts, np.diff(starts, append=unit.size))
-    return ranks
+    def ideal(self, lowest: int) -> Ints:
+        """Grades of every query's moments from `lowest` up, highest first, padded with 0: shape (queries,
+        most moments).
+        """
+        return self.once(("ideal", lowest), lambda: self.ground.grades(lowest))

@@ -1,8 +1,8 @@
 """The measures' formulas, as functions on arrays of gains and IoUs; nothing here knows files or conventions.
 
 `best` is always an array of shape (units, width): the highest IoU of each rank with any relevant moment. A
-list shorter than the cutoff K is padded with 0 and, where a formula looks at a running maximum, carries it
-on.
+list shorter than the cutoff K is padded with 0; where a formula looks at a running maximum, the maximum of the
+list counts for the ranks after its end.
 """
 
 import numpy as np

@@ -16,6 +16,7 @@ def thresholds_of(value: str) -> tuple[float, ...]:
 
 
 def read_iou(value: str) -> str:
+    """A threshold, a sum of thresholds or a range of them, in its one spelling."""
     if not re.fullmatch(rf"{NUMBER}(\+{NUMBER})*|{NUMBER}:{NUMBER}:{NUMBER}", value):
         raise ValueError(
             "it must be a number from 0 to 1, a sum such as 0.5+0.7, or a range such as 0.5:0.05:0.95"
@@ -30,7 +31,7 @@ def read_iou(value: str) -> str:
 
 
 def one_of(*words: str, or_numbers: bool = False) -> Read:
-    """A word from a list; or, if so said, numbers such as 0+1+3."""
+    """A function that reads a word from a list or, if asked for, numbers such as 0+1+3."""
 
     def read(value: str) -> str:
         if value in words:
@@ -44,6 +45,7 @@ def one_of(*words: str, or_numbers: bool = False) -> Read:
 
 
 def read_abandonment(value: str) -> str:
+    """An abandonment distribution by name, or probabilities that sum to at most 1."""
     read = one_of("uniform", "geometric", "err", or_numbers=True)({"rbp": "geometric"}.get(value, value))
     if "+" in read and sum(float(part) for part in read.split("+")) > 1 + 1e-9:
         raise ValueError("the probabilities must not sum to more than 1")
@@ -51,6 +53,8 @@ def read_abandonment(value: str) -> str:
 
 
 def whole(low: int, high: int) -> Read:
+    """A function that reads an integer between two bounds."""
+
     def read(value: str) -> str:
         if not re.fullmatch(r"\d{1,9}", value) or not low <= int(value) <= high:
             raise ValueError(f"it must be an integer from {low} to {high}")
@@ -60,6 +64,7 @@ def whole(low: int, high: int) -> Read:
 
 
 def below_one(value: str) -> str:
+    """A number from 0 up and below 1."""
     if not re.fullmatch(NUMBER, value) or not 0 <= float(value) < 1:
         raise ValueError("it must be a number from 0 up and below 1")
     return repr(float(value))
@@ -100,7 +105,7 @@ def spelling(
 
 ALIASES = [
     spelling(rf"NDCG@(\d+),?IoU(?:>=|=|>)?({NUMBER})", lambda m: f"nDCG_IoU(iou={m[2]})@{m[1]}"),
-    spelling(rf"R@(\d+),?{IOU}", lambda m: f"Success_IoU(iou={m[2]})@{m[1]}"),
+    spelling(rf"R@(\d+)(?:,|(?=IoU)){IOU}", lambda m: f"Success_IoU(iou={m[2]})@{m[1]}"),
     spelling(rf"R(\d+)@({NUMBER})", lambda m: f"Success_IoU(iou={m[2]})@{m[1]}"),
     spelling(rf"AP@(\d+),{IOU}", lambda m: f"AP_IoU(iou={m[2]})@{m[1]}"),
     spelling(r"mAP", lambda m: "mAP_IoU(iou=0.5:0.05:0.95)"),

@@ -1,1 +1,1 @@
-"""The tables and figures of a campaign: their numbers, their words, their drawing."""
+"""The tables and figures of a campaign: their numbers, their captions, and how they are drawn."""

@@ -1,4 +1,4 @@
-"""The tables and figures of a campaign, numbered as in TVR-Ranking's paper. `drawing` says how they look."""
+"""The list of all tables and figures of a campaign, numbered as in TVR-Ranking's paper."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from reports.summaries import AGREEMENT, FIGURES
 
 @dataclass(frozen=True)
 class Figure:
-    """One table or figure. Rows and caption come from the counts of its summary, what it tells from its rows."""
+    """One table or figure."""
 
     key: str
     title: str
-    summary: str
-    rows: Callable[[Any, Subject], Rows]
+    summary: str  # the name of the summary with its counts
+    rows: Callable[[Any, Subject], Rows]  # from these counts
     caption: str | Callable[[Any, Subject], str]
-    tells: Callable[[Rows], str]
-    drawn: bool = True
+    tells: Callable[[Rows], str]  # the sentence that says what the rows show
+    drawn: bool = True  # False for a table
 
     def captioned(self, counts: Any, subject: Subject) -> str:
         return self.caption if isinstance(self.caption, str) else self.caption(counts, subject)

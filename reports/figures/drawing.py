@@ -1,4 +1,4 @@
-"""How each figure is drawn: Altair, in the project's theme. Imported only where something is drawn."""
+"""Drawing the figures with Altair, in the project's theme. Only functions that draw import this module."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import altair as alt
 import vl_convert
 
 from judging.consensus import GRADES
+from judging.models import Candidate
 from metrics import theme
 from reports.figures.numbers import DRIFTS, Rows
 
@@ -16,13 +17,13 @@ WIDTH, HEIGHT = 760, 280
 TEXT = {"labelFontSize": 13, "titleFontSize": 14}
 BLUE, ORANGE = theme.COLOURS[:2]
 POINT = {"color": BLUE}
-# One hue from pale to dark: the order shows without colour, too.
+# One hue from pale to dark, so that the order is visible without colour too.
 SHADES = ["#d5d9de", "#a9c6e2", "#6d9fd0", "#3673b3", "#153f75"]
-LEGIBLE = 0.06  # share from which a bar's part has room for its number
+LEGIBLE = 0.06  # the smallest share whose part of a bar has room for its number
 
 
 def specification(key: str, rows: Rows) -> dict[str, Any]:
-    """The figure as Vega-Lite, its rows inside."""
+    """Return the figure as a Vega-Lite specification that contains its rows."""
     data = alt.Data(values=rows)  # type: ignore[no-untyped-call]
     chart = FIGURES[key](data).configure_axis(**TEXT).configure_legend(**TEXT)
     drawn: dict[str, Any] = chart.to_dict()
@@ -40,7 +41,7 @@ def pdf(key: str, rows: Rows) -> bytes:
 
 
 def _stacked(title: str) -> Callable[[alt.Data], Any]:
-    """Shares of the grades in bins, with the size of each bin above it."""
+    """Return how to draw the shares of the grades in bins, with the size of each bin above its bar."""
 
     def draw(data: alt.Data) -> Any:
         base = alt.Chart(data, width=WIDTH, height=HEIGHT).encode(
@@ -89,7 +90,7 @@ def _example(data: alt.Data) -> Any:
     level = alt.Y("similarity:Q", title="similarity", scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=4))
     similarity = line.encode(alt.X("rank:O", axis=None), level)
     grades = alt.Y("grade:Q", title="final grade", scale=_scale(GRADES[0], GRADES[-1]), axis=_whole_steps())
-    by_lead = alt.datum.outcome == "adjudicated"
+    by_lead = alt.datum.outcome == Candidate.Outcome.ADJUDICATED.value
     bars = base.transform_filter(~by_lead).mark_bar(color=BLUE).encode(y=grades)
     hollow = (
         base.transform_filter(by_lead).mark_bar(fill=None, stroke=BLUE, strokeDash=[3, 2]).encode(y=grades)

@@ -1,9 +1,10 @@
-"""What a figure says in words: of how much it is made, and what it tells. From its rows."""
+"""The captions of figures, and sentences that say what their rows show."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from judging.models import Candidate
 from reports.figures.numbers import Rows, Subject
 from reports.statistics.collection import ALL
 
@@ -47,7 +48,7 @@ def sizes(rows: Rows) -> str:
 
 def replaced(rows: Rows) -> str:
     if not rows:
-        return "Captions are the descriptions as they came: nothing was replaced."
+        return "The captions are the descriptions of the corpus: no word was replaced."
     return f"“{rows[0]['word']}” replaces most: {rows[0]['frequency']:,} times."
 
 
@@ -86,7 +87,7 @@ def final(rows: Rows) -> str:
 
 
 def example(rows: Rows) -> str:
-    settled = [row for row in rows if row["outcome"] == "settled"]
+    settled = [row for row in rows if row["outcome"] == Candidate.Outcome.SETTLED]
     if not settled:
         return "No candidate of this query is settled yet."
     most = max(row["grade"] for row in settled)

@@ -1,4 +1,4 @@
-"""The numbers behind each table and figure, one row a line of its CSV file."""
+"""The rows of each table and figure, which are also the lines of its CSV file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DRIFTS = {
 
 @dataclass(frozen=True)
 class Subject:
-    """Whose figures: those of a campaign, one of its queries, one of its annotators."""
+    """What a figure is about: a campaign, one of its queries, or one of its annotators."""
 
     campaign: Campaign
     query: Query | None = None
@@ -46,7 +46,7 @@ def replaced(counts: Any, subject: Subject) -> Rows:
 
 
 def statistics(counts: Any, subject: Subject) -> Rows:
-    """Table 4, a line a statistic and a column a split."""
+    """Return Table 4, with a row for each statistic and a column for each split."""
     lines = []
     for name, words in {
         "query_length": "query length (words)",
@@ -111,7 +111,7 @@ def final(counts: Any, subject: Subject) -> Rows:
 
 
 def example(counts: Any, subject: Subject) -> Rows:
-    """The candidates of one query in batches, with what became of them."""
+    """Return the candidates of one query that are in batches, with their outcomes."""
     rows = Candidate.objects.in_pool(subject.campaign).filter(query=subject.query).order_by("rank")
     return [
         {
@@ -145,12 +145,12 @@ def drift(counts: Any, subject: Subject) -> Rows:
 
 
 def annotator_of(counts: Any, member: Membership | None) -> Any:
-    """An annotator's numbers, or None before anything of hers counts."""
+    """Return an annotator's numbers, or None if none of their judgements counts yet."""
     return next((each for each in counts["annotators"] if member and each["member"] == member.pk), None)
 
 
 def week_name(week: int) -> str:
-    """The ISO week as ISO writes it.
+    """Return a week as ISO 8601 writes it.
 
     >>> week_name(202605)
     '2026-W05'

@@ -1,4 +1,4 @@
-"""Time and pay: what members did between two instants, exams apart. A fixed number of questions to the database."""
+"""Hours and pay: what members did in a period, without exams, in a fixed number of database queries."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from django.db.models.functions import TruncDate
 from campaigns.models import Campaign, Membership
 from judging.models import Assignment, Flag, Kind, Revision
 
-EVER = datetime(2000, 1, 1, tzinfo=UTC)  # before the first judgement
+EVER = datetime(2000, 1, 1, tzinfo=UTC)  # earlier than any judgement
 CENT, MILLISECOND = Decimal("0.01"), Decimal("0.001")
 
 
@@ -38,12 +38,12 @@ class Worked:
 
     @property
     def hours_and_minutes(self) -> tuple[int, int]:
-        """Whole hours and the minutes above them; a begun minute counts from its half on."""
+        """Whole hours and the minutes that remain, rounded half up to minutes."""
         minutes = int((self.seconds / 60).quantize(Decimal(1), ROUND_HALF_UP))
         return divmod(minutes, 60)
 
     def earned(self, hourly_rate: Decimal) -> Decimal:
-        """The pay for the hours, rounded half up to cents once, at the end."""
+        """Return the pay for the hours, rounded half up to cents once, at the end."""
         return pay(self.seconds * hourly_rate)
 
 
@@ -52,7 +52,7 @@ def pay(seconds_times_rate: Decimal) -> Decimal:
 
 
 def by_member(days: dict[tuple[int, date], Worked]) -> dict[int, Worked]:
-    """What each member did in all, by the member's key; who did nothing is not there."""
+    """Return what each member did in all, by the member's key. Members who did nothing are left out."""
     found: dict[int, Worked] = defaultdict(Worked)
     for (member, _), part in days.items():
         found[member] += part
@@ -60,18 +60,18 @@ def by_member(days: dict[tuple[int, date], Worked]) -> dict[int, Worked]:
 
 
 def worked_on_days(campaign: Campaign, start: datetime, end: datetime) -> dict[tuple[int, date], Worked]:
-    """What each member did on each day from `start` until before `end`, in the time zone of the pages.
+    """Return what each member did on each day from `start` until before `end`, in the time zone of the pages.
 
-    Days without work are not there.
+    Days without work are left out.
     """
-    # By their keys: SQLite would otherwise go through all that the members ever said.
+    # The subquery of primary keys keeps SQLite from reading all revisions of the members.
     between = Revision.objects.filter(at__gte=start, at__lt=end)
     revisions = Revision.objects.filter(pk__in=between.values("pk"))
     return _grouped(revisions, start, end, who__in=campaign.memberships.values("pk"))
 
 
 def worked_by_day(member: Membership, start: datetime, end: datetime) -> dict[date, Worked]:
-    """What one member did on each day."""
+    """Return what one member did on each day from `start` until before `end`."""
     return {
         day: part for (_, day), part in _grouped(Revision.objects.all(), start, end, who=member.pk).items()
     }
@@ -84,7 +84,7 @@ def total(parts: Iterable[Worked]) -> Worked:
 def _grouped(
     revisions: QuerySet[Any], start: datetime, end: datetime, **whose: Any
 ) -> dict[tuple[int, date], Worked]:
-    """Seconds are rounded for each day, so that a month is the sum of its days, whoever adds them."""
+    """Group work by member and day. Seconds are rounded for each day, so that a month is the sum of its days."""
     found: dict[tuple[int, date], Worked] = defaultdict(Worked)
     seconds, first = Sum("seconds"), Count("pk", filter=Q(number=1))
     exams = Assignment.objects.filter(batch__kind=Kind.EXAM).values("pk")

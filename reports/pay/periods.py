@@ -1,4 +1,4 @@
-"""Hours and pay by period: of everybody in a campaign, as a table or as a spreadsheet's CSV."""
+"""The hours and the pay of everybody in a campaign in a period, as a table or as CSV for spreadsheets."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from base.spreadsheet import harmless
 from campaigns.models import Campaign, Membership
 from reports.pay.hours import MILLISECOND, Worked, by_member, total, worked_on_days
 from reports.pay.rates import Rates
-from reports.summaries import DAYS, last_kept
+from reports.summaries import DAYS, last_summary
 
 
 @dataclass(frozen=True)
 class Period:
-    """Days, both of them included, in the time zone of the pages."""
+    """The days from `first` to `last`, both included, in the time zone of the pages."""
 
     first: date
     last: date
@@ -33,7 +33,13 @@ class Period:
 
     @classmethod
     def asked(cls, values: Any) -> Period:
-        """That of a request's `from` and `to`; what is not given is the present month's."""
+        """Return the period of a request's `from` and `to`. The present month's first and last day are the defaults.
+
+        Raises
+        ------
+        BadValue
+            If a day is no date, or the period ends before it begins.
+        """
         month = cls.of_month()
         period = cls(_day(values, "from", month.first), _day(values, "to", month.last))
         if period.first > period.last:
@@ -63,18 +69,18 @@ class Period:
 
 
 def _day(values: Any, field: str, usual: date) -> date:
-    said = str(values.get(field) or usual)
+    text = str(values.get(field) or usual)
     try:
-        day = date.fromisoformat(said)
+        day = date.fromisoformat(text)
     except ValueError as fault:
-        raise BadValue(field, repr(said[:40]), "a day such as 2024-05-31") from fault
+        raise BadValue(field, repr(text[:40]), "a day such as 2024-05-31") from fault
     if not 2000 <= day.year <= 2200:
         raise BadValue(field, str(day), "a day between the years 2000 and 2200")
     return day
 
 
 def worked_in(campaign: Campaign, period: Period) -> dict[int, Worked]:
-    """What each member did in the period: on days that were counted once they were over, and since."""
+    """Return what each member did in the period. Days in the stored summary are taken from there."""
     return by_member(_days_in(campaign, period))
 
 
@@ -87,20 +93,23 @@ def _days_in(campaign: Campaign, period: Period) -> dict[tuple[int, date], Worke
 
 
 def _days_counted(campaign: Campaign) -> tuple[dict[tuple[int, date], Worked], datetime | None]:
-    """Each member's days, and the instant before which they are all; nothing where days were others."""
-    said = last_kept(campaign, DAYS)
-    if said is None or said["zone"] != timezone.get_current_timezone_name():
+    """Return the days in the stored summary, and the time before which it is complete.
+
+    There are none if the summary was never stored, or was computed in another time zone, where days are others.
+    """
+    summary = last_summary(campaign, DAYS)
+    if summary is None or summary["zone"] != timezone.get_current_timezone_name():
         return {}, None
     days = {
         (member, date.fromisoformat(day)): Worked(Decimal(seconds), judgements, batches)
-        for member, day, seconds, judgements, batches in said["worked"]
+        for member, day, seconds, judgements, batches in summary["worked"]
     }
-    return days, datetime.fromisoformat(said["before"])
+    return days, datetime.fromisoformat(summary["before"])
 
 
 @dataclass(frozen=True)
 class PayRow:
-    """What somebody did in days that have one rate."""
+    """What a member did in days that have the same hourly rate."""
 
     member: Membership
     period: Period
@@ -113,7 +122,7 @@ class PayRow:
 
 
 def pay_of(campaign: Campaign, period: Period, rates: Rates) -> list[PayRow]:
-    """Who did something in the period, by worker number; for each rate a row of its own."""
+    """Return a row for each member and rate with work in the period, in the order of worker numbers."""
     days = _days_in(campaign, period)
     members = campaign.memberships.select_related("user").in_bulk({member for member, _ in days})
     rows = []
@@ -125,13 +134,13 @@ def pay_of(campaign: Campaign, period: Period, rates: Rates) -> list[PayRow]:
 
 
 def sum_of(rows: list[PayRow]) -> tuple[Worked, Decimal | None]:
-    """All that was done, and its pay; None where nothing has a rate."""
+    """Return the sum of the work and of the pay. The pay is None if no row has a rate."""
     paid = [row.pay for row in rows if row.pay is not None]
     return total(row.worked for row in rows), sum(paid, Decimal(0)) if paid else None
 
 
 def write_csv(out: Any, campaign: Campaign, period: Period, names: bool) -> None:
-    """A line for each person and rate; by worker number, and by name only where pay needs it."""
+    """Write a line for each member and rate, with the worker number, and with the name only if `names` is set."""
     writer = csv.writer(out, lineterminator="\r\n")
     who = ["worker", "name"] if names else ["worker"]
     writer.writerow([*who, "from", "to", "batches", "judgements", "hours", "rate", "currency", "pay"])

@@ -1,4 +1,4 @@
-"""What an hour is paid: a new rate holds from the day on which it is set; what was done before keeps its own."""
+"""Hourly rates. A new rate holds from the day on which it is set; earlier days keep the rate that they had."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from reports.pay.hours import Worked, pay
 
 @dataclass(frozen=True)
 class Rates:
-    """A campaign's rates: past ones with the last day of each, oldest first, and the one of today."""
+    """A campaign's hourly rates: past ones with the last day of each, oldest first, and today's."""
 
     past: tuple[tuple[date, Decimal], ...]
     now: Decimal | None
@@ -26,24 +26,24 @@ class Rates:
         return cls(tuple(rows), campaign.hourly_rate)
 
     def on(self, day: date) -> Decimal | None:
-        """None where no rate is set."""
+        """Return the rate of a day, or None if it has none."""
         return next((rate for last, rate in self.past if day <= last), self.now)
 
     def earned(self, days: Mapping[date, Worked]) -> Decimal | None:
-        """The pay for what was done, rounded half up to cents once, at the end; None where nothing has a rate."""
+        """Return the pay for the days, rounded half up to cents once, at the end; None if no day has a rate."""
         if self.now is None and not any(self.on(day) for day in days):
             return None
         return pay(sum((part.seconds * (self.on(day) or 0) for day, part in days.items()), Decimal(0)))
 
     def stretches(self, first: date, last: date) -> list[tuple[date, date]]:
-        """The days from first to last, parted where the rate changes."""
+        """Split the days from first to last where the rate changes. Return the first and last day of each part."""
         ends = [day for day, _ in self.past if first <= day < last]
         starts = [first, *(day + timedelta(days=1) for day in ends)]
         return list(zip(starts, [*ends, last], strict=True))
 
 
-def keep_past(campaign: Campaign, before: Decimal | None, all_days: bool) -> None:
-    """After a change of the rate: days before today keep the one from before, unless all days follow the new one."""
+def store_past_rate(campaign: Campaign, before: Decimal | None, all_days: bool) -> None:
+    """Store the rate before a change, so that days before today keep it. With `all_days`, all days get the new rate."""
     if all_days:
         campaign.past_rates.all().delete()
     elif before is not None and before != campaign.hourly_rate:

@@ -1,1 +1,1 @@
-"""Numbers of a whole campaign: read in one pass, kept in one row a kind, and shown however large it is."""
+"""Statistics of a whole campaign, computed from arrays that are read in one pass."""

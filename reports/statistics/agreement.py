@@ -1,6 +1,6 @@
-"""How far annotators agree: overall, by week, by annotator, by query. From arrays; no database.
+"""How far annotators agree: overall, by week, by annotator and by query. Computed from arrays, without a database.
 
-A pair is two judgements of one candidate in the same round. Numbers that cannot be said are None.
+A pair is two judgements of one candidate in the same round. A number that is undefined is None.
 """
 
 from __future__ import annotations
@@ -14,23 +14,27 @@ from judging.consensus import GRADES
 from judging.models.pool import ANNOTATORS
 from judging.quality.check_results import FAST
 from metrics.analysis.agreement import alpha_of, kappa_of
-from reports.statistics.records import NOBODY, Floats, Ints, Judged, Read, Records
+from reports.statistics.arrays import DISCARDED, NOBODY, SETTLED, Floats, Ints, Judged, Read, Records
 
 Numbers = dict[str, Any]
 LEVELS = np.array(GRADES, np.float64)
-CONCLUDED = ("settled", "discarded")
+CONCLUDED = (SETTLED, DISCARDED)
 
 
 def agreement(pool: Read, tolerance: int) -> Numbers:
-    """Everything that the pages of agreement show, but for the queries."""
+    """Return all numbers of the pages of agreement, except those of the queries."""
     candidates, judged = pool
     first = judged.where(judged.seat <= ANNOTATORS).paired
-    calm = first.where(~candidates["escalated"][first.candidate])
+    never_escalated = first.where(~candidates["escalated"][first.candidate])
     return {
         "judgements": len(judged.grade),
         "pairs": len(first.grade) // 2,
-        "alpha": {"round_one": _alpha(first), "never_escalated": _alpha(calm), "all": _alpha(judged)},
-        "calm_pairs": len(calm.grade) // 2,
+        "alpha": {
+            "round_one": _alpha(first),
+            "never_escalated": _alpha(never_escalated),
+            "all": _alpha(judged),
+        },
+        "calm_pairs": len(never_escalated.grade) // 2,
         "contested": _share(_gap(first) > tolerance),
         "same": _share(_gap(first) == 0),
         "weeks": _weeks(judged, first, tolerance),
@@ -41,8 +45,14 @@ def agreement(pool: Read, tolerance: int) -> Numbers:
 
 
 def by_query(pool: Read, tolerance: int) -> list[list[Any]]:
-    """For each query with pairs [key, pairs, contested, discarded, mean distance, mean grade], the one with
-    most disagreement first: shares, and means over grades; None where nothing is settled."""
+    """Return the numbers of each query with pairs, the query with the most disagreement first.
+
+    Returns
+    -------
+    list of [key, pairs, contested, discarded, distance, grade]
+        The query's primary key, its number of pairs, the shares of contested and of discarded candidates, the mean
+        distance of two grades, and the mean final grade. A number is None if nothing is settled.
+    """
     candidates, judged = pool
     keys, query = np.unique(candidates["query"], return_inverse=True)
     first = judged.where(judged.seat == 1).paired
@@ -53,11 +63,11 @@ def by_query(pool: Read, tolerance: int) -> list[list[Any]]:
             total = np.bincount(places, values, minlength=len(keys))
             return np.asarray(total / np.bincount(places, minlength=len(keys)))
 
-    settled = candidates["outcome"] == "settled"
-    done = settled | (candidates["outcome"] == "discarded")
+    settled = candidates["outcome"] == SETTLED
+    done = settled | (candidates["outcome"] == DISCARDED)
     columns = [
         mean(of_pair, _gap(first) > tolerance),
-        mean(query[done], candidates["outcome"][done] == "discarded"),
+        mean(query[done], candidates["outcome"][done] == DISCARDED),
         mean(of_pair, _gap(first)),
         mean(query[settled], candidates["grade"][settled]),
     ]
@@ -71,7 +81,7 @@ def by_query(pool: Read, tolerance: int) -> list[list[Any]]:
 
 def _annotator(pool: Read, who: Ints, tolerance: int) -> Numbers:
     mine = pool.judged.where(who)
-    # Imported ratings may hold one person twice on a candidate: that says nothing about agreement with others.
+    # In imported ratings one person may have judged a candidate twice, which says nothing about agreement with others.
     mine = mine._replace(co_judge=np.where(mine.co_judge == mine.annotator, NOBODY, mine.co_judge))
     weeks = [
         {"week": int(week)} | _numbers(mine.where(mine.week == week), pool.candidates, tolerance)
@@ -91,7 +101,7 @@ def _annotator(pool: Read, who: Ints, tolerance: int) -> Numbers:
 
 
 def _numbers(judged: Judged, candidates: Records, tolerance: int) -> Numbers:
-    """What is said of an annotator's judgements: all of them, those of a week, or beside one other person."""
+    """Return the numbers of an annotator's judgements: all, those of one week, or those beside one co-judge."""
     paired = judged.paired
     first = paired.where(paired.seat <= ANNOTATORS)
     outcome = candidates["outcome"][judged.candidate]
@@ -101,7 +111,7 @@ def _numbers(judged: Judged, candidates: Records, tolerance: int) -> Numbers:
         "pairs": len(paired.grade),
         "kappa": _plain(kappa_of(_table(judged), LEVELS, "quadratic")),
         "severity": _mean(paired.grade - paired.other),
-        "settled": _share(outcome[np.isin(outcome, CONCLUDED)] == "settled"),
+        "settled": _share(outcome[np.isin(outcome, CONCLUDED)] == SETTLED),
         "contested": _share(_gap(first) > tolerance),
         "seconds": _plain(np.median(seconds)) if len(seconds) else None,
         "fast": _share(seconds < FAST),
@@ -109,7 +119,7 @@ def _numbers(judged: Judged, candidates: Records, tolerance: int) -> Numbers:
 
 
 def _weeks(judged: Judged, first: Judged, tolerance: int) -> list[Numbers]:
-    """Each week's judgements, and the pairs that became complete in it."""
+    """Return the numbers of each week's judgements, and of the pairs that became complete in it."""
     ends = np.zeros(first.candidate.max(initial=-1) + 1, np.int64)
     np.maximum.at(ends, first.candidate, first.week)
     complete = ends[first.candidate]
@@ -127,20 +137,20 @@ def _weeks(judged: Judged, first: Judged, tolerance: int) -> list[Numbers]:
 
 
 def _by(annotator: Ints) -> tuple[Ints, Ints]:
-    """The places of each annotator's judgements, in one sort, and where one annotator's end."""
+    """Return indices that sort the judgements by annotator, and where each annotator's judgements end."""
     order = np.argsort(annotator, kind="stable")
     return order, np.flatnonzero(np.diff(annotator[order])) + 1
 
 
 def _table(judged: Judged) -> Floats:
-    """How often the own grade (row) met a co-judge's (column), shape (5, 5)."""
+    """Return how often each own grade (row) met each grade of a co-judge (column), in shape (5, 5)."""
     paired = judged.paired
     cells = np.bincount(paired.grade * LEVELS.size + paired.other, minlength=LEVELS.size**2)
     return cells.reshape(LEVELS.size, LEVELS.size).astype(np.float64)
 
 
 def _alpha(judged: Judged) -> float | None:
-    """Ordinal alpha of these judgements."""
+    """Return Krippendorff's ordinal alpha of the judgements, or None if there are none."""
     if not len(judged.grade):
         return None
     places, candidate = np.unique(judged.candidate, return_inverse=True)
@@ -161,6 +171,6 @@ def _mean(values: Any) -> float | None:
 
 
 def _plain(value: Any) -> float | None:
-    """As JSON can hold it."""
+    """Return a number that JSON can hold: rounded, or None if it is not a number."""
     number = float(value)
     return None if math.isnan(number) else round(number, 6)

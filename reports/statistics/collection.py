@@ -1,4 +1,4 @@
-"""What the tables and figures of a collection count: its size, its consensus, its grades. From arrays where many."""
+"""The counts behind the tables and figures of a collection: its size, its consensus and its grades."""
 
 from __future__ import annotations
 
@@ -14,7 +14,19 @@ from campaigns.models import Campaign
 from corpus.models import Corpus, Moment
 from judging.consensus import GRADES
 from judging.models import Kind
-from reports.statistics.records import CHUNK, Floats, Ints, Read, Records, candidates_of
+from reports.statistics.arrays import (
+    CHUNK,
+    CONTESTED,
+    DISCARDED,
+    FLAGGED,
+    OPEN,
+    SETTLED,
+    Floats,
+    Ints,
+    Read,
+    Records,
+    candidates_of,
+)
 
 Numbers = dict[str, Any]
 MOMENT = np.dtype([("pk", "i8"), ("video", "i8"), ("start", "f8"), ("end", "f8"), ("length", "f8")])
@@ -22,24 +34,24 @@ ALL = "all"
 MOST_WORDS = 12
 BINS_BY_SIMILARITY = 0.05
 BINS_BY_RANK = 5
-DEEPEST = 60  # ranks beyond are one bin: in a study they are few, drawn at random
+DEEPEST = 60  # all ranks beyond are one bin, because a study has few of them, drawn at random
 WORD = re.compile(r"\w+(?:['’]\w+)?")
 
 
 class Splits(NamedTuple):
-    """The queries with candidates, by key, ascending, and which of them each split holds."""
+    """The queries with candidates, in ascending order of their keys, and the queries of each split."""
 
     keys: Ints
     texts: list[str]
-    parts: dict[str, Ints]  # places among the keys
+    parts: dict[str, Ints]  # indices into the keys
 
 
 def collection(campaign: Campaign, pool: Read) -> Numbers:
-    """Counts for every table and figure that does not depend on a chosen query."""
+    """Return the counts for every table and figure that does not depend on a chosen query."""
     moments, splits = _moments(campaign.corpus), _splits(campaign, pool.candidates)
     study = candidates_of(campaign, Kind.STUDY)
-    settled = study["outcome"] == "settled"
-    shown, source = (study, "study") if settled.any() else (pool.candidates, "pool")
+    settled = study["outcome"] == SETTLED
+    chosen, source = (study, "study") if settled.any() else (pool.candidates, "pool")
     return {
         "corpus": _size(moments, []) | {"queries": None, "vocabulary": None},
         "splits": {
@@ -47,30 +59,30 @@ def collection(campaign: Campaign, pool: Read) -> Numbers:
         },
         "replaced": _replaced(campaign.corpus),
         "source": source,
-        "source_queries": len(np.unique(shown["query"])),
-        "by_similarity": by_similarity(shown),
-        "by_rank": by_rank(shown),
+        "source_queries": len(np.unique(chosen["query"])),
+        "by_similarity": by_similarity(chosen),
+        "by_rank": by_rank(chosen),
         "spread": spread(pool),
         "final": _grades(pool.candidates),
     }
 
 
 def by_similarity(candidates: Records) -> list[Numbers]:
-    """Final grades of settled candidates in bins of similarity, lowest first."""
-    # A hair above the edge: 0.95 / 0.05 is 18.999…
+    """Return the final grades of settled candidates in bins of similarity, lowest first."""
+    # The small addend corrects rounding: 0.95 / 0.05 is 18.999…
     place = np.floor(candidates["similarity"] / BINS_BY_SIMILARITY + 1e-9).astype(np.int64)
     place = np.minimum(place, round(1 / BINS_BY_SIMILARITY) - 1)  # a similarity of 1 belongs to the last bin
     return [
         {"from": round(number * BINS_BY_SIMILARITY, 2), "to": round((number + 1) * BINS_BY_SIMILARITY, 2)}
         | {"grades": _grades(candidates[place == number])}
-        for number in np.unique(place[candidates["outcome"] == "settled"]).tolist()
+        for number in np.unique(place[candidates["outcome"] == SETTLED]).tolist()
     ]
 
 
 def by_rank(candidates: Records) -> list[Numbers]:
-    """Final grades of settled candidates in bins of rank, the best first; no end where ranks go on."""
+    """Return the final grades of settled candidates in bins of rank, the best first. The last bin has no end."""
     place = np.minimum((candidates["rank"] - 1) // BINS_BY_RANK, DEEPEST // BINS_BY_RANK)
-    bins = np.unique(place[candidates["outcome"] == "settled"]).tolist()
+    bins = np.unique(place[candidates["outcome"] == SETTLED]).tolist()
     return [
         {"from": number * BINS_BY_RANK + 1}
         | {"to": (number + 1) * BINS_BY_RANK if number < DEEPEST // BINS_BY_RANK else None}
@@ -80,7 +92,7 @@ def by_rank(candidates: Records) -> list[Numbers]:
 
 
 def spread(pool: Read) -> list[list[int]]:
-    """Candidates by their lowest (row) and highest (column) raw grade, of complete rounds; shape (5, 5)."""
+    """Count candidates by the lowest (row) and highest (column) raw grade of complete rounds, in shape (5, 5)."""
     judged = pool.judged.paired
     lowest = np.full(len(pool.candidates), len(GRADES))
     highest = np.full(len(pool.candidates), -1)
@@ -93,7 +105,7 @@ def spread(pool: Read) -> list[list[int]]:
 
 
 def _grades(candidates: Records) -> list[int]:
-    settled = candidates["grade"][candidates["outcome"] == "settled"]
+    settled = candidates["grade"][candidates["outcome"] == SETTLED]
     counts: list[int] = np.bincount(settled, minlength=len(GRADES)).tolist()
     return counts
 
@@ -127,7 +139,7 @@ def _split(splits: Splits, part: Ints, candidates: Records, moments: Records) ->
 
 
 def _size(moments: Records, texts: list[str]) -> Numbers:
-    """Table 1's columns; hours, each moment and each video once."""
+    """Return the columns of Table 1. The hours count each moment and each video once."""
     return {
         "queries": len(texts),
         "moments": len(moments),
@@ -139,15 +151,18 @@ def _size(moments: Records, texts: list[str]) -> Numbers:
 
 
 def _consensus(candidates: Records) -> Numbers:
-    """How many candidates annotators brought to which end: with two, with four, not; whatever the lead graded then."""
+    """Count the candidates that two annotators settled, that four settled, and that have no consensus.
+
+    Grades that a lead gave later do not matter.
+    """
     outcome, escalated = candidates["outcome"], candidates["escalated"]
     return {
         "candidates": len(candidates),
-        "two": int(((outcome == "settled") & ~escalated).sum()),
-        "four": int(((outcome == "settled") & escalated).sum()),
-        "discarded": int((outcome == "discarded").sum()),
-        "by_lead": int((outcome == "flagged").sum()),
-        "open": int(np.isin(outcome, ["open", "contested"]).sum()),
+        "two": int(((outcome == SETTLED) & ~escalated).sum()),
+        "four": int(((outcome == SETTLED) & escalated).sum()),
+        "discarded": int((outcome == DISCARDED).sum()),
+        "by_lead": int((outcome == FLAGGED).sum()),
+        "open": int(np.isin(outcome, [OPEN, CONTESTED]).sum()),
     }
 
 
@@ -156,7 +171,7 @@ def _least_mean_most(values: Floats) -> list[float] | None:
 
 
 def _of_videos(moments: Records) -> Floats:
-    """The length of each video that the moments are of, once."""
+    """Return the length of each video that has one of the moments."""
     _, first = np.unique(moments["video"], return_index=True)
     lengths: Floats = moments["length"][first]
     return lengths
@@ -169,7 +184,7 @@ def _moments(corpus: Corpus) -> Records:
 
 
 def _replaced(corpus: Corpus) -> list[tuple[str, int]]:
-    """The words that captions have and descriptions have not, most frequent first."""
+    """Return the words that are in captions and not in their descriptions, most frequent first."""
     rows = Moment.objects.filter(video__corpus=corpus).exclude(description=F("caption"))
     counts: Counter[str] = Counter()
     for description, caption in rows.values_list("description", "caption").iterator(chunk_size=CHUNK):

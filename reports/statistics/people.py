@@ -1,4 +1,4 @@
-"""What each member did in all and day by day, and how fast lately: for this every judgement is looked at."""
+"""What each member did in all and on each day, and how fast they judged lately. This reads every judgement."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ from reports.pay.hours import EVER, worked_on_days
 
 
 def people(campaign: Campaign) -> dict[str, Any]:
-    """By the member's key: judgements and the last press; check pairs, and how many were off; and of thirty days how
-    many judgements, how many fast, the median.
+    """Return the members' totals, as lists that begin with the member's primary key.
+
+    `made` has the number of judgements and the time of the last revision; `checked` the number of check pairs and of
+    those that are off; `speeds` the number of judgements of thirty days, of fast ones, and the median of the seconds.
     """
-    presses = Revision.objects.filter(judgement__annotator__campaign=campaign).order_by()
+    revisions = Revision.objects.filter(judgement__annotator__campaign=campaign).order_by()
     first, last = Count("pk", filter=Q(number=1)), Max("at")
-    made = presses.values_list("judgement__annotator").annotate(n=first, last=last)
+    made = revisions.values_list("judgement__annotator").annotate(n=first, last=last)
     return {
         "made": [[key, number, at.isoformat()] for key, number, at in made],
         "checked": [[key, each.pairs, each.off] for key, each in check_totals(campaign).items()],
@@ -29,9 +31,9 @@ def people(campaign: Campaign) -> dict[str, Any]:
 
 
 def days_over(campaign: Campaign) -> dict[str, Any]:
-    """What each member did on each day before yesterday: to such a day nothing is added any more.
+    """Return what each member did on each day before yesterday. Nothing is added to these days any more.
 
-    Days are those of the pages' time zone, which is noted: in another one they are others.
+    The result names the time zone of the pages, because days are others in another zone.
     """
     yesterday = timezone.localtime() - timedelta(days=1)
     midnight = yesterday.replace(hour=0, minute=0, second=0, microsecond=0)

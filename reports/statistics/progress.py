@@ -1,4 +1,4 @@
-"""How far a campaign is, how fast, and when and at what cost it would end: from arrays, and a few sums."""
+"""How far a campaign has come, how fast it goes, and when it would end."""
 
 from __future__ import annotations
 
@@ -15,17 +15,20 @@ from campaigns.models import Campaign
 from judging.models import Candidate, Review
 from judging.models.pool import ANNOTATORS
 from reports.pay.hours import EVER, Worked, worked_on_days
-from reports.statistics.records import Read, Records
+from reports.statistics.arrays import CONTESTED, DISCARDED, OPEN, SETTLED, Read, Records
 
 Numbers = dict[str, Any]
-PACE_OVER = timedelta(days=14)  # the days whose pace is thought to go on
-CONTESTED = 0.2  # share of pairs that go to round two, as long as none has been settled
-SECOND = 0.5  # share of queries whose second batch is opened, as long as none has been reviewed
-SECONDS = 19.0  # a judgement, as long as none is timed (TVR-Ranking: 1,200 hours for 227,808)
+PACE_OVER = timedelta(days=14)  # the forecast assumes that the pace of these days goes on
+CONTESTED_SHARE = 0.2  # share of pairs expected in round two, before any is settled
+SECOND_SHARE = 0.5  # share of queries expected to get a second batch, before any is reviewed
+SECONDS = 19.0  # expected for a judgement, before any is timed (TVR-Ranking: 1,200 hours for 227,808)
 
 
 def progress(campaign: Campaign, pool: Read) -> Numbers:
-    """Judgements by day, what is left, and when it ends at the present pace; times in seconds, shares from 0 to 1."""
+    """Return the judgements by day, how many are left, and when the campaign ends at the present pace.
+
+    Times are in seconds, shares from 0 to 1.
+    """
     days = _days(campaign)
     judgements, seconds = sum(row[1] for row in days), sum(row[2] for row in days)
     mean = seconds / judgements if judgements and seconds else None
@@ -47,7 +50,7 @@ def progress(campaign: Campaign, pool: Read) -> Numbers:
 
 
 def _outcomes(candidates: Records) -> dict[str, int]:
-    """How many candidates have each outcome now; `adjudicated` are those that the lead graded."""
+    """Count the candidates by their present outcome. Those that the lead graded count as adjudicated only."""
     by_lead = candidates["adjudicated"]
     names, numbers = np.unique(candidates["outcome"][~by_lead], return_counts=True)
     counts = dict.fromkeys(Candidate.Outcome.values, 0) | dict(
@@ -57,7 +60,7 @@ def _outcomes(candidates: Records) -> dict[str, int]:
 
 
 def _days(campaign: Campaign) -> list[list[Any]]:
-    """For each day with work: the day, judgements made, and active seconds, as hours and pay have them."""
+    """Return for each day with work the day, the judgements made, and the active seconds that hours and pay count."""
     found: dict[date, Worked] = defaultdict(Worked)
     for (_, day), part in worked_on_days(campaign, EVER, timezone.now()).items():
         found[day] += part
@@ -65,32 +68,32 @@ def _days(campaign: Campaign) -> list[list[Any]]:
 
 
 def _left(campaign: Campaign, pool: Read) -> int:
-    """Judgements still to come, as far as one can tell: of candidates under way, and of second batches."""
+    """Estimate the number of judgements still to come, for open and contested candidates and for second batches."""
     candidates, judged = pool
     counted = np.bincount(judged.candidate, minlength=len(candidates))
     outcome = candidates["outcome"]
-    past = np.isin(outcome, ["settled", "discarded"]) | candidates["escalated"]
-    contested = float(candidates["escalated"][past].mean()) if past.any() else CONTESTED
+    past = np.isin(outcome, [SETTLED, DISCARDED]) | candidates["escalated"]
+    contested = float(candidates["escalated"][past].mean()) if past.any() else CONTESTED_SHARE
     round_two = ANNOTATORS * contested
-    under_way = (ANNOTATORS - counted[outcome == "open"] + round_two).sum()
-    in_round_two = (2 * ANNOTATORS - counted[outcome == "contested"]).sum()
+    under_way = (ANNOTATORS - counted[outcome == OPEN] + round_two).sum()
+    in_round_two = (2 * ANNOTATORS - counted[outcome == CONTESTED]).sum()
     second = _second_batches(campaign) * (ANNOTATORS + round_two)
     return round(float(under_way) + float(in_round_two) + second)
 
 
 def _second_batches(campaign: Campaign) -> float:
-    """Candidates of second batches that will be opened, if leads decide as they did so far."""
+    """Estimate the candidates of second batches to come, if leads go on to decide as they did so far."""
     if campaign.batches < 2:
         return 0.0
     reviews = Review.objects.filter(batch__query__campaign=campaign, batch__number=1, undone__isnull=True)
-    said = reviews.aggregate(all=Count("pk"), second=Count("pk", filter=Q(verdict=Review.Verdict.SECOND)))
-    share = said["second"] / said["all"] if said["all"] else SECOND
+    counts = reviews.aggregate(all=Count("pk"), second=Count("pk", filter=Q(verdict=Review.Verdict.SECOND)))
+    share = counts["second"] / counts["all"] if counts["all"] else SECOND_SHARE
     undecided = campaign.queries.pool().filter(closed=False).exclude(batches__number=2)
     return undecided.count() * share * campaign.batch_size
 
 
 def _pace(days: list[list[Any]]) -> float:
-    """Judgements a day, over the last two weeks of work, days of rest included."""
+    """Return the judgements a day over the last two weeks with work, days of rest included."""
     if not days:
         return 0.0
     last = date.fromisoformat(days[-1][0])

@@ -1,5 +1,7 @@
 """Where the real data is, and how the tests of this package reach the command line."""
 
+import contextlib
+import io
 import json
 import os
 import subprocess
@@ -8,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from metrics.commands.main import main
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARED = (ROOT / os.environ.get("REELJUDGE_SHARED", "../shared")).resolve()
@@ -26,16 +30,31 @@ def cases(name: str) -> list[dict[str, Any]]:
     return found
 
 
-def run_cli(*arguments: object, seed: str = "0") -> subprocess.CompletedProcess[str]:
-    """Run `python -m metrics` as a person would."""
+def run_cli(
+    *arguments: object, seed: str = "", folder: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run `python -m metrics` in this process; with a seed of hashes or in a folder, in one of its own."""
+    words = [*map(str, arguments)]
+    if not seed and not folder:
+        return _in_this_process(words)
     return subprocess.run(
-        [sys.executable, "-m", "metrics", *map(str, arguments)],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONHASHSEED": seed},
+        [sys.executable, "-m", "metrics", *words],
+        cwd=folder or ROOT,
+        env={**os.environ, "PYTHONHASHSEED": seed or "0", "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         check=False,
     )
+
+
+def _in_this_process(words: list[str]) -> subprocess.CompletedProcess[str]:
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            code = main(words)
+        except SystemExit as end:
+            code = int(end.code or 0)
+    return subprocess.CompletedProcess(words, code, out.getvalue(), err.getvalue())
 
 
 def write(path: Path, data: object) -> Path:

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from metrics.analysis.agreement import Ratings, alpha, kappa, kappas
+from metrics import MeasureError, Ratings
+from metrics.analysis.agreement import alpha, kappa, kappas
 from metrics.formats.ratings import read_ratings
-from metrics.measures import MeasureError
 from tests.metrics.shared import SHARED, needs_shared, run_cli, write
 
 SCALES: tuple[Any, ...] = ("nominal", "ordinal", "interval")
@@ -69,10 +69,11 @@ def test_of_a_rating_given_twice_the_first_counts() -> None:
 
 @needs_shared
 def test_tvr_rankings_ratings_in_under_five_seconds() -> None:
-    started = time.perf_counter()
+    """Of this process, so that others on the machine do not count."""
+    started = time.process_time()
     ratings = read_ratings(SHARED / "data" / "tvr_ranking" / "raw_annotation.csv")
     found = [round(alpha(ratings, scale), 3) for scale in SCALES]
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
     assert ratings.grade.size == 227_808
     assert found == [0.247, 0.615, 0.623]
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from metrics.analysis.compare import bootstrap, compare, holm, letter, paired_t, randomisation, wilcoxon
-from metrics.measures import MeasureError, qrels_from_dict, run_from_dict, scores_of
+from metrics import MeasureError, qrels_from_dict, run_from_dict, scores_of
+from metrics.analysis.compare import bootstrap, compare, holm, letter, p_value
 from tests.metrics.shared import run_cli, write
 
 NAMES = ["AxIoU@5", "Success_IoU(iou=0.5)@1"]
@@ -19,12 +19,12 @@ NAMES = ["AxIoU@5", "Success_IoU(iou=0.5)@1"]
 def test_tests_agree_with_scipy() -> None:
     rng = np.random.default_rng(3)
     one, other = rng.uniform(0, 1, 60), rng.uniform(0, 1, 60) + 0.15
-    assert paired_t(one - other) == pytest.approx(stats.ttest_rel(one, other).pvalue)
-    assert wilcoxon(one - other) == pytest.approx(stats.wilcoxon(one, other).pvalue)
+    assert p_value(one - other, "t", 0, 1) == pytest.approx(stats.ttest_rel(one, other).pvalue)
+    assert p_value(one - other, "wilcoxon", 0, 1) == pytest.approx(stats.wilcoxon(one, other).pvalue)
     exact = stats.permutation_test(
         (one - other,), np.mean, permutation_type="samples", n_resamples=20_000, rng=5
     )
-    assert randomisation(one - other, 0, 20_000) == pytest.approx(exact.pvalue, abs=0.01)
+    assert p_value(one - other, "randomisation", 0, 20_000) == pytest.approx(exact.pvalue, abs=0.01)
     ours = bootstrap(one, 0.95, 0, 20_000)
     theirs = stats.bootstrap(
         (one,), np.mean, n_resamples=20_000, method="percentile", rng=5

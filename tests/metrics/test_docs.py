@@ -1,19 +1,26 @@
 """`docs/measures.md` names everything there is, with all that it promises."""
 
 import re
+import shlex
+from pathlib import Path
 
 import pytest
 
+from metrics import CONVENTIONS, parse_measure
 from metrics.commands.inputs import QRELS_FORMATS, RUN_FORMATS
 from metrics.commands.main import COMMANDS, parser
 from metrics.formats import read_runs
-from metrics.measures import CONVENTIONS, parse_measure
 from metrics.measures.definitions import DEFINITIONS
 from metrics.measures.spellings import PARAMS
-from tests.metrics.shared import ROOT
+from tests.metrics import documented
+from tests.metrics.documented import TEXT
+from tests.metrics.shared import run_cli
 
-TEXT = (ROOT / "docs" / "measures.md").read_text()
-SECTIONS = {part.split("\n", 1)[0].strip(): part for part in re.split(r"^### ", TEXT, flags=re.MULTILINE)[1:]}
+ABOUT_MEASURES = TEXT.partition("\n## Files\n")[0]
+SECTIONS = {
+    part.split("\n", 1)[0].strip(): part
+    for part in re.split(r"^### ", ABOUT_MEASURES, flags=re.MULTILINE)[1:]
+}
 
 
 @pytest.mark.parametrize("name", DEFINITIONS)
@@ -29,11 +36,16 @@ def test_no_measure_that_is_not_there() -> None:
     assert set(SECTIONS) == set(DEFINITIONS)
 
 
-def test_the_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    block = re.search(r"```python\n(.*?)```", TEXT, re.DOTALL)
-    assert block
-    exec(block[1], {})
-    assert "{nDCG_IoU(iou=0.5)@20: 1.0, AxIoU@10: 0.8}" in capsys.readouterr().out
+def test_the_example_in_python_runs_in_a_checkout(capsys: pytest.CaptureFixture[str]) -> None:
+    exec(documented.python_example().replace("from reeljudge import", "from metrics import"), {})
+    assert documented.PRINTED in capsys.readouterr().out
+
+
+def test_the_examples_for_a_shell_run_in_a_checkout(tmp_path: Path) -> None:
+    documented.write_files(tmp_path)
+    for line in documented.shell_examples():
+        done = run_cli(*shlex.split(line)[1:], folder=tmp_path)
+        assert done.returncode == 0, f"{line}: {done.stderr}"
 
 
 def test_every_convention_parameter_format_and_command() -> None:
@@ -44,7 +56,7 @@ def test_every_convention_parameter_format_and_command() -> None:
     commands = parser()._subparsers._group_actions[0].choices  # type: ignore[union-attr]
     assert len(COMMANDS) <= len(commands)  # type: ignore[arg-type]
     for command in commands or ():
-        assert f"`{command}`" in TEXT or f"python -m metrics {command}" in TEXT, command
+        assert f"`{command}`" in TEXT or f"reeljudge {command}" in TEXT, command
 
 
 def test_the_spellings_in_the_table_are_read() -> None:

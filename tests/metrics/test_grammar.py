@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.measures import MeasureError, parse_measure
+from metrics import MeasureError, parse_measure
 
 
 @pytest.mark.parametrize(
@@ -13,6 +13,13 @@ from metrics.measures import MeasureError, parse_measure
         ("nDCG_IoU(iou=0.5)@20", "nDCG_IoU(iou=0.5)@20"),
         (" nDCG_IoU( iou = .50 ) @ 20 ", "nDCG_IoU(iou=0.5)@20"),
         ("ndcg_iou(iou=1)@5", "nDCG_IoU(iou=1.0)@5"),
+        ("nDCG@20", "nDCG@20"),
+        ("ndcg", "nDCG"),
+        ("R@10", "R@10"),
+        ("R@10,0.5", "Success_IoU(iou=0.5)@10"),
+        ("R@1 IoU>0.7", "Success_IoU(iou=0.7)@1"),
+        ("P(rel=2)@5", "P(rel=2)@5"),
+        ("rank@5", "Rank@5"),
         ("NDCG@20, IoU≥0.5", "nDCG_IoU(iou=0.5)@20"),
         ("NDCG@10,IoU=0.3", "nDCG_IoU(iou=0.3)@10"),
         ("nDCG_IoU(gain=exp,iou=0.5)@20", "nDCG_IoU(iou=0.5,gain=exp)@20"),
@@ -49,6 +56,8 @@ def test_any_threshold_and_cutoff(iou: float, cutoff: int) -> None:
         ("nDCG_IoU(iou=1.5)@20", "between 0 and 1"),
         ("nDCG_IoU(iou=nan)@20", "must be a number"),
         ("nDCG_IoU(iou=0.5,gain=cubic)@20", "one of linear, exp"),
+        ("DCG_IoU(gain=binary)@5", "one of linear, exp"),
+        ("DCG_IoU(gain=0+1+3)@5", "one of linear, exp"),
         ("nDCG_IoU(mu=0.5)@20", "no parameter 'mu'"),
         ("nDCG_IoU(iou=0.5:0:0.9)@20", "step"),
         ("", "cannot be read"),

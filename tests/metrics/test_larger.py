@@ -1,4 +1,4 @@
-"""Larger random inputs under the conventions of TVRetrieval, STAL and QVHighlights, beside slow rewrites."""
+"""Larger random inputs under the conventions of every published evaluator, beside slow rewrites."""
 
 import json
 from pathlib import Path
@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from metrics import MeasureError, calc, parse_measure, qrels_from_dict, read_run, run_from_dict
 from metrics.formats.read_qrels import read_qrels
-from metrics.measures import calc, parse_measure, read_run
 from metrics.measures.highlights import average_precision
+from tests.metrics import oracle
+from tests.metrics.oracle import Moment, Span
 from tests.metrics.shared import write
 
 QUERIES, VIDEOS = 120, 6
@@ -28,6 +30,86 @@ def hull32(p: list[float], g: list[float]) -> Any:
     inter = max(single(0), min(last, end) - max(first, start))
     union = max(last, end) - min(first, start)
     return inter / union if union != 0 else single(0)
+
+
+def random_world(
+    rng: np.random.Generator, step: float
+) -> tuple[dict[str, list[Moment]], dict[str, list[Span]]]:
+    """Graded moments and predictions of queries, some of them without either, in few videos."""
+    qrels: dict[str, list[Moment]] = {}
+    run: dict[str, list[Span]] = {}
+    for q in range(QUERIES):
+        moments = spans(rng, int(rng.integers(0, 30)), step)
+        qrels[str(q)] = [(f"v{rng.integers(VIDEOS)}", s, e, int(rng.integers(0, 5))) for s, e in moments]
+        found = spans(rng, int(rng.integers(0, 60)), step)
+        scores = rng.permutation(len(found)).tolist()
+        if q % 10:
+            run[str(q)] = [
+                (f"v{rng.integers(VIDEOS + 1)}", s, e, float(x))
+                for (s, e), x in zip(found, scores, strict=True)
+            ]
+    return qrels, run
+
+
+@pytest.mark.parametrize("step", [5.0, 0.7])
+@pytest.mark.parametrize(
+    ("convention", "exp", "strict", "lowest"),
+    [("paper", False, False, 1), ("released", True, True, 0), ("spr", True, False, 1)],
+)
+def test_tvr_ranking(
+    step: float, convention: str, exp: bool, strict: bool, lowest: int, tmp_path: Path
+) -> None:
+    judged, answered = random_world(np.random.default_rng(int(step * 10)), step)
+    nested = [
+        {
+            "query_id": int(q),
+            "query": "",
+            "relevant_moment": [
+                {"video_name": v, "timestamp": [s, e], "relevance": g} for v, s, e, g in moments
+            ],
+        }
+        for q, moments in judged.items()
+    ]
+    ranking = {
+        q: [{"video_name": v, "timestamp": [s, e], "model_scores": x} for v, s, e, x in found]
+        for q, found in answered.items()
+    }
+    qrels = read_qrels(write(tmp_path / "qrels", nested), lenient=True)  # some moments stand twice
+    run = read_run(write(tmp_path / "run", ranking))
+    for iou in (0.3, 0.5, 0.7):
+        for k in (1, 10, 20, 40):
+            values = []
+            for query, moments in judged.items():
+                value = oracle.ndcg(moments, answered.get(query, []), iou, k, exp, strict, lowest)
+                if convention == "released":
+                    value = value or 0.0
+                if value is not None and (query in answered or convention == "paper"):
+                    values.append(value)
+            scores = calc([f"nDCG_IoU(iou={iou})@{k}"], qrels, run, convention)
+            (got,) = scores.aggregate().values()
+            assert got == pytest.approx(np.mean(values), abs=1e-12)
+
+
+@pytest.mark.parametrize("step", [5.0, 0.7])
+def test_axiou(step: float, tmp_path: Path) -> None:
+    rng = np.random.default_rng(int(step * 10))
+    judged, answered, expected = [], [], []
+    for q in range(QUERIES):
+        moment = [3 * step, (4 + q % 7) * step]
+        judged.append([[f"v{q % 9}", f"sentence {q}"], [*moment, 60.0]])
+        found = spans(rng, int(rng.integers(0, 15)), step) if q % 8 else []
+        ratings = rng.permutation(len(found)).astype(float).tolist()
+        if q % 8:
+            answered.append([[f"v{q % 9}", f"sentence {q}"], [[*s, 60.0] for s in found] or None, ratings])
+        ranked = [s for _, s in sorted(zip(ratings, found, strict=True), reverse=True)]
+        expected.append([hull64(s, moment) for s in ranked])
+    files = write(tmp_path / "gt", judged), write(tmp_path / "run", answered)
+    for k in (1, 5, 10):
+        names = [f"AxIoU@{k}", *(f"R@{k},{theta}" for theta in (0.3, 0.5, 0.7))]
+        got = list(calc(names, str(files[0]), str(files[1]), "released").aggregate().values())
+        slow = [np.mean([oracle.axiou(r, k) for r in expected])]
+        slow += [np.mean([oracle.success(r, k, t, True) for r in expected]) for t in (0.3, 0.5, 0.7)]
+        assert got == pytest.approx(slow, abs=1e-12)
 
 
 @pytest.mark.parametrize("step", [5.0, 0.7, 1.1])
@@ -186,3 +268,9 @@ def test_highlights_beside_scikit_learn() -> None:
             envelope = np.maximum.accumulate(precision)
             aps.append(envelope[np.flatnonzero(np.diff(recall.astype(np.float32)))].mean())
         assert average_precision(predicted, salient) == pytest.approx(np.mean(aps), abs=1e-9)
+
+
+def test_only_the_most_salient_clip_counts() -> None:
+    qrels = qrels_from_dict({"1": [("a", 0, 10, 1)]})
+    with pytest.raises(MeasureError, match="its cutoff must be 1"):
+        calc(["HIT@5"], qrels, run_from_dict({"1": [("a", 0, 10, 1.0)]}))

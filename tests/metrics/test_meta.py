@@ -1,6 +1,7 @@
 """The measures measured: SciPy as oracle, seeds, both models, figures."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
+from metrics import MeasureError, calc, qrels_from_dict, run_from_dict, scores_of
 from metrics.analysis.meta import _masks, agreement, all_tied, paper_measures, score_block, select, stability
 from metrics.analysis.noise import noise_error, noisy
 from metrics.analysis.tau import signs, tau_b
-from metrics.measures import MeasureError, calc, qrels_from_dict, run_from_dict, scores_of
-from tests.metrics.shared import run_cli, write
+from metrics.formats.read_qrels import read_qrels
+from metrics.formats.tables import Qrels
+from metrics.measures.iou import temporal_iou
+from tests.metrics.shared import SHARED, needs_shared, run_cli, write
 
 rankings = st.lists(st.integers(0, 3), min_size=4, max_size=4)
 
@@ -48,16 +52,19 @@ def test_stability_of_the_whole_set_is_one_and_grows() -> None:
     assert found.undefined.tolist() == [[0, 0]] * 3
 
 
-def test_stability_full_draws_trial_t_with_seed_t() -> None:
-    scores = block()
-    slow = []
+def test_stability_full_draws_all_sizes_from_one_stream_a_trial() -> None:
+    """The released procedure, one trial after the other: its subsets of the second size follow the first's."""
+    scores, sizes = block(), [20, 7, 40]
+    slow = np.empty((len(sizes), 50, 2))
     for trial in range(50):
-        subset = np.random.RandomState(trial).choice(60, 20, replace=False)
-        part, whole = scores[:, subset, 0].mean(axis=1), scores[:, :, 0].mean(axis=1)
-        slow.append(kendalltau(part, whole).statistic)
-    found = stability(scores, [20], trials=50, model="full")
-    assert found.mean[0, 0] == pytest.approx(np.mean(slow))
-    assert found.variance[0, 0] == pytest.approx(np.var(slow))
+        stream = np.random.RandomState(trial)
+        for i, size in enumerate(sizes):
+            part = scores[:, stream.choice(60, size, replace=False)].mean(axis=1)
+            whole = scores.mean(axis=1)
+            slow[i, trial] = [kendalltau(part[:, m], whole[:, m]).statistic for m in range(2)]
+    found = stability(scores, sizes, trials=50, model="full")
+    assert found.mean == pytest.approx(slow.mean(axis=1))
+    assert found.variance == pytest.approx(slow.var(axis=1))
 
 
 def test_stability_counts_trials_that_tie_all_systems() -> None:
@@ -92,7 +99,7 @@ def test_all_tied_and_select_by_hand() -> None:
 
 def world() -> tuple[Any, list[Any]]:
     rng = np.random.default_rng(0)
-    starts = rng.uniform(0, 20, 30).tolist()
+    starts = rng.uniform(30, 50, 30).tolist()  # so that no prediction begins before 0
     qrels = qrels_from_dict({str(q): [(f"v{q}", s, s + 6, 1)] for q, s in enumerate(starts)})
     runs = [
         run_from_dict(
@@ -131,6 +138,59 @@ def test_noise_models() -> None:
     assert np.median(paper.end - paper.start) < 8  # an exponential's median is below its mean
     assert np.median(released.end - released.start) == pytest.approx(8 + np.log(2), abs=0.05)
     assert (paper.end > paper.start).all()
+
+
+def test_noise_by_hand() -> None:
+    """Both models beside a loop over moments and raters that draws the same numbers."""
+    rng = np.random.default_rng(11)
+    starts = rng.uniform(5, 50, 40)
+    lengths = rng.uniform(1, 20, 40)
+    spans = {str(q): [("v", starts[q], starts[q] + lengths[q], 1)] for q in range(40)}
+    for model in ("paper", "released"):
+        draws = np.random.default_rng(3)
+        first = draws.normal(starts, 2.0, (5, 40))
+        second = draws.exponential(1.0, (5, 40))
+        got = noisy(qrels_from_dict(spans), 2.0, model, np.random.default_rng(3))
+        for q in range(40):
+            start = sorted(first[:, q])[2]
+            ends = sorted(first[r, q] + second[r, q] * lengths[q] for r in range(5))
+            longest = sorted(lengths[q] + second[r, q] for r in range(5))
+            end = ends[2] if model == "paper" else start + longest[2]
+            assert (got.start[q], got.end[q]) == pytest.approx((start, end))
+
+
+CHARADES = SHARED / "data" / "charades_sta" / "charades_sta_test.txt"
+ACTIVITYNET = SHARED / "data" / "activitynet_captions" / "val_2.json"
+
+
+def activitynet() -> Qrels:
+    """ActivityNet Captions, each sentence as a query."""
+    moments = [
+        (video, *span)
+        for video, entry in json.loads(ACTIVITYNET.read_text()).items()
+        for span in entry["timestamps"]
+    ]
+    return qrels_from_dict({str(n): [(*moment, 1)] for n, moment in enumerate(moments)})
+
+
+@needs_shared
+@pytest.mark.parametrize(
+    ("load", "expected"),
+    [
+        (lambda: read_qrels(CHARADES), [0.845, 0.777, 0.709, 0.648]),
+        (activitynet, [0.908, 0.869, 0.834, 0.802]),
+    ],
+    ids=["Charades-STA test", "ActivityNet val_2"],
+)
+def test_released_noise_leaves_the_published_iou(load: Callable[[], Qrels], expected: list[float]) -> None:
+    """Mean IoU of the noisy moments with the original ones, for β = 1, 2, 3 and 4."""
+    qrels = load()
+    found = []
+    for level in (1.0, 2.0, 3.0, 4.0):
+        sets = [noisy(qrels, level, "released", np.random.default_rng([7, n])) for n in range(5)]
+        ious = [temporal_iou(s.start, s.end, qrels.start, qrels.end).mean() for s in sets]
+        found.append(np.mean(ious))
+    assert found == pytest.approx(expected, abs=0.005)
 
 
 def test_what_cannot_be_measured() -> None:

@@ -3,11 +3,19 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from metrics import (
+    calc,
+    calc_aggregate,
+    convention_named,
+    parse_measure,
+    qrels_from_dict,
+    run_from_dict,
+)
 from metrics.analysis.project import project
-from metrics.measures import calc, parse_measure, qrels_from_dict, run_from_dict
 from tests.metrics.shared import SHARED, needs_shared, run_cli, write
 from tests.metrics.worlds import worlds
 
@@ -54,6 +62,32 @@ def test_provider_stands_beside_ndcg() -> None:
     assert str(measures[0]) == "nDCG_IoU(iou=0.7)@20"
     values = {(m.query_id, str(m.measure)): m.value for m in measures[0].iter_calc(qrels, run)}
     assert values["2", "nDCG_IoU(iou=0.7)@20"] == 1.0
+
+
+def test_provider_knows_the_conventions() -> None:
+    """Each convention's aggregate is ours, to the last bit, also with several thresholds and medians."""
+    import metrics.ir_provider  # noqa: F401
+
+    rng = np.random.default_rng(2)
+    spans = [f"v{v}@{s}-{s + 4000}" for v in range(2) for s in range(0, 12_000, 1000)]
+    qrels = {
+        str(q): {m: int(rng.integers(0, 4)) for m in rng.choice(spans, 6, replace=False)} for q in range(25)
+    }
+    run = {str(q): {m: float(rng.uniform()) for m in rng.choice(spans, 9, replace=False)} for q in range(26)}
+    names = {
+        "nDCG_IoU(iou=0.5,convention=released)@20": ("nDCG_IoU(iou=0.5)@20", "released"),
+        "nDCG_IoU(iou=0.5,convention=spr)@20": ("nDCG_IoU(iou=0.5)@20", "spr"),
+        "nDCG_IoU(iou=0.5)@20": ("nDCG_IoU(iou=0.5)@20", "paper"),
+        "Success_IoU(iou=0.5,convention=tvr)@5": ("Success_IoU(iou=0.5)@5", "tvr"),
+        "MedianRank(iou=0.3+0.7,convention=stal)": ("MedianRank(iou=0.3+0.7)", "stal"),
+    }
+    measures = [ir_measures.parse_measure(name) for name in names]
+    found = ir_measures.calc_aggregate(measures, qrels, run)
+    for measure, (name, convention) in zip(measures, names.values(), strict=True):
+        chosen = convention_named(convention).but(unjudged="skip")
+        assert found[measure] == calc_aggregate([name], qrels, run, chosen)[parse_measure(name)], name
+    assert str(measures[0]) in ("nDCG_IoU(iou=0.5,convention='released')@20", next(iter(names)))
+    assert len({found[measure] for measure in measures[:3]}) == 3
 
 
 def test_command_line(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from metrics import MeasureError, calc, convention_named, parse_measure, read_run
 from metrics.formats.read_qrels import read_qrels
-from metrics.measures import MeasureError, calc, convention_named, parse_measure, read_run
 from tests.metrics.shared import cases, needs_shared, write
 
 pytestmark = needs_shared
@@ -23,7 +23,7 @@ def score(
     """Aggregates and per-query values under the published names."""
     qrels = read_qrels(write(folder / "gt", gt))
     run = read_run(write(folder / "run", pred), task=options.get("task"))
-    chosen = convention_named(convention).with_missing(options.get("missing"))
+    chosen = convention_named(convention).but(options.get("missing"))
     scores = calc(names.values(), qrels, run, chosen)
     found = scores.aggregate()
     per_query = scores.per_query().values()

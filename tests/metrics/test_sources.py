@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from metrics.measures import MeasureError, as_qrels, as_run, calc_aggregate
+from metrics import MeasureError, as_qrels, as_run, calc_aggregate
 from tests.metrics.shared import write
 
 QRELS = {"1": [("a", 0, 10, 4), ("b", 0, 10, 2)]}

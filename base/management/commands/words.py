@@ -1,4 +1,4 @@
-"""The pages' translations: compiled for Django, or first brought in line with the source."""
+"""manage.py words: compile the translations of the pages."""
 
 from __future__ import annotations
 
@@ -10,20 +10,23 @@ from base import translations
 
 
 class Command(BaseCommand):
-    help = "Compiles the translations in locale/; with --update, first adds the texts that are new in the source."
+    help = (
+        "Compile the translations in locale/. With --update, first add the texts that are new in the source."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--update", action="store_true", help="rewrite locale/*/LC_MESSAGES/django.po")
 
     def handle(self, *, update: bool, verbosity: int, **options: Any) -> None:
         for language in translations.languages():
-            words = translations.update(language) if update else translations.translated(language)
-            done = sum(bool(message.id and all(_strings(message.string))) for message in words)
+            catalog = translations.update(language) if update else translations.translated(language)
+            done = sum(bool(message.id and all(_strings(message.string))) for message in catalog)
             if verbosity:
-                self.stdout.write(f"{language.name}: {done} of {len(words)} texts translated")
+                self.stdout.write(f"{language.name}: {done} of {len(catalog)} texts translated")
         translations.compile_all()
 
 
-def _strings(said: object) -> list[str]:
-    """A text, or its forms of number."""
-    return [str(each or "") for each in said] if isinstance(said, tuple | list) else [str(said or "")]
+def _strings(translation: object) -> list[str]:
+    """Return a translation, or all its plural forms, as a list of texts."""
+    forms = translation if isinstance(translation, tuple | list) else [translation]
+    return [str(form or "") for form in forms]

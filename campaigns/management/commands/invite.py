@@ -1,4 +1,4 @@
-"""manage.py invite: a link by which somebody joins a campaign, with an account of her own making."""
+"""manage.py invite: print a link by which one person joins a campaign and makes an account."""
 
 from argparse import ArgumentParser
 from datetime import timedelta
@@ -7,18 +7,20 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.urls import reverse
 
-from campaigns.finding import campaign_named
+from campaigns.lookup import campaign_named
 from campaigns.models import Membership
 
 
 class Command(BaseCommand):
-    help = "Print an invitation's link. The first lead comes in this way without a password in the terminal."
+    help = (
+        "Print the link of an invitation. The first lead can join by it without a password in the terminal."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("campaign")
         parser.add_argument("--role", choices=Membership.Role.values, default=Membership.Role.ANNOTATOR)
-        parser.add_argument("--days", type=int, default=7, help="until it expires: 1 to 30")
-        parser.add_argument("--address", default="http://127.0.0.1:8000/", help="where this site is reached")
+        parser.add_argument("--days", type=int, default=7, help="days until it expires, 1 to 30")
+        parser.add_argument("--address", default="http://127.0.0.1:8000/", help="the address of this site")
 
     def handle(self, **options: Any) -> None:
         campaign = campaign_named(options["campaign"])

@@ -1,4 +1,4 @@
-"""manage.py import_corpus: a corpus file becomes videos and moments."""
+"""manage.py import_corpus: import the videos and moments of a corpus file."""
 
 import json
 import time
@@ -19,7 +19,7 @@ class Command(BaseCommand):
     help = "Import a corpus, all or nothing. Importing the same file again adds nothing."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("name", help="the corpus's name here")
+        parser.add_argument("name", help="the name of the corpus in this installation")
         parser.add_argument("file", type=Path)
         parser.add_argument("--format", required=True, choices=sorted(FORMATS))
         parser.add_argument("--type", default="", help="only descriptions of this type (TVR: v, t or vt)")
@@ -27,7 +27,7 @@ class Command(BaseCommand):
             "--durations", type=Path, help='JSON {"video": [seconds, index]}, also below a level of splits'
         )
         parser.add_argument("--media", type=Path, help="a folder of video files, or of folders of frames")
-        parser.add_argument("--fps", type=float, help="the rate of folders of frames")
+        parser.add_argument("--fps", type=float, help="frames a second, in folders of frames")
 
     def handle(self, **options: Any) -> None:
         began = time.monotonic()
@@ -75,7 +75,7 @@ def _summary(name: str, report: Report, took: float) -> str:
     lines = [
         f"{name}: {report.rows:,} moments in {report.videos:,} videos read in {took:.1f} s",
         f"  added: {report.moments_added:,} moments, {report.videos_added:,} videos; "
-        f"there already, or twice in the file: {report.rows - report.moments_added:,} moments",
+        f"stored before, or twice in the file: {report.rows - report.moments_added:,} moments",
         f"  cut off at the video's end: {report.clipped:,}",
         f"  videos with media: {report.with_media:,}",
     ]

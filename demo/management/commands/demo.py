@@ -1,4 +1,4 @@
-"""manage.py demo: films drawn by our own code, a campaign over them, and accounts to try it with."""
+"""manage.py demo: make the demo, which has drawn films, a campaign over them, and accounts."""
 
 import shutil
 from argparse import ArgumentParser
@@ -11,11 +11,11 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
 from campaigns.models import Campaign, Membership
-from corpus.demo.examples import EXAMPLES
-from corpus.demo.films import write_demo
 from corpus.importers.load import Source, load
 from corpus.media import MediaFolder
 from corpus.models import Corpus, Moment
+from demo.films.examples import EXAMPLES
+from demo.films.files import write_demo
 from jobs.terminal import work_off
 from judging.models import Batch
 from judging.pool.queries import load_queries
@@ -28,7 +28,7 @@ ANNOTATORS = ("asha", "ben", "chen", "devi")
 
 
 class Command(BaseCommand):
-    help = "Make the demo campaign, if it is not there: films, candidates, clips and accounts."
+    help = "Make the demo campaign, unless it exists: films, candidates, clips and accounts."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--address", default="http://127.0.0.1:8000/", help="printed with the accounts")
@@ -77,7 +77,7 @@ def _campaign(folder: Path) -> Campaign:
 
 
 def _teach(campaign: Campaign) -> None:
-    """Two worked examples of each grade, by the lead."""
+    """Add two worked examples of each grade."""
     lead = campaign.memberships.select_related("campaign").get(role=Membership.Role.LEAD)
     for each in EXAMPLES:
         moment = Moment.objects.get(video__corpus=campaign.corpus, description=each.caption)

@@ -1,4 +1,4 @@
-"""manage.py generate_campaign: a campaign of any size, judged by nobody, to try pages and releases with."""
+"""manage.py generate_campaign: make a campaign of any size with generated judgements, for trials."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -7,10 +7,10 @@ from django.core.management.base import BaseCommand, CommandError
 
 from campaigns.models import Campaign
 from demo.generating import generate
-from demo.generating_more import generate_more
+from demo.generating_extras import generate_extras
 from judging.models import Candidate, Judgement
 
-FEWEST = 4  # annotators: a contested candidate needs as many
+FEWEST = 4  # annotators, because a contested candidate needs four
 MOST = 20_000  # queries
 
 
@@ -26,7 +26,7 @@ class Command(BaseCommand):
     def handle(self, **options: Any) -> None:
         name, queries = options["name"], options["queries"]
         if Campaign.objects.filter(name=name).exists():
-            raise CommandError(f"campaign {name}: is there already; expected a new name", returncode=2)
+            raise CommandError(f"campaign {name}: exists already; expected a new name", returncode=2)
         if not 1 <= queries <= MOST:
             raise CommandError(f"--queries {queries}: expected 1 to {MOST:,}", returncode=2)
         if options["annotators"] < FEWEST:
@@ -37,7 +37,7 @@ class Command(BaseCommand):
             if self.stdout.isatty():
                 self.stdout.write(f"\r{done:,} of {queries:,} queries", ending="")
         campaign = Campaign.objects.get(name=name)
-        generate_more(campaign, options["seed"])
+        generate_extras(campaign, options["seed"])
         judgements = Judgement.objects.filter(annotator__campaign=campaign).count()
         candidates = Candidate.objects.in_pool(campaign).count()
         self.stdout.write(

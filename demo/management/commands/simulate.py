@@ -1,4 +1,4 @@
-"""manage.py simulate: annotators of different skill, played through the real addresses."""
+"""manage.py simulate: simulate annotators of different skill, who judge through the real addresses."""
 
 from argparse import ArgumentParser
 from contextlib import nullcontext
@@ -10,27 +10,29 @@ import httpx
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from campaigns.finding import campaign_named
-from demo.annotators import Truth, own_server, play, truth_from, truth_from_similarity
+from campaigns.lookup import campaign_named
+from demo.simulated_annotators import Truth, own_server, play, truth_from, truth_from_similarity
 from jobs.terminal import work_off
 
 MOST = 500
 
 
 class Command(BaseCommand):
-    help = "Play annotators in a campaign until there is nothing left to judge."
+    help = "Simulate annotators in a campaign until there is nothing left to judge."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("campaign")
         parser.add_argument("--annotators", type=int, default=6)
         parser.add_argument("--seed", type=int, default=1)
         parser.add_argument(
-            "--truth", type=Path, help="CSV of query_id,video,start,end,grade; the demo has its own"
+            "--truth", type=Path, help="CSV of query_id,video,start,end,grade; the demo has one"
         )
         parser.add_argument(
-            "--reviews", action="store_true", help="play the lead as well, who follows recommendations"
+            "--reviews", action="store_true", help="simulate the lead too, who follows recommendations"
         )
-        parser.add_argument("--address", help="of a running server; without it, one of its own")
+        parser.add_argument(
+            "--address", help="the address of a running server; by default, the command starts one"
+        )
 
     def handle(self, **options: Any) -> None:
         campaign, number = campaign_named(options["campaign"]), options["annotators"]

@@ -1,4 +1,4 @@
-"""manage.py serve: the web server, with the embedded worker beside it where there is no Redis."""
+"""manage.py serve: run the web server, with an embedded worker if REDIS_URL is not set."""
 
 import os
 import signal
@@ -17,9 +17,7 @@ SECONDS_BEFORE_RESTART = 2
 
 
 class Command(BaseCommand):
-    help = (
-        "Serve Reeljudge. On SQLite: one process of threads. Without REDIS_URL: an embedded worker beside it."
-    )
+    help = "Serve Reeljudge. On SQLite it is one process with threads. Without REDIS_URL it starts an embedded worker."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--bind", default="127.0.0.1:8000")
@@ -37,12 +35,12 @@ class Command(BaseCommand):
         try:
             _Server(options["bind"], processes).run()
         finally:
-            if worker and os.getpid() == me:  # the server's own children pass here as well when they end
+            if worker and os.getpid() == me:  # The server's child processes come here too when they end.
                 worker.stop()
 
 
 class EmbeddedWorker:
-    """The worker as a process of its own (encoding captions must not hold up a page), started again if it dies."""
+    """The worker in a process of its own, so that encoding captions delays no page. If it dies, it starts again."""
 
     def __init__(self) -> None:
         self.stopping = threading.Event()
@@ -68,13 +66,13 @@ class EmbeddedWorker:
 
 
 def _die_with_parent() -> None:
-    """Ask Linux to end this process with its parent, also when that is killed."""
+    """Ask Linux to end this process when its parent ends, even if the parent is killed."""
     try:
         import ctypes
 
         ctypes.CDLL(None).prctl(1, signal.SIGTERM)
     except (OSError, AttributeError):
-        pass  # elsewhere the worker ends with a clean stop only
+        pass  # On other systems the worker ends only if the server stops normally.
 
 
 class _Server(BaseApplication):  # type: ignore[misc]

@@ -1,4 +1,4 @@
-"""manage.py worker: the embedded worker, which claims jobs from the table."""
+"""manage.py worker: run jobs from the table."""
 
 import logging
 import signal
@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, InterfaceError, close_old_connections
 
 from jobs.models import Job
-from jobs.run import run, worker_name
+from jobs.running import run, worker_name
 from jobs.terminal import work_off
 
 log = logging.getLogger(__name__)
@@ -20,7 +20,7 @@ SECONDS_BETWEEN_LOOKS = 0.5
 
 
 class Command(BaseCommand):
-    help = "Run jobs: ranking, clips. With --until-idle, work off what is there, with progress, and end."
+    help = "Run jobs, such as ranking and cutting clips. With --until-idle, run all due jobs with progress, and end."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--until-idle", action="store_true", help="end when no job is due")

@@ -1,4 +1,4 @@
-"""manage.py add_member: an account, made if need be, and its role in a campaign."""
+"""manage.py add_member: give people a role in a campaign, with new accounts if they have none."""
 
 import secrets
 from argparse import ArgumentParser
@@ -10,13 +10,13 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
 from base.errors import ReeljudgeError
-from campaigns.finding import campaign_named
+from campaigns.lookup import campaign_named
 from campaigns.models import Membership
 from judging.work.leaving import change_role
 
 
 class Command(BaseCommand):
-    help = "Give people a role in a campaign. Accounts that are new get a password, which is printed once."
+    help = "Give people a role in a campaign. New accounts get a password, which is printed once."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("campaign")
@@ -32,21 +32,21 @@ class Command(BaseCommand):
                 change_role(member, options["role"], None, "added again in this role")
             except ReeljudgeError as fault:
                 raise CommandError(f"{username}: {fault}", returncode=2) from fault
-            word = f"password {password}" if password else "has an account already"
-            self.stdout.write(f"{username}: {member.role}, worker {member.worker}, {word}")
+            account = f"password {password}" if password else "has an account already"
+            self.stdout.write(f"{username}: {member.role}, worker {member.worker}, {account}")
 
 
 def _account(username: str) -> tuple[User, str]:
-    """The account, and its password if it was made now."""
+    """Return the account, and its password if the account is new."""
     users = get_user_model().objects
     if user := users.filter(username=username).first():
         return user, ""
-    fresh = User(username=username)
+    new = User(username=username)
     password = secrets.token_urlsafe(9)
-    fresh.set_password(password)
+    new.set_password(password)
     try:
-        fresh.full_clean()
+        new.full_clean()
     except ValidationError as fault:
         raise CommandError(f"{username}: {'; '.join(fault.messages)}", returncode=2) from fault
-    fresh.save()
-    return fresh, password
+    new.save()
+    return new, password

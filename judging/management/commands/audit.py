@@ -1,19 +1,19 @@
-"""manage.py audit: the invariants of a campaign, or of all, checked on the rows."""
+"""manage.py audit: check the invariants of one campaign or of all."""
 
 from argparse import ArgumentParser
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from campaigns.finding import campaign_named
+from campaigns.lookup import campaign_named
 from campaigns.models import Campaign
 from judging.audit import audit
 
-SHOWN = 10
+MOST_FINDINGS = 10  # printed for each invariant
 
 
 class Command(BaseCommand):
-    help = "Check the invariants of a campaign (of all campaigns, if none is named); exit code 1 if one is broken."
+    help = "Check the invariants of a campaign, or of all if none is named. Exit code 1 if one is broken."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("campaign", nargs="?")
@@ -26,7 +26,7 @@ class Command(BaseCommand):
             raise CommandError(f"{broken} invariant(s) broken", returncode=1)
 
     def one(self, campaign: Campaign) -> int:
-        """Print the campaign's audit; returns how many invariants are broken."""
+        """Print the audit of one campaign, and return how many invariants are broken."""
         self.stdout.write(campaign.name)
         broken = 0
         for invariant, findings in audit(campaign).items():
@@ -34,8 +34,8 @@ class Command(BaseCommand):
             self.stdout.write(
                 f"  {'ok    ' if not findings else 'BROKEN'} {invariant.number}. {invariant.says}"
             )
-            for finding in findings[:SHOWN]:
+            for finding in findings[:MOST_FINDINGS]:
                 self.stdout.write(f"           {finding}")
-            if len(findings) > SHOWN:
-                self.stdout.write(f"           … and {len(findings) - SHOWN:,} more")
+            if len(findings) > MOST_FINDINGS:
+                self.stdout.write(f"           … and {len(findings) - MOST_FINDINGS:,} more")
         return broken

@@ -1,4 +1,4 @@
-"""manage.py create_campaign: a campaign over a corpus, its queries, and the job that ranks their candidates."""
+"""manage.py create_campaign: create a campaign over a corpus, or add queries to one, and ask for the ranking."""
 
 from argparse import ArgumentParser
 from pathlib import Path
@@ -22,10 +22,10 @@ class Command(BaseCommand):
         parser.add_argument("name", help="letters, digits, - and _; part of the addresses of its pages")
         parser.add_argument("--corpus", required=True)
         parser.add_argument("--queries", required=True, type=Path, help="JSON list or one JSON object a line")
-        parser.add_argument("--split", default="", help="noted with the queries, for example val")
+        parser.add_argument("--split", default="", help="stored with the queries, for example val")
         parser.add_argument("--title", default="")
         parser.add_argument(
-            "--seed", type=int, default=0, help="of the orders in which annotators see candidates"
+            "--seed", type=int, default=0, help="seed of the orders in which annotators see candidates"
         )
 
     def handle(self, **options: Any) -> None:
@@ -38,7 +38,7 @@ class Command(BaseCommand):
             raise CommandError(str(fault), returncode=2) from fault
         self.stdout.write(
             f"{campaign.name}: {added:,} queries added, {merged:,} merged with a query of the same text.\n"
-            "Ranking waits for a worker: `make run` has one; `manage.py worker --until-idle` is one."
+            "A worker ranks the candidates: `make run` starts one, and so does `manage.py worker --until-idle`."
         )
 
 
@@ -46,14 +46,14 @@ def _campaign(options: dict[str, Any]) -> Campaign:
     name = options["name"]
     corpus = Corpus.objects.filter(name=options["corpus"]).first()
     if corpus is None:
-        there = ", ".join(Corpus.objects.values_list("name", flat=True)) or "none yet"
-        raise ReeljudgeError(f"--corpus {options['corpus']}: not there; imported corpora: {there}")
+        imported = ", ".join(Corpus.objects.values_list("name", flat=True)) or "none yet"
+        raise ReeljudgeError(f"--corpus {options['corpus']}: not found; expected one of: {imported}")
     defaults = {"corpus": corpus, "title": options["title"], "order_seed": options["seed"]}
     _check_fields(Campaign(name=name, **defaults))
     campaign, _ = Campaign.objects.get_or_create(name=name, defaults=defaults)
     if campaign.corpus != corpus:
         raise ReeljudgeError(
-            f"campaign {name} is over corpus {campaign.corpus}; expected --corpus {campaign.corpus}"
+            f"--corpus {corpus}: campaign {name} is over another corpus; expected --corpus {campaign.corpus}"
         )
     return campaign
 

@@ -1,4 +1,4 @@
-"""manage.py import_ratings: finished ratings as a campaign, with the defects of the process that made them."""
+"""manage.py import_ratings: import finished ratings as a campaign, and count the defects of their process."""
 
 import csv
 import time
@@ -29,7 +29,7 @@ class Command(BaseCommand):
             "similarity; or TVR-Ranking's JSON lines",
         )
         parser.add_argument(
-            "--defects", type=Path, help="write each pair with a defect of the process, as CSV"
+            "--defects", type=Path, help="write a CSV of the pairs with a defect of the rating process"
         )
         parser.add_argument("--title", default="")
 
@@ -53,8 +53,8 @@ class Command(BaseCommand):
         self.stdout.write(
             f"{campaign.name}: {all_:,} pairs, {settled:,} settled, {all_ - settled:,} discarded"
         )
-        for words, found in result.defects.items():
-            self.stdout.write(f"  {words}: {len(found):,}")
+        for defect, found in result.defects.items():
+            self.stdout.write(f"  {defect}: {len(found):,}")
         self.stdout.write(f"{time.monotonic() - began:.0f} s")
 
 
@@ -62,4 +62,4 @@ def _write(result: Settled, file: Path) -> None:
     with file.open("w", encoding="utf-8", newline="") as out:
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(["pair_id", "defect"])
-        writer.writerows((pair, words) for words, pairs in result.defects.items() for pair in pairs)
+        writer.writerows((pair, defect) for defect, pairs in result.defects.items() for pair in pairs)

@@ -1,17 +1,17 @@
-"""manage.py retry_clips: clips that could not be cut, asked for again once the cause is mended."""
+"""manage.py retry_clips: ask again for clips that could not be cut."""
 
 from argparse import ArgumentParser
 from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from campaigns.finding import campaign_named
+from campaigns.lookup import campaign_named
 from judging.models import Batch
 from judging.pool.clips import retry_clips
 
 
 class Command(BaseCommand):
-    help = "Ask again for a campaign's clips that failed, or whose media have come since. A worker then cuts them."
+    help = "Ask again for a campaign's clips that failed, or whose videos have media now. A worker then cuts them."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("campaign")

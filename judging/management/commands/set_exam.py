@@ -1,4 +1,4 @@
-"""manage.py set_exam: the qualification exam, drawn from a campaign's queries."""
+"""manage.py set_exam: draw the qualification exam from a campaign's queries."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -6,20 +6,20 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from base.errors import ReeljudgeError
-from campaigns.finding import campaign_named
+from campaigns.lookup import campaign_named
 from judging.quality.exam import DEPTH, QUERIES, set_exam
 
 
 class Command(BaseCommand):
-    help = "Make a campaign's exam of random queries and their best candidates; only who passes it then gets work."
+    help = "Make a campaign's exam of random queries and their best candidates. Annotators must pass it to get work."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("campaign")
         parser.add_argument("--queries", type=int, default=QUERIES)
         parser.add_argument("--depth", type=int, default=DEPTH, help="candidates of each query")
-        parser.add_argument("--seed", type=int, default=0, help="of the draw")
+        parser.add_argument("--seed", type=int, default=0, help="seed of the draw")
         parser.add_argument(
-            "--keep-in-pool", action="store_true", help="let the drawn queries be judged for the qrels, too"
+            "--keep-in-pool", action="store_true", help="keep the drawn queries in the pool, for the qrels"
         )
 
     def handle(self, **options: Any) -> None:

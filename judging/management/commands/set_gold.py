@@ -1,11 +1,11 @@
-"""manage.py set_gold: quiet checks made of closed queries on which all agreed."""
+"""manage.py set_gold: make quiet checks of pairs on which all annotators agreed."""
 
 from argparse import ArgumentParser
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from campaigns.finding import campaign_named
+from campaigns.lookup import campaign_named
 from judging.quality.gold import draw_gold
 
 
@@ -24,4 +24,4 @@ class Command(BaseCommand):
         made = draw_gold(campaign, number, options["seed"])
         self.stdout.write(f"{len(made)} checks made")
         if not campaign.check_rate:
-            self.stdout.write("The campaign's rate of checks is 0: nobody gets them yet.")
+            self.stdout.write("The campaign's rate of checks is 0, so nobody gets them yet.")

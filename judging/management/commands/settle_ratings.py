@@ -1,4 +1,4 @@
-"""manage.py settle_ratings: final grades from a file of raw ratings, and what the process let through."""
+"""manage.py settle_ratings: settle a file of raw ratings, and count the defects of their process."""
 
 import csv
 import time
@@ -14,7 +14,7 @@ from judging.ratings.settling import Settled, read, settle
 
 
 class Command(BaseCommand):
-    help = "Settle raw ratings (pair_id,worker,relevance) by the consensus; needs no database."
+    help = "Settle raw ratings (pair_id,worker,relevance) by the consensus. Needs no database."
     requires_system_checks: list[str] = []
     requires_migrations_checks = False
 

@@ -1,4 +1,4 @@
-"""manage.py start_study: a few queries judged deeper than the pool, for the figure of grade against similarity."""
+"""manage.py start_study: start a study of grade against similarity, in which a few queries are judged deeper."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from base.errors import ReeljudgeError
-from campaigns.finding import campaign_named
+from campaigns.lookup import campaign_named
 from judging.pool.study import Plan, ask_for_study
 
 
@@ -15,14 +15,14 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("campaign")
-        for field, words in {
+        for field, meaning in {
             "queries": "drawn from the pool",
             "top": "most similar moments of each",
             "random": "moments of each drawn from the rest",
-            "seed": "of both draws",
+            "seed": "seed of both draws",
         }.items():
             default = getattr(Plan(), field)
-            parser.add_argument(f"--{field}", type=int, default=default, help=f"{words}; {default}")
+            parser.add_argument(f"--{field}", type=int, default=default, help=f"{meaning}; default {default}")
 
     def handle(self, **options: Any) -> None:
         campaign = campaign_named(options["campaign"])

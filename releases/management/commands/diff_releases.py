@@ -1,4 +1,4 @@
-"""manage.py diff_releases: the pairs in which two releases' zips differ, without a database."""
+"""manage.py diff_releases: print the pairs in which two releases differ, without a database."""
 
 import csv
 import sys
@@ -10,8 +10,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from base.errors import ReeljudgeError
+from releases.archive import ReleaseArchive
 from releases.difference import HEADER, difference
-from releases.zipped import Zipped
 
 
 class Command(BaseCommand):
@@ -25,7 +25,7 @@ class Command(BaseCommand):
 
     def handle(self, **options: Any) -> None:
         try:
-            changes = list(difference(Zipped(options["old"]), Zipped(options["new"])))
+            changes = list(difference(ReleaseArchive(options["old"]), ReleaseArchive(options["new"])))
         except ReeljudgeError as fault:
             raise CommandError(str(fault), returncode=2) from fault
         except (KeyError, ValueError) as fault:
@@ -36,5 +36,5 @@ class Command(BaseCommand):
         writer.writerow(HEADER)
         writer.writerows([each.what, each.query, each.moment, each.before, each.after] for each in changes)
         counts = Counter(each.what for each in changes)
-        words = ", ".join(f"{counts[what]:,} {what}" for what in ("added", "changed", "gone"))
-        sys.stderr.write(f"{words}\n")
+        summary = ", ".join(f"{counts[what]:,} {what}" for what in ("added", "changed", "gone"))
+        sys.stderr.write(f"{summary}\n")

@@ -1,4 +1,4 @@
-"""manage.py export_qrels: a campaign's qrels and ratings as files."""
+"""manage.py export_qrels: write a campaign's qrels and ratings into a folder."""
 
 from argparse import ArgumentParser
 from pathlib import Path
@@ -6,16 +6,18 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from campaigns.finding import campaign_named
+from campaigns.lookup import campaign_named
 from releases.exports import FILES
 
 
 class Command(BaseCommand):
-    help = "Write a campaign's qrels (TREC, TVR-Ranking), raw ratings, and what one needs to read them."
+    help = "Write a campaign's qrels (TREC, TVR-Ranking), its raw ratings, and what is needed to read them."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("campaign")
-        parser.add_argument("--out", required=True, type=Path, help="a folder, made if it is not there")
+        parser.add_argument(
+            "--out", required=True, type=Path, help="a folder; it is made if it does not exist"
+        )
 
     def handle(self, **options: Any) -> None:
         campaign, folder = campaign_named(options["campaign"]), options["out"]

@@ -1,4 +1,4 @@
-"""manage.py verify_release: a release's zip checked by itself, without a database."""
+"""manage.py verify_release: check a release's zip by itself, without a database."""
 
 from argparse import ArgumentParser
 from pathlib import Path
@@ -7,10 +7,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from base.errors import ReeljudgeError
+from releases.archive import ReleaseArchive
 from releases.verifying import CHECKS, verify
-from releases.zipped import Zipped
 
-SHOWN = 10
+MOST_FINDINGS = 10
 
 
 class Command(BaseCommand):
@@ -23,18 +23,18 @@ class Command(BaseCommand):
 
     def handle(self, **options: Any) -> None:
         try:
-            release = Zipped(options["file"])
+            release = ReleaseArchive(options["file"])
         except ReeljudgeError as fault:
             raise CommandError(str(fault), returncode=2) from fault
         self.stdout.write(f"{release.manifest['campaign']}, release {release.manifest['version']}")
         found = verify(release)
         for check in CHECKS:
             findings = found.get(check.says)
-            word = "skipped" if findings is None else "BROKEN " if findings else "ok     "
-            self.stdout.write(f"  {word} {check.says}")
-            for finding in (findings or [])[:SHOWN]:
+            result = "skipped" if findings is None else "BROKEN " if findings else "ok     "
+            self.stdout.write(f"  {result} {check.says}")
+            for finding in (findings or [])[:MOST_FINDINGS]:
                 self.stdout.write(f"           {finding}")
-            if findings and len(findings) > SHOWN:
-                self.stdout.write(f"           … and {len(findings) - SHOWN:,} more")
+            if findings and len(findings) > MOST_FINDINGS:
+                self.stdout.write(f"           … and {len(findings) - MOST_FINDINGS:,} more")
         if any(found.values()):
             raise CommandError("the release is not what it was", returncode=1)

@@ -1,0 +1,52 @@
+"""The states, outcomes and kinds of the models of judging, above the models whose constraints name them."""
+
+from django.db.models import TextChoices
+
+
+class Kind(TextChoices):
+    """What the candidates of a query are judged for. Annotators cannot tell the kinds apart."""
+
+    POOL = "pool"  # for the qrels; no other kind reaches them
+    EXAM = "exam"
+    CHECK = "check"  # to watch an annotator's care: gold, or a repeat of the annotator's earlier pairs
+    STUDY = "study"  # for the study of grade against similarity, further down the ranking
+
+
+CLAIMED = (
+    Kind.POOL,
+    Kind.STUDY,
+)  # settled in rounds of two; any number of annotators take an exam or a check
+
+
+class CandidateOutcome(TextChoices):
+    OPEN = "open"
+    CONTESTED = "contested"
+    SETTLED = "settled"
+    DISCARDED = "discarded"
+    FLAGGED = "flagged"  # an annotator could not judge it, and a lead has to decide
+    ADJUDICATED = "adjudicated"  # the lead graded it, which is never a consensus
+
+
+WITH_GRADE = (CandidateOutcome.SETTLED, CandidateOutcome.ADJUDICATED)
+WITHOUT_CONSENSUS = (CandidateOutcome.DISCARDED, CandidateOutcome.FLAGGED)
+
+
+class BatchState(TextChoices):
+    PREPARING = "preparing"  # its clips are being cut
+    OPEN = "open"
+    SETTLED = "settled"  # every candidate has an outcome, and the lead's review is next
+    REVIEWED = "reviewed"
+    REPLACED = "replaced"  # all its candidates were reopened, and are in a later edition
+
+
+class AssignmentState(TextChoices):
+    LIVE = "live"
+    SUBMITTED = "submitted"
+    LAPSED = "lapsed"
+
+
+class SittingResult(TextChoices):
+    OPEN = "open"  # being judged, or submitted and not marked yet
+    PASSED = "passed"
+    RETURNED = "returned"  # some pairs are to be judged again in another round
+    FAILED = "failed"  # no round is left

@@ -1,0 +1,74 @@
+"""Runs of one system under several seeds, taken together: mean and standard deviation."""
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ..formats.errors import MeasureError
+from ..measures.measure import Measure
+from ..measures.results import Scores
+
+SEED = r"[-_./]?seed[-_.=]?\d+|[-_.]\d+$"
+
+
+class Spread(NamedTuple):
+    """Mean over runs, and sample standard deviation (n − 1); None where no run has a value, or fewer than
+    two have.
+    """
+
+    mean: float | None
+    deviation: float | None
+
+
+class Group(NamedTuple):
+    """Runs that differ by their seed only, and the spread of each measure over them."""
+
+    name: str
+    runs: tuple[str, ...]
+    spreads: dict[Measure, Spread]
+
+
+def grouped(scores: Sequence[Scores], pattern: str = SEED) -> list[Group]:
+    """Put runs together whose names differ only in what a pattern matches.
+
+    Parameters
+    ----------
+    scores
+        Of runs that were scored on the same measures.
+    pattern
+        A regular expression; what it matches is taken out of the names. The default matches `seed` with a
+        number, and a number at the end.
+
+    Returns
+    -------
+    A group for each remaining name, in the order of the runs.
+
+    Raises
+    ------
+    MeasureError
+        For a pattern that is no regular expression.
+    """
+    try:
+        seed = re.compile(pattern, re.IGNORECASE)
+    except re.error as problem:
+        raise MeasureError(f"pattern {pattern!r} is not a regular expression: {problem}") from None
+    members: dict[str, list[Scores]] = {}
+    for score in scores:
+        name = seed.sub("", score.run).strip("-_./") or score.run
+        members.setdefault(name, []).append(score)
+    return [_group(name, found) for name, found in members.items()]
+
+
+def _group(name: str, scores: list[Scores]) -> Group:
+    values = [score.aggregate() for score in scores]
+    spreads = {m: _spread([row[m] for row in values]) for m in scores[0].measures}
+    return Group(name, tuple(score.run for score in scores), spreads)
+
+
+def _spread(values: list[float | None]) -> Spread:
+    there = [value for value in values if value is not None]
+    if not there:
+        return Spread(None, None)
+    return Spread(float(np.mean(there)), float(np.std(there, ddof=1)) if len(there) > 1 else None)

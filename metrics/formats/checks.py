@@ -1,0 +1,156 @@
+"""Whether the columns of qrels and runs make sense; what does not is an error, or counted."""
+
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+
+from .arrays import Bools, Floats, Ints
+from .columns import Columns
+from .errors import MeasureWarning
+from .moment_ids import moment_id
+
+HIGHEST_GRADE = 4  # of the scale 0-4 on which the field judges
+ANY_GRADE = 100  # far above any scale in use, far below where 2^grade leaves float64
+
+
+class Checks(NamedTuple):
+    """How strict reading is.
+
+    lenient: rows that make no sense are kept, counted and warned of; otherwise the first is an error.
+    highest: the highest grade of the scale.
+    """
+
+    lenient: bool = False
+    highest: int = HIGHEST_GRADE
+
+
+def check_qrels(columns: Columns, checks: Checks) -> Ints:
+    """Grades as int64, after all checks of qrels."""
+    finite(columns, "grade (relevance)", columns.value, "an integer from 0 up")
+    wrong = (columns.value != np.floor(columns.value)) | (columns.value < 0) | (columns.value > ANY_GRADE)
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        grade = columns.value[row]
+        raise columns.fail(row, f"grade (relevance) is {grade:.10g}; it must be an integer from 0 up")
+    grades = columns.value.astype(np.int64)
+    times(columns, checks)
+    beyond = f"it must be at most {checks.highest}, the highest grade of the scale (--scale says another)"
+    fault(
+        columns,
+        checks,
+        grades > checks.highest,
+        "grades beyond the scale",
+        f"grade (relevance) {{value:g}}: {beyond}",
+    )
+    again, differs = repeats(columns, by_value=True)
+    fault(
+        columns,
+        checks,
+        differs,
+        "moments that stand again with another grade",
+        "moment {moment} stands twice in its query, with different grades; it needs one",
+    )
+    fault(
+        columns,
+        checks,
+        again & ~differs,
+        "moments that stand twice",
+        "moment {moment} stands twice in its query",
+    )
+    return grades
+
+
+def check_run(columns: Columns, checks: Checks) -> None:
+    """All checks of a run."""
+    finite(columns, "score", columns.value)
+    times(columns, checks)
+    again, _ = repeats(columns)
+    fault(
+        columns,
+        checks,
+        again,
+        "predictions that stand twice",
+        "moment {moment} stands twice in its query",
+    )
+
+
+def times(columns: Columns, checks: Checks) -> None:
+    """Times are finite, from 0 up, and a moment does not end before it starts."""
+    finite(columns, "timestamp (start)", columns.start)
+    finite(columns, "timestamp (end)", columns.end)
+    backwards, negative = columns.end < columns.start, np.minimum(columns.start, columns.end) < 0
+    fault(
+        columns,
+        checks,
+        backwards,
+        "timestamps that end before they start",
+        "timestamp {span} ends before it starts; it needs start ≤ end",
+    )
+    fault(
+        columns,
+        checks,
+        negative & ~backwards,
+        "timestamps before 0",
+        "timestamp {span} lies before 0; times are seconds from 0 up",
+    )
+
+
+def finite(columns: Columns, name: str, values: Floats, right: str = "a finite number") -> None:
+    """Refuse the first value that is not a finite number."""
+    if not np.isfinite(values).all():
+        row = int(np.flatnonzero(~np.isfinite(values))[0])
+        raise columns.fail(row, f"{name} is {values[row]}; it must be {right}")
+
+
+def fault(columns: Columns, checks: Checks, wrong: Bools, what: str, message: str) -> None:
+    """Refuse the first row that is wrong, or note how many are."""
+    rows = np.flatnonzero(wrong)
+    if not rows.size:
+        return
+    row = int(rows[0])
+    if checks.lenient:
+        columns.notes.append(f"{rows.size} {what} (the first: {columns.where(row)}) are kept and counted")
+        return
+    span = f"[{columns.start[row]:.10g}, {columns.end[row]:.10g}]"
+    moment = repr(moment_id(columns.names[columns.video[row]], columns.start[row], columns.end[row]))
+    said = message.format(span=span, moment=moment, value=columns.value[row])
+    raise columns.fail(row, f"{said} (--lenient counts such moments)")
+
+
+def repeats(columns: Columns, by_value: bool = False) -> tuple[Bools, Bools]:
+    """Which rows stand for the same moment of the same query as a row before; and which of them, if asked
+    for, with another value than the first such row.
+    """
+    again = np.zeros(columns.start.size, dtype=np.bool_)
+    if not _may_repeat(columns):
+        return again, again
+    copy = np.zeros_like(columns.group) if columns.copy is None else columns.copy
+    keys = (copy, columns.end, columns.start, columns.video, columns.group)
+    order = np.lexsort(keys)
+    same = np.ones(order.size - 1, dtype=np.bool_)
+    for key in keys:
+        same &= key[order[1:]] == key[order[:-1]]
+    again[order[1:][same]] = True
+    first = order[np.maximum.accumulate(np.where(np.append(True, ~same), np.arange(order.size), 0))]
+    differs = np.zeros_like(again)
+    if by_value:
+        differs[order] = columns.value[order] != columns.value[first]
+    return again, differs
+
+
+def _may_repeat(columns: Columns) -> bool:
+    """Whether two rows can be the same: they are not, if 64 bits mixed from each row all differ."""
+    mixed = np.zeros(columns.start.size, dtype=np.uint64)
+    copy = () if columns.copy is None else (columns.copy,)
+    for column in (columns.group, columns.video, columns.start + 0.0, columns.end + 0.0, *copy):
+        mixed = (mixed ^ column.view(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
+        mixed ^= mixed >> np.uint64(29)
+    mixed.sort()
+    return bool((mixed[1:] == mixed[:-1]).any())
+
+
+def warn(columns: Columns) -> None:
+    """Say what is unusual about a file."""
+    for note in columns.notes:
+        warnings.warn(f"{columns.source}: {note}", MeasureWarning, stacklevel=4)

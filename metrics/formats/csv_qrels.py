@@ -1,0 +1,61 @@
+"""Tables of text: qrels as CSV, and rows of any CSV or TSV by the names of their columns."""
+
+import csv
+from collections.abc import Iterator
+
+from .columns import Columns
+from .errors import MeasureError
+from .files import Place
+from .moment_ids import parse_moment_id
+from .rows import GRADE, Rows
+
+VIDEO, GRADES = ("video_name", "video"), ("relevance", "grade")
+NEEDED = "query_id, video_name, start, end, relevance"
+
+
+def csv_rows(text: str, source: str) -> Iterator[tuple[Place, dict[str, str]]]:
+    """Rows of a CSV (or TSV, or with semicolons) by the names in its first line; blank lines are passed over.
+
+    Raises
+    ------
+    MeasureError
+        Naming the line that has not as many fields as the first, or is no CSV.
+    """
+    first = text.split("\n", 1)[0]
+    between = next((mark for mark in "\t;" if mark in first and "," not in first), ",")
+    rows = csv.reader(text.splitlines(keepends=True), delimiter=between)
+    try:
+        header = [name.strip() for name in next(rows)]
+        for row in rows:
+            place = Place(source, f"line {rows.line_num}")
+            if not row:
+                continue
+            if len(row) != len(header):
+                raise place.fail(f"has {len(row)} columns; it needs {len(header)}: {', '.join(header)}")
+            yield place, dict(zip(header, row, strict=True))
+    except csv.Error as problem:
+        raise MeasureError(f"{source}: line {rows.line_num}: is no CSV: {problem}") from None
+
+
+def csv_qrels(text: str, source: str) -> Columns:
+    """Qrels with the columns query_id, video_name, start, end (seconds) and relevance, or with a moment_id for
+    video and times; a column query may hold the wording.
+    """
+    spots: list[str] = []
+    rows = Rows(source, lambda row: spots[row], GRADE)
+    for place, row in csv_rows(text, source):
+        query = place.query(place.need(row, "query_id"))
+        grade = place.number(place.need(row, *GRADES), GRADE)
+        video, start, end = _moment(place, row)
+        spots.append(place.spot)
+        rows.queries[query] = None
+        rows.tell(query, row.get("query"))
+        rows.add(query, video, start, end, grade)
+    return rows.columns()
+
+
+def _moment(place: Place, row: dict[str, str]) -> tuple[str, float, float]:
+    if "moment_id" in row and "start" not in row:
+        return parse_moment_id(row["moment_id"], f"{place.source}: {place.spot}")
+    start, end = (place.number(place.need(row, name), name) for name in ("start", "end"))
+    return place.need(row, *VIDEO), start, end

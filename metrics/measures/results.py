@@ -1,0 +1,118 @@
+"""What scoring returns: values of each query, and their aggregates."""
+
+from dataclasses import dataclass
+from html import escape
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..formats.arrays import Floats
+from ..formats.errors import MeasureError
+from .aggregate import aggregate, reported
+from .conventions import Convention
+from .measure import Measure
+
+
+class QueryValue(NamedTuple):
+    """One measure's value on one query."""
+
+    query: str
+    measure: Measure
+    value: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Scores:
+    """The scores of one run under one convention.
+
+    Attributes
+    ----------
+    convention, run
+        The convention, and the name of the run.
+    queries
+        All judged queries.
+    measures
+        The measures, in the order asked for.
+    values
+        For each measure, floats of shape (queries, thresholds); NaN where a query is left out of it.
+    unjudged
+        Queries of the run that nobody judged, and that were left out.
+    """
+
+    convention: Convention
+    run: str
+    queries: tuple[str, ...]
+    measures: tuple[Measure, ...]
+    values: tuple[Floats, ...]
+    unjudged: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Name of the run."""
+        return self.run
+
+    def __repr__(self) -> str:
+        return (
+            f"<Scores of {self.run!r}: {_many(len(self.measures), 'measure', 'measures')}, "
+            f"{_many(len(self.queries), 'judged query', 'judged queries')}, "
+            f"convention {self.convention.name}>"
+        )
+
+    def _repr_html_(self) -> str:
+        """The aggregates as a table, for notebooks."""
+        rows = "".join(
+            f"<tr><td>{escape(str(measure))}</td><td>{'–' if value is None else format(value, '.4f')}</td></tr>"
+            for measure, value in self.aggregate().items()
+        )
+        title = f"{self.run}, convention {self.convention.name}"
+        return f"<table><caption>{escape(title)}</caption><tbody>{rows}</tbody></table>"
+
+    def aggregate(self) -> dict[Measure, float | None]:
+        """Aggregate of each measure over the queries that count; None where no query does."""
+        return {
+            measure: aggregate(measure, values, self.convention)
+            for measure, values in zip(self.measures, self.values, strict=True)
+        }
+
+    def per_query(self) -> dict[str, dict[Measure, float]]:
+        """Values of each query that counts in at least one measure, on the scale of the aggregates."""
+        rows = zip(self.queries, self._reported().tolist(), strict=True)
+        kept = {
+            query: {m: value for m, value in zip(self.measures, row, strict=True) if value == value}
+            for query, row in rows
+        }
+        return {query: values for query, values in kept.items() if values}
+
+    def to_frame(self) -> Any:
+        """A pandas data frame with a row for each judged query and a column for each measure.
+
+        Values are on the scale of the aggregates; NaN where a query does not count. pandas is imported here
+        and nowhere else.
+
+        Raises
+        ------
+        MeasureError
+            Where pandas is not installed.
+        """
+        try:
+            import pandas  # type: ignore[import-untyped]
+        except ImportError:
+            raise MeasureError("to_frame needs pandas: pip install pandas") from None
+        columns = [str(measure) for measure in self.measures]
+        return pandas.DataFrame(self._reported(), pandas.Index(self.queries, name="query_id"), columns)
+
+    def table(self) -> Floats:
+        """Values of shape (queries, measures), thresholds averaged, NaN where a query is left out."""
+        return np.stack([values.mean(axis=1) for values in self.values], axis=1)
+
+    def left_out(self) -> int:
+        """Number of judged queries that count in no measure."""
+        return int(np.isnan(self.table()).all(axis=1).sum())
+
+    def _reported(self) -> Floats:
+        columns = [reported(m, v, self.convention) for m, v in zip(self.measures, self.values, strict=True)]
+        return np.stack(columns, axis=1)
+
+
+def _many(number: int, one: str, more: str) -> str:
+    return f"{number} {one if number == 1 else more}"

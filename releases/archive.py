@@ -1,0 +1,99 @@
+"""Reading a release's zip, without a database and without trusting it."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from base.errors import ReeljudgeError
+
+FORMAT = "reeljudge-release/1"
+MANIFEST = "MANIFEST.json"
+QRELS = "qrels.txt"
+LARGEST = 4 * 2**30  # bytes of all files together, unpacked
+LARGEST_MANIFEST = 16 * 2**20
+AT_ONCE = 1 << 20
+
+DAMAGED = (zipfile.BadZipFile, zlib.error)  # raised while a damaged zip is read
+Pair = tuple[str, str]  # query id, moment id
+
+
+class ReleaseArchive:
+    """A release's zip, opened for reading.
+
+    Raises
+    ------
+    ReeljudgeError
+        If the file is no zip, is broken, unpacks to more than 4 GiB, or is no release of a known format.
+    """
+
+    def __init__(self, file: Path | IO[bytes]) -> None:
+        self.file = file if isinstance(file, Path) else "the release"
+        try:
+            self.archive = zipfile.ZipFile(file)
+            self.manifest = self._manifest()
+        except OSError as fault:
+            raise ReeljudgeError(f"{file}: cannot be read ({fault.strerror}); expected a release") from fault
+        except (NotImplementedError, EOFError, *DAMAGED) as fault:
+            raise ReeljudgeError(
+                f"{file}: not a zip that can be read ({fault}); expected a release"
+            ) from fault
+
+    def _manifest(self) -> dict[str, Any]:
+        entries = {entry.filename: entry for entry in self.archive.infolist()}
+        if sum(entry.file_size for entry in entries.values()) > LARGEST:
+            raise ReeljudgeError(f"{self.file}: unpacks to more than {LARGEST:,} bytes")
+        if MANIFEST not in entries or entries[MANIFEST].file_size > LARGEST_MANIFEST:
+            raise ReeljudgeError(f"{self.file}: holds no {MANIFEST}; expected a release")
+        try:
+            manifest = json.loads(self.archive.read(MANIFEST))
+        except (ValueError, RecursionError) as fault:
+            raise ReeljudgeError(f"{self.file}: {MANIFEST} is not JSON ({fault})") from fault
+        if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+            raise ReeljudgeError(f"{self.file}: {MANIFEST} does not say format {FORMAT}")
+        if not isinstance(manifest.get("files"), dict):
+            raise ReeljudgeError(f"{self.file}: {MANIFEST} lists no files")
+        return manifest
+
+    @property
+    def names(self) -> list[str]:
+        return self.archive.namelist()
+
+    def checksum(self, name: str) -> tuple[str, int]:
+        """Return the SHA-256 and the length of a file, computed from its content."""
+        digest, size = hashlib.sha256(), 0
+        with self.archive.open(name) as content:
+            while piece := content.read(AT_ONCE):
+                digest.update(piece)
+                size += len(piece)
+        return digest.hexdigest(), size
+
+    def lines(self, name: str) -> Iterator[str]:
+        with self.archive.open(name) as content:
+            yield from io.TextIOWrapper(content, encoding="utf-8", newline="")
+
+    def rows(self, name: str) -> Iterator[dict[str, str]]:
+        """Yield the rows of a CSV file."""
+        yield from csv.DictReader(self.lines(name))
+
+    def records(self, name: str) -> Iterator[dict[str, Any]]:
+        """Yield the objects of a file with one JSON object a line."""
+        for line in self.lines(name):
+            yield json.loads(line)
+
+    def qrels(self, name: str = QRELS) -> dict[Pair, int]:
+        """Return the grades in a file of TREC qrels; by default those of all settled pairs."""
+        return grades(self.lines(name))
+
+
+def grades(lines: Iterable[str]) -> dict[Pair, int]:
+    """Return the grade of each pair in lines of TREC qrels."""
+    fields = (line.split() for line in lines)
+    return {(query, moment): int(grade) for query, _, moment, grade in fields}

@@ -1,0 +1,168 @@
+"""A campaign's candidates and counted judgements as NumPy arrays, which are read once, row by row."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from django.db.models import Case, F, FilteredRelation, IntegerField, OuterRef, Q, Subquery, When
+from django.db.models.functions import Coalesce
+from django.utils import timezone
+from numpy.typing import NDArray
+
+from campaigns.models import Campaign
+from judging.models import Adjudication, Assignment, Candidate, Judgement, Kind
+from judging.models.pool import ANNOTATORS
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Records = NDArray[np.void]
+
+SEATS = 2 * ANNOTATORS
+NOBODY = -1
+# Outcomes as the arrays hold them.
+OPEN, CONTESTED, SETTLED = (
+    outcome.value
+    for outcome in (Candidate.Outcome.OPEN, Candidate.Outcome.CONTESTED, Candidate.Outcome.SETTLED)
+)
+DISCARDED, FLAGGED = Candidate.Outcome.DISCARDED.value, Candidate.Outcome.FLAGGED.value
+CHUNK = 5000  # rows that are in memory as Python objects at a time
+CANDIDATE = np.dtype(
+    [
+        *((name, "i8") for name in ("pk", "query", "moment", "rank")),
+        ("similarity", "f8"),
+        ("outcome", "U12"),  # of the annotators' grades, even if a lead graded the candidate since
+        ("escalated", "?"),
+        ("grade", "i8"),  # NOBODY without a consensus
+        ("adjudicated", "?"),
+    ]
+)
+JUDGEMENT = np.dtype(
+    [
+        *((name, "i8") for name in ("candidate", "annotator", "assignment", "seat", "grade")),
+        ("seconds", "f8"),  # before the first grade; negative if unknown
+    ]
+)
+
+
+class Judged(NamedTuple):
+    """Counted judgements. Every array has the shape (judgements,)."""
+
+    candidate: Ints  # index into the candidates
+    annotator: Ints
+    seat: Ints
+    grade: Ints
+    seconds: Floats
+    week: Ints  # of submission: 202605 is the fifth week of 2026; 0 if unknown
+    co_judge: Ints  # the other annotator of the candidate in that round; NOBODY until both have submitted
+    other: Ints  # the co-judge's grade
+
+    def where(self, mask: NDArray[Any]) -> Judged:
+        """Return the judgements that a mask or indices select."""
+        return Judged(*(column[mask] for column in self))
+
+    @property
+    def paired(self) -> Judged:
+        """The judgements that have a co-judge."""
+        return self.where(self.co_judge != NOBODY)
+
+
+class Read(NamedTuple):
+    """The arrays of one campaign."""
+
+    candidates: Records
+    judged: Judged
+
+
+def read(campaign: Campaign, kind: Kind = Kind.POOL) -> Read:
+    """Read the candidates in batches of one kind and their counted judgements, without withdrawn queries."""
+    return joined(candidates_of(campaign, kind), _judgements(campaign, kind), _weeks(campaign, kind))
+
+
+def joined(candidates: Records, judgements: Records, weeks: dict[int, int]) -> Read:
+    """Put each judgement beside its co-judge's.
+
+    Parameters
+    ----------
+    candidates
+        Records of `CANDIDATE`, in ascending order of their keys.
+    judgements
+        Records of `JUDGEMENT`, with each seat of a candidate once at most.
+    weeks
+        The week of submission by the assignment's key.
+    """
+    place = np.searchsorted(candidates["pk"], judgements["candidate"])
+    partner = _partners(place, judgements["seat"], len(candidates))
+    alone = partner == NOBODY
+    annotator, grade = judgements["annotator"], judgements["grade"]
+    judged = Judged(
+        place,
+        annotator,
+        judgements["seat"],
+        grade,
+        judgements["seconds"],
+        np.array([weeks.get(pk, 0) for pk in judgements["assignment"].tolist()], np.int64),
+        np.where(alone, NOBODY, annotator[partner]),
+        np.where(alone, NOBODY, grade[partner]),
+    )
+    return Read(candidates, judged)
+
+
+def candidates_of(campaign: Campaign, kind: Kind) -> Records:
+    rows = Candidate.objects.filter(**_of_kind("query__", campaign, kind), batch__isnull=False)
+    adjudications = Adjudication.objects.in_force().filter(candidate=OuterRef("pk"))
+    by_lead = Q(outcome=Candidate.Outcome.ADJUDICATED)
+    columns = rows.order_by("pk").values_list(
+        *("pk", "query", "moment", "rank", "similarity"),
+        Case(When(by_lead, then=Subquery(adjudications.values("before"))), default="outcome"),
+        "escalated",
+        Case(When(by_lead, then=NOBODY), default=Coalesce("grade", NOBODY), output_field=IntegerField()),
+        Case(When(by_lead, then=True), default=False),
+    )
+    return np.fromiter(columns.iterator(chunk_size=CHUNK), CANDIDATE)
+
+
+def _judgements(campaign: Campaign, kind: Kind) -> Records:
+    rows = Judgement.objects.filter(
+        **_of_kind("candidate__query__", campaign, kind), candidate__batch__isnull=False, seat__isnull=False
+    )
+    rows = rows.annotate(first=FilteredRelation("revisions", condition=Q(revisions__number=1)))
+    columns = rows.order_by().values_list(
+        "candidate",
+        Coalesce("annotator__same_as", "annotator"),
+        "assignment",
+        "seat",
+        "grade",
+        Coalesce(F("first__seconds"), -1.0),
+    )
+    return np.fromiter(columns.iterator(chunk_size=CHUNK), JUDGEMENT)
+
+
+def _of_kind(path: str, campaign: Campaign, kind: Kind) -> dict[str, Any]:
+    return {f"{path}campaign": campaign, f"{path}kind": kind, f"{path}withdrawn__isnull": True}
+
+
+def _weeks(campaign: Campaign, kind: Kind) -> dict[int, int]:
+    """Return the week in which each assignment was submitted. It is unknown for imported ratings."""
+    if campaign.imported:
+        return {}
+    rows = Assignment.objects.filter(batch__query__campaign=campaign, batch__kind=kind)
+    columns = rows.filter(submitted__isnull=False).values_list("pk", "submitted")
+    return {pk: week_of(submitted) for pk, submitted in columns.iterator(chunk_size=CHUNK)}
+
+
+def week_of(moment: Any) -> int:
+    """Return the ISO week of a time as a number: 202605 is the fifth week of 2026."""
+    year, week, _ = timezone.localtime(moment).isocalendar()
+    return int(100 * year + week)
+
+
+def _partners(place: Ints, seat: Ints, candidates: int) -> Ints:
+    """Return for each judgement the index of the co-judge's in the same round, or NOBODY."""
+    held = np.full((candidates, SEATS), NOBODY)
+    held[place, seat - 1] = np.arange(len(place))
+    rounds = held.reshape(-1, ANNOTATORS)
+    first, second = rounds[(rounds != NOBODY).all(axis=1)].T
+    partner = np.full(len(place), NOBODY)
+    partner[first], partner[second] = second, first
+    return partner

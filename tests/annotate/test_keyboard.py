@@ -1,0 +1,128 @@
+"""Without a pointer, on a small phone, with less motion: the annotator's pages for everybody."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browsing import Person, make_campaign, moving, press, wait_until_open
+from tests.installation import Installation
+
+pytestmark = pytest.mark.timeout(900)
+FOCUSED = (
+    "() => document.activeElement !== document.body && document.activeElement.getClientRects().length > 0"
+)
+RING = "() => getComputedStyle(document.activeElement).outlineStyle"
+
+
+@pytest.fixture(scope="module")
+def place(server: Installation) -> Installation:
+    make_campaign(server, "keyboard", queries=2)
+    wait_until_open(server, "keyboard", 2)
+    return server
+
+
+def test_a_batch_is_judged_by_keys_alone(place: Installation, chromium: Browser) -> None:
+    page = signed_in_by_keys(place, chromium, "kim")
+    tab_to(page, "form[action$='/claim'] button")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#workplace")
+    moving(page)
+    guideline_comes_and_goes(page)
+    flag_with_a_comment(page)
+    total = int(page.locator("#position").inner_text().split("/")[1])
+    for number in range(1, total):
+        expect(page.locator("#position")).to_have_text(f"{number + 1} / {total}")
+        press(page, "3")
+    expect(page.locator("#submit")).to_be_focused()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/judge/")
+    expect(page.locator(".message")).to_contain_text("Submitted")
+
+
+def signed_in_by_keys(place: Installation, chromium: Browser, name: str) -> Page:
+    password = place.accounts("keyboard", "annotator", name)[name]
+    page = chromium.new_context().new_page()
+    page.goto(f"{place.address}/sign-in/")
+    page.keyboard.type(name)
+    page.keyboard.press("Tab")
+    page.keyboard.type(password)
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/judge/")
+    return page
+
+
+def tab_to(page: Page, selector: str) -> None:
+    """Press Tab until it has the focus, which shows at every step."""
+    for _ in range(30):
+        if page.locator(selector).evaluate("(each) => each === document.activeElement"):
+            return
+        page.keyboard.press("Tab")
+        assert page.evaluate(FOCUSED)
+        assert page.evaluate(RING) != "none"
+    raise AssertionError(f"{selector} is not reached")
+
+
+def guideline_comes_and_goes(page: Page) -> None:
+    page.keyboard.press("?")
+    expect(page.locator("#guideline")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.locator("#guideline")).to_be_hidden()
+    assert page.evaluate(FOCUSED)
+    tab_to(page, "#help")
+    page.keyboard.press("Enter")
+    expect(page.locator("#guideline")).to_be_focused()
+    tab_to(page, "#close-guideline")
+    page.keyboard.press("Enter")
+    expect(page.locator("#help")).to_be_focused()
+
+
+def flag_with_a_comment(page: Page) -> None:
+    page.keyboard.press("f")
+    assert page.evaluate(FOCUSED)
+    page.keyboard.press("Escape")
+    assert page.evaluate(FOCUSED)
+    page.keyboard.press("f")
+    page.keyboard.press("Shift+Tab")
+    expect(page.locator("#comment")).to_be_focused()
+    page.keyboard.type("3 people")  # a grade is not meant here
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.locator("#hint")).to_contain_text("Clip 1 is flagged")
+    assert page.evaluate(FOCUSED)
+
+
+def test_a_small_phone_needs_no_sideways_scrolling_and_has_large_buttons(
+    place: Installation, chromium: Browser
+) -> None:
+    password = place.accounts("keyboard", "annotator", "kit")["kit"]
+    context = chromium.new_context(viewport={"width": 360, "height": 640}, has_touch=True, locale="zh-CN")
+    kit = Person(place, context, "kit", password)
+    for address in ["/judge/", "/judge/keyboard/mine", "/account/", "/account/second-factor"]:
+        kit.page.goto(place.address + address)
+        assert fits(kit.page), address
+    for step in range(1, 7):
+        kit.page.goto(f"{place.address}/judge/keyboard/tutorial?step={step}")
+        assert fits(kit.page), step
+    page = kit.claim()
+    moving(page)
+    for key in ("?", "Escape", "f", "a"):
+        assert fits(page), key
+        page.keyboard.press(key)
+    page.keyboard.press("a")
+    for button in page.locator("#grades button").all():
+        assert (button.bounding_box() or {"height": 0})["height"] >= 44
+
+
+def fits(page: Page) -> bool:
+    return bool(page.evaluate("() => document.documentElement.scrollWidth <= window.innerWidth"))
+
+
+@pytest.mark.parametrize(("wish", "animated"), [("no-preference", True), ("reduce", False)])
+def test_less_motion_is_honoured(place: Installation, chromium: Browser, wish: str, animated: bool) -> None:
+    page = chromium.new_context(reduced_motion=wish).new_page()  # type: ignore[arg-type]
+    page.goto(f"{place.address}/sign-in/")
+    page.evaluate("() => document.querySelector('main button').parentElement.classList.add('grades')")
+    page.evaluate("() => document.querySelector('main button').classList.add('blink')")
+    duration = page.evaluate("() => getComputedStyle(document.querySelector('.blink')).animationDuration")
+    assert (duration == "0.3s") is animated

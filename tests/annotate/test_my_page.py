@@ -1,0 +1,227 @@
+"""An annotator's home and her own page: hours, pay, agreement in words, and her lead's messages."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from annotate.about_me import agreement
+from campaigns.models import Campaign, Membership, Message
+from judging.models import Judgement, Kind, Revision
+from tests.cast import (
+    browser,
+    by_rank,
+    claim,
+    judge_all,
+    settled_and_more,
+    small_batches,
+    work_until_check,
+)
+
+pytestmark = pytest.mark.both_databases  # it is about the reports' SQL
+
+
+@pytest.fixture
+def paid(campaign: Campaign) -> Campaign:
+    Campaign.objects.update(hourly_rate=Decimal("12.50"), currency="EUR")
+    small_batches(campaign, 8, rate=0)
+    return campaign
+
+
+def page(who: Membership | User, name: str = "mine") -> str:
+    answer = browser(who).get(reverse(name, args=["films"] if name == "mine" else []))
+    assert answer.status_code == 200
+    return re.sub(r"\s+", " ", answer.content.decode())
+
+
+def midday(days_ago: int) -> datetime:
+    return timezone.now().replace(hour=12) - timedelta(days=days_ago)
+
+
+def test_hours_and_earnings_stand_under_the_button(paid: Campaign, ada: Membership) -> None:
+    judge_all(claim(ada), by_rank)
+    Revision.objects.update(seconds=1800)
+    home = page(ada, "work")
+    assert "2 h 00 min" in home
+    assert "25.00 EUR" in home
+    assert "Give me a batch" in home
+    claim(ada)
+    assert "Continue" in page(ada, "work")
+
+
+def test_without_a_rate_there_is_no_word_of_money(paid: Campaign, ada: Membership) -> None:
+    Campaign.objects.update(hourly_rate=None)
+    judge_all(claim(ada), by_rank)
+    assert "EUR" not in page(ada) + page(ada, "work")
+    assert "Earned" not in page(ada)
+
+
+def test_each_day_has_a_line_and_the_sum_is_rounded_once(paid: Campaign, ada: Membership) -> None:
+    for days_ago, seconds in ((0, 360), (1, 361), (20, 9000)):
+        judge_all(claim(ada), by_rank)
+        newest = Revision.objects.order_by("-pk")[:4].values("pk")
+        Revision.objects.filter(pk__in=list(newest.values_list("pk", flat=True))).update(
+            seconds=seconds / 4, at=midday(days_ago)
+        )
+        done = ada.assignments.submitted().order_by("-pk")[:1].values_list("pk", flat=True)
+        ada.assignments.filter(pk__in=list(done)).update(submitted=midday(days_ago))
+    rows = re.findall(r"<tr[^>]*>.*?</tr>", page(ada), re.S)[1:]
+    cells = [re.findall(r'<td class="n">(.*?)</td>', row) for row in rows]
+    assert cells == [
+        ["1", "4", "0 h 06 min", "1.25 EUR"],
+        ["1", "4", "0 h 06 min", "1.25 EUR"],
+        ["2", "8", "0 h 12 min", "2.50 EUR"],
+    ]
+
+
+def test_checks_count_like_all_work(
+    campaign: Campaign, ada: Membership, bob: Membership, cleo: Membership
+) -> None:
+    settled_and_more(campaign, bob, cleo)
+    judge_all(work_until_check(ada, by_rank), by_rank)
+    judgements, batches = ada.judgements.count(), ada.assignments.submitted().count()
+    assert ada.assignments.filter(batch__kind=Kind.CHECK).count() == 1
+    cells = re.findall(r'<td class="n">(\d+)</td>', page(ada))
+    assert cells[:2] == [str(batches), str(judgements)]
+    assert f"<dd>{batches}</dd>" in page(ada, "work")
+
+
+@pytest.mark.parametrize(
+    ("far", "words"),
+    [(0, "Nearly all"), (2, "Nearly all"), (3, "Most"), (5, "Most"), (6, "Many"), (20, "Many")],
+)
+def test_agreement_comes_in_words(
+    campaign: Campaign, ada: Membership, bob: Membership, far: int, words: str
+) -> None:
+    small_batches(campaign, 5, rate=0)
+    for person in (ada, bob):
+        for _ in range(5):
+            judge_all(claim(person), by_rank)
+    for judgement in Judgement.objects.filter(annotator=ada)[:far]:
+        judgement.grade = 4 if by_rank(judgement.candidate) < 2 else 0
+        judgement.save()
+    assert agreement(ada).startswith(words)
+    assert agreement(ada) in page(ada)
+    assert agreement(ada) in page(ada, "work")
+    assert not re.search(r"\d", agreement(ada))
+
+
+def test_before_twenty_settled_pairs_it_is_too_early(
+    campaign: Campaign, ada: Membership, bob: Membership
+) -> None:
+    small_batches(campaign, 8, rate=0)
+    for _ in range(8):
+        judge_all(claim(ada), by_rank)
+    for _ in range(4):
+        judge_all(claim(bob), by_rank)
+    assert "too early" in agreement(ada)
+
+
+def test_nothing_done_yet_says_where_to_begin(paid: Campaign, ada: Membership) -> None:
+    assert "Take a batch" in page(ada)
+    assert "up to 4 clips" in page(ada, "work")
+
+
+def test_who_is_paused_still_reads_her_page(paid: Campaign, ada: Membership, leo: Membership) -> None:
+    judge_all(claim(ada), by_rank)
+    ada.pause(leo, "hidden words for the lead")
+    home = page(ada, "work")
+    assert "Your work here is paused" in home
+    assert "Give me a batch" not in home
+    assert "hidden words" not in home + page(ada)
+    Membership.objects.filter(pk=ada.pk).update(state=Membership.State.LEFT)
+    assert "has ended" in page(ada, "work")
+    assert "Judgements" in page(ada)
+
+
+def sent(leo: Membership, **form: str) -> int:
+    return browser(leo).post(reverse("send-message", args=["films"]), form).status_code
+
+
+def test_a_message_is_read_once(
+    campaign: Campaign, ada: Membership, bob: Membership, leo: Membership
+) -> None:
+    assert sent(leo, to=str(ada.worker), text="Well done!\r\n\r\n<b>Go on.</b>") == 302
+    for where in ("work", "mine"):
+        assert "<p>Well done!</p> <p>&lt;b&gt;Go on.&lt;/b&gt;</p>" in page(ada, where)
+        assert "Well done" not in page(bob, where)
+    message = Message.objects.get()
+    address = reverse("read-message", args=["films", message.pk])
+    assert browser(bob).post(address).status_code == 404
+    assert browser(ada).post(address, {"back": "mine"}).headers["location"] == reverse("mine", args=["films"])
+    message.refresh_from_db()
+    first = message.read
+    assert browser(ada).post(address).headers["location"] == reverse("work")
+    message.refresh_from_db()
+    assert (first is not None, message.read) == (True, first)
+    assert "Well done" not in page(ada, "work")
+    assert "Well done" in page(ada)
+
+
+def test_unread_messages_come_first(campaign: Campaign, ada: Membership, leo: Membership) -> None:
+    for text in ("first words", "second words"):
+        sent(leo, to=str(ada.worker), text=text)
+    Message.objects.get(text="second words").mark_read()
+    words = page(ada)
+    assert words.index("first words") < words.index("second words")
+    assert words.count("Mark as read") == 1
+
+
+def test_a_message_to_all_reaches_who_works_and_only_once(
+    campaign: Campaign, ada: Membership, bob: Membership, cleo: Membership, leo: Membership
+) -> None:
+    bob.pause(leo, "")
+    Membership.objects.filter(pk=cleo.pk).update(state=Membership.State.LEFT)
+    for _ in range(2):
+        assert sent(leo, to="all", text="We pause on Monday.") == 302
+    assert set(Message.objects.values_list("to", "by")) == {(ada.pk, leo.pk), (bob.pk, leo.pk)}
+    assert Message.objects.count() == 2
+
+
+@pytest.mark.parametrize(
+    ("form", "field"),
+    [
+        ({"to": "all", "text": " \n"}, "text"),
+        ({"to": "all"}, "text"),
+        ({"to": "all", "text": "x" * 2001}, "text"),
+        ({"to": "all", "text": "a\0b"}, "text"),
+        ({"to": "nobody", "text": "x"}, "to"),
+        ({"to": "9" * 30, "text": "x"}, "to"),
+        ({"text": "x"}, "to"),
+    ],
+)
+def test_a_message_that_is_none_is_refused_by_field(
+    campaign: Campaign, ada: Membership, leo: Membership, form: dict[str, str], field: str
+) -> None:
+    address = reverse("send-message", args=["films"])
+    answer = browser(leo).post(address, form, headers={"accept": "application/json"})
+    assert (answer.status_code, answer.json()["field"]) == (400, field)
+    assert not Message.objects.exists()
+
+
+def test_a_message_to_who_is_no_annotator_here_goes_nowhere(
+    campaign: Campaign, ada: Membership, leo: Membership
+) -> None:
+    assert sent(leo, to=str(leo.worker), text="x") == sent(leo, to="999", text="x") == 404
+    assert not Message.objects.exists()
+
+
+def test_the_lead_sees_what_was_sent_and_read(campaign: Campaign, ada: Membership, leo: Membership) -> None:
+    sent(leo, to=str(ada.worker), text="Well done!")
+    client: Client = browser(leo)
+    listed = client.get(reverse("messages", args=["films"])).content.decode()
+    assert "Well done!" in listed
+    assert "not yet" in listed
+    Message.objects.get().mark_read()
+    assert "not yet" not in client.get(reverse("messages", args=["films"])).content.decode()
+
+
+def test_a_lead_has_no_page_of_her_own_work(campaign: Campaign, leo: Membership) -> None:
+    assert browser(leo).get(reverse("mine", args=["films"])).status_code == 404

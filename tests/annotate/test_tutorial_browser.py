@@ -1,0 +1,176 @@
+"""The tutorial in a real browser: the lead adds examples, an annotator walks through with the workplace's keys."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from tests.browsing import key, make_campaign
+from tests.installation import Installation
+from tests.waiting import wait_until
+
+pytestmark = pytest.mark.timeout(600)
+EXAMPLES = {"A ball is thrown.": 4, "A door is opened.": 2, "Nobody is here.": 0}
+
+
+@pytest.fixture(scope="module")
+def place(server: Installation) -> Installation:
+    """A campaign over films to cut clips from."""
+    make_campaign(server, "tutorial")
+    return server
+
+
+@pytest.fixture(scope="module")
+def taught(place: Installation, chromium: Browser) -> dict[str, int]:
+    """The lead adds three examples on her page and waits until their clips are cut."""
+    lead = sign_in(place, chromium.new_context(), "tess", "lead")
+    for second, (query, grade) in enumerate(EXAMPLES.items(), 1):
+        lead.goto(f"{place.address}/campaigns/tutorial/examples/own")
+        said = {
+            "query": query,
+            "video": "film",
+            "start": str(second),
+            "end": str(second + 1),
+            "why": f"Why {grade}.",
+        }
+        for field, words in said.items():
+            lead.fill(f"[name={field}]", words)
+        lead.select_option("[name=grade]", str(grade))
+        lead.click("main button.primary")
+        expect(lead.locator(".message")).to_contain_text("in the tutorial")
+    wait_until(
+        lambda: lead.reload() and lead.locator("video").count() == len(EXAMPLES),
+        lambda: f"the examples have clips: {lead.content()}",
+    )
+    lead.context.close()
+    return EXAMPLES
+
+
+def sign_in(place: Installation, context: BrowserContext, name: str, role: str) -> Page:
+    password = place.accounts("tutorial", role, name)[name]
+    page = context.new_page()
+    page.goto(f"{place.address}/sign-in/")
+    page.fill("[name=username]", name)
+    page.fill("[name=password]", password)
+    page.click("main button")
+    page.wait_for_url(lambda address: "sign-in" not in address)
+    return page
+
+
+@pytest.fixture
+def person(
+    place: Installation, taught: dict[str, int], chromium: Browser, request: pytest.FixtureRequest
+) -> Iterator[Page]:
+    """A new annotator at her start page; her browser must have nothing to complain about."""
+    options = getattr(request, "param", {})
+    context = chromium.new_context(**options)
+    page = sign_in(place, context, f"ada-{request.node.name[5:30].strip('_')}".replace("[", "-"), "annotator")
+    faults: list[str] = []
+    page.on("pageerror", lambda fault: faults.append(str(fault)))
+    page.on("console", lambda said: faults.append(said.text) if said.type == "error" else None)
+    yield page
+    context.close()
+    assert faults == []
+
+
+def step_of(page: Page) -> str:
+    return page.locator(".steps [aria-current]").inner_text().split()[0]
+
+
+def moving(page: Page) -> None:
+    page.wait_for_function("() => document.querySelector('main video')?.currentTime > 0.1")
+
+
+def test_walking_through_with_keys(person: Page, taught: dict[str, int]) -> None:
+    key(person, "Enter")  # what is suggested first has the focus
+    expect(person.locator("h1")).to_have_text("A query and a clip")
+    moving_still(person)
+    for step in ("2", "3", "4"):
+        key(person, "ArrowRight")
+        expect(person.locator(".steps [aria-current]")).to_contain_text(step)
+    for number in range(1, len(taught) + 1):
+        expect(person.locator(".query .n")).to_have_text(f"{number} / 3")
+        moving(person)
+        expect(person.locator("#clip")).to_be_visible()
+        grade = taught[person.locator("h1").inner_text()]
+        expect(person.locator("#answer")).to_contain_text("Nothing is stored here")
+        key(person, str(grade))
+        expect(person.locator("#answer")).to_contain_text(f"Your lead also gives grade {grade}.")
+        expect(person.locator("#answer")).to_contain_text(f"Why {grade}.")
+        expect(person.locator(f"[data-key='{grade}']")).to_have_attribute("aria-pressed", "true")
+        key(person, "ArrowRight")
+    expect(person.locator("h1")).to_have_text("The tool")
+    key(person, "ArrowRight")
+    person.click("main button.primary")
+    person.wait_for_url(re.compile("/judge/(assignments/.*)?$"))
+
+
+def test_clips_among_words_are_stopped_by_key(person: Page, place: Installation) -> None:
+    person.goto(f"{place.address}/judge/tutorial/tutorial?step=1")
+    moving_still(person)
+    person.locator("video.still").focus()
+    key(person, " ")
+    person.wait_for_function("() => document.querySelector('video.still').paused")
+
+
+def test_going_back_and_loading_again_keep_the_place(person: Page, place: Installation) -> None:
+    person.goto(f"{place.address}/judge/tutorial/tutorial?step=4")
+    key(person, "2")
+    expect(person.locator("#answer")).to_contain_text("our lead")
+    person.reload()
+    expect(person.locator("[data-key='2']")).to_have_attribute("aria-pressed", "true")
+    key(person, "ArrowRight")
+    expect(person.locator(".query .n")).to_have_text("2 / 3")
+    person.go_back()
+    expect(person.locator(".query .n")).to_have_text("1 / 3")
+    expect(person.locator("[data-key='2']")).to_have_attribute("aria-pressed", "true")
+    person.go_back()
+    expect(person.locator("#answer")).to_contain_text("Nothing is stored here")
+    key(person, "ArrowLeft")
+    expect(person.locator("h1")).to_have_text("Five grades")
+
+
+def test_pause_flag_and_guideline_have_the_workplaces_keys(person: Page, place: Installation) -> None:
+    person.goto(f"{place.address}/judge/tutorial/tutorial?step=4")
+    moving(person)
+    key(person, " ")
+    assert person.evaluate("document.querySelector('#clip').paused")
+    key(person, " ")
+    person.wait_for_function("() => !document.querySelector('#clip').paused")
+    key(person, "?")
+    expect(person.locator("#guideline")).to_be_visible()
+    expect(person.locator("#guideline video").first).to_be_visible()
+    key(person, "Escape")
+    expect(person.locator("#guideline")).to_be_hidden()
+    key(person, "f")
+    expect(person.locator("#answer")).to_contain_text("Nothing is flagged here")
+
+
+@pytest.mark.parametrize(
+    "person", [{"viewport": {"width": 360, "height": 740}, "has_touch": True}], indirect=True
+)
+def test_on_a_phone_nothing_is_wider_than_the_screen(person: Page, place: Installation) -> None:
+    for step in range(1, 7):
+        person.goto(f"{place.address}/judge/tutorial/tutorial?step={step}")
+        assert person.evaluate("document.documentElement.scrollWidth") <= 360
+    person.goto(f"{place.address}/judge/tutorial/tutorial?step=4")
+    person.tap("[data-key='0']")
+    expect(person.locator("#answer")).to_contain_text("our lead")
+    assert person.locator("[data-key='0']").bounding_box()["height"] >= 44  # type: ignore[index]
+
+
+@pytest.mark.parametrize("person", [{"java_script_enabled": False}], indirect=True)
+def test_it_works_without_scripts(person: Page, place: Installation) -> None:
+    person.goto(f"{place.address}/judge/tutorial/tutorial")
+    for _ in range(3):
+        person.click("text=Next →")
+    person.click("[data-key='3']")
+    expect(person.locator("#answer")).to_contain_text("our lead")
+    assert step_of(person) == "4"
+
+
+def moving_still(page: Page) -> None:
+    page.wait_for_function("() => document.querySelector('video.still')?.currentTime > 0")

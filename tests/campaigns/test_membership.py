@@ -1,0 +1,157 @@
+"""A membership's verbs: pause, leave, hand over, change of role; and a lead always stays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from uuid import uuid4
+
+import pytest
+from django.urls import reverse
+
+from base.errors import BadValue, Stale, WrongState
+from campaigns.models import Membership
+from judging.audit import audit
+from judging.models import Assignment, Batch, Judgement
+from judging.work import claiming, grading, leaving
+from tests.cast import browser, claim, judge_all, settle_round_one
+from tests.terminal import refused
+from tests.together import at_once
+
+pytestmark = pytest.mark.both_databases  # it is about verbs, which lock rows
+
+
+def again(member: Membership) -> Membership:
+    return Membership.objects.get(pk=member.pk)
+
+
+def happened(member: Membership) -> list[tuple[str, str]]:
+    """Events, oldest first."""
+    return list(member.events.order_by("pk").values_list("kind", "words"))
+
+
+def test_a_pause_stops_work_and_keeps_the_batch_in_hand(ada: Membership, leo: Membership) -> None:
+    held = claim(ada)
+    ada.pause(leo, "too fast")
+    with pytest.raises(WrongState):
+        claiming.claim(ada)
+    held.refresh_from_db()
+    assert held.state == Assignment.State.LIVE
+    assert held.batch.taken == 1
+    ada.resume(leo, "talked to her")
+    assert claim(ada).pk == held.pk
+    assert happened(ada) == [("paused", "too fast"), ("resumed", "talked to her")]
+
+
+@pytest.mark.parametrize("verb", [Membership.pause, Membership.resume, leaving.deactivate, leaving.hand_over])
+def test_doing_it_twice_is_harmless(verb: Callable[..., None], ada: Membership, leo: Membership) -> None:
+    if verb is Membership.resume:
+        ada.pause(leo, "")
+    if verb is leaving.hand_over:
+        claim(ada)
+    verb(ada, leo, "once")
+    before = happened(ada)
+    verb(ada, leo, "twice")
+    assert happened(ada) == before
+    assert before[-1][1] == "once"
+
+
+def test_who_leaves_gives_up_the_batch_and_may_be_taken_back(
+    ada: Membership, bob: Membership, leo: Membership
+) -> None:
+    held = claim(ada)
+    leaving.deactivate(ada, leo, "moved away")
+    held.refresh_from_db()
+    assert (again(ada).state, held.state, held.batch.taken) == ("left", "lapsed", 0)
+    assert claim(bob).batch == held.batch
+    ada.resume(leo, "not this way")
+    assert again(ada).state == "left"
+    ada.take_back(leo, "back again")
+    assert again(ada).state == "active"
+    assert [kind for kind, _ in happened(ada)] == ["left", "handed over", "resumed"]
+
+
+def test_a_handed_over_batch_is_free_and_its_open_page_writes_no_more(
+    batch: Batch, ada: Membership, bob: Membership, cleo: Membership, leo: Membership
+) -> None:
+    held = claim(ada)
+    grading.judge(held, 1, 3, fence=held.fence, key=uuid4())
+    page, body = browser(ada), {"grade": 4, "fence": held.fence, "key": str(uuid4())}
+    address = reverse("judge", args=[held.token, 1])
+    leaving.hand_over(ada, leo, "on holiday")
+    assert page.put(address, body, content_type="application/json").status_code == 404
+    resume = reverse("resume", args=[held.token])
+    assert page.post(resume, {}, content_type="application/json").status_code == 404
+    with pytest.raises(Stale):
+        grading.judge(held, 1, 4, fence=held.fence, key=uuid4())
+    said = Judgement.objects.get(annotator=ada)
+    assert (said.grade, said.seat, said.revisions.count()) == (3, None, 1)
+    settle_round_one(batch, bob, cleo)
+    assert batch.state == Batch.State.SETTLED
+    assert not any(audit(batch.query.campaign).values())
+
+
+def test_what_is_submitted_is_not_handed_over(ada: Membership, leo: Membership) -> None:
+    held = claim(ada)
+    judge_all(held, lambda candidate: 2)
+    leaving.hand_over(ada, leo, "")
+    held.refresh_from_db()
+    assert held.state == Assignment.State.SUBMITTED
+    assert happened(ada) == []
+
+
+def test_an_uncounted_batch_is_handed_over_without_a_place(
+    batch: Batch, ada: Membership, leo: Membership
+) -> None:
+    batch.lend_to(ada)
+    leaving.hand_over(ada, leo, "")
+    batch.refresh_from_db()
+    assert batch.taken == 0
+    assert not Assignment.objects.live().exists()
+
+
+def test_the_only_lead_stays(leo: Membership, ada: Membership, member: Callable[..., Membership]) -> None:
+    with pytest.raises(WrongState, match="only active lead"):
+        leo.pause(leo, "")
+    with pytest.raises(WrongState, match="only active lead"):
+        leaving.deactivate(leo, leo, "")
+    with pytest.raises(WrongState, match="only active lead"):
+        leaving.change_role(leo, "researcher", leo, "enough")
+    mina = member("mina", "lead")
+    leo.pause(mina, "away")
+    with pytest.raises(WrongState, match="only active lead"):
+        leaving.deactivate(mina, mina, "")
+    leo.resume(mina, "")
+    leaving.deactivate(mina, leo, "")
+    assert again(mina).state == "left"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_leads_who_leave_at_once_one_stays(leo: Membership, member: Callable[..., Membership]) -> None:
+    pair = [leo, member("mina", "lead")]
+    for _ in range(5):
+        left = at_once(*[partial(leaving.deactivate, lead, lead, "") for lead in pair])
+        assert sum(isinstance(each, WrongState) for each in left) == 1
+        assert Membership.objects.leads().count() == 1
+        Membership.objects.update(state="active")
+
+
+@pytest.mark.parametrize("role", ["lead", "researcher"])
+def test_who_saw_the_hidden_side_never_annotates(
+    role: str, leo: Membership, member: Callable[..., Membership]
+) -> None:
+    person = member("mina", role)
+    with pytest.raises(WrongState, match="has seen"):
+        leaving.change_role(person, "annotator", leo, "short of hands")
+    assert "has seen" in refused("add_member", "films", "mina")
+
+
+def test_an_annotator_who_leads_gives_up_the_batch_and_it_is_noted(ada: Membership, leo: Membership) -> None:
+    held = claim(ada)
+    with pytest.raises(BadValue, match="words"):
+        leaving.change_role(ada, "lead", leo, "  ")
+    leaving.change_role(ada, "lead", leo, "knows it all")
+    leaving.change_role(ada, "lead", leo, "twice")
+    held.refresh_from_db()
+    assert (again(ada).role, held.state) == ("lead", "lapsed")
+    assert happened(ada)[-1] == ("role", "annotator to lead: knows it all")

@@ -1,0 +1,78 @@
+"""`generate_campaign`: a campaign of any size that keeps every rule, the same from the same seed."""
+
+from __future__ import annotations
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from campaigns.models import Campaign
+from judging.audit import audit
+from judging.models import Batch, Candidate, Flag, Judgement, Sitting
+from judging.quality.check_results import check_totals
+
+pytestmark = pytest.mark.django_db
+
+
+def make(name: str, *more: str, queries: int = 20) -> Campaign:
+    call_command("generate_campaign", name, "--queries", str(queries), "--annotators", "6", *more)
+    return Campaign.objects.get(name=name)
+
+
+def grades(campaign: Campaign) -> list[int]:
+    rows = Judgement.objects.filter(annotator__campaign=campaign).order_by(
+        "candidate__query", "candidate__rank", "seat", "annotator"
+    )
+    return list(rows.values_list("grade", flat=True))
+
+
+def test_it_keeps_every_rule(capsys: pytest.CaptureFixture[str]) -> None:
+    campaign = make("made")
+    assert not any(audit(campaign).values())
+    assert Candidate.objects.in_pool(campaign).count() == 800
+    assert f"20 queries, 800 candidates, {len(grades(campaign)):,} judgements" in capsys.readouterr().out
+
+
+def test_work_is_at_every_stage() -> None:
+    campaign = make("made", queries=100)
+    states = set(Batch.objects.in_campaign(campaign).values_list("state", "round"))
+    assert {("reviewed", 2), ("settled", 2), ("open", 1), ("open", 2)} <= states
+    assert set(Candidate.objects.in_pool(campaign).values_list("outcome", flat=True)) == {
+        "open",
+        "contested",
+        "settled",
+        "discarded",
+        "flagged",
+        "adjudicated",
+    }
+
+
+def test_it_has_checks_flags_an_exam_and_the_leads_word() -> None:
+    campaign = make("made", queries=100)
+    assert not any(audit(campaign).values())
+    said = Judgement.objects.filter(annotator__campaign=campaign)
+    assert 0.02 < said.filter(candidate__query__kind="check").count() / said.count() < 0.06
+    assert any(0 < hers.off < hers.pairs for hers in check_totals(campaign).values())
+    assert Flag.objects.waiting(campaign).exists()
+    assert campaign.reopenings.exists()
+    assert Sitting.objects.filter(member__campaign=campaign, ended__isnull=False).count() == 6
+
+
+def test_a_query_has_a_hundred_judgements() -> None:
+    assert len(grades(make("made"))) >= 20 * 95
+
+
+def test_the_same_seed_says_the_same() -> None:
+    assert grades(make("one")) == grades(make("two")) != grades(make("three", "--seed", "2"))
+
+
+@pytest.mark.parametrize("more", [("--queries", "0"), ("--queries", "20001"), ("--annotators", "3")])
+def test_what_cannot_be_is_refused(more: tuple[str, str]) -> None:
+    with pytest.raises(CommandError, match=rf"{more[0]} {more[1]}: expected"):
+        call_command("generate_campaign", "made", *more)
+    assert not Campaign.objects.exists()
+
+
+def test_a_name_that_is_taken_is_refused() -> None:
+    make("made")
+    with pytest.raises(CommandError, match="campaign made: exists already"):
+        call_command("generate_campaign", "made")

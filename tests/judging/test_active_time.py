@@ -1,0 +1,182 @@
+"""Active time is what the browser measured, and never more than the database's clock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from itertools import count
+from random import Random
+from uuid import UUID, uuid4
+
+import pytest
+from django.db import transaction
+from django.db.models import Sum
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from campaigns.models import Campaign, Membership
+from judging.models import Assignment, Batch, Flag, Revision
+from judging.work import claiming, grading, submitting
+from reports.pay.hours import total, worked_by_day
+from tests.cast import began, claim, expire, judge_all, make_query
+
+pytestmark = pytest.mark.both_databases  # it is about verbs, which lock rows
+
+EVER = datetime(2000, 1, 1, tzinfo=UTC), datetime(3000, 1, 1, tzinfo=UTC)
+SLACK = 120.0  # seconds that a slow machine may take for the test itself
+claimed_by_the_database = settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+durations = st.one_of(st.none(), st.floats(0, 3600, allow_nan=False))
+# What is said in turn: of which place, grade or flag, after how many seconds, and whether it is sent again.
+sayings = st.lists(
+    st.tuples(st.integers(1, 5), st.sampled_from(["grade", "flag", "unflag"]), durations, st.booleans()),
+    max_size=12,
+)
+
+
+def say(assignment: Assignment, position: int, what: str, seconds: float | None, key: UUID) -> None:
+    fence = assignment.fence
+    if what == "grade":
+        grading.judge(assignment, position, position % 5, fence=fence, key=key, seconds=seconds)
+    elif what == "flag":
+        grading.flag(assignment, position, "other", str(key), fence=fence, key=key, seconds=seconds)
+    else:
+        grading.unflag(assignment, position, fence=fence, key=key)
+
+
+def recorded(annotator: Membership) -> float:
+    revisions = Revision.objects.filter(judgement__annotator=annotator)
+    flags = Flag.recorded.filter(assignment__annotator=annotator)
+    return sum(float(rows.aggregate(total=Sum("seconds"))["total"] or 0) for rows in (revisions, flags))
+
+
+@pytest.fixture
+def held(batch: Batch, ada: Membership) -> Assignment:
+    return claim(ada)
+
+
+@contextmanager
+def undone() -> Iterator[None]:
+    """Each of Hypothesis's examples begins with the same rows."""
+    with transaction.atomic():
+        yield
+        transaction.set_rollback(True)
+
+
+@claimed_by_the_database
+@given(said=sayings, wall=st.floats(0, 7200))
+def test_the_sum_is_never_more_than_the_clock_and_no_part_negative(
+    held: Assignment, said: list[tuple[int, str, float | None, bool]], wall: float
+) -> None:
+    with undone():
+        began(held, wall)
+        for position, what, seconds, again in said:
+            key = uuid4()
+            for _ in range(1 + again):
+                say(held, position, what, seconds, key)
+        assert recorded(held.annotator) <= wall + SLACK
+        assert not Revision.objects.filter(seconds__lt=0).exists()
+        assert not Flag.recorded.filter(seconds__lt=0).exists()
+
+
+@claimed_by_the_database
+@given(honest=st.lists(st.floats(0.1, 100), min_size=1, max_size=12), order=st.randoms())
+def test_honest_time_is_kept_whole_in_whatever_order_it_arrives(
+    held: Assignment, honest: list[float], order: Random
+) -> None:
+    with undone():
+        began(
+            held, sum(honest)
+        )  # she was active from the claim to this moment, and all of it was kept offline
+        places = list(enumerate(honest, 1))
+        order.shuffle(places)
+        for position, seconds in places:
+            say(held, position, "grade", seconds, uuid4())
+        kept = Revision.objects.values_list("judgement__candidate", "seconds")
+        assert dict(kept) == {
+            held.candidate_at(position): pytest.approx(seconds) for position, seconds in places
+        }
+
+
+def test_what_the_clock_does_not_allow_is_cut_not_refused(held: Assignment) -> None:
+    began(held, 10_000)
+    for position, seconds in ((1, 7000.0), (2, 7000.0), (3, 7000.0)):
+        say(held, position, "grade", seconds, uuid4())
+    first, second, third = Revision.objects.order_by("pk").values_list("seconds", flat=True)
+    assert first == 7000.0
+    assert second == pytest.approx(3000, abs=SLACK)
+    assert third == pytest.approx(0, abs=SLACK)
+
+
+def test_what_was_not_measured_stays_unknown(held: Assignment) -> None:
+    began(held, 100)
+    say(held, 1, "grade", None, uuid4())
+    assert Revision.objects.get().seconds is None
+
+
+def test_a_retry_does_not_count_twice(held: Assignment) -> None:
+    began(held, 100)
+    for _ in range(3):
+        say(held, 1, "grade", 10.0, UUID(int=1))
+        say(held, 2, "flag", 10.0, UUID(int=2))
+    assert recorded(held.annotator) == 20.0
+
+
+def test_going_back_adds_the_new_visits_seconds(held: Assignment) -> None:
+    began(held, 100)
+    for seconds in (10.0, 3.0):
+        say(held, 1, "grade", seconds, uuid4())
+    assert list(Revision.objects.values_list("number", "seconds")) == [(1, 10.0), (2, 3.0)]
+
+
+def test_the_seconds_of_a_flag_go_to_what_is_said_instead(held: Assignment) -> None:
+    began(held, 100)
+    say(held, 1, "flag", 10.0, uuid4())
+    say(held, 1, "flag", 5.0, uuid4())
+    assert Flag.objects.get().seconds == 15.0
+    say(held, 1, "grade", 2.0, uuid4())
+    assert not Flag.objects.exists()
+    assert Revision.objects.get().seconds == 17.0
+
+
+def test_the_seconds_of_a_flag_wait_for_what_is_said_instead(held: Assignment, ada: Membership) -> None:
+    began(held, 100)
+    say(held, 1, "flag", 10.0, uuid4())
+    say(held, 1, "unflag", None, uuid4())
+    assert recorded(ada) == 10.0
+    assert total(worked_by_day(ada, *EVER).values()).seconds == 10
+    say(held, 1, "grade", 2.0, uuid4())
+    assert Revision.objects.get().seconds == 12.0
+    assert recorded(ada) == 12.0
+
+
+def test_the_same_flag_again_adds_the_new_visits_seconds(held: Assignment) -> None:
+    began(held, 100)
+    for seconds in (10.0, 3.0):
+        grading.flag(held, 1, "clip", "", fence=held.fence, key=uuid4(), seconds=seconds)
+    assert Flag.objects.get().seconds == 13.0
+
+
+def test_two_assignments_do_not_share_the_same_hour(
+    campaign: Campaign, held: Assignment, ada: Membership
+) -> None:
+    """Ada lapses, works an hour on another batch, and comes back: that hour is not there twice."""
+    make_query(campaign, "2", "A person runs.")
+    began(held, 3600)
+    expire(held)
+    held.lapse()
+    held.batch.taken = 2  # so that the other batch comes first
+    held.batch.save()
+    other = began(claim(ada), 3600)
+    numbers = count(1)
+    judge_all(other, lambda candidate: 2, submit=False)
+    for _ in range(4):
+        say(other, next(numbers), "grade", 895.0, uuid4())
+    submitting.submit(other, other.fence)
+    held.batch.taken = 0
+    held.batch.save()
+    back = claiming.resume(held)
+    say(back, 1, "grade", 3600.0, uuid4())
+    assert recorded(ada) == pytest.approx(3600, abs=SLACK)

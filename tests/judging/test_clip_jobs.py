@@ -1,0 +1,189 @@
+"""A batch's clips are cut ahead by a job; a film that cannot be cut never holds the batch up."""
+
+from __future__ import annotations
+
+import json
+import os
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import av
+import pytest
+from django.core.files.storage import default_storage
+
+from campaigns.models import Campaign
+from corpus.clips import widened
+from corpus.models import Clip, Corpus, Moment, Video
+from jobs.models import Job
+from jobs.running import run
+from jobs.terminal import work_off
+from judging.models import Batch
+from tests.cast import make_query
+from tests.numbered import draw_film, seen
+from tests.terminal import printed
+
+
+@pytest.fixture
+def media(tmp_path: Path) -> Path:
+    """A folder of a film, a text that claims to be one, and nothing of a third."""
+    folder = tmp_path / "films"
+    folder.mkdir()
+    draw_film(folder / "good.mp4", 30)
+    (folder / "bad.mp4").write_text("This is no film. " * 100)
+    return folder
+
+
+def open_batch(tmp_path: Path, *options: object, **how: Any) -> Batch:
+    """A batch over five moments, of which the second lies behind the film's end."""
+    stretches = [("good", 0, 1), ("good", 7, 8), ("bad", 0, 1), ("gone", 0, 1), ("good", 2, 3)]
+    lines = [
+        {"vid_name": video, "ts": [start, end], "duration": 9, "desc": f"{video} {start}"}
+        for video, start, end in stretches
+    ]
+    file = tmp_path / "moments.jsonl"
+    file.write_text("\n".join(map(json.dumps, lines)))
+    printed("import_corpus", "films", file, "--format", "tvr", *options)
+    campaign = Campaign.objects.create(name="films", corpus=Corpus.objects.get(), **how)
+    make_query(campaign, "1", "A person sits down.")
+    return Batch.objects.get()
+
+
+def clips() -> dict[str, Clip]:
+    return {f"{clip.video.name} {clip.start:g}": clip for clip in Clip.objects.select_related("video")}
+
+
+@pytest.mark.django_db
+def test_a_batch_opens_when_its_clips_are_cut_whatever_became_of_them(tmp_path: Path, media: Path) -> None:
+    batch = open_batch(tmp_path, "--media", media)
+    assert batch.state == Batch.State.PREPARING
+    assert work_off(StringIO()) == []
+    batch.refresh_from_db()
+    assert batch.state == Batch.State.OPEN
+    made = clips()
+    assert {name: clip.state for name, clip in made.items()} == {
+        "good 0": "ready",
+        "good 2": "ready",
+        "good 7": "failed",
+        "bad 0": "failed",
+        "gone 0": "missing",
+    }
+    assert made["good 7"].error == "no frame lies in this stretch of the video"
+    assert made["bad 0"].error.startswith("bad.mp4: cannot be decoded")
+    message = Job.objects.get().message
+    assert message.startswith("2 clips cut, 1 missing, 2 failed: ")
+    assert message.endswith((made["bad 0"].error, made["good 7"].error))
+    ready = made["good 2"]
+    assert ready.file.name == f"clips/{ready.token}.mp4"
+    assert [number for _, number in seen(Path(default_storage.path(ready.file.name)))] == list(range(20, 30))
+    assert len(default_storage.listdir("clips")[1]) == 2
+
+
+@pytest.mark.django_db
+def test_cutting_again_leaves_what_is_ready(tmp_path: Path, media: Path) -> None:
+    batch = open_batch(tmp_path, "--media", media)
+    work_off(StringIO())
+    before = list(Clip.objects.order_by("pk").values())
+    Job.objects.ask("cut clips", f"batch {batch.pk}", batch=batch.pk)
+    assert work_off(StringIO()) == []
+    assert list(Clip.objects.order_by("pk").values()) == before
+    assert len(default_storage.listdir("clips")[1]) == 2
+
+
+@pytest.mark.django_db
+def test_media_that_went_away_are_told(tmp_path: Path, media: Path) -> None:
+    batch = open_batch(tmp_path, "--media", media)
+    (media / "good.mp4").unlink()
+    work_off(StringIO())
+    batch.refresh_from_db()
+    assert batch.state == Batch.State.OPEN
+    assert clips()["good 0"].error == f"good: its media are gone from {media}"
+
+
+@pytest.mark.django_db
+def test_without_media_a_batch_opens_at_once(tmp_path: Path) -> None:
+    batch = open_batch(tmp_path)
+    assert batch.state == Batch.State.OPEN
+    assert {clip.state for clip in clips().values()} == {Clip.State.MISSING}
+    assert not Job.objects.exists()
+
+
+@pytest.mark.django_db
+def test_two_queries_share_the_clip_of_a_moment(tmp_path: Path, media: Path) -> None:
+    batch = open_batch(tmp_path, "--media", media)
+    work_off(StringIO())
+    again = make_query(batch.query.campaign, "2", "A person stands up.").batches.get()
+    assert (again.state, Clip.objects.count(), Job.objects.unfinished().count()) == (Batch.State.OPEN, 5, 0)
+
+
+@pytest.mark.django_db
+def test_clips_are_asked_for_again_when_their_media_are_back(tmp_path: Path, media: Path) -> None:
+    batch = open_batch(tmp_path, "--media", media)
+    gone = media.rename(tmp_path / "elsewhere")
+    work_off(StringIO())
+    failed = Clip.objects.filter(state=Clip.State.FAILED).count()
+    gone.rename(media)
+    assert printed("retry_clips", batch.query.campaign.name) == f"{failed} clips are asked for again\n"
+    work_off(StringIO())
+    assert failed > Clip.objects.filter(state=Clip.State.FAILED).count()
+    assert Clip.objects.filter(state=Clip.State.READY).exists()
+    assert Batch.objects.get(pk=batch.pk).state == Batch.State.OPEN
+
+
+@pytest.mark.django_db
+def test_a_film_that_never_answers_fails_its_clip_and_not_its_batch(
+    tmp_path: Path, media: Path, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor does the job's lease run out meanwhile: nobody else takes it over."""
+    (media / "bad.mp4").unlink()
+    os.mkfifo(media / "bad.mp4")
+    settings.CUTTING_SECONDS, settings.JOB_LEASE = 5, 3
+    monkeypatch.setattr("corpus.cutter.SECONDS_BETWEEN_SIGNS", 0.5)
+    batch = open_batch(tmp_path, "--media", media)
+    job = Job.objects.take("wanda")
+    assert job
+    others: list[Job | None] = []
+    run(job, lambda job: others.append(Job.objects.take("otto")))
+    job.refresh_from_db()
+    assert (job.state, job.attempts, job.message[:11]) == (Job.State.DONE, 1, "2 clips cut")
+    assert len(others) > 4
+    assert set(others) == {None}
+    assert clips()["bad 0"].state == Clip.State.FAILED
+    assert clips()["bad 0"].error == "bad.mp4: cutting took more than 5 seconds"
+    batch.refresh_from_db()
+    assert batch.state == Batch.State.OPEN
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "padding", "shown"),
+    [
+        (3, 5, 0, (3, 5)),
+        (3, 5, 1.5, (1.5, 6.5)),
+        (1, 9, 2, (0, 10)),
+        (8, 12, 1, (7, 12)),
+        (0, 10, 60, (0, 10)),
+    ],
+)
+def test_padding_widens_a_moment_inside_its_video(
+    start: float, end: float, padding: float, shown: tuple[float, float]
+) -> None:
+    moment = Moment(video=Video(name="film", duration=10), start=start, end=end)
+    assert widened(moment, padding) == shown
+
+
+@pytest.mark.django_db
+def test_a_campaign_chooses_padding_and_sound(tmp_path: Path, media: Path) -> None:
+    draw_film(media / "good.mp4", 30, sound=True)
+    batch = open_batch(tmp_path, "--media", media, padding=0.5, sound=True)
+    work_off(StringIO())
+    shown = {(clip.start, clip.end, clip.sound) for clip in clips().values()}
+    assert shown == {(0, 1.5, True), (1.5, 3.5, True), (6.5, 8.5, True)}
+    ready = clips()["good 1.5"]
+    assert [number for _, number in seen(Path(ready.file.path))] == list(range(15, 30))
+    with av.open(ready.file.path) as clip:
+        assert [stream.type for stream in clip.streams] == ["video", "audio"]
+    plain = Campaign.objects.create(name="plain", corpus=batch.query.campaign.corpus)
+    make_query(plain, "1", "A person sits down.")
+    work_off(StringIO())
+    assert Clip.objects.count() == 10  # other clips: neither wide nor heard
+    assert Clip.objects.filter(sound=False, start=2, end=3, state=Clip.State.READY).exists()

@@ -1,0 +1,172 @@
+"""Finished ratings become a campaign that settles, exports and is released like any other."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import zipfile
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from django.contrib.auth.models import User
+
+from campaigns.models import Campaign, Membership
+from jobs.terminal import work_off
+from judging.models import Candidate, Judgement
+from judging.review.adjudicating import adjudicate, withdraw_adjudication
+from releases.data_card import counted
+from releases.freezing import freeze
+from reports.summaries import store_summaries
+from tests.cast import browser
+from tests.stand_ins import HEADER, write_pairs
+from tests.terminal import printed, refused
+
+RATINGS = ["0,4,4", "0,6,3", "1,4,0", "1,6,3", "1,9,2", "1,10,1", "2,4,0", "2,6,3", "2,4,4", "2,4,0"]
+PAIRS = ["0,q1,A man sits.,film,0,2.5,.9", "1,q1,A man sits.,film,3,4,.8", "2,q2,A dog runs.,film,0,2.5,.7"]
+
+
+def importing(folder: Path, ratings: list[str] = RATINGS, pairs: list[str] = PAIRS) -> tuple[object, ...]:
+    (folder / "ratings.csv").write_text("\n".join(["pair_id,worker,relevance", *ratings, ""]))
+    (folder / "pairs.csv").write_text("\n".join([HEADER, *pairs, ""]))
+    files = ("--ratings", folder / "ratings.csv", "--pairs", folder / "pairs.csv")
+    return "import_ratings", "done", *files, "--defects", folder / "defects.csv"
+
+
+@pytest.mark.django_db
+def test_ratings_take_their_seats(tmp_path: Path) -> None:
+    answer = printed(*importing(tmp_path))
+    assert "done: 3 pairs, 2 settled, 1 discarded" in answer
+    candidates = Candidate.objects.order_by("query", "rank")
+    assert [(each.outcome, each.grade, each.escalated) for each in candidates] == [
+        ("settled", 4, False),
+        ("settled", 2, True),
+        ("discarded", None, True),
+    ]
+    seats = Judgement.objects.filter(candidate=candidates[1]).order_by("seat")
+    assert [(each.seat, each.annotator.worker, each.grade) for each in seats] == [
+        (1, 4, 0),
+        (2, 6, 3),
+        (3, 9, 2),
+        (4, 10, 1),
+    ]
+    assert Campaign.objects.get().imported
+    assert "ok" in printed("audit", "done")
+
+
+@pytest.mark.django_db
+def test_a_worker_who_rated_a_pair_again_stays_one_worker(tmp_path: Path) -> None:
+    printed(*importing(tmp_path))
+    assert {(each.worker, each.same_as and each.same_as.worker) for each in Membership.objects.all()} == {
+        (4, None), (6, None), (9, None), (10, None), (15, 4), (16, 4)
+    }  # fmt: skip
+    defects = (tmp_path / "defects.csv").read_text()
+    assert defects == 'pair_id,defect\n2,one worker twice\n2,"one worker twice, with different grades"\n'
+    printed("export_qrels", "done", "--out", tmp_path / "out")
+    rated = list(csv.reader((tmp_path / "out" / "ratings.csv").read_text().splitlines()))
+    assert Counter(worker for _, worker, _ in rated[1:]) == {"4": 2, "6": 2, "9": 1, "10": 1}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_release_of_ratings_that_stopped_anywhere_is_whole(tmp_path: Path) -> None:
+    """One, two or three ratings without agreement, and a pair's own id, worker and round in every file."""
+    ratings = [
+        "11,4,4",
+        "12,4,0",
+        "12,6,3",
+        "13,4,0",
+        "13,6,3",
+        "13,9,3",
+        "14,9,0",
+        "14,4,3",
+        "14,4,2",
+        "14,6,1",
+    ]
+    pairs = [f"{key},q1,A man sits.,film,{key},{key}.5,.9" for key in (11, 12, 13, 14)]
+    printed(*importing(tmp_path, ratings, pairs))
+    campaign = Campaign.objects.get()
+    lead = campaign.add_member(User.objects.create(username="leo"), "lead")
+    for candidate in Candidate.objects.filter(outcome="discarded"):
+        adjudicate(candidate, lead, 2, "a word")
+        withdraw_adjudication(candidate, lead)
+    release = freeze(campaign, lead, "MIT")
+    assert work_off(io.StringIO()) == []
+    release.refresh_from_db()
+    assert "BROKEN" not in printed("verify_release", release.file.path)
+    archive = zipfile.ZipFile(release.file.path)
+    judged = [json.loads(line) for line in archive.read("judgements.jsonl").splitlines()]
+    assert [(row["worker"], row["round"]) for row in judged if row["pair_id"] == 14] == [
+        (4, 1), (9, 1), (6, 2), (4, 2)
+    ]  # fmt: skip
+    assert json.loads(archive.read("MANIFEST.json"))["counts"]["annotators"] == 3
+    assert [json.loads(row)["pair_id"] for row in archive.read("qrels.jsonl").splitlines()] == [14]
+
+
+@pytest.mark.django_db
+def test_json_lines_of_tvr_ranking_are_a_pair_file(tmp_path: Path) -> None:
+    arguments = importing(tmp_path)
+    record = {"query_id": 7, "query": "A man sits.", "video_name": "film", "duration": 90, "similarity": 0.5}
+    (tmp_path / "pairs.csv").write_text(
+        "".join(
+            json.dumps(record | {"pair_id": number, "timestamp": [number, number + 1]}) + "\n"
+            for number in range(3)
+        )
+    )
+    assert "3 pairs" in printed(*arguments)
+    assert Candidate.objects.first().query.query_id == "7"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "words"),
+    [
+        (PAIRS[:2], "pair 2: has ratings, but is not in the pair file"),
+        ([*PAIRS, "0,q1,A man sits.,film,5,6,.9"], "line 5: field pair_id: 0 stands for another pair"),
+        ([*PAIRS[:2], "2,q2,A man sits.,film,0,2.5,.7"], "query q2: has the text of query q1"),
+        ([*PAIRS[:2], "2,q1,A man stands.,film,7,8,.7"], "pair 2: query q1 has another text in pair 0"),
+        ([*PAIRS[:2], "2,q1,A man sits.,film,3,4,.7"], "query q1: has one moment in two pairs"),
+        ([*PAIRS[:2], "2,q2,A dog runs.,film,4,3,.7"], "line 4: fields start, end: 4 to 3"),
+        ([*PAIRS[:2], "2,q2,A dog runs.,film,nan,3,.7"], 'line 4: field start: "nan"; expected a number'),
+        ([*PAIRS[:2], "2,,A dog runs.,film,1,3,.7"], "line 4: field query_id"),
+    ],
+)
+@pytest.mark.django_db
+def test_bad_pairs_are_named_and_nothing_is_stored(tmp_path: Path, pairs: list[str], words: str) -> None:
+    assert words in refused(*importing(tmp_path, pairs=pairs))
+    assert not Campaign.objects.exists()
+
+
+@pytest.mark.django_db
+def test_more_pairs_than_two_batches_hold_are_refused(tmp_path: Path) -> None:
+    pairs = [f"{number},q1,A man sits.,film,{number},{number + 1},.5" for number in range(41)]
+    ratings = [f"{number},1,2" for number in range(41)]
+    assert "query q1: has 41 pairs; expected at most 40" in refused(*importing(tmp_path, ratings, pairs))
+
+
+@pytest.mark.django_db
+def test_a_second_import_under_the_same_name_is_refused(tmp_path: Path) -> None:
+    printed(*importing(tmp_path))
+    assert "campaign done: is there already" in refused(*importing(tmp_path))
+    assert Candidate.objects.count() == 3
+
+
+@pytest.mark.django_db
+def test_the_ratings_of_tvr_ranking(shared: Path, tmp_path: Path) -> None:
+    """All 227,808, to the figures of their paper, with stand-ins for the queries and moments."""
+    source, pairs = shared / "tvr_ranking" / "raw_annotation.csv", tmp_path / "pairs.csv"
+    write_pairs(source, pairs)
+    answer = printed("import_ratings", "tvr-ranking", "--ratings", source, "--pairs", pairs)
+    assert "96,483 pairs, 94,442 settled, 2,041 discarded" in answer
+    assert "one worker twice: 11,682" in answer
+    campaign = Campaign.objects.get()
+    assert counted(campaign)["judgements"] == 227_808
+    store_summaries(campaign)
+    client = browser(campaign.add_member(User.objects.create(username="leo"), Membership.Role.LEAD))
+    agreement = client.get("/campaigns/tvr-ranking/agreement/").context["counts"]
+    assert agreement["alpha"]["all"] == pytest.approx(0.615, abs=5e-4)
+    final = client.get("/campaigns/tvr-ranking/figures/figure-5b.csv").content.decode().splitlines()
+    counts = [int(row["candidates"]) for row in csv.DictReader(final)]
+    assert counts == [5929, 19245, 30056, 24439, 14773]
+    for figure in ("5a", "5b"):
+        drawn = client.get(f"/campaigns/tvr-ranking/figures/figure-{figure}.svg")
+        assert drawn.content.startswith(b"<svg")

@@ -1,0 +1,370 @@
+"""The lead's word on settled batches: recommended, said, undone, said of a list, or by the campaign's policy."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.urls import reverse
+
+from base.errors import WrongState
+from campaigns.models import Campaign, Membership
+from jobs.models import Job
+from jobs.terminal import work_off
+from judging.audit import audit
+from judging.models import Assignment, Batch, Candidate, Judgement, Query, Review, Revision
+from judging.review.recommending import recommendation
+from judging.review.reviewing import review, review_in_force, undo
+from judging.work import grading, submitting
+from tests.cast import browser, claim, judge_all, make_query, settle, settle_round_one
+
+pytestmark = pytest.mark.both_databases  # it is about verbs, which lock rows
+
+
+def flag_first(assignment: Assignment) -> Candidate:
+    """Flag the first place and grade the others 3."""
+    flagged = assignment.candidates_in_order()[0]
+    judge_all(assignment, lambda candidate: 3, submit=False)
+    assignment.judgements.get(candidate=flagged).revisions.all().delete()
+    assignment.judgements.get(candidate=flagged).delete()
+    grading.flag(assignment, 1, "clip", "black", fence=assignment.fence, key=uuid4())
+    submitting.submit(assignment, assignment.fence)
+    return flagged
+
+
+def sound(campaign: Campaign) -> bool:
+    return not any(audit(campaign).values())
+
+
+@pytest.mark.parametrize(
+    ("last", "verdict", "reason"),
+    [
+        (1, "close", "last five mean 1.0 < 2.0: close the query"),
+        (2, "second", "last five mean 2.0 ≥ 2.0: open the second batch"),
+        (3, "second", "last five mean 3.0 ≥ 2.0: open the second batch"),
+    ],
+)
+def test_the_last_five_recommend_with_a_reason(
+    batch: Batch, ada: Membership, bob: Membership, last: int, verdict: str, reason: str
+) -> None:
+    settle(batch, ada, bob, last)
+    said = recommendation(batch)
+    assert (said.verdict, said.reason, said.possible) == (verdict, reason, ("second", "close"))
+
+
+def test_the_threshold_is_the_campaigns(settled: Batch, campaign: Campaign) -> None:
+    Campaign.objects.filter(pk=campaign.pk).update(second_from=0.75)
+    assert recommendation(Batch.objects.get()).reason == "last five mean 1.0 ≥ 0.75: open the second batch"
+
+
+def test_only_consensus_counts_among_the_last_five(settled: Batch) -> None:
+    Candidate.objects.filter(rank=20).update(outcome="discarded", grade=None)
+    Candidate.objects.filter(rank=19).update(outcome="adjudicated", grade=4)
+    Candidate.objects.filter(rank=18).update(grade=4)
+    assert recommendation(settled).mean == 2.0
+
+
+def test_without_any_final_grade_the_lead_decides_by_hand(settled: Batch, leo: Membership) -> None:
+    Candidate.objects.filter(rank__gt=15).update(outcome="discarded", grade=None)
+    said = recommendation(settled)
+    assert (said.verdict, said.mean, said.other) == (None, None, None)
+    page = browser(leo).get(reverse("batch", args=["films", settled.pk])).content.decode()
+    assert "decide by hand" in page
+    assert "accepts" not in page
+
+
+def test_a_flagged_candidate_waits_for_a_word_first(
+    batch: Batch, ada: Membership, bob: Membership, leo: Membership
+) -> None:
+    flagged = flag_first(claim(ada))
+    judge_all(claim(bob), lambda candidate: 3)
+    assert recommendation(batch).reason == "1 flagged candidate waits for your word first"
+    flagged.flags.all().handle(leo)
+    assert recommendation(batch).verdict == "second"
+
+
+def test_after_the_second_batch_there_is_only_closing(
+    settled: Batch, ada: Membership, bob: Membership, leo: Membership
+) -> None:
+    review(settled, leo, "second")
+    second = settled.query.batches.get(number=2)
+    for annotator in (ada, bob):
+        judge_all(claim(annotator), lambda candidate: 4)
+    said = recommendation(second)
+    assert (said.verdict, said.possible, said.other) == ("close", ("close",), None)
+    assert said.reason == "last five mean 4.0 ≥ 2.0, but a third batch is never opened: close the query"
+
+
+def test_where_no_more_is_ranked_there_is_only_closing(
+    settled: Batch, campaign: Campaign, ada: Membership
+) -> None:
+    settled.query.candidates.filter(batch=None).delete()
+    Candidate.objects.filter(rank__gt=15).update(grade=4)
+    assert recommendation(settled).reason.endswith("but no more candidates are ranked: close the query")
+
+
+def test_the_word_goes_on_to_the_next_batch(
+    settled: Batch, campaign: Campaign, ada: Membership, bob: Membership, leo: Membership
+) -> None:
+    other = make_query(campaign, "2", "A person runs.").batches.get()
+    settle(other, ada, bob)
+    client = browser(leo)
+    answer = client.post(reverse("review", args=["films", settled.pk]), {"verdict": "close"})
+    said = Review.objects.get()
+    assert answer["Location"] == f"{reverse('batch', args=['films', other.pk])}?done={said.pk}"
+    page = client.get(answer["Location"]).content.decode()
+    assert "Close the query: done for “A person sits down.”" in page
+    last = client.post(reverse("review", args=["films", other.pk]), {"verdict": "second"})
+    assert last["Location"].startswith(reverse("reviews", args=["films"]))
+    assert "No batch waits for your review" in client.get(last["Location"]).content.decode()
+
+
+def test_two_leads_with_different_words_get_one_review(settled: Batch, leo: Membership) -> None:
+    review(settled, leo, "close")
+    with pytest.raises(WrongState):
+        review(settled, leo, "second")
+    answer = browser(leo).post(
+        reverse("review", args=["films", settled.pk]), {"verdict": "second"}, follow=True
+    )
+    assert "is reviewed, not settled" in answer.content.decode()
+    assert Review.objects.count() == 1
+
+
+def test_closing_is_undone(settled: Batch, leo: Membership) -> None:
+    before = list(Judgement.objects.order_by("pk").values())
+    said = review(settled, leo, "close")
+    for _ in range(2):
+        undo(said, leo)
+    settled.refresh_from_db()
+    said.refresh_from_db()
+    assert (settled.state, settled.query.closed) == ("settled", False)
+    assert (said.undone is None, said.undone_by) == (False, leo)
+    assert list(Judgement.objects.order_by("pk").values()) == before
+    assert review_in_force(review(settled, leo, "second").batch)
+    assert sound(settled.query.campaign)
+
+
+def test_opening_the_second_batch_is_undone_while_nobody_has_it(settled: Batch, leo: Membership) -> None:
+    said = review(settled, leo, "second")
+    undo(said, leo)
+    query = settled.query
+    assert list(query.batches.values_list("number", "state")) == [(1, "settled")]
+    assert not query.candidates.filter(rank__gt=20, batch__isnull=False).exists()
+    assert query.candidates.filter(rank__gt=20).count() == 20
+    review(settled, leo, "second")
+    assert query.batches.get(number=2).candidates.count() == 20
+    assert sound(query.campaign)
+
+
+def test_a_job_of_a_second_batch_that_was_undone_ends_quietly(settled: Batch, leo: Membership) -> None:
+    said = review(settled, leo, "second")
+    Job.objects.ask("cut clips", f"batch {settled.query.batches.get(number=2).pk}", batch=said.pk + 10**6)
+    undo(said, leo)
+    assert work_off() == []
+
+
+def test_a_second_batch_that_somebody_has_begun_stays(
+    settled: Batch, leo: Membership, ada: Membership
+) -> None:
+    said = review(settled, leo, "second")
+    begun = claim(ada)
+    with pytest.raises(WrongState, match="begun the second batch"):
+        undo(said, leo)
+    answer = browser(leo).post(reverse("undo", args=["films"]), {"review": said.pk}, follow=True)
+    assert (answer.status_code, "begun the second batch" in answer.content.decode()) == (200, True)
+    begun.refresh_from_db()
+    assert (begun.state, review_in_force(settled)) == ("live", said)
+
+
+def test_undoing_from_the_page_leads_back(settled: Batch, leo: Membership) -> None:
+    said, client = review(settled, leo, "close"), browser(leo)
+    answer = client.post(reverse("undo", args=["films"]), {"review": said.pk}, follow=True)
+    assert "Undone: this batch is to be reviewed again" in answer.content.decode()
+    assert "undone by leo" in answer.content.decode()
+    again = client.post(reverse("undo", args=["films"]), {"review": said.pk}, follow=True)
+    assert "There was nothing left to undo" in again.content.decode()
+
+
+def test_another_campaigns_review_is_not_ones_own_to_undo(settled: Batch, leo: Membership) -> None:
+    said = review(settled, leo, "close")
+    other = Campaign.objects.create(name="other", corpus=settled.query.campaign.corpus)
+    lead = other.add_member(leo.user, "lead")
+    browser(lead).post(reverse("undo", args=["other"]), {"review": [said.pk, "x", "9" * 30]})
+    said.refresh_from_db()
+    assert said.undone is None
+
+
+@pytest.mark.parametrize("form", [{}, {"verdict": "third"}, {"verdict": "close", "reason": "x" * 501}])
+def test_a_wrong_form_is_refused(settled: Batch, leo: Membership, form: dict[str, str]) -> None:
+    assert browser(leo).post(reverse("review", args=["films", settled.pk]), form).status_code == 400
+    assert not Review.objects.exists()
+
+
+# A list of batches ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def three(settled: Batch, campaign: Campaign, ada: Membership, bob: Membership) -> list[Batch]:
+    """Means 1, 3 and 1."""
+    batches = [settled]
+    for number, last in ((2, 3), (3, 1)):
+        batch = make_query(campaign, str(number), f"Query {number}.").batches.get()
+        settle(batch, ada, bob, last)
+        batches.append(batch)
+    return batches
+
+
+def seen(batches: list[Batch]) -> list[str]:
+    said = [(batch, recommendation(batch)) for batch in batches]
+    return [f"{batch.pk}:{each.verdict}:{each.seen}" for batch, each in said]
+
+
+def test_the_list_shows_what_will_be_accepted(three: list[Batch], leo: Membership) -> None:
+    page = browser(leo).get(reverse("reviews", args=["films"])).content.decode()
+    assert "Accept these 3 recommendations" in page
+    assert all(field in page for field in seen(three))
+    assert page.count("Last five mean 1.0 &lt; 2.0: close the query") == 2
+
+
+def test_all_that_is_listed_is_accepted_and_undone(three: list[Batch], leo: Membership) -> None:
+    client = browser(leo)
+    answer = client.post(reverse("accept", args=["films"]), {"seen": seen(three)})
+    assert [each.verdict for each in Review.objects.order_by("pk")] == ["close", "second", "close"]
+    page = client.get(answer["Location"]).content.decode()
+    assert "3 batches reviewed" in page
+    keys = list(Review.objects.values_list("pk", flat=True))
+    answer = client.post(reverse("undo", args=["films"]), {"review": keys}, follow=True)
+    assert "Undone: 3 reviews" in answer.content.decode()
+    assert Batch.objects.to_review().count() == 3
+    assert sound(three[0].query.campaign)
+
+
+def test_what_changed_meanwhile_is_left_and_named(three: list[Batch], leo: Membership) -> None:
+    fields = seen(three)
+    Candidate.objects.filter(batch=three[0], rank__gt=15).update(grade=2)
+    review(three[2], leo, "second")
+    answer = browser(leo).post(reverse("accept", args=["films"]), {"seen": fields}, follow=True)
+    page = answer.content.decode()
+    assert "Left as they are, 2" in page
+    assert "meanwhile: last five mean 2.0 ≥ 2.0: open the second batch" in page
+    assert list(Review.objects.order_by("pk").values_list("batch", flat=True)) == [three[2].pk, three[1].pk]
+
+
+def test_accepting_the_same_list_twice_adds_nothing(three: list[Batch], leo: Membership) -> None:
+    fields, client = seen(three[:1]), browser(leo)
+    for _ in range(2):
+        client.post(reverse("accept", args=["films"]), {"seen": fields})
+    assert Review.objects.count() == 1
+
+
+def test_some_of_many_that_cannot_be_undone_are_named(
+    three: list[Batch], leo: Membership, ada: Membership
+) -> None:
+    client = browser(leo)
+    client.post(reverse("accept", args=["films"]), {"seen": seen(three)})
+    claim(ada)
+    keys = list(Review.objects.values_list("pk", flat=True))
+    page = client.post(reverse("undo", args=["films"]), {"review": keys}, follow=True).content.decode()
+    assert "Undone: 2 reviews" in page
+    assert "Not undone, 1: batch 1 of “Query 2.”" in page
+
+
+@pytest.mark.parametrize("field", ["1", "x:close:1.0", "1:third:1.0", "1:close:1.0:2", "٣:close:1"])
+def test_a_list_that_is_none_is_refused(settled: Batch, leo: Membership, field: str) -> None:
+    assert browser(leo).post(reverse("accept", args=["films"]), {"seen": field}).status_code == 400
+
+
+def test_a_researcher_reads_and_sees_no_buttons(settled: Batch, member: Any) -> None:
+    rio = browser(member("rio", "researcher"))
+    page = rio.get(reverse("batch", args=["films", settled.pk])).content.decode()
+    assert "Last five mean" in page
+    assert "<button" not in page.split("<main>")[1]
+    assert "worker 1" in page.lower()
+    assert "ada" not in page.split("<main>")[1]
+    assert "<button" not in rio.get(reverse("reviews", args=["films"])).content.decode().split("<main>")[1]
+
+
+def test_the_lead_reads_who_said_what_and_how_long(settled: Batch, leo: Membership) -> None:
+    Revision.objects.update(seconds=2.5)  # as if she had taken her time
+    page = browser(leo).get(reverse("batch", args=["films", settled.pk])).content.decode()
+    assert page.count("Worker 1 (ada), 2.5 s, ") == 20
+    assert page.count("<li") >= 20
+
+
+# Policies -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def automatic(campaign: Campaign) -> Campaign:
+    Campaign.objects.filter(pk=campaign.pk).update(auto_second_from=2.5, auto_close_below=1.5)
+    return campaign
+
+
+@pytest.mark.parametrize(
+    ("last", "verdict", "reason"),
+    [
+        (3, "second", "policy: last five mean 3.0 ≥ 2.5"),
+        (1, "close", "policy: last five mean 1.0 < 1.5"),
+        (2, None, None),
+    ],
+)
+def test_a_policy_decides_outside_its_thresholds(
+    automatic: Campaign,
+    batch: Batch,
+    ada: Membership,
+    bob: Membership,
+    last: int,
+    verdict: str | None,
+    reason: str | None,
+) -> None:
+    settle(batch, ada, bob, last)
+    said = review_in_force(batch)
+    assert (said and said.verdict, said and said.reason, said and said.lead) == (verdict, reason, None)
+    assert batch.query.batches.filter(number=2).exists() == (verdict == "second")
+    assert Query.objects.get().closed == (verdict == "close")
+    assert sound(automatic)
+
+
+def test_without_thresholds_nothing_is_automatic(settled: Batch) -> None:
+    assert not Review.objects.exists()
+
+
+def test_a_flagged_candidate_leaves_it_to_the_lead(
+    automatic: Campaign, batch: Batch, ada: Membership, bob: Membership
+) -> None:
+    flag_first(claim(ada))
+    judge_all(claim(bob), lambda candidate: 3)
+    batch.refresh_from_db()
+    assert (batch.state, Review.objects.exists()) == ("settled", False)
+
+
+def test_a_policy_opens_no_third_batch(
+    automatic: Campaign, batch: Batch, ada: Membership, bob: Membership
+) -> None:
+    settle(batch, ada, bob, 3)
+    settle(batch, ada, bob, 3)
+    second = batch.query.batches.get(number=2)
+    assert (second.state, review_in_force(second)) == ("settled", None)
+
+
+def test_a_policys_word_is_undone_and_then_stays_by_hand(
+    automatic: Campaign, batch: Batch, ada: Membership, bob: Membership, leo: Membership
+) -> None:
+    settle(batch, ada, bob)
+    page = browser(leo).get(reverse("batch", args=["films", batch.pk])).content.decode()
+    assert "Close the query, by itself" in page
+    undo(Review.objects.get(), leo)
+    assert list(Batch.objects.to_review()) == [batch]
+    assert not Query.objects.get().closed
+
+
+def test_round_two_ends_in_the_policy_too(
+    automatic: Campaign, batch: Batch, ada: Membership, bob: Membership, cleo: Membership, dan: Membership
+) -> None:
+    settle_round_one(batch, ada, bob, apart=2)
+    assert not Review.objects.exists()
+    judge_all(claim(cleo), lambda candidate: 4)
+    judge_all(claim(dan), lambda candidate: 4)
+    assert Review.objects.get().verdict == "close"
+    assert Revision.objects.count() == 44

@@ -1,0 +1,151 @@
+"""Two leads at once, a lead and an annotator at once: one of them is told, and nothing is half done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from uuid import uuid4
+
+import pytest
+
+from campaigns.models import Campaign, Membership
+from judging.audit import audit
+from judging.models import Assignment, Batch, Candidate, Reopening, Review
+from judging.review.adjudicating import adjudicate
+from judging.review.reopening import reopen, scope_of_batch, scope_of_candidate
+from judging.review.reviewing import review, undo
+from judging.review.withdrawing import withdraw
+from judging.work import claiming, grading, submitting
+from tests.cast import claim, judge_all, reopen_all, settle, settle_round_one
+from tests.together import at_once
+
+pytestmark = pytest.mark.django_db(transaction=True)
+TIMES = 3
+
+
+def sound(campaign: Campaign) -> bool:
+    return not any(audit(campaign).values())
+
+
+@pytest.fixture
+def settled(batch: Batch, ada: Membership, bob: Membership) -> Batch:
+    settle(batch, ada, bob)
+    return batch
+
+
+def test_two_leads_with_different_words(settled: Batch, leo: Membership) -> None:
+    said = at_once(
+        *[lambda verdict=verdict: review(settled, leo, verdict) for verdict in ("second", "close") * 2]
+    )
+    assert len({each.pk for each in said if isinstance(each, Review)}) == 1
+    assert Review.objects.count() == 1
+    assert sound(settled.query.campaign)
+
+
+def test_undoing_a_second_batch_while_it_is_claimed(settled: Batch, leo: Membership, ada: Membership) -> None:
+    for _ in range(TIMES):
+        said = review(settled, leo, "second")
+        _, claimed = at_once(partial(undo, said, leo), lambda: claiming.claim(ada))
+        assert isinstance(claimed, Assignment) == settled.query.batches.filter(number=2).exists()
+        assert sound(settled.query.campaign)
+        if isinstance(claimed, Assignment):
+            break
+
+
+def test_undone_by_two_leads_at_once(settled: Batch, leo: Membership) -> None:
+    said = review(settled, leo, "second")
+    assert at_once(*[lambda: undo(said, leo)] * 4) == [None] * 4
+    assert Batch.objects.get().state == "settled"
+    assert sound(settled.query.campaign)
+
+
+def test_reopened_by_two_leads_at_once(settled: Batch, leo: Membership) -> None:
+    candidate = Candidate.objects.get(rank=1)
+    verbs = [
+        lambda: reopen(leo, scope_of_candidate(candidate), "one"),
+        lambda: reopen(leo, scope_of_batch(settled), "all"),
+    ]
+    at_once(*verbs, *verbs)
+    assert Candidate.objects.filter(rank__lte=20, batch__state="open").count() == 20
+    assert Reopening.objects.count() == Batch.objects.filter(state="open").count()
+    assert sound(settled.query.campaign)
+
+
+def test_reopening_and_reviewing_at_once(settled: Batch, leo: Membership) -> None:
+    at_once(lambda: review(settled, leo, "close"), lambda: reopen(leo, scope_of_batch(settled), "again"))
+    assert not Review.objects.in_force().exists()
+    assert settled.newest_edition.state == "open"
+    assert sound(settled.query.campaign)
+
+
+def test_taking_back_work_while_she_judges_submits_and_claims(
+    batch: Batch, ada: Membership, bob: Membership, cleo: Membership, leo: Membership
+) -> None:
+    judge_all(hers := claim(ada), lambda candidate: 2, submit=False)
+    judge_all(claim(bob), lambda candidate: 2)
+    at_once(
+        lambda: reopen_all(leo, ada),
+        lambda: submitting.submit(hers, hers.fence),
+        lambda: grading.judge(hers, 1, 4, fence=hers.fence, key=uuid4()),
+        lambda: claiming.claim(cleo),
+    )
+    assert not ada.judgements.filter(seat__isnull=False).exists()
+    assert sound(batch.query.campaign)
+
+
+def test_a_round_two_is_reopened_while_it_ends(
+    batch: Batch, ada: Membership, bob: Membership, cleo: Membership, dan: Membership, leo: Membership
+) -> None:
+    settle_round_one(batch, ada, bob, apart=3)
+    judge_all(claim(cleo), lambda candidate: 4)
+    judge_all(his := claim(dan), lambda candidate: 4, submit=False)
+    at_once(lambda: reopen_all(leo, ada), lambda: submitting.submit(his, his.fence))
+    assert not ada.judgements.filter(seat__isnull=False).exists()
+    assert sound(batch.query.campaign)
+
+
+def test_withdrawing_while_it_is_claimed_and_submitted(
+    batch: Batch, ada: Membership, bob: Membership, cleo: Membership
+) -> None:
+    judge_all(hers := claim(ada), lambda candidate: 2, submit=False)
+    at_once(
+        lambda: withdraw(batch.query, "unclear"),
+        lambda: submitting.submit(hers, hers.fence),
+        lambda: claiming.claim(bob),
+        lambda: claiming.claim(cleo),
+    )
+    assert not Assignment.objects.live().exists()
+    assert sound(batch.query.campaign)
+
+
+def test_two_editions_that_settle_at_once_follow_the_policy_once(
+    settled: Batch, cleo: Membership, dan: Membership, leo: Membership, member: Callable[..., Membership]
+) -> None:
+    Campaign.objects.update(auto_close_below=1.5)
+    for rank in (1, 2):
+        reopen(leo, scope_of_candidate(Candidate.objects.get(rank=rank)), "again")
+    first, second = (Batch.objects.get(edition=edition) for edition in (2, 3))
+    work = []
+    for batch, annotators in ((first, (cleo, dan)), (second, (member("eve"), member("fay")))):
+        one, other = (batch.hand_to(annotator) for annotator in annotators)
+        judge_all(one, lambda candidate: 4)
+        judge_all(other, lambda candidate: 4, submit=False)
+        work.append(other)
+        batch.refresh_from_db()
+    at_once(*[lambda each=each: submitting.submit(each, each.fence) for each in work])
+    assert Review.objects.get().batch == second
+    assert set(Batch.objects.values_list("state", flat=True)) == {"reviewed"}
+    assert sound(settled.query.campaign)
+
+
+def test_grading_and_reopening_at_once(settled: Batch, leo: Membership) -> None:
+    candidate = Candidate.objects.get(rank=1)
+    Candidate.objects.filter(pk=candidate.pk).update(outcome="flagged", grade=None)
+    at_once(
+        lambda: adjudicate(candidate, leo, 2, "mine"),
+        lambda: reopen(leo, scope_of_candidate(candidate), "others"),
+        lambda: adjudicate(candidate, leo, 3, "mine"),
+    )
+    candidate.refresh_from_db()
+    assert (candidate.outcome, candidate.adjudications.in_force().exists()) == ("open", False)
+    assert sound(settled.query.campaign)

@@ -1,0 +1,97 @@
+"""A query taken out of its campaign is in nobody's hands and in no export, and can be brought back."""
+
+from __future__ import annotations
+
+from uuid import uuid4
+
+import pytest
+from django.urls import reverse
+
+from base.errors import Stale, WrongState
+from campaigns.models import Membership
+from judging.audit import audit
+from judging.models import Assignment, Batch, Query
+from judging.review.reopening import reopen, scope_of_annotator, scope_of_batch
+from judging.review.reviewing import review
+from judging.review.withdrawing import bring_back, withdraw
+from judging.work import claiming, grading
+from releases.exports import FILES
+from tests.cast import browser, claim, judge_all, settle
+
+pytestmark = pytest.mark.both_databases  # it is about verbs, which lock rows
+
+
+def test_whoever_has_it_is_told_and_can_write_no_more(batch: Batch, ada: Membership, bob: Membership) -> None:
+    hers, his = claim(ada), claim(bob)
+    grading.judge(hers, 1, 3, fence=hers.fence, key=uuid4())
+    withdraw(batch.query, "says the same as another")
+    batch.refresh_from_db()
+    assert (batch.taken, Assignment.objects.live().count()) == (0, 0)
+    with pytest.raises(Stale):
+        grading.judge(his, 1, 3, fence=his.fence, key=uuid4())
+    with pytest.raises(Stale, match="no longer judged"):
+        claiming.resume(his)
+    assert claiming.claim(ada) is None
+    page = browser(ada).get(reverse("workplace", args=[hers.token]), follow=True).content.decode()
+    assert "The query of that batch has been withdrawn" in page
+    assert not any(audit(batch.query.campaign).values())
+
+
+def test_it_is_in_no_export_and_on_no_list(
+    batch: Batch, ada: Membership, bob: Membership, leo: Membership
+) -> None:
+    settle(batch, ada, bob)
+    withdraw(batch.query, "unclear")
+    files = {export.file: "".join(export.lines(batch.query.campaign)) for export in FILES}
+    assert files["qrels.txt"] == files["qrels.jsonl"] == ""
+    assert files["ratings.csv"].count("\n") == 1
+    assert not Batch.objects.to_review().exists()
+    for refused in (
+        lambda: review(batch, leo, "close"),
+        lambda: reopen(leo, scope_of_annotator(ada), "again"),
+    ):
+        with pytest.raises(WrongState):
+            refused()
+    assert not any(audit(batch.query.campaign).values())
+
+
+def test_brought_back_it_goes_on_where_it_was(
+    batch: Batch, ada: Membership, bob: Membership, leo: Membership
+) -> None:
+    hers = claim(ada)
+    grading.judge(hers, 1, 3, fence=hers.fence, key=uuid4())
+    withdraw(batch.query, "unclear")
+    bring_back(batch.query)
+    back = claim(ada)
+    assert (back.pk, back.judgements.count()) == (hers.pk, 1)
+    judge_all(back, lambda candidate: 3)
+    judge_all(claim(bob), lambda candidate: 3)
+    reopen(leo, scope_of_batch(batch), "again")
+    assert not any(audit(batch.query.campaign).values())
+
+
+def test_twice_is_once(batch: Batch) -> None:
+    withdraw(batch.query, "first")
+    since = Query.objects.get().withdrawn
+    withdraw(batch.query, "second")
+    assert (Query.objects.get().withdrawn, Query.objects.get().withdrawn_why) == (since, "first")
+    for _ in range(2):
+        bring_back(batch.query)
+    assert (Query.objects.get().withdrawn, Query.objects.get().withdrawn_why) == (None, "")
+
+
+def test_the_page_says_first_what_is_lost(
+    batch: Batch, ada: Membership, bob: Membership, leo: Membership
+) -> None:
+    settle(batch, ada, bob)
+    client, address = browser(leo), reverse("withdraw", args=["films", batch.query_id])
+    assert "40 judgements and 20 final grades stay on record" in client.get(address).content.decode()
+    assert client.post(address, {"reason": ""}).status_code == 400
+    page = client.post(address, {"reason": "not a sentence"}, follow=True).content.decode()
+    assert "Bring it back" in page
+    listed = client.get(reverse("campaign", args=["films"]), {"show": "withdrawn"}).content.decode()
+    assert "withdrawn: not a sentence" in listed
+    shown = client.get(reverse("batch", args=["films", batch.pk])).content.decode()
+    assert "withdrawn on" in shown
+    client.post(address, {"back": "1"})
+    assert Query.objects.get().withdrawn is None

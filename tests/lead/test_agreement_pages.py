@@ -1,0 +1,210 @@
+"""The lead's pages of agreement: the numbers, the judgements behind each, and how old they may be."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from campaigns.models import Campaign, Membership
+from jobs.models import Job
+from jobs.running import worker_name
+from jobs.terminal import work_off
+from judging.models import Assignment, Batch, Judgement, Query
+from judging.review.withdrawing import withdraw
+from reports import summaries
+from reports.models import Summary
+from tests.cast import browser, claim, judge_all, settle_round_one
+
+pytestmark = pytest.mark.both_databases  # it is about the reports' SQL
+
+
+@pytest.fixture
+def contested(batch: Batch, ada: Membership, bob: Membership, cleo: Membership, dan: Membership) -> Batch:
+    """Ada and Bob are far apart on ranks 1-3, which Cleo and Dan judge again."""
+    settle_round_one(batch, ada, bob, apart=3)
+    judge_all(claim(cleo), lambda candidate: 4)
+    judge_all(claim(dan), lambda candidate: 4)
+    return batch
+
+
+@pytest.fixture
+def large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every campaign is too large to be counted while somebody waits."""
+    monkeypatch.setattr(summaries, "AT_ONCE", 0)
+
+
+def page(client: Client, name: str, *arguments: object, **asked: str | int) -> str:
+    answer = client.get(reverse(name, args=["films", *arguments]), asked)
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def listed(client: Client, **asked: str | int) -> list[tuple[int, int]]:
+    """Rank and grade of each judgement of a list."""
+    text = page(client, "agreement-judgements", **asked)
+    ranks = re.findall(r">rank (\d+)<", text)
+    own = re.findall(r'<td><span class="dot g(\d)">\d</span></td>\s*<td class="dots">', text)
+    return list(zip(map(int, ranks), map(int, own), strict=False))
+
+
+def test_the_numbers_are_there_at_once(contested: Batch, leo: Membership) -> None:
+    text = page(browser(leo), "agreement")
+    assert "of 20 pairs in round one" in text
+    assert "of 17 pairs" in text
+    assert "of 46 judgements" in text
+    assert "15.0 %" in text  # three of twenty contested
+    assert not Job.objects.filter(kind=summaries.COUNT).exists()
+
+
+def test_researchers_see_numbers_for_names(
+    contested: Batch, leo: Membership, member: Callable[..., Membership]
+) -> None:
+    rio = browser(member("rio", "researcher"))
+    for name, *arguments in (("agreement",), ("agreement-annotator", 1), ("agreement-judgements",)):
+        assert "bob" in page(browser(leo), name, *arguments)
+        assert "bob" not in page(rio, name, *arguments)
+
+
+def test_an_annotators_page(contested: Batch, leo: Membership, ada: Membership) -> None:
+    text = page(browser(leo), "agreement-annotator", ada.worker)
+    assert "+0.45" in text  # three of twenty are three grades above Bob's
+    assert f"?worker={ada.worker}&amp;own=4&amp;other=1" in text
+    assert browser(leo).get(reverse("agreement-annotator", args=["films", 99])).status_code == 404
+
+
+def test_who_has_judged_nothing_has_a_page(batch: Batch, leo: Membership, ada: Membership) -> None:
+    assert "Nothing is submitted yet" in page(browser(leo), "agreement")
+    assert "count yet" in page(browser(leo), "agreement-annotator", ada.worker)
+    assert "No query has a candidate with two" in page(browser(leo), "agreement-queries")
+    assert "No judgement that counts" in page(browser(leo), "agreement-judgements")
+
+
+def test_the_judgements_behind_each_number(
+    contested: Batch, leo: Membership, ada: Membership, bob: Membership, cleo: Membership
+) -> None:
+    lead = browser(leo)
+    assert sorted(listed(lead, worker=ada.worker, only="contested")) == [(1, 4), (2, 4), (3, 4)]
+    assert sorted(listed(lead, worker=ada.worker, own=4, other=1)) == [(1, 4), (2, 4), (3, 4)]
+    assert len(listed(lead, worker=ada.worker, **{"with": bob.worker})) == 20
+    assert listed(lead, worker=ada.worker, **{"with": cleo.worker}) == []
+    assert len(listed(lead, only="never-escalated")) == 34
+    assert len(listed(lead, only="round-one")) == 40
+    assert len(listed(lead, worker=cleo.worker)) == 3
+    assert listed(lead, worker=cleo.worker, only="contested") == []
+    assert len(listed(lead, only="fast", worker=bob.worker)) == 20  # the cast takes a second each
+    query = Query.objects.get()
+    assert len(listed(lead, query=query.pk, worker=ada.worker)) == 20
+    assert listed(lead, query=query.pk + 1) == []
+
+
+def test_a_week_is_from_monday_to_sunday(contested: Batch, leo: Membership, ada: Membership) -> None:
+    times = datetime(2026, 1, 4, 23, 59, tzinfo=UTC), datetime(2026, 1, 5, tzinfo=UTC)
+    for time, week, found in zip(times, ("2026-W01", "2026-W02"), (20, 20), strict=True):
+        Assignment.objects.filter(annotator=ada).update(submitted=time)
+        assert len(listed(browser(leo), worker=ada.worker, week=week)) == found
+    assert listed(browser(leo), worker=ada.worker, week="2026-W01") == []
+
+
+def test_fifty_judgements_are_a_page(contested: Batch, leo: Membership, ada: Membership) -> None:
+    lead = browser(leo)
+    assert len(listed(lead)) == 46
+    assert "Older" not in page(lead, "agreement-judgements")
+    newest = Judgement.objects.order_by("-pk")[5]
+    assert len(listed(lead, before=newest.pk)) == 40
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("worker", "ada"), ("worker", "9" * 30), ("week", "2026"), ("week", "2026-W60"), ("only", "odd"),
+     ("own", "5"), ("other", "-1"), ("before", "x"), ("query", "²")],
+)  # fmt: skip
+def test_a_filter_that_cannot_be_read_is_named(batch: Batch, leo: Membership, field: str, value: str) -> None:
+    answer = browser(leo).get(reverse("agreement-judgements", args=["films"]), {field: value})
+    assert answer.status_code == 400
+    assert field in answer.content.decode()
+
+
+def test_a_large_campaign_is_counted_by_a_job(contested: Batch, leo: Membership, large: None) -> None:
+    lead = browser(leo)
+    assert "Waiting for a worker to count for the first time" in page(lead, "agreement")
+    fragment = lead.get(reverse("agreement-counting", args=["films"]))
+    assert "hx-get" in fragment.content.decode()
+    assert "HX-Refresh" not in fragment
+    page(lead, "agreement")
+    assert Job.objects.filter(kind=summaries.COUNT).count() == 1
+    assert work_off() == []
+    assert lead.get(reverse("agreement-counting", args=["films"]))["HX-Refresh"] == "true"
+    assert "of 20 pairs in round one" in page(lead, "agreement")
+    assert "A person sits down." in page(lead, "agreement-queries")
+    assert Job.objects.get(kind=summaries.COUNT).state == Job.State.DONE
+
+
+def test_small_and_large_campaigns_show_the_same(
+    contested: Batch, campaign: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = {name: summaries.current_summary(campaign, name).counts for name in summaries.NAMES}
+    summaries.store_summaries(campaign)
+    monkeypatch.setattr(summaries, "AT_ONCE", 0)
+    kept = {name: summaries.current_summary(campaign, name).counts for name in summaries.NAMES}
+    assert kept["agreement"] == small["agreement"]
+    assert kept["queries"] == small["queries"]
+    assert kept["figures"]["by_rank"] == small["figures"]["by_rank"]
+
+
+def test_newer_submissions_are_asked_for_after_a_minute(
+    contested: Batch, campaign: Campaign, large: None
+) -> None:
+    summaries.store_summaries(campaign)
+    assert summaries.current_summary(campaign, "agreement").job is None
+    Assignment.objects.update(submitted=timezone.now())
+    assert summaries.current_summary(campaign, "agreement").job is None  # not worth it yet
+    Summary.objects.update(made=timezone.now() - timedelta(minutes=2))
+    assert summaries.current_summary(campaign, "agreement").counting
+
+
+def test_what_a_lead_changes_is_counted_too(
+    contested: Batch, campaign: Campaign, leo: Membership, large: None
+) -> None:
+    summaries.store_summaries(campaign)
+    Summary.objects.update(made=timezone.now() - timedelta(minutes=2))
+    Assignment.objects.update(submitted=timezone.now() - timedelta(hours=1))
+    assert summaries.current_summary(campaign, "agreement").job is None
+    withdraw(contested.query, "not a sentence")
+    assert summaries.current_summary(campaign, "agreement").counting
+
+
+def test_counting_that_failed_waits_for_the_lead(contested: Batch, leo: Membership, large: None) -> None:
+    lead = browser(leo)
+    page(lead, "agreement")
+    job = Job.objects.take(worker_name())
+    assert job is not None
+    job.fail("out of memory")
+    text = page(lead, "agreement")
+    assert "Counting failed: out of memory" in text
+    assert "Count again" in text
+    for _ in range(2):
+        assert lead.post(reverse("agreement-count", args=["films"])).status_code == 302
+    assert Job.objects.get().state == Job.State.WAITING
+
+
+def test_queries_do_not_grow_with_what_is_shown(
+    contested: Batch, leo: Membership, django_assert_max_num_queries: Any
+) -> None:
+    lead = browser(leo)
+    addresses = [
+        reverse("agreement", args=["films"]),
+        reverse("agreement-annotator", args=["films", 1]),
+        reverse("agreement-queries", args=["films"]),
+        reverse("agreement-judgements", args=["films"]),
+        reverse("figures", args=["films"]),
+    ]
+    for address in addresses:
+        with django_assert_max_num_queries(15):
+            assert lead.get(address).status_code == 200

@@ -1,0 +1,135 @@
+"""The lead's page of checks: every threshold and number in sight, the pairs behind each, gold and resuming."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from django.urls import reverse
+
+from campaigns.models import Campaign, Membership
+from judging.models import Candidate, Kind, Query, Revision
+from judging.quality.check_results import check_totals, recent_checks
+from judging.quality.gold import draw_gold, gold
+from tests.cast import browser, by_rank, judge_all, settled_and_more, work_until_check
+
+pytestmark = pytest.mark.both_databases  # it is about the reports' SQL
+
+
+@pytest.fixture
+def checked(campaign: Campaign, ada: Membership, bob: Membership, cleo: Membership) -> Campaign:
+    """Ada judged a gold check, all of it off."""
+    settled_and_more(campaign, bob, cleo)
+    draw_gold(campaign, 3, seed=1)
+    judge_all(work_until_check(ada, by_rank), lambda candidate: 4 if by_rank(candidate) < 2 else 0)
+    return campaign
+
+
+def page(leo: Membership, name: str = "checks", *rest: object) -> str:
+    answer = browser(leo).get(reverse(name, args=["films", *rest]))
+    assert answer.status_code == 200
+    return re.sub(r"\s+", " ", answer.content.decode())
+
+
+def rows_of(text: str) -> list[str]:
+    return re.findall(r"<tr[ >].*?</tr>", text.split("History</h2>")[0])[1:]
+
+
+def post(leo: Membership, name: str, *rest: object, **form: Any) -> Any:
+    return browser(leo).post(reverse(name, args=["films", *rest]), form, follow=True)
+
+
+def test_every_threshold_is_in_sight(checked: Campaign, leo: Membership) -> None:
+    text = page(leo)
+    for words in ("15 %", "25 %", "40 %", "&gt; 1", "10 pairs", "5 other batches", "Under 2 s"):
+        assert words in text, words
+
+
+def test_each_number_leads_to_its_pairs(checked: Campaign, ada: Membership, leo: Membership) -> None:
+    hers, standing, text = check_totals(checked)[ada.pk], recent_checks(checked)[ada.pk], page(leo)
+    assert hers.pairs == hers.off > 0
+    for show in ("all", "off", "newest"):
+        assert reverse("check-pairs", args=["films", ada.worker, show]) in text
+        rows = rows_of(page(leo, "check-pairs", ada.worker, show))
+        assert len(rows) == hers.pairs
+        assert all("gold" in row and "missed" in row for row in rows)
+    assert f">0 of {standing.recent}<" not in text
+
+
+def test_the_drill_shows_what_was_expected(checked: Campaign, ada: Membership, leo: Membership) -> None:
+    pairs = Candidate.objects.filter(query__kind=Kind.CHECK, judgements__annotator=ada)
+    shown = [
+        re.findall(r'class="dot g(\d)"', row) for row in rows_of(page(leo, "check-pairs", ada.worker, "all"))
+    ]
+    wanted = [["4" if by_rank(pair) < 2 else "0", str(by_rank(pair))] for pair in pairs]
+    assert sorted(shown) == sorted(wanted)
+
+
+def test_speed_is_shown_and_sorted(checked: Campaign, ada: Membership, leo: Membership) -> None:
+    hers = Revision.objects.filter(judgement__annotator=ada).order_by("pk")
+    for number, revision in enumerate(hers):
+        Revision.objects.filter(pk=revision.pk).update(seconds=number + 1.5)
+    text = page(leo)
+    assert re.search(rf"/checks/{ada.worker}/speed\">\d+ %<", text)
+    rows = rows_of(page(leo, "check-pairs", ada.worker, "speed"))
+    seconds = [float(re.findall(r'<td class="n">([\d.]+)</td>', row)[-1]) for row in rows]
+    assert seconds == sorted(seconds)
+    assert (len(seconds), seconds[0]) == (hers.count(), 1.5)
+
+
+def test_a_window_begins_anew_after_a_pause(checked: Campaign, ada: Membership, leo: Membership) -> None:
+    ada.pause(None, "10 of the last 10 were off.")
+    assert "Resume" in page(leo)
+    for _ in range(2):
+        answer = post(leo, "person-change", ada.worker, verb="resume", words="We spoke.", back="checks")
+        assert answer.redirect_chain == [("/campaigns/films/checks/", 302)]
+        assert "is active again" in answer.content.decode()
+    ada.refresh_from_db()
+    assert ada.state == Membership.State.ACTIVE
+    assert ada.events.filter(kind="resumed").get().by == leo
+    assert "Resume" not in page(leo)
+    assert rows_of(page(leo, "check-pairs", ada.worker, "newest")) == []
+    history = page(leo, "check-pairs", ada.worker, "all").split("History")[1]
+    assert "We spoke." in history
+    assert "10 of the last 10 were off." in history
+
+
+def test_gold_is_made_by_a_button(checked: Campaign, leo: Membership) -> None:
+    source = Query.objects.filter(closed=True).exclude(text__in=gold(checked).values("text")).earliest("pk")
+    for _ in range(2):
+        assert "is a check now" in post(leo, "set-gold", query=source.pk).content.decode()
+    assert gold(checked).count() == 4
+    assert "Checks made from closed queries: 4" in post(leo, "set-gold").content.decode()
+    assert "0 checks made" in post(leo, "set-gold").content.decode()
+    assert gold(checked).count() == 8
+    for query in gold(checked):
+        assert browser(leo).get(reverse("batch", args=["films", query.batch])).status_code == 200
+
+
+def test_what_cannot_be_gold_is_said(checked: Campaign, leo: Membership) -> None:
+    unsettled = Query.objects.filter(kind=Kind.POOL, closed=False).earliest("pk")
+    assert "has 0 pairs" in post(leo, "set-gold", query=unsettled.pk).content.decode()
+    for wrong in ("0", "x", "9" * 40, "²"):
+        assert post(leo, "set-gold", query=wrong).status_code == 404
+
+
+def test_unknown_people_and_views_are_not_found(checked: Campaign, ada: Membership, leo: Membership) -> None:
+    client = browser(leo)
+    for worker, show in ((999, "all"), (leo.worker, "all"), (ada.worker, "nothing")):
+        assert client.get(reverse("check-pairs", args=["films", worker, show])).status_code == 404
+
+
+def test_before_anybody_judges_it_says_what_to_do(campaign: Campaign, leo: Membership) -> None:
+    text = page(leo)
+    assert "Invite annotators first" in text
+    assert "close queries" in text
+    assert "no checks are given" in text
+
+
+def test_the_number_of_questions_does_not_grow(
+    checked: Campaign, ada: Membership, leo: Membership, django_assert_max_num_queries: Any
+) -> None:
+    client = browser(leo)
+    with django_assert_max_num_queries(14):
+        client.get(reverse("checks", args=["films"]))

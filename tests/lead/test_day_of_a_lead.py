@@ -1,0 +1,274 @@
+"""A whole day of a lead in a real browser: invite, examine, review by keys, put right, pause, freeze and compare."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from tests import browsing
+from tests.browsing import Person, key
+from tests.installation import Installation
+
+pytestmark = pytest.mark.timeout(900)
+QUERIES, DRAWN, DEPTH, REVIEWED = 33, 2, 3, 30
+PASSWORD = "a-long-word-7"
+CLOSED = """
+import json
+from judging.models import Review
+closed = Review.objects.filter(batch__query__campaign__name="day", verdict="close", undone=None)
+print(json.dumps(list(closed.order_by("pk").values_list("batch", flat=True))))
+"""
+DISCARDED = """
+import json
+from judging.models import Candidate
+discarded = Candidate.objects.filter(query__campaign__name="day", outcome="discarded")
+print(json.dumps(list(discarded.order_by("pk").values_list("batch", "rank"))))
+"""
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def place(
+    request: pytest.FixtureRequest, servers: Callable[[str], Installation], chromium: Browser
+) -> Installation:
+    """The running installation of each kind, with a campaign of 33 queries on a corpus without media."""
+    server = servers(request.param)
+    browsing.make_campaign(server, "day", "bare", QUERIES)
+    browsing.wait_until_open(server, "day", QUERIES)
+    return server
+
+
+class Day:
+    """The lead at her browser, and the people that she deals with."""
+
+    def __init__(self, place: Installation, chromium: Browser) -> None:
+        self.place, self.chromium = place, chromium
+        self.campaign = f"{place.address}/campaigns/day"
+        self.people: list[Person] = []
+        self.lead = self.person("dora", place.accounts("day", "lead", "dora")["dora"]).page
+
+    def person(self, name: str, password: str, context: BrowserContext | None = None) -> Person:
+        context = context or self.chromium.new_context(accept_downloads=True)
+        self.people.append(Person(self.place, context, name, password))
+        return self.people[-1]
+
+    def open(self, address: str) -> Page:
+        self.lead.goto(f"{self.campaign}/{address}")
+        return self.lead
+
+    def simulate(self, seed: int) -> int:
+        """Let six others judge until nothing is left; returns the number of batches that they submitted."""
+        options = ("--address", self.place.address, "--seed", str(seed))
+        return int(self.place.manage("simulate", "day", *options).split()[0])
+
+
+def test_a_day_of_a_lead(place: Installation, chromium: Browser, tmp_path: Path) -> None:
+    day = Day(place, chromium)
+    make_exam(day)
+    nora = invite(day)
+    ada = day.person("dina", place.accounts("day", "annotator", "dina")["dina"])
+    examine(day, nora, ada)
+    pause_and_resume(day, nora)
+    let_work_begin(day)
+    assert day.simulate(1) >= 2 * (QUERIES - DRAWN)
+    review_by_keys(day)
+    first = freeze(day, 1, tmp_path)
+    put_right(day)
+    day.simulate(2)
+    second = freeze(day, 2, tmp_path)
+    compare(day, first, second)
+    assert "BROKEN" not in place.manage("audit", "day")
+    assert [fault for someone in day.people for fault in someone.faults] == []
+
+
+def make_exam(day: Day) -> None:
+    """Two queries of three pairs; the truth of each is the lead's own 4."""
+    page = day.open("exam/")
+    page.fill("[name=queries]", str(DRAWN))
+    page.fill("[name=depth]", str(DEPTH))
+    page.click("text=Make the exam")
+    expect(page.locator(".message")).to_contain_text("The exam is made")
+    for number in range(DRAWN):
+        day.open("exam/")
+        page.locator("tbody a[href*='/batches/']").nth(number).click()
+        for rank in range(1, DEPTH + 1):
+            page.select_option(f"[name=truth-{rank}]", "4")
+            page.fill(f"[name=why-{rank}]", "Look at the chair.")
+        page.click("main button")
+        expect(page.locator(".message")).to_contain_text("Saved")
+    browsing.wait_until_open(day.place, "day", QUERIES + DRAWN)
+
+
+def invite(day: Day) -> Person:
+    """By a link, with which somebody signs up in a browser of her own."""
+    page = day.open("people/")
+    page.select_option("form.line [name=role]", "annotator")
+    page.click("text=Make a link")
+    link = page.locator(".once input").input_value()
+    context = day.chromium.new_context()
+    guest = context.new_page()
+    guest.goto(link)
+    guest.fill("[name=username]", "nora")
+    guest.fill("[name=password1]", PASSWORD)
+    guest.fill("[name=password2]", PASSWORD)
+    guest.click("main button")
+    expect(guest.locator(".message")).to_contain_text("Welcome")
+    expect(guest.locator("section.home")).to_contain_text(f"there is an exam: {DRAWN * DEPTH} clips")
+    context.close()
+    return day.person("nora", PASSWORD)
+
+
+def examine(day: Day, passes: Person, misses: Person) -> None:
+    """One passes, one is off; the lead reads both results and gives the other work all the same."""
+    for _ in range(DRAWN):
+        judge(passes, 4)
+        judge(misses, 0)
+    page = day.open("exam/")
+    expect(page.locator("tbody tr", has_text="nora")).to_contain_text("Passed in round 1")
+    expect(page.locator("tbody tr", has_text="dina")).to_contain_text(f"{DRAWN * DEPTH} of {DRAWN * DEPTH}")
+    page.click("tbody a:has-text('dina')")
+    expect(page.locator("tbody tr.last")).to_have_count(DRAWN * DEPTH)
+    page.fill("[name=reason]", "read the guideline again with me")
+    page.click("text=Give work all the same")
+    expect(page.locator("main")).to_contain_text("read the guideline again with me")
+    misses.page.goto(f"{day.place.address}/judge/")
+    expect(misses.page.locator("section.home")).to_contain_text("Give me a batch")
+
+
+def judge(someone: Person, grade: int) -> None:
+    """One batch with one grade, through the addresses that the workplace uses."""
+    token = {each["name"]: each["value"] for each in someone.context.cookies()}["csrftoken"]
+    headers = {"Accept": "application/json", "X-CSRFToken": token}
+    address, web = someone.place.address, someone.context.request
+    handed = web.post(f"{address}/judge/day/claim", headers=headers).json()["assignment"]
+    base, fence = f"{address}/judge/assignments/{handed['token']}", handed["fence"]
+    for position in range(1, len(handed["places"]) + 1):
+        said = {"grade": grade, "fence": fence, "key": str(uuid4()), "seconds": 5}
+        assert web.put(f"{base}/judgements/{position}", data=said, headers=headers).ok
+    assert web.post(f"{base}/submit", data={"fence": fence}, headers=headers).ok
+
+
+def pause_and_resume(day: Day, someone: Person) -> None:
+    home = f"{day.place.address}/judge/"
+    page = day.open("people/")
+    page.click(f"tbody a:has-text('{someone.name}')")
+    page.fill("[name=words] >> nth=0", "we talk on Monday")
+    page.click("button:has-text('Pause')")
+    expect(page.locator(".message")).to_be_visible()
+    someone.page.goto(home)
+    expect(someone.page.locator("section.home")).to_contain_text("Your work here is paused")
+    expect(someone.page.locator("form[action$='/claim']")).to_have_count(0)
+    page.goto(f"{day.campaign}/people/")
+    expect(page.locator("tbody tr", has_text=someone.name)).to_contain_text("Paused")
+    page.click(f"tbody a:has-text('{someone.name}')")
+    expect(page.locator("main")).to_contain_text("we talk on Monday")
+    page.click("button:has-text('Resume')")
+    someone.page.goto(home)
+    expect(someone.page.locator("form[action$='/claim'] button")).to_have_text("Give me a batch")
+
+
+def let_work_begin(day: Day) -> None:
+    """Without the exam: who comes from now on judges at once."""
+    page = day.open("settings")
+    page.uncheck("[name=exam]")
+    page.click("main form button.primary")
+    expect(page.locator(".message")).to_be_visible()
+    page.click("text=Teaching")
+    page.click('nav >> text="Exam"')
+    expect(page.locator("main")).to_contain_text("gives work without the exam")
+
+
+def review_by_keys(day: Day) -> None:
+    """Thirty batches: three get a second one, one verdict is undone, all others end with a closed query."""
+    page = day.open("reviews/")
+    waiting = QUERIES - DRAWN
+    expect(page.locator("tbody tr")).to_have_count(waiting)
+    key(page, "ArrowRight")
+    for number in range(REVIEWED):
+        expect(page.locator("h1")).not_to_have_text("To review")
+        before = page.url
+        key(page, "y" if number < 3 else "n" if number % 2 else "c")
+        page.wait_for_url(lambda address, before=before: address != before)  # type: ignore[misc]
+        expect(page.locator(".done")).to_contain_text(": done for")
+        if number == 5:
+            undo_once(page)
+    day.open("reviews/")
+    expect(page.locator("tbody tr")).to_have_count(waiting - REVIEWED)
+
+
+def undo_once(page: Page) -> None:
+    """The key brings the batch back; the same key as before closes it again."""
+    key(page, "u")
+    expect(page.locator(".message")).to_contain_text("Undone")
+    key(page, "c")
+    expect(page.locator(".done")).to_contain_text("Close the query: done for")
+
+
+def freeze(day: Day, version: int, folder: Path) -> Path:
+    """In the page; downloaded, and checked as whoever gets it would check it."""
+    page = day.open("releases/")
+    page.click("button:has-text('Freeze')")
+    expect(page.locator(".message")).to_contain_text(f"Release {version} is being written")
+    row = page.locator("#releases a", has_text=f"day-v{version}.zip")
+    expect(row).to_be_visible(timeout=120_000)
+    with page.expect_download() as download:
+        row.click()
+    download.value.save_as(file := folder / f"day-v{version}.zip")
+    printed = day.place.manage("verify_release", str(file))
+    assert "ok" in printed
+    return file
+
+
+def put_right(day: Day) -> None:
+    """A pair as an example; what was discarded is graded; a whole batch, and one candidate, are judged again."""
+    closed = json.loads(day.place.shell(CLOSED))
+    page = day.open(f"batches/{closed[0]}/")
+    page.locator("#rank-1").get_by_text("Use as an example").click()
+    page.fill("[name=why]", "All of it is there.")
+    page.click("text=Add the example")
+    expect(page.locator(".message")).to_contain_text("The example is in the tutorial")
+    for batch, rank in json.loads(day.place.shell(DISCARDED))[
+        :1
+    ]:  # where the played annotators disagree at all
+        adjudicate(day.open(f"batches/{batch}/"), rank)
+    again(day, closed[1], "text=Have this batch judged again")
+    again(day, closed[2], "#rank-5 >> text=Judge again")
+    expect(page.locator("tbody tr")).to_have_count(2)
+
+
+def adjudicate(page: Page, rank: int) -> None:
+    page.click(f"#rank-{rank} summary")
+    page.check(f"#rank-{rank} [name=grade][value='3']")
+    page.fill(f"#rank-{rank} [name=reason]", "nearly all of it")
+    page.click(f"#rank-{rank} form button:has-text('Give this grade')")
+    expect(page.locator(".message")).to_contain_text(f"Rank {rank} has grade 3 from you")
+    expect(page.locator(f"#rank-{rank} td strong")).to_have_text("3")
+
+
+def again(day: Day, batch: int, link: str) -> None:
+    page = day.open(f"batches/{batch}/")
+    page.click(link)
+    page.fill("[name=reason]", "the wrong film")
+    page.click("main button:has-text('Reopen')")
+    expect(page.locator(".message")).to_contain_text("Others judge it now")
+
+
+def compare(day: Day, first: Path, second: Path) -> None:
+    """The page and the command name the same pairs."""
+    printed = day.place.manage("diff_releases", str(first), str(second))
+    rows = list(csv.reader(line for line in printed.splitlines() if "," in line))[1:]
+    page = day.open("releases/")
+    page.click("button:has-text('Compare')")
+    shown = {kind: sum(row[0] == kind for row in rows) for kind in ("added", "changed", "gone")}
+    expect(page.locator("dl.figures dd")).to_have_text([str(number) for number in shown.values()])
+    assert shown["added"] >= 20
+    assert shown["changed"] >= 1
+    listed = page.locator("tbody tr").all_inner_texts()
+    told = [[re.sub(r"^–$", "", cell) for cell in row.split("\t")] for row in listed]
+    assert told == [row[:5] for row in rows]

@@ -1,0 +1,266 @@
+"""The lead's desk: what needs her now, how it goes and when it ends, and the queries; bounded however large."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from benchmarks.inside import addresses
+from campaigns.models import Campaign, Membership
+from demo.generating import generate
+from jobs.models import Job
+from judging.models import Assignment, Batch, Candidate, Flag, Query, Review, Sitting
+from judging.pool.ranking import RANK
+from judging.pool.study import Plan, ask_for_study
+from lead.desk.needs import needs
+from lead.desk.queries import Table
+from releases.freezing import freeze
+from reports.statistics.arrays import read
+from reports.statistics.progress import progress
+from tests.cast import browser, claim, judge_all, make_query, settle, settle_round_one
+
+pytestmark = pytest.mark.both_databases  # it is about the reports' SQL
+
+
+def desk(who: Membership, **asked: str) -> str:
+    answer = browser(who).get(reverse("campaign", args=["films"]), asked)
+    assert answer.status_code == 200
+    return re.sub(r"\s+", " ", answer.content.decode())
+
+
+def listed(page: str) -> list[str]:
+    """What needs the lead now, without the keys in front."""
+    return re.findall(r"<li><a [^>]*><kbd>\d</kbd> ([^<]*)</a>", page)
+
+
+def test_nothing_needs_the_lead_at_first(campaign: Campaign, leo: Membership) -> None:
+    page = desk(leo)
+    assert listed(page) == []
+    assert "Nothing needs you now" in page
+
+
+def test_all_that_needs_the_lead_is_listed_most_urgent_first(
+    batch: Batch, ada: Membership, bob: Membership, cleo: Membership, dan: Membership, leo: Membership
+) -> None:
+    settle_round_one(batch, ada, bob, apart=2)
+    later = make_query(batch.query.campaign, "2", "A person waves.").batches.get()
+    settle(later, ada, bob)
+    flag = Assignment.objects.filter(batch=later).earliest("pk")
+    Flag.objects.create(assignment=flag, candidate=later.candidates.earliest("rank"), reason="clip")
+    Assignment.objects.update(submitted=timezone.now() - timedelta(days=2))
+    cleo.pause(leo, "a word first")
+    Sitting.objects.create(member=dan, round=1, result=Sitting.Result.FAILED)
+    Job.objects.ask(RANK, "campaign films", campaign=batch.query.campaign_id)
+    Job.objects.update(state=Job.State.FAILED)
+    page = desk(leo)
+    assert "A person waves." not in desk(leo, show="stuck")
+    assert batch.query.text in desk(leo, show="stuck")
+    assert listed(page) == [
+        "1 job failed",
+        "1 annotator is paused",
+        "1 contested batch has had no annotator for a day",
+        "1 examinee failed the exam",
+        "1 flag to look at",
+        "1 batch to review",
+    ]
+    for key, name in ((2, "people"), (4, "exam"), (5, "flags"), (6, "reviews")):
+        assert f'<a href="{reverse(name, args=["films"])}" data-key="{key}">' in page
+
+
+def test_an_exam_that_waits_for_others_comes_to_the_desk_after_a_day(
+    campaign: Campaign, ada: Membership, leo: Membership
+) -> None:
+    sitting = Sitting.objects.create(member=ada, round=1, ended=timezone.now())
+    assert listed(desk(leo)) == []
+    Sitting.objects.filter(pk=sitting.pk).update(ended=timezone.now() - timedelta(days=2))
+    assert listed(desk(leo)) == ["1 examinee waits for others or for your grades"]
+
+
+def test_whatever_failed_is_tried_again_from_the_desk(batch: Batch, leo: Membership) -> None:
+    campaign = batch.query.campaign
+    release = freeze(campaign, leo, "MIT")
+    ask_for_study(campaign, Plan())
+    Job.objects.update(state=Job.State.FAILED, error="the disk is full")
+    assert listed(desk(leo))[0] == "2 jobs failed"
+    assert (
+        'hx-trigger="every 2s"' not in browser(leo).get(reverse("releases", args=["films"])).content.decode()
+    )
+    for job in Job.objects.all():
+        answer = browser(leo).post(reverse("job-again", args=["films", job.pk]))
+        assert answer.status_code == 302
+    assert set(Job.objects.values_list("state", "arguments__release")) == {
+        ("waiting", release.pk),
+        ("waiting", None),
+    }
+    done = Job.objects.create(
+        kind="count agreement", key="campaign other", state="failed", due=timezone.now()
+    )
+    assert browser(leo).post(reverse("job-again", args=["films", done.pk])).status_code == 404
+
+
+def test_a_contested_batch_is_stuck_only_after_a_day_without_anybody(
+    batch: Batch, ada: Membership, bob: Membership, cleo: Membership, leo: Membership
+) -> None:
+    settle_round_one(batch, ada, bob, apart=2)
+    assert needs(batch.query.campaign, 0) == []
+    Assignment.objects.update(submitted=timezone.now() - timedelta(hours=25))
+    assert [need.number for need in needs(batch.query.campaign, 0)] == [1]
+    judge_all(claim(cleo), lambda candidate: 2)
+    assert needs(batch.query.campaign, 0) == []
+
+
+def test_the_forecast_by_hand(batch: Batch, ada: Membership, bob: Membership) -> None:
+    """Forty judgements yesterday and today, of which 4 pairs of 20 were contested; what is left follows."""
+    campaign = batch.query.campaign
+    settle_round_one(batch, ada, bob, apart=4)
+    numbers = progress(campaign, read(campaign))
+    # Four contested pairs want two more each; the second batch is opened for half of what nobody has reviewed:
+    # 0.5 × 20 candidates × (2 + 2 × 4/20) judgements.
+    assert numbers["left"] == 4 * 2 + 0.5 * 20 * 2.4
+    assert (numbers["judgements"], numbers["pace"]) == (40, 40)
+    assert numbers["end"] == (timezone.localdate() + timedelta(days=1)).isoformat()
+    assert numbers["seconds_left"] == pytest.approx(32 * numbers["seconds"] / 40)
+    assert numbers["outcomes"] | {"contested": 4, "settled": 16} == numbers["outcomes"]
+    assert np.sum(numbers["grades"]) == 16
+
+
+def test_nothing_left_has_no_end(batch: Batch, ada: Membership, bob: Membership, leo: Membership) -> None:
+    campaign = batch.query.campaign
+    settle(batch, ada, bob)
+    Query.objects.update(closed=True)
+    assert progress(campaign, read(campaign))["end"] is None
+    assert "nothing open is left" in desk(leo)
+
+
+def test_the_cost_to_come_is_told_in_the_campaigns_currency(
+    batch: Batch, ada: Membership, bob: Membership, leo: Membership
+) -> None:
+    Campaign.objects.update(hourly_rate=3600, currency="SGD")
+    settle_round_one(batch, ada, bob, apart=4)
+    numbers = progress(batch.query.campaign, read(batch.query.campaign))
+    assert f"SGD {numbers['seconds']:,.0f}" in desk(leo)
+    assert f"about SGD {numbers['seconds_left']:,.0f} still to come" in desk(leo)
+
+
+@pytest.fixture
+def many(batch: Batch, ada: Membership, bob: Membership) -> Campaign:
+    """One query to review, one in work, one withdrawn."""
+    campaign = batch.query.campaign
+    settle(batch, ada, bob)
+    make_query(campaign, "2", "A person waves.")
+    claim(ada)
+    make_query(campaign, "3", "A dog barks.")
+    Query.objects.filter(query_id="3").update(withdrawn=timezone.now(), withdrawn_why="no person")
+    return campaign
+
+
+@pytest.mark.parametrize(
+    ("asked", "wanted"),
+    [
+        ({}, ["1", "2"]),
+        ({"show": "review"}, ["1"]),
+        ({"show": "work"}, ["2"]),
+        ({"show": "closed"}, []),
+        ({"show": "withdrawn"}, ["3"]),
+        ({"show": "unheard of", "sort": "neither"}, ["1", "2"]),
+        ({"q": "WAVES"}, ["2"]),
+        ({"q": "1"}, ["1"]),
+        ({"q": "\0"}, ["1", "2"]),
+        ({"sort": "-"}, ["2", "1"]),
+        ({"sort": "text"}, ["1", "2"]),
+    ],
+)
+def test_queries_are_filtered_found_and_sorted(
+    many: Campaign, leo: Membership, asked: dict[str, str], wanted: list[str]
+) -> None:
+    found = Table.asked(asked).queries(many)
+    assert [query.query_id for query in found] == wanted
+    page = desk(leo, **{name: value for name, value in asked.items() if value != "\0"})
+    assert page.count('class="squares"') == len(wanted)
+
+
+def test_what_is_chosen_on_the_desk_is_accepted(many: Campaign, leo: Membership) -> None:
+    fields = re.findall(r'name="seen" value="([^"]+)"', desk(leo, show="review"))
+    assert len(fields) == 1
+    browser(leo).post(reverse("accept", args=["films"]), {"seen": fields})
+    assert Review.objects.get().verdict == "close"
+    assert listed(desk(leo)) == []
+
+
+def test_a_researcher_sees_no_buttons(many: Campaign, member: Any) -> None:
+    page = desk(member("rita", "researcher"))
+    assert "1 batch to review" in page
+    assert 'name="seen"' not in page
+    assert "Accept the recommendations" not in page
+
+
+def test_no_page_asks_more_of_a_larger_campaign(db: None) -> None:
+    few, more = (_questions(name, queries) for name, queries in (("few", 20), ("more", 60)))
+    shared = few.keys() & more.keys()
+    assert len(shared) > 20
+    assert {name: few[name] for name in shared} == {name: more[name] for name in shared}
+
+
+def test_the_list_of_campaigns_asks_as_much_for_six_as_for_two(
+    campaign: Campaign, batch: Batch, ada: Membership, bob: Membership, cleo: Membership, leo: Membership
+) -> None:
+    settle(batch, ada, bob)
+    make_query(campaign, "2", "A person waves.")
+    claim(cleo)
+    client, address, asked = browser(leo), reverse("campaigns"), []
+    for more in (1, 4):
+        for _ in range(more):
+            another = Campaign.objects.create(name=f"n{Campaign.objects.count()}", corpus=campaign.corpus)
+            another.add_member(leo.user, "lead")
+        with CaptureQueriesContext(connection) as captured:
+            page = client.get(address).content.decode()
+        asked.append(len(captured))
+    assert asked[0] == asked[1] <= 15
+    numbers = re.findall(r'<td class="n">(?:<a [^>]*>)?(\d+)', page)
+    assert numbers == ["2", "0", "1", "1"] + ["0"] * 20
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="PostgreSQL's own")
+@pytest.mark.django_db
+def test_no_question_is_compiled() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW jit")
+        assert cursor.fetchone() == ("off",)
+
+
+def _questions(name: str, queries: int) -> dict[str, int]:
+    """How many questions each page of the lead asks the database."""
+    list(generate(name, queries, annotators=6, seed=1))
+    client = browser(Membership.objects.leads().get(campaign__name=name))
+    asked = {}
+    for page, address in addresses(name).items():
+        client.get(address)
+        with CaptureQueriesContext(connection) as captured:
+            assert client.get(address).status_code == 200, page
+        asked[page] = len(captured)
+    return asked
+
+
+def test_a_kept_campaign_is_shown_in_at_most_fifteen_questions(
+    db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a large one, whose numbers a job has counted."""
+    monkeypatch.setattr("reports.summaries.AT_ONCE", 10)
+    from reports.summaries import store_summaries
+
+    list(generate("kept", 20, annotators=6, seed=1))
+    store_summaries(Campaign.objects.get(name="kept"))
+    client = browser(Membership.objects.leads().get(campaign__name="kept"))
+    for page, address in addresses("kept").items():
+        with CaptureQueriesContext(connection) as captured:
+            client.get(address)
+        assert len(captured) <= 15, (page, len(captured))
+    assert Candidate.objects.count() == 800

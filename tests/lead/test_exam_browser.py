@@ -1,0 +1,80 @@
+"""The exam in a real browser: judged, one pair comes back with its explanation, is judged again, and work comes."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browsing import Person, make_campaign, moving, wait_until_open
+from tests.installation import Installation
+
+pytestmark = pytest.mark.timeout(300)
+WHY = "Look at the hands."
+
+
+@pytest.fixture
+def place(server: Installation) -> Installation:
+    """The running installation, with a campaign of three queries."""
+    make_campaign(server, "exam", queries=3)
+    wait_until_open(server, "exam", 3)
+    return server
+
+
+def person(place: Installation, chromium: Browser, name: str, role: str = "annotator") -> Person:
+    passwords = place.accounts("exam", role, name)
+    return Person(place, chromium.new_context(), name, passwords[name])
+
+
+def test_what_is_off_comes_back_and_then_there_is_work(place: Installation, chromium: Browser) -> None:
+    lead, ada = person(place, chromium, "lena", "lead"), person(place, chromium, "emma")
+    make_exam(lead.page, f"{place.address}/campaigns/exam/")
+    expect_home(ada, "there is an exam: 6 clips", "Begin the exam")
+    ada.judge("144")
+    expect_home(ada, "in the middle of the exam", "Continue the exam")
+    ada.judge("4")
+
+    expect_home(ada, "1 clip of your exam came back", "Judge the clips that came back")
+    page = ada.claim()
+    expect(page.locator("#position")).to_have_text("1 / 1")
+    expect(page.locator("[data-grade][aria-pressed=true]")).to_have_count(0)
+    told = json.loads(page.locator("#assignment").text_content() or "")
+    assert [(each["note"], each["grade"]) for each in told["places"]] == [(WHY, None)]
+    moving(page)
+    page.keyboard.press("3")
+    page.click("#submit")
+    page.wait_for_url("**/judge/")
+
+    expect(page.locator("form[action$='/claim'] button")).to_have_text("Give me a batch")
+    ada.claim()
+    expect(page.locator("#position")).to_have_text("1 / 20")
+    lead.page.goto(f"{place.address}/campaigns/exam/exam/")
+    expect(lead.page.locator("tbody tr").first).to_contain_text("Passed in round 2")
+    expect(lead.page.locator("tbody tr").first).to_contain_text(re.compile(r"1 of 6,\s+0 of 1"))
+    assert lead.faults == ada.faults == []
+    assert "BROKEN" not in place.manage("audit", "exam")
+
+
+def make_exam(page: Page, campaign: str) -> None:
+    """By the lead's button; then the truth of each pair, 4, and why."""
+    page.goto(f"{campaign}exam/")
+    page.fill("[name=queries]", "2")
+    page.fill("[name=depth]", "3")
+    page.click("main button")
+    expect(page.locator(".message")).to_contain_text("The exam is made")
+    for number in range(2):
+        page.goto(f"{campaign}exam/")
+        page.locator("tbody a[href*='/batches/']").nth(number).click()
+        for rank in (1, 2, 3):
+            page.select_option(f"[name=truth-{rank}]", "4")
+            page.fill(f"[name=why-{rank}]", WHY)
+        page.click("main button")
+        expect(page.locator(".message")).to_contain_text("Saved")
+
+
+def expect_home(someone: Person, words: str, button: str) -> None:
+    someone.page.goto(f"{someone.place.address}/judge/")
+    expect(someone.page.locator("section.home")).to_contain_text(words)
+    expect(someone.page.locator("form[action$='/claim'] button")).to_have_text(button)

@@ -1,0 +1,132 @@
+"""The lead's pages of people: what everybody did, and the buttons that change a membership."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from campaigns.models import Membership
+from judging.models import Assignment, Batch
+from tests.campaigns.test_membership import again, happened
+from tests.cast import browser, claim, judge_all, make_query
+
+pytestmark = pytest.mark.both_databases  # it is about the reports' SQL
+
+CHANGE = "/campaigns/films/people/{}/change"
+
+
+def test_the_table_shows_what_everybody_did(batch: Batch, ada: Membership, leo: Membership) -> None:
+    judge_all(claim(ada), lambda candidate: 2)
+    page = browser(leo).get("/campaigns/films/people/")
+    rows = {row.member.user.username: row for row in page.context["people"]}
+    assert (rows["ada"].batches, rows["ada"].judgements, rows["ada"].live) == (1, 20, None)
+    assert rows["ada"].month.judgements == 20
+    assert rows["ada"].last_seen
+    assert (rows["leo"].batches, rows["leo"].last_seen) == (0, None)
+    assert f'href="/campaigns/films/people/{ada.worker}/"' in page.content.decode()
+
+
+def test_the_table_asks_as_much_for_many_as_for_few(
+    leo: Membership, member: Callable[..., Membership]
+) -> None:
+    client = browser(leo)
+
+    def asked() -> int:
+        with CaptureQueriesContext(connection) as queries:
+            assert client.get("/campaigns/films/people/").status_code == 200
+        return len(queries)
+
+    judge_all(claim(member("a0")), lambda candidate: 2)
+    few = asked()
+    for number in range(1, 13):
+        make_query(leo.campaign, f"more {number}", f"Query {number}.")
+        judge_all(claim(member(f"a{number}")), lambda candidate: 2, submit=number % 2 == 0)
+        leo.campaign.invite("annotator", leo, timedelta(days=1))
+    assert asked() == few
+
+
+@pytest.mark.parametrize(
+    ("form", "state", "live"),
+    [
+        ({"verb": "pause"}, "paused", True),
+        ({"verb": "pause", "hand_over": "on"}, "paused", False),
+        ({"verb": "hand_over"}, "active", False),
+        ({"verb": "deactivate"}, "left", False),
+        ({"verb": "role", "role": "lead", "words": "grown"}, "active", False),
+    ],
+)
+def test_the_buttons(form: dict[str, str], state: str, live: bool, ada: Membership, leo: Membership) -> None:
+    claim(ada)
+    client = browser(leo)
+    answer = client.post(CHANGE.format(ada.worker), form, follow=True)
+    assert answer.status_code == 200
+    assert f"Worker {ada.worker}:" in answer.content.decode()
+    assert again(ada).state == state
+    assert Assignment.objects.live().exists() is live
+    assert {event.by for event in ada.events.all()} == {leo}
+    assert client.get(f"/campaigns/films/people/{ada.worker}/").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("form", "field"),
+    [
+        ({}, "verb"),
+        ({"verb": "delete"}, "verb"),
+        ({"verb": "save"}, "verb"),
+        ({"verb": "role", "role": "king"}, "role"),
+        ({"verb": "role", "role": "lead"}, "words"),
+        ({"verb": "pause", "words": "x" * 401}, "words"),
+        ({"verb": "pause", "words": "a\0b"}, "words"),
+    ],
+)
+def test_a_bad_form_is_refused_by_field(
+    form: dict[str, str], field: str, ada: Membership, leo: Membership
+) -> None:
+    answer = browser(leo).post(CHANGE.format(ada.worker), form, headers={"accept": "application/json"})
+    assert (answer.status_code, answer.json()["field"]) == (400, field)
+    assert happened(ada) == []
+
+
+def test_a_lead_of_another_campaign_finds_nobody(ada: Membership, leo: Membership, outsider: User) -> None:
+    assert browser(leo).post(CHANGE.format(99), {"verb": "pause"}).status_code == 404
+    assert browser(outsider).post(CHANGE.format(ada.worker), {"verb": "pause"}).status_code == 404
+
+
+def test_a_lead_may_leave_by_herself_once_there_is_another(
+    leo: Membership, member: Callable[..., Membership]
+) -> None:
+    client, form = browser(leo), {"verb": "deactivate"}
+    answer = client.post(CHANGE.format(leo.worker), form, follow=True)
+    assert "only active lead" in answer.content.decode()
+    member("mina", "lead")
+    answer = client.post(CHANGE.format(leo.worker), form, follow=True)
+    assert answer.status_code == 200
+    assert client.get("/campaigns/films/people/").status_code == 404
+
+
+def test_the_person_page_tells_hours_by_day_and_history(ada: Membership, leo: Membership) -> None:
+    judge_all(claim(ada), lambda candidate: 2)
+    ada.pause(leo, "a <b>break</b>")
+    page: Any = browser(leo).get(f"/campaigns/films/people/{ada.worker}/")
+    assert [worked.judgements for _, worked in page.context["days"]] == [20]
+    assert "a &lt;b&gt;break" in page.content.decode()
+
+
+def test_pages_about_one_person_lead_to_each_other(ada: Membership, leo: Membership) -> None:
+    one = reverse("person", args=["films", ada.worker])
+    page = browser(leo).get(one).content.decode()
+    for other in (
+        reverse("agreement-annotator", args=["films", ada.worker]),
+        reverse("check-pairs", args=["films", ada.worker, "all"]),
+        f"{reverse('reopen', args=['films'])}?worker={ada.worker}",
+    ):
+        assert f'href="{other}"' in page
+        assert browser(leo).get(other).status_code == 200
+    assert f'href="{one}"' in browser(leo).get(reverse("checks", args=["films"])).content.decode()

@@ -1,0 +1,370 @@
+"""A campaign is frozen into a zip that is always the same, can be checked without us, and compared with the next."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import re
+import zipfile
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.urls import reverse
+
+from base.errors import BadValue, ReeljudgeError
+from campaigns.models import Campaign, Membership
+from jobs.models import Job
+from jobs.terminal import work_off
+from judging.models import Batch, Candidate
+from judging.work import grading
+from releases.archive import ReleaseArchive
+from releases.comparing import compare
+from releases.difference import difference
+from releases.freezing import FREEZE, freeze, write
+from releases.models import Release
+from releases.verifying import CHECKS, verify
+from tests.cast import browser, claim, content_of, judge_all, make_query, settle_round_one
+from tests.terminal import manage, printed, refused
+
+# The zip is written by a thread with a connection of its own, which sees what is committed.
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def judged(
+    batch: Batch, ada: Membership, bob: Membership, cleo: Membership, dan: Membership, leo: Membership
+) -> Campaign:
+    """Twenty candidates: three went to round two, of which one was discarded there."""
+    settle_round_one(batch, ada, bob, apart=3)
+    judge_all(claim(cleo), lambda candidate: 4)
+    judge_all(claim(dan), lambda candidate: 1 if candidate.rank == 1 else 4)
+    return batch.query.campaign
+
+
+def frozen(campaign: Campaign, lead: Membership, notes: str = "") -> Release:
+    release = freeze(campaign, lead, "CC-BY-4.0", notes)
+    assert work_off(io.StringIO()) == []
+    release.refresh_from_db()
+    return release
+
+
+def opened(release: Release) -> zipfile.ZipFile:
+    return zipfile.ZipFile(release.file.path)
+
+
+def test_a_release_holds_all_that_others_need(judged: Campaign, leo: Membership) -> None:
+    archive = opened(frozen(judged, leo, "For the workshop."))
+    assert {"README.md", "LICENSE", "MANIFEST.json", "qrels.txt", "qrels.jsonl", "qrels.nested.json"} <= set(
+        archive.namelist()
+    )
+    assert {"judgements.jsonl", "pairs.csv", "rules/consensus.md", "guidelines/0.md"} <= set(
+        archive.namelist()
+    )
+    assert {"figures/table-1.csv", "figures/figure-5a.svg", "figures/figure-5b.csv"} <= set(
+        archive.namelist()
+    )
+    assert archive.read("figures/figure-5b.svg").startswith(b"<svg")
+    manifest = json.loads(archive.read("MANIFEST.json"))
+    assert manifest["consensus"] == {"rule": "tvr-ranking/1", "tolerance": 1}
+    assert manifest["counts"]["pairs"] == {
+        "open": 0, "contested": 0, "settled": 19, "discarded": 1, "flagged": 0, "adjudicated": 0
+    }  # fmt: skip
+    assert manifest["counts"]["judgements"] == 46
+    pairs = list(csv.DictReader(io.StringIO(archive.read("pairs.csv").decode())))
+    assert [row["outcome"] for row in pairs].count("discarded") == 1
+    assert len(archive.read("judgements.jsonl").splitlines()) == 46
+    assert "For the workshop." in archive.read("README.md").decode()
+
+
+def test_the_card_begins_with_a_header_that_hubs_read(judged: Campaign, leo: Membership) -> None:
+    import yaml
+
+    Campaign.objects.filter(pk=judged.pk).update(title='Films: "drawn" \\ 1')
+    card = opened(frozen(judged, leo)).read("README.md").decode()
+    header = yaml.safe_load(card.split("---")[1])
+    assert header["pretty_name"] == 'Films: "drawn" \\ 1'
+    assert header["license"] == "cc-by-4.0"
+    assert header["size_categories"] == ["n<1K"]
+
+
+def test_people_are_numbers(judged: Campaign, leo: Membership) -> None:
+    archive = opened(frozen(judged, leo))
+    everything = b" ".join(archive.read(name) for name in archive.namelist()).decode()
+    assert not re.search(r"\b(ada|bob|cleo|dan|leo)\b", everything)
+
+
+def test_the_same_release_is_the_same_bytes(
+    judged: Campaign, leo: Membership, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release = frozen(judged, leo)
+    first = release.sha256
+    monkeypatch.setattr("releases.freezing.timezone", SimpleNamespace(now=lambda: release.at))
+    Release.objects.filter(pk=release.pk).update(state=Release.State.MAKING)
+    write(Release.objects.get(pk=release.pk), lambda *_: None)
+    assert Release.objects.get(pk=release.pk).sha256 == first
+
+
+def test_splits_have_files_of_their_own(judged: Campaign, leo: Membership) -> None:
+    judged.queries.update(split="val/1")
+    archive = opened(frozen(judged, leo))
+    assert archive.read("splits/val%2F1.queries.txt") == b"1\n"
+    assert archive.read("splits/val%2F1.qrels.txt") == archive.read("qrels.txt")
+
+
+def test_what_is_judged_while_it_is_written_is_not_in_it(
+    judged: Campaign, leo: Membership, ada: Membership, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half-way through, another pair changes: the file shows the campaign as it was at one instant."""
+    from releases import contents
+
+    whole = contents.nested_qrels
+
+    def meanwhile(campaign: Campaign) -> Any:
+        monkeypatch.setattr(contents, "nested_qrels", whole)
+        from threading import Thread
+
+        from django.db import connection
+
+        def change() -> None:
+            Candidate.objects.in_pool(campaign).settled().filter(rank=20).update(grade=0)
+            connection.close()
+
+        thread = Thread(target=change)
+        thread.start()
+        thread.join()
+        yield from whole(campaign)
+
+    monkeypatch.setattr(contents, "nested_qrels", meanwhile)
+    release = frozen(judged, leo)
+    assert Candidate.objects.get(query__campaign=judged, rank=20).grade == 0
+    assert not any(verify(ReleaseArchive(Path(release.file.path))).values())
+
+
+def test_versions_follow_each_other_and_the_difference_is_told(
+    judged: Campaign, leo: Membership, ada: Membership, bob: Membership
+) -> None:
+    old = frozen(judged, leo)
+    make_query(judged, "2", "A person stands up.")
+    judge_all(claim(ada), lambda candidate: 3)
+    judge_all(claim(bob), lambda candidate: 3)
+    first = Candidate.objects.filter(query__query_id="1").settled().order_by("rank").first()
+    assert first is not None
+    Candidate.objects.filter(pk=first.pk).update(outcome="discarded", grade=None)
+    new = frozen(judged, leo)
+    changes = list(difference(ReleaseArchive(Path(old.file.path)), ReleaseArchive(Path(new.file.path))))
+    assert (old.version, new.version) == (1, 2)
+    assert [change.what for change in changes].count("added") == 20
+    assert [(change.query, change.what) for change in changes if change.what != "added"] == [("1", "gone")]
+    found = compare(old, new)
+    assert (found.counts, found.more) == ({"added": 20, "gone": 1}, 0)
+    assert found.first == changes
+
+
+def test_a_difference_is_found_once_and_kept(
+    judged: Campaign, leo: Membership, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("releases.comparing.MOST_CHANGES", 2)
+    old = frozen(judged, leo)
+    Candidate.objects.settled().update(outcome="discarded", grade=None)
+    new = frozen(judged, leo)
+    address = reverse("release-difference", args=["films"]) + "?from=1&to=2"
+    client, gone = browser(leo), compare(old, new).counts["gone"]
+    for release in (old, new):
+        Path(release.file.path).unlink()
+    page = client.get(address).content.decode()
+    assert (gone > 2, page.count("<td>gone</td>")) == (True, 2)
+    assert f"And {gone - 2} more" in page
+
+
+def test_a_wrong_licence_is_refused(judged: Campaign, leo: Membership) -> None:
+    with pytest.raises(BadValue, match="licence: GPL; expected one of"):
+        freeze(judged, leo, "GPL")
+    assert not Release.objects.exists()
+
+
+def test_a_release_passes_its_own_check(judged: Campaign, leo: Membership, tmp_path: Path) -> None:
+    answer = printed("verify_release", frozen(judged, leo).file.path)
+    assert answer.count("ok ") == len(CHECKS)
+
+
+def tampered(release: Release, folder: Path, change: Callable[[dict[str, bytes]], None]) -> Path:
+    """The release with some files changed and its checksums set right again, as a careful forger would."""
+    archive = opened(release)
+    files = {name: archive.read(name) for name in archive.namelist()}
+    manifest = json.loads(files.pop("MANIFEST.json"))
+    change(files)
+    manifest["files"] = {
+        name: {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
+        for name, content in files.items()
+    }
+    with zipfile.ZipFile(folder / "forged.zip", "w") as out:
+        for name, content in (files | {"MANIFEST.json": json.dumps(manifest).encode()}).items():
+            out.writestr(name, content)
+    return folder / "forged.zip"
+
+
+def _another_grade(files: dict[str, bytes]) -> None:
+    files["qrels.txt"] = re.sub(rb"4\n", b"3\n", files["qrels.txt"], count=1)
+
+
+def _another_outcome(files: dict[str, bytes]) -> None:
+    files["pairs.csv"] = files["pairs.csv"].replace(b"discarded,,", b"settled,2,")
+
+
+def _one_line_less(files: dict[str, bytes]) -> None:
+    files["qrels.jsonl"] = files["qrels.jsonl"].split(b"\n", 1)[1]
+
+
+def _a_fifth(files: dict[str, bytes]) -> None:
+    lines = files["judgements.jsonl"].splitlines(keepends=True)
+    files["judgements.jsonl"] += lines[0]
+
+
+def _two_swapped(files: dict[str, bytes]) -> None:
+    """Two pairs of the hubs' file change places; how many have which grade stays."""
+    rows = [json.loads(line) for line in files["qrels.jsonl"].splitlines()]
+    one = next(row for row in rows if row["relevance"] != rows[0]["relevance"])
+    one["relevance"], rows[0]["relevance"] = rows[0]["relevance"], one["relevance"]
+    files["qrels.jsonl"] = b"".join(json.dumps(row).encode() + b"\n" for row in rows)
+
+
+def _consensus_as_the_leads(files: dict[str, bytes]) -> None:
+    files["pairs.csv"] = files["pairs.csv"].replace(b"settled,", b"adjudicated,", 1)
+
+
+def _another_worker(files: dict[str, bytes]) -> None:
+    files["ratings.csv"] = re.sub(rb",\d+,(\d)\n", rb",99,\1\n", files["ratings.csv"], count=1)
+
+
+def _no_list(files: dict[str, bytes]) -> None:
+    files["qrels.nested.json"] = b'["not", "an object"]'
+
+
+def _a_split_less(files: dict[str, bytes]) -> None:
+    files["splits/val.qrels.txt"] = b""
+
+
+def _no_pairs(files: dict[str, bytes]) -> None:
+    files["pairs.csv"] = b"pair_id\n"
+
+
+@pytest.mark.parametrize(
+    ("change", "check"),
+    [
+        (_another_grade, "All forms of the qrels"),
+        (_another_outcome, "The judgements give the stored outcomes"),
+        (_one_line_less, "All forms of the qrels"),
+        (_two_swapped, "All forms of the qrels"),
+        (_no_list, "All forms of the qrels"),
+        (_a_split_less, "All forms of the qrels"),
+        (_consensus_as_the_leads, "The judgements give the stored outcomes"),
+        (_another_worker, "The files of grades"),
+        (_a_fifth, "At most four judgements"),
+        (_no_pairs, "All forms of the qrels"),
+    ],
+)
+def test_a_forged_release_is_found_out(
+    judged: Campaign, leo: Membership, tmp_path: Path, change: Any, check: str
+) -> None:
+    judged.queries.update(split="val")
+    found = verify(ReleaseArchive(tampered(frozen(judged, leo), tmp_path, change)))
+    assert next(says for says, findings in found.items() if findings).startswith(check)
+
+
+def test_a_damaged_file_is_named(judged: Campaign, leo: Membership, tmp_path: Path) -> None:
+    file = tmp_path / "damaged.zip"
+    with zipfile.ZipFile(file, "w") as out:
+        archive = opened(frozen(judged, leo))
+        for name in archive.namelist():
+            out.writestr(name, archive.read(name) + (b" " if name == "qrels.txt" else b""))
+        out.writestr("more.txt", "strange")
+    answer = manage("verify_release", str(file))
+    assert answer.returncode == 1
+    assert "qrels.txt has SHA-256" in answer.stdout
+    assert "more.txt is not in the manifest" in answer.stdout
+
+
+def test_a_flipped_byte_is_named(judged: Campaign, leo: Membership, tmp_path: Path) -> None:
+    """Inside a compressed file, wherever it lies."""
+    archive = opened(frozen(judged, leo))
+    entry, whole = archive.getinfo("judgements.jsonl"), Path(str(archive.filename)).read_bytes()
+    for share in (0.1, 0.5, 0.9):
+        place = entry.header_offset + 60 + int(share * entry.compress_size)
+        flipped = whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :]
+        (tmp_path / "flipped.zip").write_bytes(flipped)
+        answer = manage("verify_release", str(tmp_path / "flipped.zip"))
+        assert answer.returncode == 1
+        assert "Traceback" not in answer.stderr
+        assert "judgements.jsonl is damaged" in answer.stdout
+
+
+def test_a_release_shows_the_instant_whose_state_it_holds(judged: Campaign, leo: Membership) -> None:
+    release = freeze(judged, leo, "CC-BY-4.0")
+    asked = Release.objects.get(pk=release.pk).at
+    Release.objects.filter(pk=release.pk).update(at=asked - timedelta(hours=3))
+    assert work_off(io.StringIO()) == []
+    release.refresh_from_db()
+    assert release.at >= asked
+    assert json.loads(opened(release).read("MANIFEST.json"))["frozen"] == f"{release.at:%Y-%m-%dT%H:%M:%SZ}"
+
+
+def test_a_worker_thought_dead_replaces_nothing(
+    judged: Campaign, leo: Membership, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    late = freeze(judged, leo, "CC-BY-4.0")
+    ready = Release.objects.get(pk=late.pk)
+    write(ready, lambda *_: None)
+    write(late, lambda *_: None)  # it still thinks that nobody has written it
+    now = Release.objects.get(pk=late.pk)
+    assert (now.sha256, now.file.name, now.at) == (ready.sha256, ready.file.name, ready.at)
+    assert hashlib.sha256(Path(now.file.path).read_bytes()).hexdigest() == now.sha256
+    assert verify(ReleaseArchive(Path(now.file.path))) == {check.says: [] for check in CHECKS}
+
+
+@pytest.mark.parametrize("content", [b"", b"PK", b"not a zip at all"])
+def test_what_is_no_release_is_refused_in_one_line(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "release.zip"
+    file.write_bytes(content)
+    with pytest.raises(ReeljudgeError, match=r"release.zip: .*expected a release"):
+        ReleaseArchive(file)
+    assert "expected a release" in refused("verify_release", file)
+
+
+def test_the_lead_freezes_downloads_and_compares_in_the_page(judged: Campaign, leo: Membership) -> None:
+    client = browser(leo)
+    assert "There is no release yet" in client.get(reverse("releases", args=["films"])).content.decode()
+    client.post(reverse("release-make", args=["films"]), {"licence": "CC0-1.0"})
+    assert "being written" in client.get(reverse("releases", args=["films"])).content.decode()
+    assert client.get(reverse("release", args=["films", 1])).status_code == 404
+    assert work_off(io.StringIO()) == []
+    release = Release.objects.get()
+    assert release.sha256 in client.get(reverse("releases", args=["films"])).content.decode()
+    answer = client.get(reverse("release", args=["films", 1]))
+    assert content_of(answer) == Path(release.file.path).read_bytes()
+    client.post(reverse("release-make", args=["films"]), {"licence": "CC0-1.0"})
+    work_off(io.StringIO())
+    address = reverse("release-difference", args=["films"])
+    assert "The qrels are the same" in client.get(address, {"from": "1", "to": "2"}).content.decode()
+    rows = content_of(client.get(address, {"from": "1", "to": "2", "as": "csv"})).decode()
+    assert rows == "what,query_id,moment_id,before,after\n"
+    assert client.get(address, {"from": "1", "to": "3"}).status_code == 404
+    assert client.get(address, {"from": "x", "to": "2"}).status_code == 400
+
+
+def test_a_failed_job_says_why_in_the_page(judged: Campaign, leo: Membership) -> None:
+    freeze(judged, leo, "CC0-1.0")
+    Job.objects.filter(kind=FREEZE).update(state=Job.State.FAILED, error="the disk is full")
+    assert "the disk is full" in browser(leo).get(reverse("releases", args=["films"])).content.decode()
+
+
+def test_a_campaign_goes_on_after_a_release(judged: Campaign, leo: Membership, ada: Membership) -> None:
+    frozen(judged, leo)
+    make_query(judged, "2", "A person stands up.")
+    grading.judge(claim(ada), 1, 3, fence=1, key=uuid4())

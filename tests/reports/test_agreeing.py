@@ -1,0 +1,281 @@
+"""How far annotators agree: numbers worked by hand, oracles, and what must not change them."""
+
+from __future__ import annotations
+
+import csv
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import krippendorff
+import numpy as np
+import pytest
+from django.utils import timezone
+from sklearn.metrics import cohen_kappa_score
+
+from campaigns.models import Campaign, Membership
+from judging.models import Assignment, Candidate, Judgement, Kind, Query
+from judging.pool import opening
+from metrics.analysis.agreement import alpha, alpha_of, kappa_of
+from metrics.formats.ratings import Ratings
+from reports.statistics.agreement import agreement, by_query
+from reports.statistics.arrays import CANDIDATE, JUDGEMENT, Read, joined, read
+from reports.statistics.collection import by_rank, by_similarity, collection, spread
+from tests.cast import claim, judge_all, make_query
+
+pytestmark = pytest.mark.both_databases  # it is about the reports' SQL
+
+ADA, BOB = (0, 2, 4, 1), (1, 2, 1, 1)  # of ranks 1-4; they are far apart on rank 3
+CLEO, DAN = 3, 4  # of rank 3, in round two: 1, 3, 4, 4 settles on 4
+
+
+@pytest.fixture
+def four(campaign: Campaign) -> Campaign:
+    """Batches of four, and one query."""
+    Query.objects.filter(campaign=campaign).delete()
+    campaign.batch_size = 4
+    campaign.save()
+    make_query(campaign, "7", "Somebody opens a box.")
+    return campaign
+
+
+@pytest.fixture
+def judged(four: Campaign, ada: Membership, bob: Membership, cleo: Membership, dan: Membership) -> Campaign:
+    """Round one in the second and third week of 2026, round two in the third."""
+    judge_all(claim(ada), lambda candidate: ADA[candidate.rank - 1])
+    judge_all(claim(bob), lambda candidate: BOB[candidate.rank - 1])
+    judge_all(claim(cleo), lambda candidate: CLEO)
+    judge_all(claim(dan), lambda candidate: DAN)
+    Assignment.objects.update(submitted=datetime(2026, 1, 14, tzinfo=UTC))
+    Assignment.objects.filter(annotator=ada).update(submitted=datetime(2026, 1, 5, tzinfo=UTC))
+    return four
+
+
+def of(numbers: dict[str, Any], member: Membership) -> dict[str, Any]:
+    found: dict[str, Any] = next(each for each in numbers["annotators"] if each["member"] == member.pk)
+    return found
+
+
+def test_an_annotator_by_hand(judged: Campaign, ada: Membership, bob: Membership, cleo: Membership) -> None:
+    numbers = agreement(read(judged), 1)
+    hers = of(numbers, ada)
+    assert (hers["judged"], hers["pairs"]) == (4, 4)
+    assert hers["severity"] == 0.5  # -1, 0, 3 and 0 above Bob
+    assert of(numbers, bob)["severity"] == -0.5
+    assert hers["contested"] == 0.25
+    assert hers["settled"] == 1
+    # Squares: 1 + 0 + 9 + 0 observed; (7 + 3 + 31 + 1) / 4 by chance.
+    assert hers["kappa"] == pytest.approx(1 - 10 / 10.5, abs=1e-6)
+    assert hers["kappa"] == pytest.approx(
+        cohen_kappa_score(ADA, BOB, labels=range(5), weights="quadratic"), abs=1e-6
+    )
+    assert of(numbers, cleo)["judged"] == 1
+    assert of(numbers, cleo)["contested"] is None  # nothing is contested after round two
+
+
+def test_the_pairs_behind_kappa(judged: Campaign, ada: Membership, bob: Membership) -> None:
+    hers = of(agreement(read(judged), 1), ada)
+    pairs = {(own, other) for own, row in enumerate(hers["table"]) for other, n in enumerate(row) if n}
+    assert pairs == set(zip(ADA, BOB, strict=True))
+    assert [(each["member"], each["pairs"]) for each in hers["others"]] == [(bob.pk, 4)]
+
+
+def test_weeks_are_those_of_submission(judged: Campaign, ada: Membership) -> None:
+    numbers = agreement(read(judged), 1)
+    assert [(each["week"], each["judged"], each["pairs"]) for each in numbers["weeks"]] == [
+        (202602, 4, 0),
+        (202603, 6, 4),  # a pair belongs to the week in which it became complete
+    ]
+    assert [each["week"] for each in of(numbers, ada)["weeks"]] == [202602]
+
+
+def test_alpha_counts_round_one_with_what_it_contested(judged: Campaign) -> None:
+    numbers = agreement(read(judged), 1)["alpha"]
+
+    def oracle(*rows: tuple[float, ...]) -> float:
+        levels = np.unique([grade for row in rows for grade in row if grade == grade])
+        return float(krippendorff.alpha(np.array(rows), value_domain=levels, level_of_measurement="ordinal"))
+
+    nan = float("nan")
+    assert numbers["round_one"] == pytest.approx(oracle(ADA, BOB), abs=1e-6)
+    assert numbers["never_escalated"] == pytest.approx(oracle((0, 2, 1), (1, 2, 1)), abs=1e-6)
+    late = (nan, nan, CLEO, nan), (nan, nan, DAN, nan)
+    assert numbers["all"] == pytest.approx(oracle(ADA, BOB, *late), abs=1e-6)
+    assert numbers["never_escalated"] > numbers["round_one"]
+
+
+def test_speed_is_that_of_the_first_grade(four: Campaign, ada: Membership, bob: Membership) -> None:
+    held = claim(ada)
+    judge_all(held, lambda candidate: 2, submit=False)
+    for number, judgement in enumerate(Judgement.objects.order_by("pk")):
+        judgement.revisions.update(seconds=[1, 1.5, 8, None][number])
+    judge_all(held, lambda candidate: 3)  # thought better of, after 1 second each
+    numbers = of(agreement(read(four), 1), ada)
+    assert numbers["seconds"] == 1.5  # of 1, 1.5 and 8
+    assert numbers["fast"] == pytest.approx(2 / 3, abs=1e-6)
+    assert (numbers["pairs"], numbers["kappa"], numbers["severity"]) == (0, None, None)
+
+
+def test_what_does_not_count_is_not_counted(judged: Campaign, ada: Membership) -> None:
+    before = agreement(read(judged), 1)
+    query = Query.objects.create(campaign=judged, kind=Kind.CHECK, query_id="c", text="checked")
+    Candidate.objects.create(query=query, moment_id=Candidate.objects.first().moment_id, rank=1, similarity=1)  # type: ignore[union-attr]
+    check = opening.open_batch(query, 1)
+    judge_all(check.lend_to(ada), lambda candidate: 0)
+    assert agreement(read(judged), 1) == before
+    Query.objects.filter(query_id="7").update(withdrawn=timezone.now())
+    assert agreement(read(judged), 1)["judgements"] == 0
+
+
+def test_swapping_workers_changes_nothing_else(judged: Campaign, ada: Membership, bob: Membership) -> None:
+    pool = read(judged)
+    swap = {ada.pk: bob.pk, bob.pk: ada.pk}
+    names = [
+        np.array([swap.get(who, who) for who in column.tolist()])
+        for column in (pool.judged.annotator, pool.judged.co_judge)
+    ]
+    swapped = Read(pool.candidates, pool.judged._replace(annotator=names[0], co_judge=names[1]))
+    one, other = agreement(pool, 1), agreement(swapped, 1)
+    assert {key: one[key] for key in ("alpha", "contested", "weeks")} == {
+        key: other[key] for key in ("alpha", "contested", "weeks")
+    }
+    assert of(one, ada)["table"] == of(other, bob)["table"]
+    assert of(one, ada)["severity"] == -of(one, bob)["severity"] == of(other, bob)["severity"]
+
+
+def test_a_table_of_counts_says_what_single_ratings_say() -> None:
+    chance = np.random.default_rng(3)
+    rows = chance.integers(0, 5, (200, 3))
+    ratings = Ratings(np.repeat(np.arange(200), 3), np.tile(np.arange(3), 200), rows.ravel())
+    counts = np.array([np.bincount(row, minlength=5) for row in rows], float)
+    for scale in ("nominal", "ordinal", "interval"):
+        plain = alpha(ratings, scale)
+        assert alpha_of(counts, np.arange(5.0), scale) == pytest.approx(plain)
+        oracle = krippendorff.alpha(value_counts=counts, value_domain=range(5), level_of_measurement=scale)
+        assert plain == pytest.approx(oracle)
+    table = np.zeros((5, 5))
+    np.add.at(table, (rows[:, 0], rows[:, 1]), 1)
+    oracle = cohen_kappa_score(rows[:, 0], rows[:, 1], weights="quadratic")
+    assert kappa_of(table, np.arange(5.0), "quadratic") == pytest.approx(oracle)
+
+
+def test_queries_with_most_disagreement_come_first(
+    judged: Campaign, ada: Membership, bob: Membership
+) -> None:
+    calm = make_query(judged, "8", "Somebody closes a box.")
+    judge_all(claim(ada), lambda candidate: 3)
+    judge_all(claim(bob), lambda candidate: 2)
+    first = judged.queries.get(query_id="7")
+    # One of four contested; distances 1, 0, 3, 0; final grades 1, 2, 4, 1.
+    assert by_query(read(judged), 1) == [
+        [first.pk, 4, 0.25, 0.0, 1.0, 2.0],
+        [calm.pk, 4, 0.0, 0.0, 1.0, 3.0],
+    ]
+
+
+def test_counts_of_the_collection_by_hand(judged: Campaign) -> None:
+    counts = collection(judged, read(judged))
+    moments = Candidate.objects.filter(batch__isnull=False)
+    # Four moments of one film: 3.25 seconds each, of 100.
+    assert moments.values("moment__video").distinct().count() == 1
+    whole = counts["splits"]["all"]
+    assert (whole["queries"], whole["moments"], whole["videos"], whole["vocabulary"]) == (1, 4, 1, 4)
+    assert whole["moment_hours"] == pytest.approx(13 / 3600)
+    assert whole["video_hours"] == pytest.approx(100 / 3600)
+    assert whole["query_length"] == [4, 4, 4]
+    assert whole["ratio"] == pytest.approx(0.0325)
+    assert whole["relevant"] == 4
+    assert whole["consensus"] == {
+        "candidates": 4,
+        "two": 3,
+        "four": 1,
+        "discarded": 0,
+        "by_lead": 0,
+        "open": 0,
+    }
+    assert counts["final"] == [0, 2, 1, 0, 1]
+    assert counts["corpus"]["moments"] == 60
+    # "secret description 0 1" became "secret caption 0 1", sixty times.
+    assert counts["replaced"] == [("caption", 60)]
+
+
+def test_lowest_and_highest_grade(judged: Campaign) -> None:
+    table = spread(read(judged))
+    assert {(low, high) for low in range(5) for high in range(5) if table[low][high]} == {
+        (0, 1),
+        (2, 2),
+        (1, 4),
+        (1, 1),
+    }
+
+
+def test_bins_of_similarity_and_rank() -> None:
+    candidates = np.zeros(4, CANDIDATE)
+    candidates["similarity"] = [0.95, 0.949999, 1.0, 0.7]
+    candidates["rank"] = [5, 6, 60, 61]
+    candidates["outcome"], candidates["grade"] = "settled", [4, 3, 4, 0]
+    bins = [(each["from"], each["to"], each["grades"]) for each in by_similarity(candidates)]
+    assert bins == [
+        (0.7, 0.75, [1, 0, 0, 0, 0]),
+        (0.9, 0.95, [0, 0, 0, 1, 0]),
+        (0.95, 1.0, [0, 0, 0, 0, 2]),
+    ]
+    assert [(each["from"], each["to"]) for each in by_rank(candidates)] == [
+        (1, 5),
+        (6, 10),
+        (56, 60),
+        (61, None),
+    ]
+
+
+def test_one_person_twice_on_a_candidate_is_no_pair_of_hers(
+    judged: Campaign, ada: Membership, bob: Membership
+) -> None:
+    """As imported ratings may have it: Bob's judgements are said to be Ada's own, a second time."""
+    Membership.objects.filter(pk=bob.pk).update(same_as=ada)
+    judged.imported = timezone.now()
+    numbers = agreement(read(judged), 1)
+    assert [each["member"] for each in numbers["annotators"]].count(bob.pk) == 0
+    hers = of(numbers, ada)
+    assert (hers["judged"], hers["pairs"], hers["severity"]) == (8, 0, None)
+    assert numbers["pairs"] == 4
+    assert [each["week"] for each in numbers["weeks"]] == [0]
+
+
+def test_an_empty_campaign_has_numbers_too(four: Campaign) -> None:
+    numbers = agreement(read(four), 1)
+    assert (numbers["judgements"], numbers["alpha"]["round_one"], numbers["annotators"]) == (0, None, [])
+    assert by_query(read(four), 1) == []
+    assert collection(four, read(four))["final"] == [0] * 5
+
+
+def test_the_raw_ratings_of_tvr_ranking(shared: Path) -> None:
+    """227,808 ratings of 96,483 pairs: known alpha, known discarded pairs."""
+    pool = _pool(shared / "tvr_ranking" / "raw_annotation.csv")
+    numbers = agreement(pool, 1)
+    assert numbers["judgements"] == 227_808
+    assert numbers["alpha"]["all"] == pytest.approx(0.615, abs=5e-4)
+    assert numbers["alpha"]["never_escalated"] > numbers["alpha"]["round_one"] > 0.615
+    assert numbers["pairs"] == 96_483
+    assert sum(map(sum, spread(pool))) == 96_483
+    assert len(numbers["annotators"]) == 21
+
+
+def _pool(file: Path) -> Read:
+    with file.open(newline="") as source:
+        rows = [(int(pair), int(worker), int(grade)) for pair, worker, grade in list(csv.reader(source))[1:]]
+    given: dict[int, list[tuple[int, int]]] = {}
+    for pair, worker, grade in rows:
+        given.setdefault(pair, []).append((worker, grade))
+    candidates = np.zeros(len(given), CANDIDATE)
+    candidates["pk"] = sorted(given)
+    candidates["escalated"] = [len(given[pair]) == 4 for pair in sorted(given)]
+    judgements = np.array(
+        [
+            (pair, worker, 0, seat, grade, -1.0)
+            for pair, ratings in given.items()
+            for seat, (worker, grade) in enumerate(ratings, 1)
+        ],
+        JUDGEMENT,
+    )
+    return joined(candidates, judgements, {})

@@ -1,0 +1,116 @@
+"""The paper's tables and figures: drawn, as files, and as numbers."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+
+import pytest
+from django.contrib.staticfiles import finders
+from django.test import Client
+from django.urls import reverse
+
+from campaigns.models import Membership
+from corpus.models import Moment
+from judging.models import Batch, Candidate
+from reports.figures.catalogue import BY_KEY
+from tests.cast import browser, settle_round_one
+
+pytestmark = pytest.mark.both_databases  # it is about the reports' SQL
+
+DRAWN = [key for key, figure in BY_KEY.items() if figure.drawn]
+
+
+@pytest.fixture
+def lead(batch: Batch, ada: Membership, bob: Membership, leo: Membership) -> Client:
+    """Of a batch in which ranks 1-10 got 4, ranks 11-20 got 1, but ranks 1-2 are contested."""
+    settle_round_one(batch, ada, bob, apart=2)
+    return browser(leo)
+
+
+def get(client: Client, file: str, **asked: str | int) -> bytes:
+    answer = client.get(reverse("figure", args=["films", file]), asked)
+    assert answer.status_code == 200
+    return bytes(answer.content)
+
+
+def numbers(client: Client, key: str, **asked: str | int) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(get(client, f"{key}.csv", **asked).decode())))
+
+
+@pytest.mark.parametrize("key", DRAWN)
+def test_each_figure_is_drawn_for_page_and_print(lead: Client, key: str) -> None:
+    asked = {"worker": 1} if key == "drift" else {}
+    specification = json.loads(get(lead, f"{key}.json", **asked))
+    assert specification["config"]["background"] == "#ffffff"  # the project's theme
+    assert get(lead, f"{key}.svg", **asked).startswith(b"<svg")
+    assert get(lead, f"{key}.pdf", **asked).startswith(b"%PDF")
+
+
+@pytest.mark.parametrize("key", [key for key in BY_KEY if key not in ("table-3", "drift")])
+def test_each_figure_says_what_it_tells_and_gives_its_numbers(lead: Client, key: str) -> None:
+    page = lead.get(reverse("agreement" if key == "weeks" else "figures", args=["films"])).content.decode()
+    assert f'id="{key}"' in page
+    assert f"{key}.csv" in page
+    assert numbers(lead, key)
+
+
+def test_final_grades_by_hand(lead: Client) -> None:
+    assert [row["candidates"] for row in numbers(lead, "figure-5b")] == ["0", "10", "0", "0", "8"]
+    spread = {(row["lowest"], row["highest"]): row["candidates"] for row in numbers(lead, "figure-5a")}
+    assert {cell: n for cell, n in spread.items() if n != "0"} == {
+        ("1", "1"): "10",
+        ("1", "4"): "2",
+        ("4", "4"): "8",
+    }
+
+
+def test_shares_by_rank_by_hand(lead: Client) -> None:
+    rows = {(row["bin"], row["grade"]): row for row in numbers(lead, "figure-4b")}
+    assert (rows["1–5", "4"]["candidates"], rows["1–5", "4"]["share"]) == ("3", "1.0")  # two are contested
+    assert rows["16–20", "1"]["share"] == "1.0"
+
+
+def test_one_query_with_all_its_candidates(lead: Client) -> None:
+    rows = numbers(lead, "figure-6", query="1")
+    assert [row["rank"] for row in rows] == [str(rank) for rank in range(1, 21)]
+    assert [row["outcome"] for row in rows[:3]] == ["contested", "contested", "settled"]
+    assert lead.get(reverse("figures", args=["films"]), {"query": "nowhere"}).status_code == 400
+    assert lead.get(reverse("figures", args=["films"]), {"query": "\0"}).status_code == 400
+
+
+def test_what_looks_like_a_formula_is_text(lead: Client, batch: Batch) -> None:
+    Moment.objects.filter(candidates__in=Candidate.objects.filter(rank=1)).update(caption="=1+1")
+    assert numbers(lead, "figure-6")[0]["caption"] == "'=1+1"
+
+
+@pytest.mark.parametrize("file", ["table-1.svg", "figure-9.svg", "figure-4a.exe", "figure-4a", ".csv"])
+def test_what_is_not_there_is_not_found(lead: Client, file: str) -> None:
+    assert lead.get(reverse("figure", args=["films", file])).status_code == 404
+
+
+def test_words_in_place_of_others(lead: Client) -> None:
+    assert numbers(lead, "table-3") == [{"word": "caption", "frequency": "60", "gender": "N"}]
+
+
+def test_figures_before_anything_is_judged(
+    batch: Batch, leo: Membership, member: Callable[..., Membership]
+) -> None:
+    lead = browser(leo)
+    page = lead.get(reverse("figures", args=["films"])).content.decode()
+    assert "No round is complete yet." in page
+    for key in ("figure-4a", "figure-5a", "figure-5b", "figure-6"):
+        assert get(lead, f"{key}.svg").startswith(b"<svg")
+    assert "Start the study" in page
+    researcher = browser(member("rio", "researcher"))
+    assert "Start the study" not in researcher.get(reverse("figures", args=["films"])).content.decode()
+
+
+def test_the_script_needs_no_code_made_of_text() -> None:
+    """Vega's interpreter is in the bundle: the page's policy forbids to evaluate text."""
+    file = finders.find("vega.js")
+    assert file
+    with open(str(file), encoding="utf-8") as script:
+        assert "expressionInterpreter" in script.read()

@@ -1,0 +1,41 @@
+"""Runs commands of `manage.py` one after the other, each in a fork of this process, which has loaded them already.
+
+A line of standard input is the JSON list of a command's arguments; the line that answers it is a JSON object with the
+exit `code`, and what the command printed: `out` and `err`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from typing import Any
+
+import django
+from django.core.management import execute_from_command_line
+
+
+def main() -> None:
+    django.setup()
+    for line in sys.stdin:
+        print(json.dumps(run(json.loads(line))), flush=True)
+
+
+def run(arguments: list[str]) -> dict[str, Any]:
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        child = os.fork()
+        if not child:
+            os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+            os.dup2(out.fileno(), 1)
+            os.dup2(err.fileno(), 2)
+            execute_from_command_line(["manage.py", *arguments])
+            sys.exit()
+        _, status = os.waitpid(child, 0)
+        out.seek(0), err.seek(0)
+        code = os.waitstatus_to_exitcode(status)
+        return {"code": code, "out": out.read().decode(), "err": err.read().decode()}
+
+
+if __name__ == "__main__":
+    main()
