@@ -1,4 +1,4 @@
-"""What an annotator reads about herself: hours, earnings, agreement in words, and messages. All work is one kind."""
+"""What annotators read about themselves: hours, earnings, agreement in words, and messages."""
 
 from __future__ import annotations
 
@@ -12,23 +12,21 @@ from django.db.models.functions import Abs
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotate.handed_out import progress
+from annotate.assignment_data import progress
 from campaigns.models import Membership
 from judging.models import Candidate, Judgement, Kind
 from reports.pay.hours import Worked, total, worked_by_day
 from reports.pay.rates import Rates
 
 DAYS = 14
-COMPARED, FEWEST = (
-    100,
-    20,
-)  # newest settled pairs that the words about agreement are from, and the fewest for any
+COMPARED = 100  # newest settled pairs that the words about agreement are based on
+FEWEST = 20  # pairs below which nothing is said about agreement
 CLOSE = 1  # grades from the final one
 
 
 @dataclass(frozen=True)
-class Row:
-    """Some time's work as the annotator reads it."""
+class WorkRow:
+    """The work of a day or a period, as the annotator reads it."""
 
     worked: Worked
     time: str
@@ -37,7 +35,7 @@ class Row:
 
 
 def home(member: Membership) -> dict[str, Any]:
-    """What stands under the button."""
+    """What the home page says below its button."""
     monday = _midnight(timezone.localdate() - timedelta(days=timezone.localdate().weekday()))
     week = worked_by_day(member, monday, _tomorrow())
     return progress(member) | {
@@ -48,18 +46,18 @@ def home(member: Membership) -> dict[str, Any]:
 
 
 def fortnight(member: Membership) -> dict[str, Any]:
-    """The days of the last two weeks on which something was done, newest first; their sum; and rates of before."""
+    """The days of the last two weeks with work, newest first; their total; and earlier hourly rates."""
     first = timezone.localdate() - timedelta(days=DAYS - 1)
     days, rates = worked_by_day(member, _midnight(first), _tomorrow()), Rates.of(member.campaign)
     return {
         "days": [_row(member, rates, {day: days[day]}, day) for day in sorted(days, reverse=True)],
-        "all": _row(member, rates, days),
+        "total": _row(member, rates, days),
         "earlier_rates": [(last, rate) for last, rate in rates.past if last >= first],
     }
 
 
 def agreement(member: Membership) -> str:
-    """How her grades compare with the final ones, in words and never in numbers."""
+    """How the annotator's grades compare with the final ones, in words and never in numbers."""
     settled = Judgement.objects.filter(annotator=member, seat__isnull=False, candidate__query__kind=Kind.POOL)
     settled = settled.filter(candidate__outcome=Candidate.Outcome.SETTLED)
     apart = settled.order_by("-assignment__submitted", "-pk").values_list(
@@ -74,17 +72,17 @@ def agreement(member: Membership) -> str:
     if share >= 0.75:
         return _("Most of your recent grades are close to the final ones.")
     return _(
-        "Many of your recent grades are some way from the final ones. The guideline may help, and so may your lead."
+        "Many of your recent grades are far from the final ones. Please read the guideline again, or ask your lead."
     )
 
 
-def _row(member: Membership, rates: Rates, days: Mapping[date, Worked], day: date | None = None) -> Row:
+def _row(member: Membership, rates: Rates, days: Mapping[date, Worked], day: date | None = None) -> WorkRow:
     worked = total(days.values())
     hours, minutes = worked.hours_and_minutes
     time = _("%(hours)d h %(minutes)02d min") % {"hours": hours, "minutes": minutes}
     pay = rates.earned(days)
     earned = "" if pay is None else f"{pay:,.2f} {member.campaign.currency}".strip()
-    return Row(worked, time, earned, day)
+    return WorkRow(worked, time, earned, day)
 
 
 def _midnight(day: date) -> datetime:

@@ -41,9 +41,9 @@ def clip(request: HttpRequest, token: str) -> HttpResponseBase:
 
 
 def _presigned(request: HttpRequest, file: FieldFile) -> str:
-    told = {"ResponseContentType": TYPE, "ResponseCacheControl": f"private, max-age={DAY}, immutable"}
+    headers = {"ResponseContentType": TYPE, "ResponseCacheControl": f"private, max-age={DAY}, immutable"}
     address: str = file.storage.url(  # type: ignore[call-arg]
-        file.name, told, expire=PRESIGNED_SECONDS, http_method=request.method
+        file.name, headers, expire=PRESIGNED_SECONDS, http_method=request.method
     )
     return address
 

@@ -1,4 +1,4 @@
-"""Where an annotator stands in the exam, in words for her home."""
+"""How far an annotator has come in the exam, in words for the annotator's home page."""
 
 from __future__ import annotations
 
@@ -12,55 +12,57 @@ from judging.models.sitting import exam_batches
 
 
 @dataclass(frozen=True)
-class Standing:
+class ExamState:
     words: str
     button: str = ""  # what can be pressed, if anything
 
 
-def standing(member: Membership) -> Standing | None:
-    """Her standing in the exam; none where no exam stands between her and work."""
+def exam_state(member: Membership) -> ExamState | None:
+    """Returns None where no exam stands between the annotator and work."""
     if not member.must_pass_exam:
         return None
     sitting = member.sittings.last()
     if sitting is None:
         return _not_begun(member)
     if sitting.result == Sitting.Result.FAILED:
-        return Standing(gettext("You have not passed the exam. Your lead will tell you more."))
+        return ExamState(gettext("You have not passed the exam. Your lead will tell you more."))
     if sitting.is_waiting:
-        return Standing(gettext("Your exam is handed in. Results come when the others have finished."))
+        return ExamState(
+            gettext("You have submitted your exam. You get the result when the others have finished.")
+        )
     if sitting.round > 1:
         return _came_back(member)
-    return Standing(gettext("You are in the middle of the exam."), gettext("Continue the exam"))
+    return ExamState(gettext("You are in the middle of the exam."), gettext("Continue the exam"))
 
 
-def _not_begun(member: Membership) -> Standing:
+def _not_begun(member: Membership) -> ExamState:
     clips = Candidate.objects.filter(batch__in=exam_batches(member.campaign)).count()
     if not clips:
-        return Standing(
-            gettext("Before you get work there is an exam. It is not made yet; look in again later.")
+        return ExamState(
+            gettext("Before you get work there is an exam. It is not ready yet. Please come back later.")
         )
     words = gettext(
-        "Before you get work there is an exam: %(clips)s clips, judged as in all work. Those that you grade far "
-        "from the others, or from your lead, come back with an explanation."
+        "Before you get work there is an exam: %(clips)s clips, judged like any others. A clip whose grade is far "
+        "from the others' grades, or from your lead's, comes back to you with an explanation."
     )
-    return Standing(words % {"clips": clips}, gettext("Begin the exam"))
+    return ExamState(words % {"clips": clips}, gettext("Begin the exam"))
 
 
-def _came_back(member: Membership) -> Standing:
+def _came_back(member: Membership) -> ExamState:
     back = member.judgements.filter(returned__isnull=False).count()
     words = ngettext(
-        "%(back)s clip of your exam came back, with an explanation. Judge it once more.",
-        "%(back)s clips of your exam came back, with explanations. Judge them once more.",
+        "%(back)s clip of your exam came back with an explanation. Please judge it once more.",
+        "%(back)s clips of your exam came back with explanations. Please judge them once more.",
         back,
     )
-    return Standing(words % {"back": back}, gettext("Judge what came back"))
+    return ExamState(words % {"back": back}, gettext("Judge the clips that came back"))
 
 
 def nothing_for(member: Membership) -> str:
-    """Why a claim brought nothing."""
-    where = standing(member)
-    if where is None:
-        return gettext("There is nothing to judge for you right now. Look in again later.")
-    if where.button:
-        return gettext("The next clips of your exam are being prepared. Look in again in some minutes.")
-    return where.words
+    """Why the annotator asked for a batch and got none."""
+    state = exam_state(member)
+    if state is None:
+        return gettext("There is no batch for you right now. Please come back later.")
+    if state.button:
+        return gettext("The next clips of your exam are being prepared. Please come back in a few minutes.")
+    return state.words

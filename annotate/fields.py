@@ -1,4 +1,4 @@
-"""Fields of the requests that the workplace sends: a grade, a fence, a key, seconds, and how it was pressed."""
+"""Fields of the requests that the workplace sends: a grade, a fence, a key, seconds, and the kind of input."""
 
 import json
 import math
@@ -8,6 +8,7 @@ from uuid import UUID
 from django.http import HttpRequest
 
 from base.errors import BadValue, TooLarge
+from base.request_fields import one_of
 from base.text import abbreviated
 from judging.consensus import GRADES
 from judging.models import Revision
@@ -69,8 +70,6 @@ def seconds_in(body: dict[str, Any]) -> float | None:
 
 
 def input_in(body: dict[str, Any]) -> str:
-    """How it was said: by key, pointer or touch; nothing where no browser is at work."""
+    """How the grade was given: by key, pointer or touch; empty where no browser is at work."""
     value = body.get("input", "")
-    if value != "" and value not in Revision.Input.values:
-        raise BadValue("input", abbreviated(value), f"one of {', '.join(Revision.Input.values)}")
-    return str(value)
+    return "" if value == "" else one_of("input", value, Revision.Input.values)

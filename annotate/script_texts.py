@@ -1,4 +1,4 @@
-"""What the workplace's scripts say, in the page's language. `{names}` are filled in by the browser."""
+"""The texts of the workplace's scripts, in the page's language. The browser fills in the `{names}`."""
 
 from django.utils.translation import gettext
 
@@ -9,7 +9,7 @@ def workplace() -> dict[str, str]:
         "today": gettext("{n} today"),
         "graded": gettext("{grade} for clip {clip} ✓ · ← to change"),
         "flagged": gettext("Clip {clip} is flagged ✓ · ← to change"),
-        "unflagged": gettext("The flag of clip {clip} is taken back"),
+        "unflagged": gettext("The flag of clip {clip} is removed"),
         "gate": gettext("Watch the clip to its end once, then judge it."),
         "covered": gettext("The guideline covers the clip. Close it, then judge."),
         "muted": gettext("Sound on"),
@@ -18,48 +18,53 @@ def workplace() -> dict[str, str]:
         "play": gettext("Play"),
         "pause": gettext("Pause"),
         "missing": gettext("This clip is missing. Flag it with f and go on."),
-        "loading": gettext("This clip is on its way. Judge it when you have seen it."),
+        "loading": gettext("This clip is loading. Judge it when you have seen it."),
         "broken": gettext("This clip does not load. Try again with r, or flag it with f."),
-        "open": gettext("{n} of {all} still to judge"),
-        "all": gettext("All {all} judged. Change what you like, then submit."),
-        "clip": gettext("Clip {clip}: {said}"),
+        "open": gettext("{n} of {all} are still to judge"),
+        "all": gettext("All {all} judged. Change any grade if you like, then submit."),
+        "clip": gettext("Clip {clip}: {state}"),
         "grade": gettext("grade {grade}"),
         "flag": gettext("flagged"),
         "nothing": gettext("not judged"),
         "submit": gettext("Submit the batch"),
         "submitting": gettext("Sending…"),
-        "unsent": gettext("No network right now. Your grades are kept here; submit again in a moment."),
+        "unsent": gettext(
+            "There is no network right now. Your grades are kept here. Submit again in a moment."
+        ),
     } | outbox()
 
 
 def outbox() -> dict[str, str]:
-    """Where what was said has got to, also on the annotator's home."""
+    """How far the grades and flags have come, also on the annotator's home page."""
     return {
         "saved": gettext("saved ✓"),
         "sending": gettext("saving…"),
         "offline": gettext("kept here, sending… ({n})"),
         "signed out": gettext("kept here ({n}): sign in again in another tab"),
-        "closed": gettext("kept here ({n}): this batch is closed to you just now"),
-        "busy": gettext("kept here ({n}): submit the other batch in your hands first"),
+        "closed": gettext("kept here ({n}): this batch is closed to you at the moment"),
+        "busy": gettext("kept here ({n}): submit the other batch that you hold first"),
         "stale": gettext("closed"),
         "refused": gettext("Not stored: {detail}"),
-        "again": gettext("The server can be reached again. All that was kept here is saved ({n})."),
+        "again": gettext("The server answers again. Everything that was kept here is saved ({n})."),
         "resumed": gettext(
-            "You were away for long. The batch is still yours, and all that you said is saved."
+            "You were away for a long time. The batch is still yours, and all your grades are saved."
         ),
-        "elsewhere": gettext("Changed in another tab: clip {clip}."),
+        "elsewhere": gettext("Clip {clip} was changed in another tab."),
         "gone": gettext(
-            "This batch is closed to you: it is submitted, or went to others while you were away."
+            "This batch is closed to you: it was submitted, or went to others while you were away."
         ),
-        "kept all": gettext("All that you said before is on record."),
-        "kept not": gettext("What you said last ({n}) was not counted; all before it is on record."),
-        "left saved": gettext("What you said last in an earlier batch ({n}) was saved just now."),
+        "kept all": gettext("All your grades are on record."),
+        "kept not": gettext(
+            "Your last grades or flags ({n}) were not counted; all before them are on record."
+        ),
+        "left saved": gettext("Your last grades or flags of an earlier batch ({n}) were saved just now."),
         "left stale": gettext(
-            "What you said last in an earlier batch ({n}) was not counted: it was submitted, or went to others"
-            " while you were away. All before it is on record."
+            "Your last grades or flags of an earlier batch ({n}) were not counted: it was submitted, or went to others"
+            " while you were away. All before them are on record."
         ),
         "left closed": gettext(
-            "What you said last in an earlier batch ({n}) is kept in this browser; the batch is closed to you just now."
+            "Your last grades or flags of an earlier batch ({n}) are kept in this browser. The batch is closed to you"
+            " at the moment."
         ),
         "forget": gettext("Understood"),
     }

@@ -1,4 +1,4 @@
-"""The tutorial: a walk through the tool in steps, each with an address of its own, with the lead's examples."""
+"""The tutorial: a walk through the tool in steps, with the lead's examples. Each step has its own address."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import hashlib
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
@@ -14,6 +13,7 @@ from django.views.decorators.http import require_safe
 from base.request_fields import is_whole
 from campaigns.guideline_text import LEVELS
 from campaigns.models import Membership
+from campaigns.pages import campaign_page
 from judging import doors
 from judging.models import Example, Flag
 from judging.quality.examples import Level, levels
@@ -26,39 +26,44 @@ STEPS = {
     "tool": _("The tool"),
     "ready": _("Ready"),
 }
-FEWEST, MOST = 3, 6  # examples to try oneself on, as far as there are any
+FEWEST, MOST = 3, 6  # examples to try, as far as there are any
 
 
 @require_safe
 @never_cache
 def tutorial(request: HttpRequest, name: str) -> HttpResponse:
-    """One step; where one is stands in the address, so going back and loading again work."""
+    """One step of the tutorial. The address names the step, so going back and loading again work."""
     member = doors.anybody(request, name)
-    step = _number(request, "step", len(STEPS))
     taught = levels(member.campaign)
     chosen = to_try(taught)
-    context = {
-        "member": member,
-        "campaign": member.campaign,
+    number, part = _step(request)
+    context: dict[str, Any] = {
         "levels": taught,
         "grades": LEVELS.items(),
         "reasons": Flag.Reason.choices,
         "best": next(iter(taught[0].examples), None),
         "any": any(level.examples for level in taught),
         "steps": list(enumerate(STEPS.values(), 1)),
-        "step": step,
-        "before": step - 1,
-        "after": step + 1 if step < len(STEPS) else None,
-        "part": f"annotate/tutorial/{list(STEPS)[step - 1]}.html",
+        "step": number,
+        "before": number - 1,
+        "after": number + 1 if number < len(STEPS) else None,
+        "part": f"annotate/tutorial/{part}.html",
         "exam_first": member.campaign.exam and not member.qualified,
     }
-    if list(STEPS)[step - 1] == "try" and chosen:
-        return render(request, "annotate/tutorial_try.html", context | _tried(request, member, chosen))
-    return render(request, "annotate/tutorial.html", context)
+    if part == "try" and chosen:
+        context |= _tried(request, member, chosen)
+        return campaign_page(request, member, "annotate/tutorial_try.html", **context)
+    return campaign_page(request, member, "annotate/tutorial.html", **context)
+
+
+def _step(request: HttpRequest) -> tuple[int, str]:
+    """The number of the step that the address names, and the step's own name."""
+    number = _number(request, "step", len(STEPS))
+    return number, list(STEPS)[number - 1]
 
 
 def to_try(taught: list[Level]) -> list[Example]:
-    """Examples that the levels were not explained with, in an order that tells nothing; else those that were."""
+    """The examples to try, in an order that tells nothing: first those that no level was explained with."""
     ready = [[each for each in level.examples if each.clip and each.clip.is_ready] for level in taught]
     fresh = sorted((each for examples in ready for each in examples[1:]), key=_shuffled)[:MOST]
     known = sorted((each for examples in ready for each in examples[:1]), key=_shuffled)
@@ -70,17 +75,17 @@ def _shuffled(example: Example) -> bytes:
 
 
 def _tried(request: HttpRequest, member: Membership, chosen: list[Example]) -> dict[str, Any]:
-    """The example to try, what the annotator said of it, and only then what the lead says."""
+    """The example to try, the annotator's answer, and only after it the lead's grade."""
     number = _number(request, "example", len(chosen))
-    example, said = chosen[number - 1], request.GET.get("said", "")
-    grade = int(said) if said in map(str, LEVELS) else None
+    example, answer = chosen[number - 1], request.GET.get("answer", "")
+    grade = int(answer) if answer in map(str, LEVELS) else None
     apart = abs(grade - example.grade) if grade is not None else None
     return {
         "example": example,
         "number": number,
         "total": len(chosen),
-        "said": grade,
-        "flagged": said == "flag",
+        "answer": grade,
+        "flagged": answer == "flag",
         "same": apart == 0,
         "agrees": apart is not None and apart <= member.campaign.tolerance,
         "previous": number - 1,
@@ -89,6 +94,6 @@ def _tried(request: HttpRequest, member: Membership, chosen: list[Example]) -> d
 
 
 def _number(request: HttpRequest, field: str, most: int) -> int:
-    """A number from 1 in the address; the nearest that there is, for what is none."""
-    said = request.GET.get(field, "")
-    return min(most, max(1, int(said))) if is_whole(said) else 1
+    """A number of the address, from 1; one that is missing or out of range gives the nearest."""
+    value = request.GET.get(field, "")
+    return min(most, max(1, int(value))) if is_whole(value) else 1

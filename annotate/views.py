@@ -1,4 +1,4 @@
-"""The annotator's pages: get work, judge it, hand it in. Nothing here tells more than a clip and a query."""
+"""The annotator's pages: get a batch, judge it, submit it. Nothing here tells more than a clip and a query."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotate import about_me, script_texts
+from annotate.assignment_data import assignment_data, judged_today
 from annotate.exam import nothing_for
 from annotate.fields import fence_in, grade_in, input_in, json_body, key_in, seconds_in
-from annotate.handed_out import handed_out, judged_today
-from base.errors import BadValue
 from base.problem_documents import speaks_json
-from base.request_fields import text_in
-from base.text import abbreviated
+from base.request_fields import one_of, text_in
 from campaigns.models import Membership
+from campaigns.pages import campaign_page
 from judging import doors
 from judging.models import Assignment, Flag
 from judging.quality.examples import levels
@@ -27,7 +26,7 @@ from judging.work import claiming, grading, submitting
 @require_safe
 @never_cache
 def work(request: HttpRequest) -> HttpResponse:
-    """The annotator's home: one button for each campaign, and what was done so far."""
+    """The annotator's home: one button for each campaign, and the work done so far."""
     own = Membership.objects.filter(user=request.user.pk, role=Membership.Role.ANNOTATOR)
     members = own.select_related("campaign").order_by("campaign__name")
     context = {"campaigns": [about_me.home(member) for member in members], "words": script_texts.outbox()}
@@ -37,29 +36,31 @@ def work(request: HttpRequest) -> HttpResponse:
 @require_safe
 @never_cache
 def my_page(request: HttpRequest, name: str) -> HttpResponse:
-    """What I did, and what my lead wrote to me."""
+    """The annotator's own work, and the messages from the lead."""
     member = doors.own(request, name)
-    context = about_me.fortnight(member) | {
-        "campaign": member.campaign,
-        "agreement": about_me.agreement(member),
-        "inbox": member.messages.unread_first(),
-    }
-    return render(request, "annotate/mine.html", context)
+    return campaign_page(
+        request,
+        member,
+        "annotate/mine.html",
+        agreement=about_me.agreement(member),
+        inbox=member.messages.unread_first(),
+        **about_me.fortnight(member),
+    )
 
 
 @require_POST
-def read(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+def read_message(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     get_object_or_404(doors.own(request, name).messages.all(), pk=pk).mark_read()
     return redirect("mine", name=name) if request.POST.get("back") == "mine" else redirect("work")
 
 
 @require_POST
 def claim(request: HttpRequest, name: str) -> HttpResponse:
-    """Give me work: the batch in my hands, or another; as a page, or as JSON."""
+    """Give the annotator the batch that they hold already, or a new one; as a page, or as JSON."""
     annotator = doors.annotator(request, name)
     assignment = claiming.claim(annotator)
     if speaks_json(request):
-        return JsonResponse({"assignment": handed_out(assignment) if assignment else None})
+        return JsonResponse({"assignment": assignment_data(assignment) if assignment else None})
     if assignment is None:
         messages.info(request, nothing_for(annotator))
         return redirect("work")
@@ -73,18 +74,19 @@ def workplace(request: HttpRequest, token: str) -> HttpResponse:
     if assignment.state != Assignment.State.LIVE:
         messages.info(request, _ended(assignment))
         return redirect("work")
-    campaign = assignment.annotator.campaign
-    context = {
-        "assignment": assignment,
-        "query": assignment.batch.query.text,
-        "campaign": campaign,
-        "handed_out": handed_out(assignment),
-        "today": judged_today(assignment.annotator),
-        "levels": levels(campaign),
-        "reasons": Flag.Reason.choices,
-        "words": script_texts.workplace(),
-    }
-    return render(request, "annotate/workplace.html", context)
+    annotator = assignment.annotator
+    return campaign_page(
+        request,
+        annotator,
+        "annotate/workplace.html",
+        assignment=assignment,
+        assignment_data=assignment_data(assignment),
+        query=assignment.batch.query.text,
+        judged_today=judged_today(annotator),
+        levels=levels(annotator.campaign),
+        reasons=Flag.Reason.choices,
+        words=script_texts.workplace(),
+    )
 
 
 def _ended(assignment: Assignment) -> str:
@@ -115,18 +117,16 @@ def flag(request: HttpRequest, token: str, position: int) -> HttpResponse:
     if request.method == "DELETE":
         grading.unflag(assignment, position, fence=fence_in(body), key=key_in(body))
         return JsonResponse({"position": position, "reason": None})
-    reason = body.get("reason")
-    if reason not in Flag.Reason.values:
-        raise BadValue("reason", abbreviated(reason), f"one of {', '.join(Flag.Reason.values)}")
+    reason = one_of("reason", body.get("reason"), Flag.Reason.values)
     comment, seconds = text_in(body, "comment", 500), seconds_in(body)
     fence, key = fence_in(body), key_in(body)
-    grading.flag(assignment, position, str(reason), comment, fence=fence, key=key, seconds=seconds)
+    grading.flag(assignment, position, reason, comment, fence=fence, key=key, seconds=seconds)
     return JsonResponse({"position": position, "reason": reason})
 
 
 @require_POST
 def resume(request: HttpRequest, token: str) -> HttpResponse:
-    """Go on after the lease ran out: the new fence, or a conflict when the place has gone to another."""
+    """Go on after the lease has run out: the new fence, or a conflict when the place has gone to another."""
     return JsonResponse({"fence": claiming.resume(doors.assignment(request, token)).fence})
 
 
@@ -137,8 +137,8 @@ def submit(request: HttpRequest, token: str) -> HttpResponse:
     return JsonResponse({"submitted": True})
 
 
-WITHDRAWN = gettext_lazy("The query of that batch is no longer judged. What you saved is kept on record.")
-SUBMITTED = gettext_lazy("That batch is submitted already.")
+WITHDRAWN = gettext_lazy("The query of that batch has been withdrawn. All that you saved is kept on record.")
+SUBMITTED = gettext_lazy("You have already submitted that batch.")
 LAPSED = gettext_lazy(
-    "You were away for long, and that batch may have gone to others. What you saved is kept on record."
+    "You were away for a long time, and that batch may have gone to others. All that you saved is kept on record."
 )

@@ -1,10 +1,14 @@
 """Errors as answers: a problem document (RFC 9457) for requests of JSON, a page for all others."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _
 
-from base.errors import BadValue, Forged, NotFound, ReeljudgeError
+from base.errors import BadValue, Forged, NotFound, ReeljudgeError, WrongState
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
@@ -40,3 +44,17 @@ def problem(request: HttpRequest, fault: ReeljudgeError) -> HttpResponse:
     if fault.status == 503:
         answer["Retry-After"] = "2"
     return answer
+
+
+@contextmanager
+def refusal_as_message(request: HttpRequest) -> Iterator[None]:
+    """Catch the refusal of what a form asks for, and say why on the page that the view goes on to.
+
+    A caller that speaks JSON gets the problem document instead: the refusal passes through.
+    """
+    try:
+        yield
+    except WrongState as refusal:
+        if speaks_json(request):
+            raise
+        messages.error(request, str(refusal))

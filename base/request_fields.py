@@ -1,6 +1,6 @@
 """Reading fields of requests. A wrong field is refused with what was found and what would be right."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from base.errors import BadValue
@@ -27,6 +27,24 @@ def whole(field: str, value: str, right: str = "a whole number", digits: int = 9
     return int(value)
 
 
+def whole_in(body: Mapping[str, Any], field: str, default: str = "") -> int:
+    """Return the whole number that a field of a form holds."""
+    return whole(field, str(body.get(field, default)))
+
+
+def one_of(field: str, value: object, allowed: Collection[str]) -> str:
+    """Return the value if it is one of those allowed.
+
+    Raises
+    ------
+    BadValue
+        If it is none of them; the message names them all.
+    """
+    if not isinstance(value, str) or value not in allowed:
+        raise BadValue(field, abbreviated(value), f"one of {', '.join(allowed)}")
+    return value
+
+
 def text_in(body: Mapping[str, Any], field: str, most: int) -> str:
     """Return a text field without white space around it; empty if the field is missing.
 
@@ -41,8 +59,8 @@ def text_in(body: Mapping[str, Any], field: str, most: int) -> str:
     return value.strip()
 
 
-def reason_in(body: Mapping[str, Any]) -> str:
+def reason_in(body: Mapping[str, Any], most: int = 500) -> str:
     """Return the field `reason`, which must not be empty, because it is kept on record."""
-    if reason := text_in(body, "reason", 500):
+    if reason := text_in(body, "reason", most):
         return reason
     raise BadValue("reason", "empty", "a few words; they are kept on record")

@@ -92,7 +92,11 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
                 "base.middleware.languages",
             ],
-            "builtins": ["django.templatetags.static"],
+            "builtins": [
+                "django.templatetags.static",
+                "django.templatetags.i18n",
+                "base.templatetags.page_parts",
+            ],
         },
     }
 ]

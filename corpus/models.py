@@ -85,6 +85,10 @@ class Clip(models.Model):
     def is_ready(self) -> bool:
         return self.state == Clip.State.READY
 
+    @property
+    def is_waiting(self) -> bool:
+        return self.state == Clip.State.WAITING
+
 
 class Moment(models.Model):
     """A part of a video, from one time to another, with a description."""

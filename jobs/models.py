@@ -100,8 +100,16 @@ class Job(models.Model):
         return round(100 * self.done / self.total) if self.total else 0
 
     @property
+    def is_running(self) -> bool:
+        return self.state == Job.State.RUNNING
+
+    @property
+    def has_failed(self) -> bool:
+        return self.state == Job.State.FAILED
+
+    @property
     def is_worn_out(self) -> bool:
-        return self.state == Job.State.RUNNING and self.attempts >= settings.JOB_ATTEMPTS
+        return self.is_running and self.attempts >= settings.JOB_ATTEMPTS
 
     def ask_again(self, arguments: dict[str, Any]) -> None:
         """Have the job run once more for work that came after its last start. The caller holds the row's lock."""

@@ -1,4 +1,4 @@
-"""What the lead writes on the teaching pages, checked."""
+"""The forms of the teaching pages: the guideline and worked examples."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class GuidelineForm(forms.Form):
         strip=False,
         label="Guideline",
         widget=forms.Textarea(attrs={"rows": 24, "spellcheck": "true"}),
-        error_messages={"required": "Write something: an empty guideline helps nobody."},
+        error_messages={"required": "The guideline is empty. Write something."},
     )
     started_from = forms.IntegerField(min_value=0, max_value=2**31 - 1, widget=forms.HiddenInput)
 
@@ -65,17 +65,19 @@ class OwnExampleForm(ExampleForm):
 
     def clean(self) -> dict[str, Any]:
         """Find the moment at those times."""
-        said = self.cleaned_data
-        if not {"video", "start", "end"} <= said.keys():
-            return said
-        moments = Moment.objects.filter(video__corpus=self.campaign.corpus, video__name=said["video"])
+        data = self.cleaned_data
+        if not {"video", "start", "end"} <= data.keys():
+            return data
+        moments = Moment.objects.filter(video__corpus=self.campaign.corpus, video__name=data["video"])
         if not moments.exists():
-            self.add_error("video", "No moment of this corpus is in a video of that name.")
-            return said
-        near = {f"{field}__range": (said[field] - NEAR, said[field] + NEAR) for field in ("start", "end")}
-        said["moment"] = moments.filter(**near).order_by("pk").first()
-        if not said["moment"]:
+            self.add_error("video", "No video of this corpus has that name.")
+            return data
+        near = {f"{field}__range": (data[field] - NEAR, data[field] + NEAR) for field in ("start", "end")}
+        data["moment"] = moments.filter(**near).order_by("pk").first()
+        if not data["moment"]:
             there = moments.order_by("start", "end").values_list("start", "end").distinct()
             named = ", ".join(f"{start:g}-{end:g}" for start, end in there[:MOST_MOMENTS_NAMED])
-            self.add_error("start", f"No moment has these times. This video has {named} s, among others.")
-        return said
+            self.add_error(
+                "start", f"No moment has these times. This video has moments at {named} s, among others."
+            )
+        return data

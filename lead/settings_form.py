@@ -1,4 +1,4 @@
-"""A campaign's settings as a form: what each does, what it may be, and what is fixed by now."""
+"""A campaign's settings as a form: what each does, which values it may have, and which are fixed."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from judging.pool.clips import CUT_ANEW
 from judging.quality.examples import attach_clip
 from reports.pay.rates import store_past_rate
 
-RANKED = "fixed since its candidates were ranked: they are in their batches already"
-BEGUN = "fixed since the first batch was handed out, so that all are judged alike"
+RANKED = "it is fixed, because the candidates are already ranked and in their batches"
+BEGUN = "it is fixed since the first batch was claimed, so that all are judged alike"
 FIXED_WHEN_RANKED = ("batch_size", "batches")
 FIXED_WHEN_BEGUN = ("tolerance", "order_seed", "padding", "sound")
 MOST_ROUNDS = 10  # of an exam
@@ -39,54 +39,54 @@ SECTIONS = {
 LABELS = {
     "title": "Title",
     "padding": "Seconds around a moment",
-    "sound": "Clips are heard",
-    "play_once": "A clip must have played once before it is graded",
+    "sound": "Clips have sound",
+    "play_once": "A clip must play to its end before it is graded",
     "batch_size": "Candidates in a batch",
     "batches": "Batches of a query, at most",
     "tolerance": "Grades agree when they differ by at most",
     "order_seed": "Seed of the order of clips",
     "second_from": "Recommend a second batch from a mean of",
-    "auto_second_from": "Open the second batch by itself from a mean of",
-    "auto_close_below": "Close the query by itself below a mean of",
-    "exam": "Only who passed the exam gets work",
+    "auto_second_from": "Open the second batch automatically from a mean of",
+    "auto_close_below": "Close the query automatically below a mean of",
+    "exam": "Annotators must pass the exam before they get work",
     "exam_rounds": "Rounds of the exam",
     "check_rate": "Share of judgements that are checks",
     "check_warn": "Warn from a share of missed checks of",
     "check_pause": "Pause from a share of missed checks of",
     "hourly_rate": "Pay for an hour",
     "currency": "Currency",
-    "all_days": "Days before today are paid at this rate, too",
+    "all_days": "Pay the days before today at this rate, too",
 }
 HELP = {
-    "title": "What people see instead of its short name.",
-    "padding": "Shown before and after each moment, 0 to 60. Annotators then see more than what is graded.",
-    "sound": "Annotators hear the clips, where the videos have sound.",
-    "play_once": "The keys 0-4 wait until the clip has been seen to its end.",
+    "title": "People see it instead of the short name.",
+    "padding": "Time shown before and after each moment, 0 to 60. Annotators then see more than they grade.",
+    "sound": "Annotators hear the clips where the videos have sound.",
+    "play_once": "The keys 0-4 do nothing until the clip has played to its end.",
     "batch_size": "20 in the published method.",
     "batches": "2 in the published method: ranks 1-20, then 21-40 where there is more to find.",
-    "tolerance": "1 in the published method. What differs by more goes to two other annotators.",
-    "order_seed": "Each annotator sees the clips of a batch in an order of her own, made from this number.",
-    "second_from": "Mean grade of a batch's last five, 0 to 4. From here on the batch page recommends more.",
-    "auto_second_from": "What settles from now on at or above it gets its second batch without you. Empty: you decide.",
-    "auto_close_below": "What settles from now on below it is closed without you. Empty: you decide.",
-    "exam": "New annotators take the exam first; you may waive it for anybody.",
-    "exam_rounds": "How often pairs that missed the truth come back before the exam is failed, 1 to 10.",
+    "tolerance": "1 in the published method. A candidate whose grades differ by more goes to two other annotators.",
+    "order_seed": "Each annotator sees the clips of a batch in a different order, made from this number.",
+    "second_from": "Mean grade of a batch's last five, 0 to 4. From here on the batch page recommends another.",
+    "auto_second_from": "Applies without you to batches that settle from now on. Empty: you decide.",
+    "auto_close_below": "Applies without you to batches that settle from now on. Empty: you decide.",
+    "exam": "New annotators take the exam first. You may let anybody work without it.",
+    "exam_rounds": "Rounds in which missed pairs come back before the exam is failed, 1 to 10.",
     "check_rate": "0 for none, else 0.05 to 0.15. Checks look like any other batch.",
-    "check_warn": "Between 0 and 1. Whoever misses that share of her checks gets a message.",
-    "check_pause": "Between 0 and 1, at least the warning's. From here on she gets no more work until you decide.",
-    "hourly_rate": "Annotators see what they earned. A new rate holds from today on.",
+    "check_warn": "Between 0 and 1. An annotator who misses this share of the checks gets a message.",
+    "check_pause": "Between 0 and 1, at least the warning's share. Work then stops until you decide.",
+    "hourly_rate": "Annotators see what they have earned. A new rate holds from today on.",
     "currency": "Three letters of ISO 4217, like SGD, EUR or INR.",
-    "all_days": "To mend a wrong rate: what was earned before is counted anew.",
+    "all_days": "Use this to correct a wrong rate: earlier earnings are counted again.",
 }
 
 
 @all_or_nothing
-def set_up(lead: Membership, said: Mapping[str, Any]) -> SettingsForm:
-    """Store the settings if they are right; what is fixed stays, also while somebody claims this very moment."""
+def set_up(lead: Membership, data: Mapping[str, Any]) -> SettingsForm:
+    """Store the settings if they are valid. What is fixed stays, even if somebody claims a batch at the same moment."""
     # Claims lock the claimant's membership: while all are held, nobody gets a batch.
     list(locked(Membership.objects.filter(campaign=lead.campaign)).order_by("pk"))
     campaign = Campaign.objects.get(pk=lead.campaign_id)
-    rate, form = campaign.hourly_rate, SettingsForm(said, instance=campaign)
+    rate, form = campaign.hourly_rate, SettingsForm(data, instance=campaign)
     if form.is_valid():
         form.save()
         store_past_rate(campaign, rate, form.cleaned_data["all_days"])
@@ -147,7 +147,7 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # the stubs' par
             until = ", ".join(f"{each.hourly} until {date_format(each.last, 'j F Y')}" for each in self.past)
             self.fields["hourly_rate"].help_text += f" It was {until}."
         self.fixed = fixed(self.instance)
-        self.asked = {name: self.fields.pop(name) for name in self.fixed}
+        self.removed = {name: self.fields.pop(name) for name in self.fixed}
 
     def _between(self, name: str, least: float, most: float) -> None:
         field = self.fields[name]
@@ -178,27 +178,27 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # the stubs' par
         return rate
 
     def clean(self) -> dict[str, Any]:
-        said = super().clean() or self.cleaned_data
-        for name, field in self.asked.items():
+        data = super().clean() or self.cleaned_data
+        for name, field in self.removed.items():
             if name in self.data and self._differs(name, field):
                 self.add_error(None, f"{LABELS[name]}: {self.fixed[name]}.")
-        if (said.get("check_pause") or 0) < (said.get("check_warn") or 0):
+        if (data.get("check_pause") or 0) < (data.get("check_warn") or 0):
             self.add_error(
-                "check_pause", "A pause comes after the warning: write at least the warning's share."
+                "check_pause", "The pause comes after the warning. Write at least the share of the warning."
             )
-        opens, closes = said.get("auto_second_from"), said.get("auto_close_below")
+        opens, closes = data.get("auto_second_from"), data.get("auto_close_below")
         if opens is not None and closes is not None and closes > opens:
             self.add_error(
                 "auto_close_below", "Write at most the mean that opens the second batch by itself."
             )
-        if said.get("hourly_rate") is not None and not said.get("currency") and "currency" not in self.errors:
+        if data.get("hourly_rate") is not None and not data.get("currency") and "currency" not in self.errors:
             self.add_error("currency", "Name the currency of the pay, like SGD.")
-        if self.past and "currency" in self.changed_data and not said.get("all_days"):
+        if self.past and "currency" in self.changed_data and not data.get("all_days"):
             self.add_error(
                 "currency",
-                f"Past days were paid in {self.initial['currency']}; tick that they are paid at this rate, too.",
+                f"Past days were paid in {self.initial['currency']}. Tick the box that pays them at this rate, too.",
             )
-        return said
+        return data
 
     def _differs(self, name: str, field: forms.Field) -> bool:
         try:

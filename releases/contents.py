@@ -28,6 +28,7 @@ from releases.exports import (
     split_qrels,
 )
 from releases.models import Release
+from reports.figures import csv_files as figure_csv
 from reports.figures.catalogue import DRAWN, TABLES, Figure
 from reports.figures.numbers import Rows, Subject
 from reports.statistics.arrays import read
@@ -158,9 +159,7 @@ def _figures(campaign: Campaign) -> Iterator[Part]:
 
 
 def _table(figure: Figure, rows: Callable[[Figure], Rows]) -> Lines:
-    found = rows(figure)
-    header = list(dict.fromkeys(name for row in found for name in row))
-    yield from csv_lines(header, ([row.get(name, "") for name in header] for row in found))
+    yield from figure_csv.csv_lines(rows(figure))
 
 
 def _drawing(figure: Figure, rows: Callable[[Figure], Rows]) -> Iterator[str]:

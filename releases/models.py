@@ -39,5 +39,9 @@ class Release(models.Model):
         return f"{self.campaign_id} release {self.version}"
 
     @property
+    def is_ready(self) -> bool:
+        return self.state == Release.State.READY
+
+    @property
     def job_key(self) -> str:
         return key_of(self)

@@ -241,7 +241,7 @@ def test_a_clip_that_did_not_load_is_tried_again(
     page = ada.claim()
     expect(page.locator("#absent")).to_contain_text("This clip does not load")
     page.keyboard.press("3")
-    expect(page.locator("#said")).to_contain_text("This clip does not load")
+    expect(page.locator("#hint")).to_contain_text("This clip does not load")
     expect(page.locator("#position")).to_have_text("1 / 20")
     page.unroute("**/clips/*")
     page.click("#replay")
@@ -283,6 +283,6 @@ def test_a_tab_that_is_behind_shows_that_the_batch_is_submitted(
     expect(behind.locator("#strip strong")).to_have_text(["2"] * 20)
     behind.keyboard.press("a")
     behind.keyboard.press("4")
-    expect(behind.locator("#summary-words")).to_contain_text("This batch is closed to you: it is submitted")
+    expect(behind.locator("#summary-words")).to_contain_text("This batch is closed to you: it was submitted")
     expect(behind.locator("#submit")).to_be_hidden()
     ada.faults.clear()  # the conflict that was answered

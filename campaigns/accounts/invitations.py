@@ -5,7 +5,6 @@ from __future__ import annotations
 from django.contrib import messages
 from django.contrib.auth import login
 from django.contrib.auth.decorators import login_not_required
-from django.contrib.auth.forms import UserCreationForm
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -17,6 +16,7 @@ from django.views.decorators.http import require_http_methods
 
 from base.errors import NotFound
 from campaigns import doors
+from campaigns.accounts.forms import SignUpForm
 from campaigns.accounts.second_factor import code_not_required
 from campaigns.accounts.sign_up import sign_up
 from campaigns.models import Invitation, Membership
@@ -49,12 +49,12 @@ def join(request: HttpRequest) -> HttpResponse:
     user = doors.signed_in(request) if request.user.is_authenticated else None
     if user and invitation.campaign.memberships.filter(user=user).exists():
         del request.session[IN_SESSION]
-        messages.info(request, _("You are a member already. The invitation stays open for somebody else."))
+        messages.info(request, _("You are already a member. The invitation stays open for somebody else."))
         return redirect("home")
     invitation.must_be_open()
-    form: UserCreationForm[User] | None = None
+    form: SignUpForm | None = None
     if user is None:
-        form = UserCreationForm(request.POST if request.method == "POST" else None)
+        form = SignUpForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and (form is None or form.is_valid()):
         return _come_in(request, invitation, user, form)
     role = Membership.Role(invitation.role).label.lower()
@@ -63,7 +63,7 @@ def join(request: HttpRequest) -> HttpResponse:
 
 
 def _come_in(
-    request: HttpRequest, invitation: Invitation, user: User | None, form: UserCreationForm[User] | None
+    request: HttpRequest, invitation: Invitation, user: User | None, form: SignUpForm | None
 ) -> HttpResponse:
     if user is None:
         assert form is not None

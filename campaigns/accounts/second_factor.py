@@ -66,9 +66,9 @@ class SecondFactorMiddleware:
         if not user.is_authenticated or user.is_verified() or getattr(view, "code_not_required", False):
             return None
         if is_due(user):
-            return _redirect_to(request, "code", gettext("Give the code of your second factor to go on."))
+            return _redirect_to(request, "code", gettext("Enter the code of your second factor to go on."))
         if settings.REQUIRE_SECOND_FACTOR and not getattr(view, "before_setting_up", False) and leads(user):
-            message = gettext("Leads need a second factor here. Set it up to go on.")
+            message = gettext("Leads need a second factor here. Set one up to go on.")
             return _redirect_to(request, "second-factor", message)
         return None
 
@@ -124,7 +124,7 @@ def begin(user: User) -> TOTPDevice:
     locked(User.objects.filter(pk=user.pk)).get()
     if TOTPDevice.objects.filter(user=user, confirmed=True).exists():
         raise WrongState(
-            gettext("Your second factor is on already. Turn it off first to set up another app.")
+            gettext("Your second factor is already on. Turn it off first to set up another app.")
         )
     device, _ = TOTPDevice.objects.get_or_create(user=user, confirmed=False, defaults={"name": "app"})
     return device

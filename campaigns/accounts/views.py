@@ -22,12 +22,14 @@ from django_otp.plugins.otp_static.models import StaticToken
 
 from campaigns import doors
 from campaigns.accounts import second_factor
+from campaigns.accounts.forms import NewPasswordForm
 from campaigns.accounts.second_factor import before_setting_up, code_not_required
 
 page_or_form = require_http_methods(["GET", "HEAD", "POST"])
 
 
 class ChangePassword(SuccessMessageMixin, PasswordChangeView):  # type: ignore[type-arg]
+    form_class = NewPasswordForm
     template_name = "accounts/password.html"
     success_url = reverse_lazy("account")
     success_message = gettext_lazy("Your password is changed.")
@@ -88,7 +90,7 @@ def turn_off(request: HttpRequest) -> HttpResponse:
     if not _accepted(request, user):
         return _refused(request)
     second_factor.turn_off(user)
-    messages.success(request, _("The second factor is off. Your password alone signs you in."))
+    messages.success(request, _("The second factor is off. From now on your password is enough to sign in."))
     return redirect("account")
 
 
@@ -105,7 +107,7 @@ def _accepted(request: HttpRequest, user: User) -> Device | None:
 
 
 def _refused(request: HttpRequest) -> HttpResponse:
-    messages.error(request, _("That code is not right, or was used before. Wait for the next one."))
+    messages.error(request, _("That code is wrong, or was used before. Wait for the next one."))
     return redirect("account")
 
 

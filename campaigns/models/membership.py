@@ -65,8 +65,24 @@ class Membership(models.Model):
         return f"{self.role} {self.worker}"
 
     @property
+    def is_annotator(self) -> bool:
+        return self.role == Membership.Role.ANNOTATOR
+
+    @property
+    def is_active(self) -> bool:
+        return self.state == Membership.State.ACTIVE
+
+    @property
+    def is_paused(self) -> bool:
+        return self.state == Membership.State.PAUSED
+
+    @property
+    def has_left(self) -> bool:
+        return self.state == Membership.State.LEFT
+
+    @property
     def may_judge(self) -> bool:
-        return self.role == Membership.Role.ANNOTATOR and self.state == Membership.State.ACTIVE
+        return self.is_annotator and self.is_active
 
     @property
     def must_pass_exam(self) -> bool:
@@ -75,7 +91,7 @@ class Membership(models.Model):
 
     @property
     def may_review(self) -> bool:
-        return self.role == Membership.Role.LEAD and self.state == Membership.State.ACTIVE
+        return self.role == Membership.Role.LEAD and self.is_active
 
     def pause(self, by: Membership | None, words: str) -> None:
         """Give the member no new work until somebody resumes it. A batch that they hold stays until its lease ends.

@@ -125,6 +125,23 @@ class Candidate(models.Model):
     def __str__(self) -> str:
         return f"{self.query_id}-{self.rank}"
 
+    @property
+    def needs_the_lead(self) -> bool:
+        """Whether no consensus can give it a grade any more, so that only the lead can."""
+        return self.outcome in (Candidate.Outcome.DISCARDED, Candidate.Outcome.FLAGGED)
+
+    @property
+    def is_open(self) -> bool:
+        return self.outcome == Candidate.Outcome.OPEN
+
+    @property
+    def is_contested(self) -> bool:
+        return self.outcome == Candidate.Outcome.CONTESTED
+
+    @property
+    def is_flagged(self) -> bool:
+        return self.outcome == Candidate.Outcome.FLAGGED
+
     def counted_grades(self, rounds: int) -> list[int]:
         """Return the grades that count, of the first round or of both rounds."""
         last = ANNOTATORS * rounds

@@ -49,8 +49,12 @@ class Sitting(models.Model):
         return f"round {self.round}: {self.result}"
 
     @property
+    def is_open(self) -> bool:
+        return self.result == Sitting.Result.OPEN
+
+    @property
     def is_waiting(self) -> bool:
-        return self.result == Sitting.Result.OPEN and self.ended is not None
+        return self.is_open and self.ended is not None
 
     @property
     def may_be_repeated(self) -> bool:

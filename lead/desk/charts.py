@@ -1,4 +1,4 @@
-"""The four charts of the desk: progress and its forecast, agreement by week, grades so far, and what is spent."""
+"""The four charts of the desk: progress and its forecast, agreement by week, grades so far, and spending."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DAYS_SHOWN = 28
 
 
 def charts(campaign: Campaign, kept: dict[str, CurrentSummary]) -> list[Spark]:
-    """The charts of numbers that are there; none before the first are counted."""
+    """The charts of the numbers that are counted; none before the first are."""
     numbers, agreement = kept[PROGRESS].counts, kept[AGREEMENT].counts
     if not numbers or not numbers["judgements"]:
         return []
@@ -35,17 +35,23 @@ def _progress(campaign: Campaign, numbers: Numbers) -> Spark:
     days = numbers["days"][-DAYS_SHOWN:]
     labels = [f"{_day(day)}: {done:,} judgements" for day, done, _ in days]
     if not numbers["left"]:
-        note = "nothing left of what is open"
+        note = "nothing open is left"
     elif numbers["end"]:
         note = f"about {numbers['left']:,} left, done around {_day(numbers['end'])}"
     else:
         note = f"about {numbers['left']:,} left"
     value = f"{numbers['judgements']:,} judgements"
-    told = f"{value}; {numbers['pace']:.0f} a day lately; {note}"
+    description = f"{value}; {numbers['pace']:.0f} a day lately; {note}"
     ends = (_day(days[0][0]), _day(days[-1][0])) if days else ("", "")
     address = reverse("agreement-judgements", args=[campaign.name])
     return Spark(
-        "Progress", value, note, told, address, bars=bars([done for _, done, _ in days], labels), labels=ends
+        "Progress",
+        value,
+        note,
+        description,
+        address,
+        bars=bars([done for _, done, _ in days], labels),
+        labels=ends,
     )
 
 
@@ -57,9 +63,9 @@ def _agreement(campaign: Campaign, numbers: Numbers) -> Spark:
     note = "ordinal, before round two" if contested is None else f"{contested:.0%} of pairs contested"
     ends = (_week(weeks[0]["week"]), _week(weeks[-1]["week"])) if weeks else ("", "")
     points = line([week["alpha"] for week in weeks], top=1.0)
-    told = f"Agreement {value}, {note}; a line of alpha by week, from 0 to 1"
+    description = f"Agreement {value}, {note}; a line of alpha by week, from 0 to 1"
     address = reverse("agreement", args=[campaign.name])
-    return Spark("Agreement", value, note, told, address, line=points, labels=ends)
+    return Spark("Agreement", value, note, description, address, line=points, labels=ends)
 
 
 def _grades(campaign: Campaign, numbers: Numbers) -> Spark:
@@ -68,8 +74,8 @@ def _grades(campaign: Campaign, numbers: Numbers) -> Spark:
     value = f"{sum(grades):,} pairs settled"
     note = f"{numbers['outcomes']['discarded']:,} discarded, {numbers['outcomes']['contested']:,} contested"
     address = reverse("figures", args=[campaign.name])
-    told = f"{value}; {', '.join(labels)}"
-    return Spark("Grades", value, note, told, address, bars=bars(grades, labels), labels=("0", "4"))
+    description = f"{value}; {', '.join(labels)}"
+    return Spark("Grades", value, note, description, address, bars=bars(grades, labels), labels=("0", "4"))
 
 
 def _spent(campaign: Campaign, numbers: Numbers) -> Spark:

@@ -1,4 +1,4 @@
-"""What needs the lead now, most urgent first, in one question to the database."""
+"""What needs the lead now, most urgent first, in one database query."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Need:
 
 
 def needs(campaign: Campaign, failed_jobs: int) -> list[Need]:
-    """The list, without what there is nothing of."""
+    """Everything of which there is at least one."""
     counts = _counts(campaign)
     pages = {
         name: reverse(name, args=[campaign.name])
@@ -42,15 +42,15 @@ def needs(campaign: Campaign, failed_jobs: int) -> list[Need]:
         Need(counts["paused"], "annotator is paused", "annotators are paused", pages["people"]),
         Need(
             counts["stuck"],
-            "contested batch has found nobody for a day",
-            "contested batches have found nobody for a day",
+            "contested batch has had no annotator for a day",
+            "contested batches have had no annotator for a day",
             f"{pages['campaign']}?show=stuck",
         ),
         Need(counts["failed"], "examinee failed the exam", "examinees failed the exam", pages["exam"]),
         Need(
             counts["unmarked"],
-            "examinee waits for others, or for grades of yours",
-            "examinees wait for others, or for grades of yours",
+            "examinee waits for others or for your grades",
+            "examinees wait for others or for your grades",
             pages["exam"],
         ),
         Need(counts["flags"], "flag to look at", "flags to look at", pages["flags"]),

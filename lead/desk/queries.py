@@ -13,7 +13,7 @@ from base.text import storable
 from campaigns.models import Campaign
 from jobs.keys import keys_of
 from jobs.models import Job
-from judging.models import Batch, Kind, Query
+from judging.models import Batch, Kind, Query, Review
 from judging.pool.clips import CUT_ANEW, CUT_CLIPS
 from judging.pool.ranking import RANK
 from judging.pool.study import STUDY
@@ -65,7 +65,7 @@ class Table:
             sort if sort in SORTS else "",
         )
 
-    def rows(self, campaign: Campaign) -> QuerySet[Query]:
+    def queries(self, campaign: Campaign) -> QuerySet[Query]:
         rows = campaign.queries.filter(FILTERS[self.show][1], kind=Kind.POOL)
         if self.words:
             rows = rows.filter(Q(text__icontains=self.words) | Q(query_id=self.words))
@@ -88,6 +88,9 @@ def filters(campaign: Campaign, table: Table) -> list[tuple[str, str, int, bool]
     ]
 
 
+ADVICE = {Review.Verdict.SECOND: "second batch", Review.Verdict.CLOSE: "close"}
+
+
 @dataclass(frozen=True)
 class BatchRow:
     """A batch as a small square in the table, and what its end looks like."""
@@ -97,6 +100,12 @@ class BatchRow:
     words: str
     to_review: bool
     recommendation: Recommendation | None  # once all is settled
+
+    @property
+    def advice(self) -> str:
+        """The recommendation in a word or two."""
+        verdict = self.recommendation.verdict if self.recommendation else None
+        return ADVICE[Review.Verdict(verdict)] if verdict else "by hand"
 
     @property
     def acceptable(self) -> bool:
@@ -110,35 +119,35 @@ class QueryRow:
     batches: list[BatchRow]
 
 
-def rows_of(queries: list[Query]) -> list[QueryRow]:
+def query_rows(queries: list[Query]) -> list[QueryRow]:
     """One row for each query, with its batches; of each number the edition that is in work, or the newest."""
     rows = Batch.objects.filter(query__in=queries).select_related("query__campaign")
-    shown: dict[tuple[int, int], Batch] = {}
+    newest: dict[tuple[int, int], Batch] = {}
     for batch in rows.order_by("query", "number", "edition"):
-        other = shown.get((batch.query_id, batch.number))
+        other = newest.get((batch.query_id, batch.number))
         if other is None or other.is_done:
-            shown[batch.query_id, batch.number] = batch
-    said = recommendations(batch for batch in shown.values() if batch.is_done)
+            newest[batch.query_id, batch.number] = batch
+    found = recommendations(batch for batch in newest.values() if batch.is_done)
     by_query: dict[int, list[BatchRow]] = {}
-    for batch in shown.values():
+    for batch in newest.values():
         look, words = appearance(batch)
-        row = BatchRow(batch, look, words, look == "settled", said.get(batch.pk))
+        row = BatchRow(batch, look, words, batch.state == Batch.State.SETTLED, found.get(batch.pk))
         by_query.setdefault(batch.query_id, []).append(row)
     return [QueryRow(query, by_query.get(query.pk, [])) for query in queries]
 
 
 STATES = {
-    "preparing": "clips are being cut",
-    "settled": "settled, to review",
-    "reviewed": "reviewed",
-    "replaced": "reopened, in a later edition",
+    Batch.State.PREPARING: "clips are being cut",
+    Batch.State.SETTLED: "settled, to review",
+    Batch.State.REVIEWED: "reviewed",
+    Batch.State.REPLACED: "reopened, in a later edition",
 }
 
 
 def appearance(batch: Batch) -> tuple[str, str]:
     """A batch's state as a class name and as words."""
     if batch.state != Batch.State.OPEN:
-        return batch.state, STATES[batch.state]
+        return batch.state, STATES[Batch.State(batch.state)]
     if batch.round == 2:
         return "contested", f"round two, {batch.taken} of 2 places taken"
     return ("work", f"in work, {batch.taken} of 2 places taken") if batch.taken else ("open", "open")

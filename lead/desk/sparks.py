@@ -20,12 +20,12 @@ class Bar:
 
 @dataclass(frozen=True)
 class Spark:
-    """A number that counts, in words, with a drawing beneath; `told` is the drawing as a sentence."""
+    """A number in words with a small drawing below it; `description` says the drawing as a sentence."""
 
     title: str
     value: str
     note: str
-    told: str
+    description: str
     address: str = ""
     bars: list[Bar] = field(default_factory=list)
     line: str = ""

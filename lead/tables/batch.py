@@ -1,4 +1,4 @@
-"""What the lead reads of a batch: each candidate with who said what, when and how long it took."""
+"""The table of a batch: each candidate with who graded it, when, and how long it took."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from django.utils.timezone import localtime
 from campaigns.models import Membership
 from campaigns.models.campaign import LAST
 from judging.models import Adjudication, Batch, Candidate, Flag, Judgement, Kind, Review
-from judging.models.states import WITHOUT_CONSENSUS
+from judging.review.recommending import Recommendation
 
 
 @dataclass(frozen=True)
-class Said:
+class GradeRow:
     """One annotator's grade of one candidate; struck out once the candidate was reopened."""
 
     judgement: Judgement
@@ -37,18 +37,18 @@ class Said:
         revisions = list(self.judgement.revisions.all())
         parts = [self.who, *(["round two"] if self.judgement.assignment.round == 2 else [])]
         parts += [f"{self.seconds:.1f} s"] if self.seconds is not None else []
-        parts += [moment_of(revisions[-1].at)] if revisions else []
+        parts += [time_of(revisions[-1].at)] if revisions else []
         return ", ".join(parts)
 
     @property
     def why_struck(self) -> str:
         record = self.judgement.reopening
-        return f"Reopened {moment_of(record.at)}: {record.reason}" if record else ""
+        return f"Reopened {time_of(record.at)}: {record.reason}" if record else ""
 
 
 @dataclass(frozen=True)
-class Complaint:
-    """A flag, with who put it up."""
+class FlagRow:
+    """A flag, with the annotator who raised it."""
 
     flag: Flag
     who: str
@@ -56,31 +56,61 @@ class Complaint:
     @property
     def words(self) -> str:
         comment = f": “{self.flag.comment}”" if self.flag.comment else ""
-        return f"{self.who}, {moment_of(self.flag.at)}{comment}"
+        return f"{self.who}, {time_of(self.flag.at)}{comment}"
 
 
 @dataclass(frozen=True)
-class Row:
+class CandidateRow:
     candidate: Candidate
-    said: list[Said]
-    flags: list[Complaint]
+    grades: list[GradeRow]
+    flags: list[FlagRow]
     adjudication: Adjudication | None
     last: bool  # among those that tell whether there is more to find
 
     @property
-    def needs_a_word(self) -> bool:
-        return self.candidate.outcome in WITHOUT_CONSENSUS
+    def clip_label(self) -> str:
+        return f"Clip of rank {self.candidate.rank}"
+
+    @property
+    def may_be_graded(self) -> bool:
+        """Whether the candidate needs the lead's own grade, or has it."""
+        return self.candidate.needs_the_lead or self.adjudication is not None
 
 
 @dataclass(frozen=True)
-class Number:
-    """The editions of one number of a query, of which the newest stands for all, and the query's other numbers."""
+class VerdictButton:
+    """A button by which the lead decides on a batch."""
 
-    editions: list[Batch]  # oldest first
+    verdict: str
+    words: str
+    key: str
+    keys: str  # all that press it
+    recommended: bool
+
+
+VERDICTS = {Review.Verdict.SECOND: ("Second batch", "b"), Review.Verdict.CLOSE: ("Close the query", "c")}
+
+
+def verdict_buttons(recommendation: Recommendation) -> list[VerdictButton]:
+    """The verdicts that are possible; `y` and Enter accept the recommendation, `n` refuses it."""
+    buttons = []
+    for verdict, (words, key) in VERDICTS.items():
+        recommended = verdict == recommendation.verdict
+        more = " y Enter" if recommended else " n" if verdict == recommendation.other else ""
+        if verdict in recommendation.possible:
+            buttons.append(VerdictButton(verdict, words, key, f"{key}{more}", recommended))
+    return buttons
+
+
+@dataclass(frozen=True)
+class Editions:
+    """All editions of one batch, of which the newest stands for all, and the query's other batches."""
+
+    all: list[Batch]  # oldest first
     others: list[Batch]
 
     @classmethod
-    def of(cls, batch: Batch) -> Number:
+    def of(cls, batch: Batch) -> Editions:
         batches = list(batch.query.batches.order_by("number", "edition"))
         newest = {each.number: each for each in batches}
         own = newest.pop(batch.number)
@@ -88,11 +118,11 @@ class Number:
 
     @property
     def batch(self) -> Batch:
-        return self.editions[-1]
+        return self.all[-1]
 
     @property
     def at_work(self) -> Batch | None:
-        return next((each for each in self.editions if not each.is_done), None)
+        return next((each for each in self.all if not each.is_done), None)
 
     @property
     def is_to_review(self) -> bool:
@@ -103,15 +133,15 @@ class Number:
 
     @property
     def reviews(self) -> QuerySet[Review]:
-        """All that was said of the editions, also what holds no longer."""
-        rows = Review.objects.filter(batch__in=self.editions)
+        """The reviews of all its editions, also those that were undone."""
+        rows = Review.objects.filter(batch__in=self.all)
         return rows.select_related("lead__user", "undone_by__user").order_by("pk")
 
 
-def rows_of(number: Number, reader: Membership) -> list[Row]:
-    """The candidates of the number by rank, whatever edition they are in."""
+def candidate_rows(editions: Editions, reader: Membership) -> list[CandidateRow]:
+    """The candidates of the batch by rank, whatever edition they are in."""
     candidates = list(
-        Candidate.objects.filter(batch__in=number.editions)
+        Candidate.objects.filter(batch__in=editions.all)
         .order_by("rank")
         .select_related("moment__video", "clip", "batch")
         .prefetch_related(
@@ -127,12 +157,12 @@ def rows_of(number: Number, reader: Membership) -> list[Row]:
     return [_row(candidate, reader, candidate.pk in last) for candidate in candidates]
 
 
-def _row(candidate: Candidate, reader: Membership, last: bool) -> Row:
+def _row(candidate: Candidate, reader: Membership, last: bool) -> CandidateRow:
     judgements = [each for each in candidate.judgements.all() if each.seat or each.reopening_id]
     judgements.sort(key=lambda each: (each.seat is not None, each.seat or 0, each.pk))
-    said = [Said(each, named(each.annotator, reader)) for each in judgements]
-    flags = [Complaint(each, named(each.assignment.annotator, reader)) for each in candidate.flags.all()]
-    return Row(candidate, said, flags, next(iter(candidate.adjudications.all()), None), last)
+    grades = [GradeRow(each, named(each.annotator, reader)) for each in judgements]
+    flags = [FlagRow(each, named(each.assignment.annotator, reader)) for each in candidate.flags.all()]
+    return CandidateRow(candidate, grades, flags, next(iter(candidate.adjudications.all()), None), last)
 
 
 def named(annotator: Membership, reader: Membership) -> str:
@@ -141,5 +171,5 @@ def named(annotator: Membership, reader: Membership) -> str:
     return f"{number} ({annotator.user.get_username()})" if reader.may_review else number
 
 
-def moment_of(at: datetime) -> str:
+def time_of(at: datetime) -> str:
     return date_format(localtime(at), "j M Y, H:i")

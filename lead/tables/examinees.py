@@ -1,4 +1,4 @@
-"""What the lead sees of the exam: each examinee's rounds and agreement with the truth, and each pair's grades."""
+"""The tables of the exam: each examinee's rounds and agreement with the truth, and each pair's grades."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ class Examinee:
 
     @property
     def state(self) -> str:
-        """Where they stand, in words."""
+        """How far the examinee has come, in words."""
         if not self.sittings:
-            return "works without the exam" if self.member.qualified else "not begun"
+            return "works without the exam" if self.member.qualified else "not begun yet"
         last = self.sittings[-1]
         if last.result == Sitting.Result.PASSED:
             return f"passed in round {last.round}"
         if self.member.qualified:
-            return "works on your word"
+            return "works by your decision"
         if last.result == Sitting.Result.FAILED:
             return "failed"
-        return "handed in, waits for others" if last.is_waiting else f"in round {last.round}"
+        return "submitted, waits for others" if last.is_waiting else f"in round {last.round}"
 
 
 @dataclass(frozen=True)
@@ -68,22 +68,22 @@ class Overview:
 
 def overview(campaign: Campaign) -> Overview:
     """Everything on the exam's page, in a fixed number of queries."""
-    known = truths(campaign, said := exam_grades(campaign))
-    examinees = _examinees(campaign, known, said)
+    known = truths(campaign, given := exam_grades(campaign))
+    examinees = _examinees(campaign, known, given)
     marked = [each for person in examinees for each in person.sittings if each.round == 1 and each.pairs]
     pairs = sum(each.pairs for each in marked)
     return Overview(
         examinees,
-        pairs_of(campaign, known, said),
+        pairs_of(campaign, known, given),
         100 * sum(each.off for each in marked) / pairs if pairs else None,
         _means([person.first for person in examinees]),
         _means([person.last for person in examinees]),
     )
 
 
-def _examinees(campaign: Campaign, known: Truths, said: list[ExamGrades]) -> list[Examinee]:
+def _examinees(campaign: Campaign, known: Truths, given: list[ExamGrades]) -> list[Examinee]:
     by_member = defaultdict(list)
-    for each in said:
+    for each in given:
         by_member[each.annotator].append(each)
     members = campaign.memberships.annotators().order_by("worker")
     rows = members.select_related("user").prefetch_related("sittings")
@@ -118,10 +118,10 @@ def _means(all_: list[Kappas]) -> Kappas:
     return Kappas(mean([each.plain for each in all_]), mean([each.quadratic for each in all_]))
 
 
-def pairs_of(campaign: Campaign, known: Truths, said: list[ExamGrades]) -> list[Pair]:
+def pairs_of(campaign: Campaign, known: Truths, given: list[ExamGrades]) -> list[Pair]:
     """The exam's pairs, in the order of queries and ranks."""
     grades = defaultdict(list)
-    for each in said:
+    for each in given:
         grades[each.candidate].append(each.first)
     rows = Candidate.objects.filter(batch__in=exam_batches(campaign))
     flags = (
@@ -130,9 +130,9 @@ def pairs_of(campaign: Campaign, known: Truths, said: list[ExamGrades]) -> list[
     flagged = dict(flags)
     found = []
     for candidate in rows.select_related("query", "clip", "moment__video").order_by("query", "rank"):
-        given, truth = sorted(grades[candidate.pk]), known.get(candidate.pk)
-        off = 0 if truth is None else sum(abs(grade - truth) > campaign.tolerance for grade in given)
-        found.append(Pair(candidate, truth, given, off, flagged.get(candidate.pk, 0)))
+        first, truth = sorted(grades[candidate.pk]), known.get(candidate.pk)
+        off = 0 if truth is None else sum(abs(grade - truth) > campaign.tolerance for grade in first)
+        found.append(Pair(candidate, truth, first, off, flagged.get(candidate.pk, 0)))
     return found
 
 
@@ -141,7 +141,7 @@ class OwnPair:
     """A pair as one examinee graded it."""
 
     pair: Pair
-    said: ExamGrades | None  # nothing of what is flagged, or not handed in yet
+    grades: ExamGrades | None  # None where the pair is flagged, or not submitted yet
     off: bool
     flag: Flag | None
 
@@ -154,13 +154,13 @@ def pairs_of_one(member: Membership) -> list[OwnPair]:
     flags = {flag.candidate_id: flag for flag in Flag.objects.filter(assignment__annotator=member)}
     found = []
     for pair in pairs_of(campaign, known, everything):
-        said = own.get(pair.candidate.pk)
-        off = bool(said and pair.truth is not None and abs(said.last - pair.truth) > campaign.tolerance)
-        found.append(OwnPair(pair, said, off, flags.get(pair.candidate.pk)))
+        grades = own.get(pair.candidate.pk)
+        off = bool(grades and pair.truth is not None and abs(grades.last - pair.truth) > campaign.tolerance)
+        found.append(OwnPair(pair, grades, off, flags.get(pair.candidate.pk)))
     return found
 
 
 def examinee(member: Membership) -> Examinee:
-    said = exam_grades(member.campaign)
-    everyone = _examinees(member.campaign, truths(member.campaign, said), said)
+    given = exam_grades(member.campaign)
+    everyone = _examinees(member.campaign, truths(member.campaign, given), given)
     return next(each for each in everyone if each.member.pk == member.pk)

@@ -11,7 +11,7 @@ from django.http import QueryDict
 from django.utils import timezone
 
 from base.errors import BadValue
-from base.request_fields import KEY, whole
+from base.request_fields import KEY, one_of, whole
 from campaigns.models import Campaign
 from judging.consensus import GRADES
 from judging.models import Adjudication, Candidate, Judgement, Query, Revision
@@ -33,12 +33,12 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class JudgementsPage:
     lines: list[Line]
     older: int | None  # the key to go on before, when there are more
 
 
-def evidence(campaign: Campaign, asked: QueryDict) -> Evidence:
+def judgements_page(campaign: Campaign, asked: QueryDict) -> JudgementsPage:
     """A page of the judgements that the filters of an address choose.
 
     Raises
@@ -55,12 +55,12 @@ def evidence(campaign: Campaign, asked: QueryDict) -> Evidence:
     # Keys first: what a line shows is joined to those of a page only.
     keys = list(rows.order_by("-pk").values_list("pk", flat=True)[: ON_A_PAGE + 1])
     page = keys[:ON_A_PAGE]
-    return Evidence(_lines(page), page[-1] if len(keys) > ON_A_PAGE else None)
+    return JudgementsPage(_lines(page), page[-1] if len(keys) > ON_A_PAGE else None)
 
 
 def _lines(keys: Sequence[int]) -> list[Line]:
-    shown = Judgement.objects.filter(pk__in=keys).order_by("-pk")
-    page = list(shown.select_related("candidate__query", "candidate__clip", "annotator__user", "assignment"))
+    chosen = Judgement.objects.filter(pk__in=keys).order_by("-pk")
+    page = list(chosen.select_related("candidate__query", "candidate__clip", "annotator__user", "assignment"))
     candidates = [judgement.candidate_id for judgement in page]
     rows = Judgement.objects.filter(candidate__in=candidates, seat__isnull=False)
     seats = {(each.candidate_id, each.seat): each for each in rows.select_related("annotator__user")}
@@ -83,8 +83,8 @@ def _co_judge(rows: Judgements, value: str, campaign: Campaign) -> Judgements:
 def _memberships(field: str, value: str, campaign: Campaign) -> list[int]:
     """The worker's, and those that imported ratings gave her besides; as keys, which an index can be asked for."""
     worker = _number(field, value)
-    hers = Q(worker=worker) | Q(same_as__worker=worker)
-    return list(campaign.memberships.filter(hers).values_list("pk", flat=True))
+    own = Q(worker=worker) | Q(same_as__worker=worker)
+    return list(campaign.memberships.filter(own).values_list("pk", flat=True))
 
 
 def _week(rows: Judgements, value: str, campaign: Campaign) -> Judgements:
@@ -102,9 +102,7 @@ def _query(rows: Judgements, value: str, campaign: Campaign) -> Judgements:
 
 
 def _only(rows: Judgements, value: str, campaign: Campaign) -> Judgements:
-    if value not in ONLY:
-        raise BadValue("only", repr(value[:20]), f"one of {', '.join(ONLY)}")
-    return ONLY[value](rows, campaign)
+    return ONLY[one_of("only", value, ONLY)](rows, campaign)
 
 
 def _round_one(rows: Judgements, campaign: Campaign) -> Judgements:

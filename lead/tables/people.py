@@ -28,7 +28,7 @@ class PersonRow:
     live: Assignment | None
 
 
-def rows_of(campaign: Campaign, counted: CurrentSummary) -> list[PersonRow]:
+def person_rows(campaign: Campaign, counted: CurrentSummary) -> list[PersonRow]:
     """Everybody with what they did so far, by worker number."""
     members = campaign.memberships.select_related("user").order_by("worker")
     numbers = {key: rest for key, *rest in counted.counts["made"]} if counted.counts else {}
@@ -49,7 +49,7 @@ def rows_of(campaign: Campaign, counted: CurrentSummary) -> list[PersonRow]:
 
 
 def _made(numbers: list[Any] | None) -> tuple[int, datetime | None]:
-    """How many judgements, and when the last one was said."""
+    """How many judgements, and when the last one was given."""
     return (numbers[0], datetime.fromisoformat(numbers[1])) if numbers else (0, None)
 
 

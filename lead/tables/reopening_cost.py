@@ -1,4 +1,4 @@
-"""What reopening comes to, said before it is done: how much is judged again, how long, and whether anybody can."""
+"""The cost of reopening, before it is done: how much is judged again, how long it takes, and who can judge it."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ def cost_of(campaign: Campaign, scope: Scope) -> Cost:
     # The scope is a long question where it is somebody's whole work: asked twice, and not for each number.
     rows = scope.candidates.order_by().values_list("pk", "query_id", "batch__number")
     parts = {candidate: (query, number) for candidate, query, number in rows}
-    said, counted = _said(scope)
+    judges, counted = _judged(scope)
     for candidate, annotator in _flags(campaign):
         if candidate in parts:
-            said[parts[candidate]].add(annotator)
+            judges[parts[candidate]].add(annotator)
     again = Candidate.objects.filter(batch__assignments__in=scope.assignments)
     again = again.filter(Q(batch__round=1) | Q(escalated=True))
     progress = current_summary(campaign, PROGRESS).counts
     judged, able = ANNOTATORS * len(parts) + again.count(), _able(campaign)
-    left = [len(able - said[part]) for part in set(parts.values())]
+    left = [len(able - judges[part]) for part in set(parts.values())]
     return Cost(
         candidates=len(parts),
         batches=len(left),
@@ -64,15 +64,15 @@ def _able(campaign: Campaign) -> set[int]:
     return set(people.values_list("pk", flat=True))
 
 
-def _said(scope: Scope) -> tuple[dict[Part, set[int]], int]:
+def _judged(scope: Scope) -> tuple[dict[Part, set[int]], int]:
     """Who judged something in each batch that would begin anew; and how many judgements count there."""
-    said: dict[Part, set[int]] = defaultdict(set)
+    judges: dict[Part, set[int]] = defaultdict(set)
     rows = scope.candidates.order_by().values_list("query_id", "batch__number", "judgements__annotator")
     counted = 0
     for query, number, annotator, seated in rows.annotate(seated=Count("judgements__seat")):
-        said[query, number].add(annotator)
+        judges[query, number].add(annotator)
         counted += seated
-    return said, counted
+    return judges, counted
 
 
 def _flags(campaign: Campaign) -> Iterable[tuple[int, int]]:

@@ -3,24 +3,38 @@
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_POST, require_safe
 
+from base.templatetags.page_parts import Heading
 from campaigns.models import Membership
+from campaigns.pages import campaign_page
 from judging import doors
+from judging.consensus import GRADES
 from judging.models import Query
-from lead.tables.judgements import FILTERS, ON_A_PAGE, ONLY, evidence
-from lead.views.figures import shown
+from lead.tables.judgements import FILTERS, ON_A_PAGE, ONLY, judgements_page
+from lead.views.figures import plot_of
 from reports.figures.catalogue import DRIFT, WEEKS
 from reports.figures.numbers import Subject, annotator_of, week_name
 from reports.summaries import AGREEMENT, FIGURES, QUERIES, ask_to_count, current_summary
 
-SORTS = ("worker", "judged", "kappa", "severity", "settled", "contested", "seconds", "fast")
+NUMBERS = {
+    "judged": "Judged",
+    "kappa": "Quadratic kappa",
+    "severity": "Severity",
+    "settled": "Settled",
+    "contested": "Contested",
+    "seconds": "Median seconds",
+    "fast": "Under 2 s",
+}
+HEADINGS = [
+    Heading("Worker", sort_key="worker"),
+    *(Heading(text, is_number=True, sort_key=key) for key, text in NUMBERS.items()),
+]
 
 
 @require_safe
@@ -29,12 +43,17 @@ def overall(request: HttpRequest, name: str) -> HttpResponse:
     numbers = current_summary(member.campaign, AGREEMENT)
     sort = request.GET.get("sort", "")
     people = _people(member, numbers.counts["annotators"]) if numbers.counts else []
-    context = _context(member, numbers) | {
-        "page": Paginator(_sorted(people, sort), ON_A_PAGE).get_page(request.GET.get("page")),
-        "sort": sort,
-        "weeks": shown(WEEKS, numbers.counts, Subject(member.campaign)) if numbers.counts else None,
-    }
-    return render(request, "lead/agreement.html", context)
+    return campaign_page(
+        request,
+        member,
+        "lead/agreement.html",
+        numbers=numbers,
+        counts=numbers.counts,
+        page=Paginator(_sorted(people, sort), ON_A_PAGE).get_page(request.GET.get("page")),
+        headings=HEADINGS,
+        sort=sort or "worker",
+        weeks=plot_of(WEEKS, numbers.counts, Subject(member.campaign)) if numbers.counts else None,
+    )
 
 
 @require_safe
@@ -42,16 +61,22 @@ def annotator(request: HttpRequest, name: str, worker: int) -> HttpResponse:
     member = doors.membership(request, name)
     who = get_object_or_404(member.campaign.memberships.select_related("user"), worker=worker)
     numbers = current_summary(member.campaign, AGREEMENT)
-    mine = annotator_of(numbers.counts, who) if numbers.counts else None
-    context = _context(member, numbers) | {
-        "who": who,
-        "mine": mine,
-        "others": _people(member, mine["others"]) if mine else [],
-        "drift": shown(DRIFT, numbers.counts, Subject(member.campaign, member=who)) if mine else None,
-        "levels": range(5),
-        "weeks": [each | {"name": week_name(each["week"])} for each in mine["weeks"]] if mine else [],
-    }
-    return render(request, "lead/agreement_annotator.html", context)
+    own = annotator_of(numbers.counts, who) if numbers.counts else None
+    return campaign_page(
+        request,
+        member,
+        "lead/agreement_annotator.html",
+        numbers=numbers,
+        counts=numbers.counts,
+        who=who,
+        own=own,
+        others=_people(member, own["others"]) if own else [],
+        drift=plot_of(DRIFT, numbers.counts, Subject(member.campaign, member=who)) if own else None,
+        grades=GRADES,
+        weeks=[each | {"name": week_name(each["week"])} for each in own["weeks"] if each["week"]]
+        if own
+        else [],
+    )
 
 
 @require_safe
@@ -62,27 +87,33 @@ def queries(request: HttpRequest, name: str) -> HttpResponse:
     page = Paginator(numbers.counts or [], ON_A_PAGE).get_page(request.GET.get("page"))
     names = ("pairs", "contested", "discarded", "distance", "mean")
     found = Query.objects.in_bulk([row[0] for row in page])
-    rows = [
+    listed = [
         {"query": found[key]} | dict(zip(names, rest, strict=True)) for key, *rest in page if key in found
     ]
-    context = _context(member, numbers) | {"page": page, "rows": rows}
-    return render(request, "lead/agreement_queries.html", context)
+    return campaign_page(
+        request,
+        member,
+        "lead/agreement_queries.html",
+        numbers=numbers,
+        counts=numbers.counts,
+        page=page,
+        queries=listed,
+    )
 
 
 @require_safe
 def judgements(request: HttpRequest, name: str) -> HttpResponse:
     member = doors.membership(request, name)
     asked = {key: value for key in FILTERS if (value := request.GET.get(key)) and key != "before"}
-    found = evidence(member.campaign, request.GET)
-    context = {
-        "member": member,
-        "campaign": member.campaign,
-        "found": found,
-        "asked": asked,
-        "further": urlencode(asked | {"before": found.older}),
-        "only": ONLY,
-    }
-    return render(request, "lead/agreement_judgements.html", context)
+    found = judgements_page(member.campaign, request.GET)
+    return campaign_page(
+        request,
+        member,
+        "lead/agreement_judgements.html",
+        found=found,
+        asked=asked,
+        only=ONLY,
+    )
 
 
 @require_safe
@@ -90,7 +121,7 @@ def counting(request: HttpRequest, name: str) -> HttpResponse:
     """How old the numbers are; asks for itself again while newer ones are being counted, then for the page."""
     member = doors.membership(request, name)
     numbers = current_summary(member.campaign, FIGURES)
-    answer = render(request, "lead/_counted.html", _context(member, numbers))
+    answer = campaign_page(request, member, "lead/_counted.html", numbers=numbers)
     if not numbers.counting:
         answer["HX-Refresh"] = "true"
     return answer
@@ -104,10 +135,6 @@ def count(request: HttpRequest, name: str) -> HttpResponse:
     return redirect("agreement", name=name)
 
 
-def _context(member: Membership, numbers: Any) -> dict[str, Any]:
-    return {"member": member, "campaign": member.campaign, "numbers": numbers, "counts": numbers.counts}
-
-
 def _people(member: Membership, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The rows with the memberships that they are of."""
     found = member.campaign.memberships.select_related("user").in_bulk([row["member"] for row in rows])
@@ -116,6 +143,6 @@ def _people(member: Membership, rows: list[dict[str, Any]]) -> list[dict[str, An
 
 def _sorted(people: list[dict[str, Any]], sort: str) -> list[dict[str, Any]]:
     """By worker, or by a number with the largest first and the unknown last."""
-    if sort not in SORTS[1:]:
+    if sort not in NUMBERS:
         return sorted(people, key=lambda row: int(row["who"].worker))
     return sorted(people, key=lambda row: (row[sort] is None, -(row[sort] or 0)))

@@ -8,11 +8,12 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from campaigns.models import Campaign
+from campaigns.pages import campaign_page
 from jobs.models import Job
 from judging import doors
 from lead.desk.charts import charts
 from lead.desk.needs import at_a_glance, needs
-from lead.desk.queries import SORTS, Table, filters, jobs_of, rows_of, unfinished_jobs
+from lead.desk.queries import SORTS, Table, filters, jobs_of, query_rows, unfinished_jobs
 from reports.summaries import AGREEMENT, PROGRESS, current_summaries
 
 QUERIES_ON_A_PAGE = 50
@@ -25,35 +26,34 @@ def home(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-def listed(request: HttpRequest) -> HttpResponse:
+def index(request: HttpRequest) -> HttpResponse:
     campaigns = Campaign.objects.led_by(request.user).select_related("corpus").order_by("name")
     return render(request, "lead/campaigns.html", {"campaigns": at_a_glance(campaigns)})
 
 
 @require_safe
-def one(request: HttpRequest, name: str) -> HttpResponse:
+def desk(request: HttpRequest, name: str) -> HttpResponse:
     """The desk: what needs the lead now, how it goes, and the queries."""
     member = doors.membership(request, name)
     campaign, table, found = member.campaign, Table.asked(request.GET), jobs_of(member.campaign)
     kept = current_summaries(campaign, PROGRESS, AGREEMENT)
-    page = Paginator(table.rows(campaign), QUERIES_ON_A_PAGE).get_page(request.GET.get("page"))
-    rows = rows_of(list(page))
-    context = {
-        "member": member,
-        "campaign": campaign,
-        "needs": needs(campaign, found["n_failed"]),
-        "sparks": charts(campaign, kept),
-        "kept": kept[PROGRESS],
-        "filters": filters(campaign, table),
-        "table": table,
-        "sorts": [(key, words) for key, (words, _) in SORTS.items()],
-        "page": page,
-        "pages": table.address(page="").lstrip("?"),
-        "rows": rows,
-        "acceptable": any(batch.acceptable for row in rows for batch in row.batches),
-        "jobs": found,
-    }
-    return render(request, "lead/campaign.html", context)
+    page = Paginator(table.queries(campaign), QUERIES_ON_A_PAGE).get_page(request.GET.get("page"))
+    rows = query_rows(list(page))
+    return campaign_page(
+        request,
+        member,
+        "lead/campaign.html",
+        needs=needs(campaign, found["n_failed"]),
+        sparks=charts(campaign, kept),
+        kept=kept[PROGRESS],
+        filters=filters(campaign, table),
+        table=table,
+        sorts=[(key, words) for key, (words, _) in SORTS.items()],
+        page=page,
+        rows=rows,
+        accepts=member.may_review and any(batch.acceptable for row in rows for batch in row.batches),
+        jobs=found,
+    )
 
 
 @require_POST
@@ -70,8 +70,7 @@ def jobs(request: HttpRequest, name: str) -> HttpResponse:
     """The bars of the work under way; asks for itself again while there is any."""
     member = doors.membership(request, name)
     found = jobs_of(member.campaign)
-    context = {"member": member, "campaign": member.campaign, "jobs": found}
-    answer = render(request, "lead/_jobs.html", context)
+    answer = campaign_page(request, member, "lead/_jobs.html", jobs=found)
     if not found["unfinished"]:
         answer["HX-Refresh"] = "true"
     return answer

@@ -1,14 +1,19 @@
-"""The exam as the lead sees it: made by a button, its truth set by her, its examinees let in."""
+"""The exam as the lead sees it: making it, setting the truth of its pairs, and deciding on examinees."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect
 from django.views.decorators.http import require_POST, require_safe
 
-from base.errors import BadValue, WrongState
-from base.request_fields import text_in, whole
+from base.errors import BadValue
+from base.problem_documents import refusal_as_message
+from base.request_fields import one_of, reason_in, text_in, whole_in
+from campaigns.models import Membership
+from campaigns.pages import campaign_page
 from judging import doors
 from judging.consensus import GRADES
 from judging.models.sitting import exam_batches
@@ -18,66 +23,64 @@ from judging.quality.sittings import QUORUM, exam_grades, truths
 from lead.tables.examinees import examinee, overview, pairs_of, pairs_of_one
 
 LONGEST_WHY, LONGEST_REASON = 1000, 400
+VERDICTS: dict[str, Callable[[Membership, Membership, str], object]] = {
+    "qualify": Membership.qualify,
+    "repeat": sittings.repeat,
+}
 TRUTHS = {"": None} | {str(grade): grade for grade in GRADES}
 
 
 @require_safe
-def one(request: HttpRequest, name: str) -> HttpResponse:
+def overview_page(request: HttpRequest, name: str) -> HttpResponse:
     member = doors.membership(request, name)
-    context = {
-        "member": member,
-        "campaign": member.campaign,
-        "made": exam_batches(member.campaign).exists(),
-        "exam": overview(member.campaign),
-        "quorum": QUORUM,
-        "queries": QUERIES,
-        "depth": DEPTH,
-    }
-    return render(request, "lead/exam.html", context)
+    return campaign_page(
+        request,
+        member,
+        "lead/exam.html",
+        made=exam_batches(member.campaign).exists(),
+        exam=overview(member.campaign),
+        quorum=QUORUM,
+        queries=QUERIES,
+        depth=DEPTH,
+    )
 
 
 @require_POST
 def make(request: HttpRequest, name: str) -> HttpResponse:
     lead = doors.lead(request, name)
-    seed, queries, depth = (_number(request, field) for field in ("seed", "queries", "depth"))
-    try:
+    seed, queries, depth = (whole_in(request.POST, field) for field in ("seed", "queries", "depth"))
+    with refusal_as_message(request):
         set_exam(lead.campaign, seed, queries, depth, keep_in_pool="keep_in_pool" in request.POST)
         messages.success(request, "The exam is made. It opens when its clips are cut.")
-    except WrongState as fault:
-        messages.error(request, str(fault))
     return redirect("exam", name=name)
-
-
-def _number(request: HttpRequest, field: str) -> int:
-    return whole(field, request.POST.get(field, ""))
 
 
 @require_safe
 def batch(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     member = doors.membership(request, name)
-    campaign, shown = member.campaign, doors.exam_batch(member, pk)
+    campaign, chosen = member.campaign, doors.exam_batch(member, pk)
     batches = exam_batches(campaign).order_by("query")
-    said = exam_grades(campaign)
-    pairs = pairs_of(campaign, truths(campaign, said), said)
-    context = {
-        "member": member,
-        "campaign": campaign,
-        "batch": shown,
-        "pairs": [pair for pair in pairs if pair.candidate.batch_id == pk],
-        "grades": GRADES,
-        "longest": LONGEST_WHY,
-        "next": batches.filter(query__gt=shown.query_id).first(),
-    }
-    return render(request, "lead/exam_batch.html", context)
+    grades = exam_grades(campaign)
+    pairs = pairs_of(campaign, truths(campaign, grades), grades)
+    return campaign_page(
+        request,
+        member,
+        "lead/exam_batch.html",
+        batch=chosen,
+        pairs=[pair for pair in pairs if pair.candidate.batch_id == pk],
+        grades=GRADES,
+        longest=LONGEST_WHY,
+        next=batches.filter(query__gt=chosen.query_id).first(),
+    )
 
 
 @require_POST
 def truth(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     lead = doors.lead(request, name)
-    shown = doors.exam_batch(lead, pk)
-    ranks = shown.candidates.values_list("rank", flat=True)
-    set_truth(shown, {rank: _truth(request, rank) for rank in ranks})
-    messages.success(request, "Saved. Results that were given stay as they are.")
+    chosen = doors.exam_batch(lead, pk)
+    ranks = chosen.candidates.values_list("rank", flat=True)
+    set_truth(chosen, {rank: _truth(request, rank) for rank in ranks})
+    messages.success(request, "Saved. Results that were already given stay as they are.")
     return redirect("exam-batch", name=name, pk=pk)
 
 
@@ -90,38 +93,30 @@ def _truth(request: HttpRequest, rank: int) -> tuple[int | None, str]:
 
 
 @require_safe
-def person(request: HttpRequest, name: str, worker: int) -> HttpResponse:
+def examinee_detail(request: HttpRequest, name: str, worker: int) -> HttpResponse:
     member = doors.membership(request, name)
-    shown = examinee(doors.annotator_of(member, worker))
-    last = shown.sittings[-1] if shown.sittings else None
-    context = {
-        "member": member,
-        "campaign": member.campaign,
-        "examinee": shown,
-        "pairs": pairs_of_one(shown.member),
-        "may_repeat": last and last.may_be_repeated,
-        "events": shown.member.events.select_related("by__user"),
-        "longest": LONGEST_REASON,
-    }
-    return render(request, "lead/exam_person.html", context)
+    person = examinee(doors.annotator_of(member, worker))
+    last = person.sittings[-1] if person.sittings else None
+    return campaign_page(
+        request,
+        member,
+        "lead/exam_person.html",
+        examinee=person,
+        pairs=pairs_of_one(person.member),
+        may_repeat=last and last.may_be_repeated,
+        events=person.member.events.select_related("by__user"),
+        longest=LONGEST_REASON,
+    )
 
 
 @require_POST
 def verdict(request: HttpRequest, name: str, worker: int) -> HttpResponse:
-    """The lead's word on an examinee: work in spite of the exam, or another round of it."""
+    """The lead's decision on an examinee: work in spite of the exam, or another round of it."""
     lead = doors.lead(request, name)
-    member, said = doors.annotator_of(lead, worker), request.POST.get("verdict", "")
-    reason = text_in(request.POST, "reason", LONGEST_REASON)
-    if not reason:
-        raise BadValue("reason", "empty", "a word on why; it is kept")
-    if said not in ("qualify", "repeat"):
-        raise BadValue("verdict", repr(said[:40]), "qualify or repeat")
-    try:
-        if said == "qualify":
-            member.qualify(lead, reason)
-        else:
-            sittings.repeat(member, lead, reason)
-        messages.success(request, "Done, and noted.")
-    except WrongState as fault:
-        messages.error(request, str(fault))
+    annotator = doors.annotator_of(lead, worker)
+    reason = reason_in(request.POST, LONGEST_REASON)
+    decide = VERDICTS[one_of("verdict", request.POST.get("verdict", ""), VERDICTS)]
+    with refusal_as_message(request):
+        decide(annotator, lead, reason)
+        messages.success(request, "Done. The reason is kept on record.")
     return redirect("exam-person", name=name, worker=worker)

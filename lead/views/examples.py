@@ -7,12 +7,13 @@ from typing import Any
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from base.errors import WrongState
 from campaigns.guideline_text import LEVELS
 from campaigns.models import Membership
+from campaigns.pages import campaign_page
 from judging import doors
 from judging.models import Example
 from judging.quality.examples import add_example, add_own_example, teachable, visible_examples
@@ -22,26 +23,26 @@ MOST_FOUND = 20
 
 
 @require_safe
-def listed(request: HttpRequest, name: str) -> HttpResponse:
+def index(request: HttpRequest, name: str) -> HttpResponse:
     """The examples by grade; with `?find=words`, judged pairs that may become one."""
     member = doors.membership(request, name)
     examples = member.campaign.examples.select_related("clip", "moment__video", "by__user")
     hidden = examples.exclude(pk__in=visible_examples(examples).values("pk"))
     words = request.GET.get("find", "").replace("\0", "").strip()
-    context = {
-        "member": member,
-        "campaign": member.campaign,
-        "grades": sorted(LEVELS.items(), reverse=True),
-        "examples": examples,
-        "hidden": set(hidden.values_list("pk", flat=True)),
-        "words": words,
-        "found": teachable(member.campaign, words)[:MOST_FOUND] if "find" in request.GET else None,
-    }
-    return render(request, "lead/examples.html", context)
+    return campaign_page(
+        request,
+        member,
+        "lead/examples.html",
+        grades=sorted(LEVELS.items(), reverse=True),
+        examples=examples,
+        hidden=set(hidden.values_list("pk", flat=True)),
+        words=words,
+        found=teachable(member.campaign, words)[:MOST_FOUND] if "find" in request.GET else None,
+    )
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-def judged(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+def add_judged(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     """Make a judged pair an example."""
     lead = doors.lead(request, name)
     candidate = get_object_or_404(teachable(lead.campaign), pk=pk)
@@ -50,13 +51,13 @@ def judged(request: HttpRequest, name: str, pk: int) -> HttpResponse:
         request,
         lead,
         form,
-        lambda said: add_example(lead, candidate, said["grade"], said["why"]),
+        lambda data: add_example(lead, candidate, data["grade"], data["why"]),
         candidate=candidate,
     )
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-def own(request: HttpRequest, name: str) -> HttpResponse:
+def add_own(request: HttpRequest, name: str) -> HttpResponse:
     """Make a pair of the lead's own an example."""
     lead = doors.lead(request, name)
     form = OwnExampleForm(lead.campaign, request.POST or None)
@@ -64,15 +65,15 @@ def own(request: HttpRequest, name: str) -> HttpResponse:
         request,
         lead,
         form,
-        lambda said: add_own_example(lead, said["query"], said["moment"], said["grade"], said["why"]),
+        lambda data: add_own_example(lead, data["query"], data["moment"], data["grade"], data["why"]),
     )
 
 
 @require_POST
-def removed(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+def remove(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     lead = doors.lead(request, name)
     if lead.campaign.examples.filter(pk=pk).delete()[0]:
-        messages.success(request, "The example is gone.")
+        messages.success(request, "The example is removed.")
     return redirect("examples", name=name)
 
 
@@ -95,5 +96,4 @@ def _add(
         except WrongState as fault:
             form.add_error(None, str(fault))
             status = fault.status
-    context |= {"member": lead, "campaign": lead.campaign, "form": form}
-    return render(request, "lead/example.html", context, status=status)
+    return campaign_page(request, lead, "lead/example.html", status, form=form, **context)

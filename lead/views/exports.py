@@ -1,9 +1,9 @@
 """What leaves a campaign, as files to download."""
 
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
-from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from campaigns.pages import campaign_page
 from judging import doors
 from judging.consensus import RULE
 from judging.models import Candidate
@@ -11,20 +11,20 @@ from releases.exports import BY_NAME, FILES
 
 
 @require_safe
-def listed(request: HttpRequest, name: str) -> HttpResponse:
+def index(request: HttpRequest, name: str) -> HttpResponse:
     member = doors.membership(request, name)
-    context = {
-        "member": member,
-        "campaign": member.campaign,
-        "settled": Candidate.objects.in_pool(member.campaign).settled().exists(),
-        "files": FILES,
-        "rule": RULE,
-    }
-    return render(request, "lead/exports.html", context)
+    return campaign_page(
+        request,
+        member,
+        "lead/exports.html",
+        settled=Candidate.objects.in_pool(member.campaign).settled().exists(),
+        files=FILES,
+        rule=RULE,
+    )
 
 
 @require_safe
-def one(request: HttpRequest, name: str, file: str) -> StreamingHttpResponse:
+def download(request: HttpRequest, name: str, file: str) -> StreamingHttpResponse:
     campaign = doors.membership(request, name).campaign
     export = BY_NAME.get(file)
     if export is None:

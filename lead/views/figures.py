@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from base.errors import BadValue, WrongState
-from base.request_fields import whole
-from base.spreadsheet import harmless
+from base.errors import BadValue
+from base.problem_documents import refusal_as_message
+from base.request_fields import whole, whole_in
 from campaigns.models import Membership
+from campaigns.pages import campaign_page
 from judging import doors
 from judging.models import Kind, Query
 from judging.pool.study import Plan, ask_for_study
 from reports.figures.catalogue import BY_KEY, DRAWN, TABLES, Figure
+from reports.figures.csv_files import csv_lines
 from reports.figures.numbers import Rows, Subject
 from reports.summaries import FIGURES, current_summary
 
@@ -28,27 +28,27 @@ TYPES = {"svg": "image/svg+xml", "pdf": "application/pdf"}
 
 
 @require_safe
-def listed(request: HttpRequest, name: str) -> HttpResponse:
+def index(request: HttpRequest, name: str) -> HttpResponse:
     member = doors.membership(request, name)
     subject = Subject(member.campaign, query=_query(request, member))
     numbers = current_summary(member.campaign, FIGURES)
     has_any = bool(numbers.counts and numbers.counts["splits"]["all"]["queries"])
-    context = {
-        "member": member,
-        "campaign": member.campaign,
-        "numbers": numbers,
-        "counts": numbers.counts,
-        "tables": [shown(each, numbers.counts, subject) for each in TABLES] if has_any else [],
-        "figures": [shown(each, numbers.counts, subject) for each in DRAWN] if has_any else [],
-        "query": subject.query,
-        "study": member.campaign.queries.filter(kind=Kind.STUDY).count(),
-        "plan": Plan(),
-    }
-    return render(request, "lead/figures.html", context)
+    return campaign_page(
+        request,
+        member,
+        "lead/figures.html",
+        numbers=numbers,
+        counts=numbers.counts,
+        tables=[plot_of(each, numbers.counts, subject) for each in TABLES] if has_any else [],
+        figures=[plot_of(each, numbers.counts, subject) for each in DRAWN] if has_any else [],
+        query=subject.query,
+        study=member.campaign.queries.filter(kind=Kind.STUDY).count(),
+        plan=Plan(),
+    )
 
 
 @require_safe
-def file(request: HttpRequest, name: str, file: str) -> HttpResponse:
+def download(request: HttpRequest, name: str, file: str) -> HttpResponse:
     """A figure as its specification, SVG, PDF, or the CSV of its numbers."""
     member = doors.membership(request, name)
     key, _, ending = file.rpartition(".")
@@ -59,33 +59,32 @@ def file(request: HttpRequest, name: str, file: str) -> HttpResponse:
     if numbers.counts is None:
         raise Http404
     rows = figure.rows(numbers.counts, _subject(request, member))
-    answer = _csv(rows) if ending == "csv" else _drawn(figure, rows, ending)
+    answer = _file(figure, rows, ending)
     if ending != "json":
         answer["Content-Disposition"] = f'attachment; filename="{member.campaign.name}-{file}"'
     return answer
 
 
 @require_POST
-def study(request: HttpRequest, name: str) -> HttpResponse:
+def start_study(request: HttpRequest, name: str) -> HttpResponse:
     """Ask for the study with the numbers of the form."""
     lead = doors.lead(request, name)
-    plan = Plan(**{field: _number(request, field, default) for field, default in Plan()._asdict().items()})
-    try:
+    plan = Plan(**{field: whole_in(request.POST, field, str(n)) for field, n in Plan()._asdict().items()})
+    with refusal_as_message(request):
         ask_for_study(lead.campaign, plan)
-        messages.success(request, "The study’s candidates are being ranked; its batches open by themselves.")
-    except WrongState as fault:
-        messages.error(request, str(fault))
+        messages.success(request, "The study’s candidates are being ranked. Its batches open by themselves.")
     return redirect("figures", name=name)
 
 
-def shown(figure: Figure, counts: Any, subject: Subject) -> dict[str, Any]:
-    """A figure as the page shows it: its words, its numbers, and where its files are."""
+def plot_of(figure: Figure, counts: Any, subject: Subject) -> dict[str, Any]:
+    """A figure as the page shows it: its words, its numbers, and the addresses of its files."""
     rows = figure.rows(counts, subject)
     asked = "?" + urlencode({"query": subject.query.query_id}) if subject.query else ""
     asked = f"?worker={subject.member.worker}" if subject.member else asked
     address = reverse("figure", args=[subject.campaign.name, f"{figure.key}.KIND"])
     return {
         "figure": figure,
+        "is_drawn": figure.drawn and bool(rows),
         "caption": figure.captioned(counts, subject),
         "tells": figure.tells(rows),
         "columns": [name.replace("_", " ") for name in rows[0]] if rows else [],
@@ -115,22 +114,12 @@ def _query(request: HttpRequest, member: Membership) -> Query | None:
     return found
 
 
-def _csv(rows: Rows) -> HttpResponse:
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(rows[0] if rows else [])
-    writer.writerows([map(harmless, row.values()) for row in rows])
-    return HttpResponse(out.getvalue(), content_type="text/csv; charset=utf-8")
-
-
-def _drawn(figure: Figure, rows: Rows, ending: str) -> HttpResponse:
+def _file(figure: Figure, rows: Rows, ending: str) -> HttpResponse:
+    if ending == "csv":
+        return HttpResponse("".join(csv_lines(rows)), content_type="text/csv; charset=utf-8")
     from reports.figures import drawing
 
     if ending == "json":
         return JsonResponse(drawing.specification(figure.key, rows))
     draw = {"svg": drawing.svg, "pdf": drawing.pdf}[ending]
     return HttpResponse(draw(figure.key, rows), content_type=TYPES[ending])
-
-
-def _number(request: HttpRequest, field: str, default: int) -> int:
-    return whole(field, request.POST.get(field, str(default)))

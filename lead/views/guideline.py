@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods, require_safe
 
 from base.errors import Outdated
 from base.markdown import rendered
 from base.text_changes import changes
 from campaigns.models import Campaign, Guideline, Membership
+from campaigns.pages import campaign_page
 from judging import doors
 from lead.forms import GuidelineForm
 
 
 @require_safe
-def shown(request: HttpRequest, name: str) -> HttpResponse:
+def detail(request: HttpRequest, name: str) -> HttpResponse:
     member = doors.membership(request, name)
     versions = _versions(member.campaign)
     version = _chosen(request, "version", versions, len(versions) - 1)
@@ -25,7 +26,7 @@ def shown(request: HttpRequest, name: str) -> HttpResponse:
 
 
 @require_safe
-def compared(request: HttpRequest, name: str) -> HttpResponse:
+def compare(request: HttpRequest, name: str) -> HttpResponse:
     """What changed from one version to another; by default with the last one."""
     member = doors.membership(request, name)
     versions = _versions(member.campaign)
@@ -37,7 +38,7 @@ def compared(request: HttpRequest, name: str) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-def edited(request: HttpRequest, name: str) -> HttpResponse:
+def edit(request: HttpRequest, name: str) -> HttpResponse:
     """The editor: `do=preview` shows the text as it will look, `do=save` puts it in force."""
     lead = doors.lead(request, name)
     present = lead.campaign.guideline
@@ -53,13 +54,13 @@ def edited(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def _save(request: HttpRequest, lead: Membership, form: GuidelineForm) -> HttpResponse:
-    said = form.cleaned_data
+    data = form.cleaned_data
     try:
-        saved = lead.campaign.write_guideline(lead, said["text"], said["started_from"])
+        saved = lead.campaign.write_guideline(lead, data["text"], data["started_from"])
     except Outdated as fault:
         present = lead.campaign.guideline
-        lines = list(changes(present.text, said["text"]))
-        form = GuidelineForm(initial={"text": said["text"], "started_from": present.version})
+        lines = list(changes(present.text, data["text"]))
+        form = GuidelineForm(initial={"text": data["text"], "started_from": present.version})
         return _editor(request, lead, form, status=409, fault=str(fault), lines=lines)
     messages.success(request, f"Version {saved.version} is in force.")
     return redirect("guideline", name=lead.campaign.name)
@@ -80,8 +81,7 @@ def _editor(
 def _page(
     request: HttpRequest, page: str, member: Membership, context: dict[str, object], status: int = 200
 ) -> HttpResponse:
-    context |= {"member": member, "campaign": member.campaign}
-    return render(request, f"lead/{page}.html", context, status=status)
+    return campaign_page(request, member, f"lead/{page}.html", status, **context)
 
 
 def _versions(campaign: Campaign) -> list[Guideline]:

@@ -1,16 +1,17 @@
-"""The lead's words to annotators, to one or to all."""
+"""The lead's messages to annotators, to one or to all."""
 
 from __future__ import annotations
 
 from django.contrib import messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect
 from django.views.decorators.http import require_POST, require_safe
 
 from base.errors import BadValue
 from base.request_fields import text_in, whole
 from campaigns.models import Campaign, Membership, Message
+from campaigns.pages import campaign_page
 from judging import doors
 
 LONGEST = 2000
@@ -18,17 +19,17 @@ SHOWN = 100
 
 
 @require_safe
-def listed(request: HttpRequest, name: str) -> HttpResponse:
+def index(request: HttpRequest, name: str) -> HttpResponse:
     lead = doors.lead(request, name)
     sent = Message.objects.filter(to__campaign=lead.campaign).select_related("to__user", "by__user")
-    context = {
-        "member": lead,
-        "campaign": lead.campaign,
-        "annotators": annotators(lead.campaign).select_related("user").order_by("worker"),
-        "sent": sent[:SHOWN],
-        "longest": LONGEST,
-    }
-    return render(request, "lead/messages.html", context)
+    return campaign_page(
+        request,
+        lead,
+        "lead/messages.html",
+        annotators=annotators(lead.campaign).select_related("user").order_by("worker"),
+        sent=sent[:SHOWN],
+        longest=LONGEST,
+    )
 
 
 @require_POST
@@ -42,7 +43,7 @@ def send(request: HttpRequest, name: str) -> HttpResponse:
     if to != "all":
         chosen = chosen.filter(pk=doors.annotator_of(lead, whole("to", to, "a worker's number, or all")).pk)
     number = Message.objects.send(chosen, text, by=lead)
-    messages.success(request, f"Sent to {number}.")
+    messages.success(request, f"Sent to {number} annotator{'' if number == 1 else 's'}.")
     return redirect("messages", name=name)
 
 

@@ -1,10 +1,10 @@
 """Hours and pay by period, as a page and as CSV."""
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from campaigns.pages import campaign_page
 from judging import doors
 from reports.pay.periods import Period, pay_of, sum_of, write_csv
 from reports.pay.rates import Rates
@@ -15,18 +15,21 @@ from reports.pay.rates import Rates
 def hours(request: HttpRequest, name: str) -> HttpResponse:
     lead, period = doors.lead(request, name), Period.asked(request.GET)
     rates = Rates.of(lead.campaign)
-    rows = pay_of(lead.campaign, period, rates)
-    worked, pay = sum_of(rows)
-    context = {
-        "member": lead,
-        "campaign": lead.campaign,
-        "period": period,
-        "rows": rows,
-        "parts": [(*days, rates.on(days[0])) for days in rates.stretches(period.first, period.last)],
-        "worked": worked,
-        "pay": pay,
-    }
-    return render(request, "lead/hours.html", context)
+    lines = pay_of(lead.campaign, period, rates)
+    worked, pay = sum_of(lines)
+    parts = [(*days, rates.on(days[0])) for days in rates.stretches(period.first, period.last)]
+    return campaign_page(
+        request,
+        lead,
+        "lead/hours.html",
+        period=period,
+        lines=lines,
+        parts=parts,
+        several_rates=len(parts) > 1,
+        pay_heading=f"Pay, {lead.campaign.currency}" if lead.campaign.currency else "Pay",
+        worked=worked,
+        pay=pay,
+    )
 
 
 @require_safe

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from datetime import timedelta
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from base.errors import BadValue, WrongState
-from base.request_fields import is_whole, text_in
+from base.errors import BadValue
+from base.problem_documents import refusal_as_message
+from base.request_fields import is_whole, one_of, text_in
 from campaigns.models import Membership
+from campaigns.pages import campaign_page
 from judging import doors
 from judging.work import leaving
-from lead.tables.people import DAYS_SHOWN, days_of, rows_of
+from lead.tables.people import DAYS_SHOWN, days_of, person_rows
 from reports.summaries import PEOPLE, current_summary
 
 LIFETIMES = {1: "1 hour", 24: "1 day", 72: "3 days", 168: "7 days", 336: "14 days", 720: "30 days"}
@@ -26,43 +28,43 @@ USUAL_LIFETIME = 168  # hours
 
 @require_safe
 @never_cache
-def listed(request: HttpRequest, name: str) -> HttpResponse:
-    return _listed(request, doors.lead(request, name))
+def index(request: HttpRequest, name: str) -> HttpResponse:
+    return _index(request, doors.lead(request, name))
 
 
-def _listed(request: HttpRequest, lead: Membership, link: str = "") -> HttpResponse:
+def _index(request: HttpRequest, lead: Membership, link: str = "") -> HttpResponse:
     invitations = lead.campaign.invitations.open().select_related("by__user").order_by("expires")
     counted = current_summary(lead.campaign, PEOPLE)
-    context = {
-        "member": lead,
-        "campaign": lead.campaign,
-        "kept": counted,
-        "rows": rows_of(lead.campaign, counted),
-        "invitations": invitations,
-        "roles": Membership.Role.choices,
-        "lifetimes": LIFETIMES.items(),
-        "usual_lifetime": USUAL_LIFETIME,
-        "link": link,
-    }
-    return render(request, "lead/people.html", context)
+    return campaign_page(
+        request,
+        lead,
+        "lead/people.html",
+        kept=counted,
+        people=person_rows(lead.campaign, counted),
+        invitations=invitations,
+        roles=Membership.Role.choices,
+        lifetimes=LIFETIMES.items(),
+        usual_lifetime=USUAL_LIFETIME,
+        link=link,
+    )
 
 
 @require_safe
 @never_cache
-def one(request: HttpRequest, name: str, worker: int) -> HttpResponse:
+def detail(request: HttpRequest, name: str, worker: int) -> HttpResponse:
     lead = doors.lead(request, name)
     person = doors.person(lead, worker)
-    context = {
-        "member": lead,
-        "campaign": lead.campaign,
-        "person": person,
-        "events": person.events.select_related("by__user"),
-        "days": days_of(person),
-        "days_shown": DAYS_SHOWN,
-        "live": person.assignments.live().select_related("batch__query").first(),
-        "roles": [(role, words) for role, words in Membership.Role.choices if role != person.role],
-    }
-    return render(request, "lead/person.html", context)
+    return campaign_page(
+        request,
+        lead,
+        "lead/person.html",
+        person=person,
+        events=person.events.select_related("by__user"),
+        days=days_of(person),
+        days_shown=DAYS_SHOWN,
+        live=person.assignments.live().select_related("batch__query").first(),
+        roles=[(role, words) for role, words in Membership.Role.choices if role != person.role],
+    )
 
 
 @require_POST
@@ -70,11 +72,9 @@ def change(request: HttpRequest, name: str, worker: int) -> HttpResponse:
     """One of the verbs of a membership; pausing may hand over the batch in hand too."""
     lead = doors.lead(request, name)
     person, words = doors.person(lead, worker), text_in(request.POST, "words", 400)
-    try:
+    with refusal_as_message(request):
         done = _do(request, lead, person, words)
-        messages.success(request, f"Worker {worker}: {done}.")
-    except WrongState as fault:
-        messages.error(request, str(fault))
+        messages.success(request, f"Worker {worker} {done}.")
     if request.POST.get("back") == "checks":
         return redirect("checks", name)
     return redirect("home") if person == lead else redirect("person", name, worker)
@@ -83,12 +83,10 @@ def change(request: HttpRequest, name: str, worker: int) -> HttpResponse:
 def _do(request: HttpRequest, lead: Membership, person: Membership, words: str) -> str:
     verb = request.POST.get("verb", "")
     if verb == "role":
-        role = request.POST.get("role", "")
-        _one_of("role", role, Membership.Role.values)
+        role = one_of("role", request.POST.get("role", ""), Membership.Role.values)
         leaving.change_role(person, role, lead, words)
-        return f"now {role}"
-    _one_of("verb", verb, VERBS)
-    apply, done = VERBS[verb]
+        return f"is now {role}"
+    apply, done = VERBS[one_of("verb", verb, VERBS)]
     apply(person, lead, words)
     if verb == "pause" and request.POST.get("hand_over"):
         leaving.hand_over(person, lead, words)
@@ -96,17 +94,12 @@ def _do(request: HttpRequest, lead: Membership, person: Membership, words: str) 
 
 
 VERBS: dict[str, tuple[Callable[[Membership, Membership, str], None], str]] = {
-    "pause": (Membership.pause, "paused"),
-    "resume": (Membership.resume, "at work again"),
-    "deactivate": (leaving.deactivate, "left"),
-    "take_back": (Membership.take_back, "a member again"),
-    "hand_over": (leaving.hand_over, "work handed over"),
+    "pause": (Membership.pause, "is paused"),
+    "resume": (Membership.resume, "is active again"),
+    "deactivate": (leaving.deactivate, "has left"),
+    "take_back": (Membership.take_back, "is a member again"),
+    "hand_over": (leaving.hand_over, "no longer holds a batch"),
 }
-
-
-def _one_of(field: str, value: str, allowed: Collection[str]) -> None:
-    if value not in allowed:
-        raise BadValue(field, repr(value[:40]), f"one of {', '.join(allowed)}")
 
 
 @require_POST
@@ -114,17 +107,17 @@ def _one_of(field: str, value: str, allowed: Collection[str]) -> None:
 def invite(request: HttpRequest, name: str) -> HttpResponse:
     """Make a link and show it, this once: only its hash is kept."""
     lead = doors.lead(request, name)
-    role, hours = request.POST.get("role", ""), request.POST.get("hours", "")
-    _one_of("role", role, Membership.Role.values)
+    role = one_of("role", request.POST.get("role", ""), Membership.Role.values)
+    hours = request.POST.get("hours", "")
     if not is_whole(hours, digits=3) or not 1 <= int(hours) <= 720:
         raise BadValue("hours", repr(hours[:40]), "1 to 720")
     _, secret = lead.campaign.invite(role, lead, timedelta(hours=int(hours)))
-    return _listed(request, lead, request.build_absolute_uri(reverse("invitation", args=[secret])))
+    return _index(request, lead, request.build_absolute_uri(reverse("invitation", args=[secret])))
 
 
 @require_POST
-def withdraw(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+def withdraw_invitation(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     lead = doors.lead(request, name)
     get_object_or_404(lead.campaign.invitations, pk=pk).withdraw()
-    messages.success(request, "Withdrawn: that link opens nothing any more.")
+    messages.success(request, "The invitation is withdrawn: its link no longer works.")
     return redirect("people", name)

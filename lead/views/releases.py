@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from django.contrib import messages
 from django.http import FileResponse, HttpRequest, HttpResponse, StreamingHttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_POST, require_safe
 
 from base.request_fields import whole
 from campaigns.models import Campaign
+from campaigns.pages import campaign_page
 from jobs.models import Job
 from judging import doors
 from releases.comparing import changes, compare
@@ -20,24 +22,24 @@ from releases.exports import csv_lines
 from releases.freezing import FREEZE, freeze
 from releases.models import Release
 
+USUAL_LICENCE = "CC-BY-4.0"
+
 
 @require_safe
-def listed(request: HttpRequest, name: str) -> HttpResponse:
+def index(request: HttpRequest, name: str) -> HttpResponse:
     member = doors.membership(request, name)
     releases = list(member.campaign.releases.select_related("by")[:50])
     jobs = Job.objects.filter(kind=FREEZE, key__in=[each.job_key for each in releases])
     by_key = {job.key: job for job in jobs}
     ended = {job.key for job in jobs if job.state == Job.State.FAILED}
-    context = {
-        "member": member,
-        "campaign": member.campaign,
+    context: dict[str, Any] = {
         "releases": [(each, by_key.get(each.job_key)) for each in releases],
         "making": any(each.state == Release.State.MAKING and each.job_key not in ended for each in releases),
         "licences": LICENCES.items(),
-        "chosen": releases[0].licence if releases else "CC-BY-4.0",
+        "chosen": releases[0].licence if releases else USUAL_LICENCE,
     }
-    whole = "lead/_releases.html" if request.headers.get("hx-request") else "lead/releases.html"
-    return render(request, whole, context)
+    template = "lead/_releases.html" if request.headers.get("hx-request") else "lead/releases.html"
+    return campaign_page(request, member, template, **context)
 
 
 @require_POST
@@ -49,14 +51,14 @@ def make(request: HttpRequest, name: str) -> HttpResponse:
 
 
 @require_safe
-def one(request: HttpRequest, name: str, version: int) -> FileResponse:
+def download(request: HttpRequest, name: str, version: int) -> FileResponse:
     release = _ready(doors.membership(request, name).campaign, version)
     filename = f"{name}-v{version}.zip"
     return FileResponse(release.file.open("rb"), as_attachment=True, filename=filename)
 
 
 @require_safe
-def compared(request: HttpRequest, name: str) -> HttpResponse:
+def compare_page(request: HttpRequest, name: str) -> HttpResponse:
     """Two releases beside each other: as a page with the first changes, or all of them as CSV."""
     member = doors.membership(request, name)
     old, new = (_ready(member.campaign, _version(request, field)) for field in ("from", "to"))
@@ -65,14 +67,14 @@ def compared(request: HttpRequest, name: str) -> HttpResponse:
         filename = f"{name}-v{old.version}-v{new.version}.csv"
         answer["Content-Disposition"] = f'attachment; filename="{filename}"'
         return answer  # type: ignore[return-value]
-    context = {
-        "member": member,
-        "campaign": member.campaign,
-        "old": old,
-        "new": new,
-        "found": compare(old, new),
-    }
-    return render(request, "lead/release_difference.html", context)
+    return campaign_page(
+        request,
+        member,
+        "lead/release_difference.html",
+        old=old,
+        new=new,
+        found=compare(old, new),
+    )
 
 
 def _ready(campaign: Campaign, version: int) -> Release:

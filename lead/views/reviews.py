@@ -5,12 +5,14 @@ from __future__ import annotations
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect
 from django.views.decorators.http import require_POST, require_safe
 
 from base.errors import BadValue, WrongState
+from base.problem_documents import refusal_as_message
 from base.request_fields import KEY, is_whole
 from campaigns.models import Membership
+from campaigns.pages import campaign_page
 from judging import doors
 from judging.models import Batch, Review
 from judging.review.recommending import recommendations
@@ -21,21 +23,21 @@ BATCHES_ON_A_PAGE = 100  # and so at most as many at once: each is a transaction
 
 
 @require_safe
-def listed(request: HttpRequest, name: str) -> HttpResponse:
+def index(request: HttpRequest, name: str) -> HttpResponse:
     member = doors.membership(request, name)
     waiting = Batch.objects.in_campaign(member.campaign).to_review().select_related("query__campaign")
     page = Paginator(waiting.order_by("pk"), BATCHES_ON_A_PAGE).get_page(request.GET.get("page"))
-    said = recommendations(page)
-    rows = [(batch, said[batch.pk]) for batch in page]
-    context = {
-        "member": member,
-        "campaign": member.campaign,
-        "page": page,
-        "rows": rows,
-        "acceptable": [row for row in rows if row[1].verdict],
-        "done": doors.reviews(member, request.GET.getlist("done")),
-    }
-    return render(request, "lead/reviews.html", context)
+    found = recommendations(page)
+    rows = [(batch, found[batch.pk]) for batch in page]
+    return campaign_page(
+        request,
+        member,
+        "lead/reviews.html",
+        page=page,
+        batches=rows,
+        acceptable=[row for row in rows if row[1].verdict],
+        done=doors.reviews(member, request.GET.getlist("done")),
+    )
 
 
 @require_POST
@@ -50,7 +52,7 @@ def accept_listed(request: HttpRequest, name: str) -> HttpResponse:
         except WrongState as fault:
             left.append(f"{batch}: {fault}")
     if left:
-        messages.error(request, f"Left as they are, {len(left)}: {'; '.join(left[:10])}")
+        messages.error(request, f"{len(left)} left as they are: {'; '.join(left[:10])}")
     return redirect(address_after(lead, None, done))
 
 
@@ -69,18 +71,19 @@ def _is_row(row: list[str]) -> bool:
 
 
 @require_POST
-def undo_done(request: HttpRequest, name: str) -> HttpResponse:
+def undo_reviews(request: HttpRequest, name: str) -> HttpResponse:
     """Take back one review, or all of one action."""
     lead = doors.lead(request, name)
     reviews = doors.reviews(lead, request.POST.getlist("review"))
     if len(reviews) == 1:
-        undo(reviews[0], lead)
-        messages.success(request, "Undone: this batch is to be reviewed again.")
+        with refusal_as_message(request):
+            undo(reviews[0], lead)
+            messages.success(request, "Undone: this batch is to be reviewed again.")
         return redirect("batch", name=name, pk=reviews[0].batch_id)
     if reviews:
         _undo_all(request, lead, reviews)
     else:
-        messages.info(request, "Nothing was left to undo.")
+        messages.info(request, "There was nothing left to undo.")
     return redirect("reviews", name=name)
 
 
@@ -93,4 +96,4 @@ def _undo_all(request: HttpRequest, lead: Membership, reviews: list[Review]) -> 
             left.append(f"{review.batch}: {fault}")
     messages.success(request, f"Undone: {len(reviews) - len(left)} reviews.")
     if left:
-        messages.error(request, f"Not undone, {len(left)}: {'; '.join(left[:10])}")
+        messages.error(request, f"{len(left)} not undone: {'; '.join(left[:10])}")

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods
 
 from campaigns.models import Membership
+from campaigns.pages import campaign_page
 from judging import doors
 from lead.settings_form import SettingsForm, set_up
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-def shown(request: HttpRequest, name: str) -> HttpResponse:
+def edit(request: HttpRequest, name: str) -> HttpResponse:
     """For researchers to read, for leads to change."""
     if request.method == "POST":
         lead = doors.lead(request, name)
@@ -27,5 +28,10 @@ def shown(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def _page(request: HttpRequest, member: Membership, form: SettingsForm, status: int = 200) -> HttpResponse:
-    context = {"member": member, "campaign": member.campaign, "form": form}
-    return render(request, "lead/settings.html", context, status=status)
+    return campaign_page(
+        request,
+        member,
+        "lead/settings.html",
+        form=form,
+        status=status,
+    )

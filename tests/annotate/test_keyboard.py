@@ -88,7 +88,7 @@ def flag_with_a_comment(page: Page) -> None:
     page.keyboard.type("3 people")  # a grade is not meant here
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
-    expect(page.locator("#said")).to_contain_text("Clip 1 is flagged")
+    expect(page.locator("#hint")).to_contain_text("Clip 1 is flagged")
     assert page.evaluate(FOCUSED)
 
 

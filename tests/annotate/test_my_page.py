@@ -72,7 +72,7 @@ def test_each_day_has_a_line_and_the_sum_is_rounded_once(paid: Campaign, ada: Me
         )
         done = ada.assignments.submitted().order_by("-pk")[:1].values_list("pk", flat=True)
         ada.assignments.filter(pk__in=list(done)).update(submitted=midday(days_ago))
-    rows = re.findall(r"<tr>.*?</tr>", page(ada))[1:]
+    rows = re.findall(r"<tr[^>]*>.*?</tr>", page(ada), re.S)[1:]
     cells = [re.findall(r'<td class="n">(.*?)</td>', row) for row in rows]
     assert cells == [
         ["1", "4", "0 h 06 min", "1.25 EUR"],

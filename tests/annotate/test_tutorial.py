@@ -72,25 +72,25 @@ def test_one_tries_the_others_and_sees_at_once(taught: list[Example], ada: Membe
         asked = page(ada, f"?step=4&example={number}")
         assert example.query in asked
         assert example.why not in re.sub(r"<aside.*?</aside>", "", asked, flags=re.S)
-        answered = page(ada, f"?step=4&example={number}&said={example.grade}")
-        assert f"Your lead says {example.grade} too." in answered
+        answered = page(ada, f"?step=4&example={number}&answer={example.grade}")
+        assert f"Your lead also gives grade {example.grade}." in answered
         assert example.why in answered
         assert 'aria-pressed="true"' in answered
     assert 'href="?step=5" data-key="ArrowRight"' in page(ada, "?step=4&example=5")
 
 
 @pytest.mark.parametrize(
-    ("apart", "words"), [(0, "too."), (1, "close enough"), (2, "your lead says 4.</strong>")]
+    ("apart", "words"), [(0, "also gives"), (1, "close enough"), (2, "your lead gives 4.\n")]
 )
 def test_it_says_how_far_apart(taught: list[Example], ada: Membership, apart: int, words: str) -> None:
     best = [each.grade for each in to_try(levels(taught[0].campaign))].index(4) + 1
-    shown = page(ada, f"?step=4&example={best}&said={4 - apart}")
+    shown = page(ada, f"?step=4&example={best}&answer={4 - apart}")
     assert words in shown
 
 
 def test_a_flag_is_only_shown(taught: list[Example], ada: Membership) -> None:
-    assert "Here nothing is flagged" in page(ada, "?step=4&said=flag")
-    assert "Nothing is stored here" in page(ada, "?step=4&said=5")
+    assert "Nothing is flagged here" in page(ada, "?step=4&answer=flag")
+    assert "Nothing is stored here" in page(ada, "?step=4&answer=5")
 
 
 def test_few_examples_are_all_tried(taught: list[Example], ada: Membership) -> None:
@@ -107,7 +107,7 @@ def test_many_examples_are_six_to_try(taught: list[Example]) -> None:
 def test_without_examples_the_words_are_enough(campaign: Campaign, ada: Membership) -> None:
     assert "not chosen examples yet" in page(ada)
     assert page(ada, "?step=3").count("not chosen an example of this grade yet") == 5
-    assert "has not chosen any yet" in page(ada, "?step=4")
+    assert "has not chosen any examples" in page(ada, "?step=4")
 
 
 def test_the_end_leads_to_the_first_batch_or_to_the_exam(
@@ -158,7 +158,9 @@ def test_who_is_paused_goes_on_learning_and_who_left_does_not(
 
 def test_it_names_no_film(taught: list[Example], ada: Membership, member: Callable[..., Membership]) -> None:
     hidden = ("secret", "similarity", "caption", "11.25", "14.5", "leo")
-    queries = [f"?step={step}" for step in range(1, 7)] + [f"?step=4&example={n}&said=2" for n in range(1, 6)]
+    queries = [f"?step={step}" for step in range(1, 7)] + [
+        f"?step=4&example={n}&answer=2" for n in range(1, 6)
+    ]
     for query in queries:
         shown: Any = page(ada, query)
         assert not [each for each in hidden if each in shown]

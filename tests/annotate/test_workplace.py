@@ -75,13 +75,13 @@ def test_a_press_is_confirmed_and_the_counts_move(person: Callable[..., Person])
     expect(page.locator("#left")).to_have_text("20 left")
     expect(page.locator("#today")).to_have_text("0 today")
     page.keyboard.press("3")
-    expect(page.locator("#said")).to_have_text("3 for clip 1 ✓ · ← to change")
+    expect(page.locator("#hint")).to_have_text("3 for clip 1 ✓ · ← to change")
     at(page, "2 / 20")
     expect(page.locator("#left")).to_have_text("19 left")
     expect(page.locator("#today")).to_have_text("1 today")
     page.keyboard.press("ArrowLeft")
     press(page, "4")
-    expect(page.locator("#said")).to_have_text("4 for clip 1 ✓ · ← to change")
+    expect(page.locator("#hint")).to_have_text("4 for clip 1 ✓ · ← to change")
     expect(page.locator("#today")).to_have_text("1 today")
     expect(page.locator("#saved")).to_have_text("saved ✓")
     page.reload()
@@ -165,10 +165,10 @@ def test_what_keys_do_buttons_do_too(person: Callable[..., Person]) -> None:
     moving(page)
     expect(page.get_by_role("button", name="Next →")).to_be_disabled()
     page.get_by_role("button", name="Replay").tap()
-    page.get_by_role("button", name="A picture on").tap()
+    page.get_by_role("button", name="One frame forward").tap()
     assert of_the_clip(page, "paused")
     later = of_the_clip(page, "currentTime")
-    page.get_by_role("button", name="A picture back").tap()
+    page.get_by_role("button", name="One frame back").tap()
     assert of_the_clip(page, "currentTime") < later
     page.get_by_role("button", name="Speed 1×").tap()
     page.get_by_role("button", name="Speed 1.5×").tap()
@@ -194,7 +194,7 @@ def test_a_clip_is_watched_to_its_end_before_it_is_judged(person: Callable[..., 
     for _ in range(15):
         page.keyboard.press(".")  # stepping to the end is not watching
     page.keyboard.press("4")
-    expect(page.locator("#said")).to_have_text("Watch the clip to its end once, then judge it.")
+    expect(page.locator("#hint")).to_have_text("Watch the clip to its end once, then judge it.")
     at(page, "1 / 20")
     page.keyboard.press("r")
     expect(page.locator("#grades")).not_to_have_class("grades waiting", timeout=10_000)
@@ -213,14 +213,14 @@ def test_nobody_judges_what_cannot_be_seen(person: Callable[..., Person]) -> Non
     page.reload(wait_until="commit")
     at(page, "1 / 20")
     page.keyboard.press("4")
-    expect(page.locator("#said")).to_have_text("This clip is on its way. Judge it when you have seen it.")
+    expect(page.locator("#hint")).to_have_text("This clip is loading. Judge it when you have seen it.")
     page.route("**/clips/*", lambda route: route.abort())
     for route in waiting:
         route.abort()
     expect(page.locator("#absent")).to_contain_text("does not load")
     expect(page.locator("#grades")).to_have_class("grades waiting")  # also where clips are played once
     page.keyboard.press("4")
-    expect(page.locator("#said")).to_contain_text("This clip does not load")
+    expect(page.locator("#hint")).to_contain_text("This clip does not load")
     at(page, "1 / 20")
     page.goto("about:blank")
     someone.faults.clear()  # the aborted requests
@@ -259,7 +259,7 @@ def test_a_key_says_that_the_guideline_covers_the_clip(person: Callable[..., Per
         page.set_viewport_size({"width": width, "height": 720})
         assert (box(page, "#guideline")["x"], box(page, "#guideline")["width"]) == (0, width)
         page.keyboard.press("4")
-        expect(page.locator("#said")).to_have_text("The guideline covers the clip. Close it, then judge.")
+        expect(page.locator("#hint")).to_have_text("The guideline covers the clip. Close it, then judge.")
         assert page.evaluate("() => document.elementFromPoint(innerWidth / 2, innerHeight - 16).id") == "said"
     at(page, "1 / 20")
 
@@ -279,7 +279,7 @@ def test_a_flag_has_a_comment_and_can_be_taken_back(
     page.keyboard.type("2 people, 3 boards?")
     at(page, "1 / 20")  # what is typed there does not judge
     page.click("[data-reason='query']")
-    expect(page.locator("#said")).to_have_text("Clip 1 is flagged ✓ · ← to change")
+    expect(page.locator("#hint")).to_have_text("Clip 1 is flagged ✓ · ← to change")
     expect(page.locator("#saved")).to_have_text("saved ✓")
     page.reload()
     page.keyboard.press("a")
@@ -288,7 +288,7 @@ def test_a_flag_has_a_comment_and_can_be_taken_back(
     expect(page.locator("#comment")).to_have_value("2 people, 3 boards?")
     expect(page.locator("[data-reason='query']")).to_have_attribute("aria-pressed", "true")
     page.click("#unflag")
-    expect(page.locator("#said")).to_have_text("The flag of clip 1 is taken back")
+    expect(page.locator("#hint")).to_have_text("The flag of clip 1 is taken back")
     expect(page.locator("#left")).to_have_text("20 left")
     expect(page.locator("#saved")).to_have_text("saved ✓")
     assert place.shell(FLAGS.format(name=someone.name)).split() == ["1", "0"]
@@ -342,7 +342,7 @@ def timed(chromium: Browser) -> Iterator[Page]:
     """A page with nothing but the timer, and the stage's script."""
     page = chromium.new_context().new_page()
     for script in ("timer", "stage"):
-        page.add_script_tag(path=f"static/{script}.js")
+        page.add_script_tag(path=f"static/annotate/{script}.js")
     yield page
     page.context.close()
 

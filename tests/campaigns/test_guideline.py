@@ -31,7 +31,7 @@ def page(member: Membership, name: str = "guideline", query: str = "") -> Any:
 def test_a_campaign_begins_with_version_0(campaign: Campaign, leo: Membership) -> None:
     assert campaign.guideline.version == 0
     shown = page(leo).content.decode()
-    assert "Version 0, in force." in shown
+    assert "Version 0 is in force." in shown
     assert "<h3>Five grades</h3>" in shown
 
 
@@ -46,7 +46,7 @@ def test_saving_makes_the_next_version(campaign: Campaign, leo: Membership) -> N
         (2, "Look.\n"),
     ]
     assert "<em>closely</em>" in page(leo, query="?version=1").content.decode()
-    assert "Version 2, in force." in page(leo).content.decode()
+    assert "Version 2 is in force." in page(leo).content.decode()
     assert page(leo, query="?version=3").status_code == 404
 
 
@@ -85,8 +85,8 @@ def test_a_preview_shows_and_stores_nothing(campaign: Campaign, leo: Membership)
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        ({"text": ""}, "empty guideline"),
-        ({"text": " \r\n "}, "empty guideline"),
+        ({"text": ""}, "The guideline is empty"),
+        ({"text": " \r\n "}, "The guideline is empty"),
         ({"text": "a\0b"}, "Null characters are not allowed"),
         ({"text": "x" * (LONGEST_GUIDELINE + 1)}, "at most 50000 characters"),
         ({"text": "x", "started_from": ""}, "Started from: This field is required"),
@@ -124,7 +124,7 @@ def test_changes_between_versions(campaign: Campaign, leo: Membership) -> None:
     assert '<tr class="went">' in shown
     assert "&lt;i&gt;three" in shown
     assert "From version 0 to version 2" in page(leo, "guideline-changes", "?from=0&to=2").content.decode()
-    assert "say the same" in page(leo, "guideline-changes", "?from=2&to=2").content.decode()
+    assert "are the same" in page(leo, "guideline-changes", "?from=2&to=2").content.decode()
     for query in ("?from=9", "?to=x", "?to=%00", "?from=-1"):
         assert page(leo, "guideline-changes", query).status_code == 404
 

@@ -46,7 +46,7 @@ def test_a_link_makes_an_account_and_a_member_and_signs_in(made: tuple[Invitatio
     invitation, secret = made
     client = Client()
     page = opened(client, secret)
-    assert "You are invited as annotator" in page.content.decode()
+    assert "You are invited to join as annotator" in page.content.decode()
     answer = join(client)
     assert answer.status_code == 200
     assert "Welcome to films" in answer.content.decode()
@@ -79,7 +79,7 @@ def test_a_member_already_learns_so_and_uses_nothing_up(
     made: tuple[Invitation, str], ada: Membership
 ) -> None:
     answer = opened(browser(ada), made[1])
-    assert "a member already" in answer.content.decode()
+    assert "already a member" in answer.content.decode()
     assert made[0].accept(ada.user) == ada
     assert Invitation.objects.open().count() == 1
 

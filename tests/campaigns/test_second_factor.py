@@ -86,7 +86,7 @@ def test_turning_it_on_by_hand(lead: User) -> None:
     assert secret
     key = b32decode(secret[1].replace(" ", ""))
     again = client.post(reverse("second-factor"), {"code": WRONG}).content.decode()
-    assert "not right" in again
+    assert "is wrong" in again
     assert secret[0] in again
     calm(lead)
     shown = client.post(reverse("second-factor"), {"code": code_of(key)})
@@ -94,7 +94,7 @@ def test_turning_it_on_by_hand(lead: User) -> None:
     assert len(set(codes)) == 10
     assert "no-store" in shown["Cache-Control"]
     assert client.get("/campaigns/").status_code == 200
-    assert "10 backup codes are left" in client.get(reverse("account")).content.decode()
+    assert "10 backup codes left" in client.get(reverse("account")).content.decode()
     assert codes[0] not in client.get(reverse("account")).content.decode()
     assert client.get(reverse("second-factor")).status_code == 409
 
@@ -144,7 +144,7 @@ def test_a_wrong_code_opens_nothing(code: str, key: bytes, lead: User) -> None:
     client, _ = signed_in_by_password()
     answer = give(client, code)
     assert answer.status_code == 200
-    assert "not right" in answer.content.decode()
+    assert "is wrong" in answer.content.decode()
     assert client.get("/campaigns/")["Location"].startswith("/sign-in/code")
 
 
@@ -190,7 +190,7 @@ def test_a_backup_code_works_once_and_in_any_spelling(lead: User, key: bytes) ->
     assert first.get("/campaigns/").status_code == 200
     second, _ = signed_in_by_password()
     assert give(second, code).status_code == 200
-    assert "9 backup codes are left" in first.get(reverse("account")).content.decode()
+    assert "9 backup codes left" in first.get(reverse("account")).content.decode()
 
 
 def test_who_lost_everything_gets_codes_from_the_terminal(key: bytes) -> None:
@@ -206,7 +206,7 @@ def test_new_backup_codes_end_the_old_ones_and_need_a_code(lead: User, key: byte
     client, _ = signed_in_by_password()
     give(client, old)
     address = reverse("backup-codes")
-    assert "not right" in client.post(address, {"code": old}, follow=True).content.decode()
+    assert "is wrong" in client.post(address, {"code": old}, follow=True).content.decode()
     shown = client.post(address, {"code": code_of(key)}).content.decode()
     fresh = re.findall(r"<code>([a-z2-7]{8})</code>", shown)
     assert len(fresh) == 10
@@ -244,7 +244,7 @@ def test_an_account_without_it_is_asked_nothing(ada: Membership) -> None:
     client = browser(ada)
     assert client.get("/judge/").status_code == 200
     assert client.get(reverse("code"))["Location"] == "/"
-    assert "Off." in client.get(reverse("account")).content.decode()
+    assert "It is off." in client.get(reverse("account")).content.decode()
 
 
 class TestRequiredOfLeads:
@@ -283,7 +283,7 @@ def test_changing_the_password_keeps_the_session_and_the_second_factor(lead: Use
     assert 'role="alert"' in refused.content.decode()
     assert "is changed" in client.post(reverse("password"), form, follow=True).content.decode()
     assert client.get("/campaigns/").status_code == 200
-    assert "belong together" in signed_in_by_password()[1].content.decode()
+    assert "or the password is wrong" in signed_in_by_password()[1].content.decode()
 
 
 def test_the_address_of_the_app_names_the_house_and_the_person(lead: User) -> None:

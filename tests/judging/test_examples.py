@@ -133,7 +133,7 @@ def test_ones_own_pair_may_not_be_a_pool_pair(batch: Batch, leo: Membership) -> 
         ({"query": ""}, "This field is required"),
         ({"query": "x" * 501}, "at most 500 characters"),
         ({"query": "a\0"}, "Null characters"),
-        ({"video": "nothing"}, "No moment of this corpus is in a video of that name"),
+        ({"video": "nothing"}, "No video of this corpus has that name"),
         ({"start": "1.3"}, "This video has 1.25-4.5, 11.25-14.5"),
         ({"start": "nan"}, "Enter a number"),
         ({"end": "1e400"}, "Enter a number"),
@@ -175,7 +175,7 @@ def test_another_campaigns_example_stays(example: Example, member: Callable[...,
 def test_settled_pairs_are_found_by_words(settled: Candidate, leo: Membership) -> None:
     def found(words: str) -> int:
         answer = browser(leo).get(reverse("examples", args=["films"]), {"find": words})
-        return answer.content.decode().count("Take it")
+        return answer.content.decode().count(">Choose<")
 
     assert [found("person SITS"), found(""), found("nobody"), found("\0")] == [17, 17, 0, 17]
 

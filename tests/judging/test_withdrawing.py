@@ -33,7 +33,7 @@ def test_whoever_has_it_is_told_and_can_write_no_more(batch: Batch, ada: Members
         claiming.resume(his)
     assert claiming.claim(ada) is None
     page = browser(ada).get(reverse("workplace", args=[hers.token]), follow=True).content.decode()
-    assert "The query of that batch is no longer judged" in page
+    assert "The query of that batch has been withdrawn" in page
     assert not any(audit(batch.query.campaign).values())
 
 
@@ -92,6 +92,6 @@ def test_the_page_says_first_what_is_lost(
     listed = client.get(reverse("campaign", args=["films"]), {"show": "withdrawn"}).content.decode()
     assert "withdrawn: not a sentence" in listed
     shown = client.get(reverse("batch", args=["films", batch.pk])).content.decode()
-    assert "Withdrawn on" in shown
+    assert "withdrawn on" in shown
     client.post(address, {"back": "1"})
     assert Query.objects.get().withdrawn is None

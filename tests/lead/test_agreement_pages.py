@@ -81,8 +81,8 @@ def test_an_annotators_page(contested: Batch, leo: Membership, ada: Membership) 
 
 def test_who_has_judged_nothing_has_a_page(batch: Batch, leo: Membership, ada: Membership) -> None:
     assert "Nothing is submitted yet" in page(browser(leo), "agreement")
-    assert "counts yet" in page(browser(leo), "agreement-annotator", ada.worker)
-    assert "No query has two" in page(browser(leo), "agreement-queries")
+    assert "count yet" in page(browser(leo), "agreement-annotator", ada.worker)
+    assert "No query has a candidate with two" in page(browser(leo), "agreement-queries")
     assert "No judgement that counts" in page(browser(leo), "agreement-judgements")
 
 

@@ -97,8 +97,14 @@ def test_all_that_may_change_changes(batch: Batch, leo: Membership) -> None:
         ({"hourly_rate": "1.234", "currency": "SGD"}, "2 decimal places"),
         ({"currency": "S$"}, "three letters of ISO 4217"),
         ({"currency": "dollar"}, "at most 3 characters"),
-        ({"batch_size": "10"}, "Candidates in a batch: fixed since its candidates were ranked"),
-        ({"batches": "1"}, "Batches of a query, at most: fixed since its candidates were ranked"),
+        (
+            {"batch_size": "10"},
+            "Candidates in a batch: it is fixed, because the candidates are already ranked",
+        ),
+        (
+            {"batches": "1"},
+            "Batches of a query, at most: it is fixed, because the candidates are already ranked",
+        ),
     ],
 )
 def test_what_is_wrong_is_named_and_nothing_is_stored(
@@ -118,11 +124,11 @@ def test_once_a_batch_is_handed_out_all_are_judged_alike(
 ) -> None:
     claim(ada)
     page = browser(leo).get(reverse("campaign-settings", args=["films"])).content.decode()
-    assert page.count("Fixed since the first batch was handed out, so that all are judged alike.") == 4
+    assert page.count("It is fixed since the first batch was claimed, so that all are judged alike.") == 4
     assert 'name="padding"' not in page
     answer = send(leo, **changes)
     assert answer.status_code == 400
-    assert "fixed since the first batch was handed out" in answer.content.decode()
+    assert "fixed since the first batch was claimed" in answer.content.decode()
     assert (now().padding, now().sound, now().tolerance, now().order_seed) == (0, False, 1, 7)
     assert send(leo, title="Still free").status_code == 302
     assert now().title == "Still free"
@@ -135,7 +141,7 @@ def test_what_is_fixed_is_shown_as_it_is(batch: Batch, leo: Membership, ada: Mem
     shown = re.findall(r"<p>([^<]+): <strong>([^<]+)</strong>", page)
     assert shown == [
         ("Seconds around a moment", "1.5"),
-        ("Clips are heard", "no"),
+        ("Clips have sound", "no"),
         ("Candidates in a batch", "20"),
         ("Batches of a query, at most", "2"),
         ("Grades agree when they differ by at most", "1"),

@@ -33,7 +33,7 @@ def page(leo: Membership, name: str = "checks", *rest: object) -> str:
 
 
 def rows_of(text: str) -> list[str]:
-    return re.findall(r"<tr[ >].*?</tr>", text.split("What happened")[0])[1:]
+    return re.findall(r"<tr[ >].*?</tr>", text.split("History</h2>")[0])[1:]
 
 
 def post(leo: Membership, name: str, *rest: object, **form: Any) -> Any:
@@ -42,7 +42,7 @@ def post(leo: Membership, name: str, *rest: object, **form: Any) -> Any:
 
 def test_every_threshold_is_in_sight(checked: Campaign, leo: Membership) -> None:
     text = page(leo)
-    for words in ("15 %", "25 %", "40 %", "&gt; 1", "10 pairs", "5 batches", "Under 2 s"):
+    for words in ("15 %", "25 %", "40 %", "&gt; 1", "10 pairs", "5 other batches", "Under 2 s"):
         assert words in text, words
 
 
@@ -53,7 +53,7 @@ def test_each_number_leads_to_its_pairs(checked: Campaign, ada: Membership, leo:
         assert reverse("check-pairs", args=["films", ada.worker, show]) in text
         rows = rows_of(page(leo, "check-pairs", ada.worker, show))
         assert len(rows) == hers.pairs
-        assert all("gold" in row and "off" in row for row in rows)
+        assert all("gold" in row and "missed" in row for row in rows)
     assert f">0 of {standing.recent}<" not in text
 
 
@@ -84,13 +84,13 @@ def test_a_window_begins_anew_after_a_pause(checked: Campaign, ada: Membership, 
     for _ in range(2):
         answer = post(leo, "person-change", ada.worker, verb="resume", words="We spoke.", back="checks")
         assert answer.redirect_chain == [("/campaigns/films/checks/", 302)]
-        assert "at work again" in answer.content.decode()
+        assert "is active again" in answer.content.decode()
     ada.refresh_from_db()
     assert ada.state == Membership.State.ACTIVE
     assert ada.events.filter(kind="resumed").get().by == leo
     assert "Resume" not in page(leo)
     assert rows_of(page(leo, "check-pairs", ada.worker, "newest")) == []
-    history = page(leo, "check-pairs", ada.worker, "all").split("What happened")[1]
+    history = page(leo, "check-pairs", ada.worker, "all").split("History")[1]
     assert "We spoke." in history
     assert "10 of the last 10 were off." in history
 
@@ -100,7 +100,7 @@ def test_gold_is_made_by_a_button(checked: Campaign, leo: Membership) -> None:
     for _ in range(2):
         assert "is a check now" in post(leo, "set-gold", query=source.pk).content.decode()
     assert gold(checked).count() == 4
-    assert "4 checks made" in post(leo, "set-gold").content.decode()
+    assert "Checks made from closed queries: 4" in post(leo, "set-gold").content.decode()
     assert "0 checks made" in post(leo, "set-gold").content.decode()
     assert gold(checked).count() == 8
     for query in gold(checked):
@@ -122,7 +122,7 @@ def test_unknown_people_and_views_are_not_found(checked: Campaign, ada: Membersh
 
 def test_before_anybody_judges_it_says_what_to_do(campaign: Campaign, leo: Membership) -> None:
     text = page(leo)
-    assert "Add annotators first" in text
+    assert "Invite annotators first" in text
     assert "close queries" in text
     assert "no checks are given" in text
 

@@ -181,7 +181,7 @@ def let_work_begin(day: Day) -> None:
     expect(page.locator(".message")).to_be_visible()
     page.click("text=Teaching")
     page.click('nav >> text="Exam"')
-    expect(page.locator("main")).to_contain_text("gives work without the exam at present")
+    expect(page.locator("main")).to_contain_text("gives work without the exam")
 
 
 def review_by_keys(day: Day) -> None:
@@ -229,7 +229,7 @@ def put_right(day: Day) -> None:
     """A pair as an example; what was discarded is graded; a whole batch, and one candidate, are judged again."""
     closed = json.loads(day.place.shell(CLOSED))
     page = day.open(f"batches/{closed[0]}/")
-    page.locator("#rank-1").get_by_text("Use as example").click()
+    page.locator("#rank-1").get_by_text("Use as an example").click()
     page.fill("[name=why]", "All of it is there.")
     page.click("text=Add the example")
     expect(page.locator(".message")).to_contain_text("The example is in the tutorial")

@@ -44,7 +44,7 @@ def listed(page: str) -> list[str]:
 def test_nothing_needs_the_lead_at_first(campaign: Campaign, leo: Membership) -> None:
     page = desk(leo)
     assert listed(page) == []
-    assert "Nothing waits for you" in page
+    assert "Nothing needs you now" in page
 
 
 def test_all_that_needs_the_lead_is_listed_most_urgent_first(
@@ -66,7 +66,7 @@ def test_all_that_needs_the_lead_is_listed_most_urgent_first(
     assert listed(page) == [
         "1 job failed",
         "1 annotator is paused",
-        "1 contested batch has found nobody for a day",
+        "1 contested batch has had no annotator for a day",
         "1 examinee failed the exam",
         "1 flag to look at",
         "1 batch to review",
@@ -81,7 +81,7 @@ def test_an_exam_that_waits_for_others_comes_to_the_desk_after_a_day(
     sitting = Sitting.objects.create(member=ada, round=1, ended=timezone.now())
     assert listed(desk(leo)) == []
     Sitting.objects.filter(pk=sitting.pk).update(ended=timezone.now() - timedelta(days=2))
-    assert listed(desk(leo)) == ["1 examinee waits for others, or for grades of yours"]
+    assert listed(desk(leo)) == ["1 examinee waits for others or for your grades"]
 
 
 def test_whatever_failed_is_tried_again_from_the_desk(batch: Batch, leo: Membership) -> None:
@@ -137,7 +137,7 @@ def test_nothing_left_has_no_end(batch: Batch, ada: Membership, bob: Membership,
     settle(batch, ada, bob)
     Query.objects.update(closed=True)
     assert progress(campaign, read(campaign))["end"] is None
-    assert "nothing left of what is open" in desk(leo)
+    assert "nothing open is left" in desk(leo)
 
 
 def test_the_cost_to_come_is_told_in_the_campaigns_currency(
@@ -181,7 +181,7 @@ def many(batch: Batch, ada: Membership, bob: Membership) -> Campaign:
 def test_queries_are_filtered_found_and_sorted(
     many: Campaign, leo: Membership, asked: dict[str, str], wanted: list[str]
 ) -> None:
-    found = Table.asked(asked).rows(many)
+    found = Table.asked(asked).queries(many)
     assert [query.query_id for query in found] == wanted
     page = desk(leo, **{name: value for name, value in asked.items() if value != "\0"})
     assert page.count('class="squares"') == len(wanted)

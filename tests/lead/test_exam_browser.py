@@ -36,7 +36,7 @@ def test_what_is_off_comes_back_and_then_there_is_work(place: Installation, chro
     expect_home(ada, "in the middle of the exam", "Continue the exam")
     ada.judge("4")
 
-    expect_home(ada, "1 clip of your exam came back", "Judge what came back")
+    expect_home(ada, "1 clip of your exam came back", "Judge the clips that came back")
     page = ada.claim()
     expect(page.locator("#position")).to_have_text("1 / 1")
     expect(page.locator("[data-grade][aria-pressed=true]")).to_have_count(0)

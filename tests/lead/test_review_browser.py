@@ -100,7 +100,7 @@ def putting_right(page: Page) -> None:
     page.check("#rank-1 [name=grade][value='3']")
     page.fill("#rank-1 [name=reason]", "nearly all of it")
     page.click("#rank-1 form button:has-text('Give this grade')")
-    expect(page.locator("#rank-1")).to_contain_text("Not part of the consensus")
+    expect(page.locator("#rank-1")).to_contain_text("It is not part of the consensus")
     expect(page.locator("#rank-1 td strong")).to_have_text("3")
     page.click("#rank-5 >> text=Judge again")
     expect(page.locator("main")).to_contain_text("2 judgements stay on record")

@@ -339,7 +339,7 @@ def test_what_is_no_release_is_refused_in_one_line(tmp_path: Path, content: byte
 
 def test_the_lead_freezes_downloads_and_compares_in_the_page(judged: Campaign, leo: Membership) -> None:
     client = browser(leo)
-    assert "No release yet" in client.get(reverse("releases", args=["films"])).content.decode()
+    assert "There is no release yet" in client.get(reverse("releases", args=["films"])).content.decode()
     client.post(reverse("release-make", args=["films"]), {"licence": "CC0-1.0"})
     assert "being written" in client.get(reverse("releases", args=["films"])).content.decode()
     assert client.get(reverse("release", args=["films", 1])).status_code == 404

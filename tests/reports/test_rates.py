@@ -85,7 +85,7 @@ def test_the_annotator_reads_both_rates(paid: Campaign, leo: Membership, ada: Me
     page = browser(ada).get(reverse("mine", args=["films"]))
     text = page.content.decode()
     assert [row.earned for row in page.context["days"]] == ["5.00 SGD", "14.00 SGD"]
-    assert page.context["all"].earned == "19.00 SGD"
+    assert page.context["total"].earned == "19.00 SGD"
     assert "At 20.00 SGD an hour" in text
     assert "it was 14.00 SGD." in text
 

@@ -177,11 +177,11 @@
   function strip({ grade, flag }, index) {
     const entry = document.createElement("li");
     const button = document.createElement("button");
-    const said = flag !== null ? word("flag") : grade !== null ? word("grade", { grade }) : word("nothing");
+    const state = flag !== null ? word("flag") : grade !== null ? word("grade", { grade }) : word("nothing");
     button.innerHTML = "<span></span><strong></strong>";
     button.firstChild.textContent = index + 1;
     button.lastChild.textContent = flag !== null ? "⚑" : (grade ?? "–");
-    button.setAttribute("aria-label", word("clip", { clip: index + 1, said }));
+    button.setAttribute("aria-label", word("clip", { clip: index + 1, state }));
     button.className = places.answered(index) ? "" : "open";
     button.addEventListener("click", () => show(index));
     entry.append(button);

@@ -6,9 +6,9 @@ const label = (id, text) => ($(id).firstChild.textContent = `${text} `);
 const clock = (seconds) => `${Math.floor(seconds / 60)}:${String(Math.floor(seconds % 60)).padStart(2, "0")}`;
 
 function hint(text) {
-  $("said").textContent = text;
+  $("hint").textContent = text;
   clearTimeout(hint.timer);
-  hint.timer = setTimeout(() => ($("said").textContent = ""), 4000);
+  hint.timer = setTimeout(() => ($("hint").textContent = ""), 4000);
 }
 
 function blink(button) {

@@ -1,20 +1,23 @@
-"""Putting right: judged again by others, graded by the lead, or a query taken out. Each is shown before it is done."""
+"""Correcting what was judged: judged again by others, graded by the lead, or a query withdrawn."""
 
 from __future__ import annotations
 
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, QueryDict
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from base.errors import BadValue
+from base.problem_documents import refusal_as_message
 from base.request_fields import KEY, is_whole, reason_in
+from base.text import abbreviated
 from campaigns.models import Membership
+from campaigns.pages import campaign_page
 from jobs.models import Job
 from judging import doors
 from judging.consensus import GRADES
-from judging.models import Assignment, Judgement
+from judging.models import Assignment, Judgement, Query
 from judging.review.adjudicating import adjudicate, withdraw_adjudication
 from judging.review.reopening import (
     Scope,
@@ -32,26 +35,25 @@ ON_A_PAGE = 50
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-def reopened(request: HttpRequest, name: str) -> HttpResponse:
-    """What reopening would come to; and, with a reason, done."""
+def reopen_page(request: HttpRequest, name: str) -> HttpResponse:
+    """Show what reopening would come to; with a reason, reopen."""
     lead = doors.lead(request, name)
     asked = request.POST if request.method == "POST" else request.GET
     scope = _scope(lead, asked)
     if request.method == "POST":
-        if "worker" in asked:
-            done = reopen_all_of(lead, doors.annotator_of(lead, int(asked["worker"])), reason_in(asked))
-            messages.success(request, f"Being reopened, query by query: {done.what}.")
-        else:
-            done = reopen(lead, scope, reason_in(asked))
-            messages.success(request, f"Reopened: {done.what}. Others judge it now.")
+        with refusal_as_message(request):
+            messages.success(request, _reopen(lead, asked, scope))
         return redirect("reopenings", name=name)
-    context = {
-        "member": lead,
-        "campaign": lead.campaign,
-        "scope": scope,
-        "cost": cost_of(lead.campaign, scope),
-    }
-    return render(request, "lead/reopen.html", context | {"fields": asked.items()})
+    cost = cost_of(lead.campaign, scope)
+    return campaign_page(request, lead, "lead/reopen.html", scope=scope, cost=cost, fields=asked.items())
+
+
+def _reopen(lead: Membership, asked: QueryDict, scope: Scope) -> str:
+    if "worker" in asked:
+        record = reopen_all_of(lead, doors.annotator_of(lead, int(str(asked["worker"]))), reason_in(asked))
+        return f"This is being reopened, query by query: {record.what}."
+    record = reopen(lead, scope, reason_in(asked))
+    return f"Reopened: {record.what}. Others judge it now."
 
 
 def _scope(lead: Membership, asked: QueryDict) -> Scope:
@@ -61,10 +63,10 @@ def _scope(lead: Membership, asked: QueryDict) -> Scope:
         "batch": lambda key: scope_of_batch(doors.batch(lead, key)),
         "worker": lambda key: scope_of_annotator(doors.annotator_of(lead, key)),
     }
-    said = [(what, str(asked[what])) for what in scopes if what in asked]
-    if len(said) != 1 or not is_whole(said[0][1], KEY):
+    named = [(what, str(asked[what])) for what in scopes if what in asked]
+    if len(named) != 1 or not is_whole(named[0][1], KEY):
         raise BadValue("what", "not one number", "one of candidate, batch or worker, as a number")
-    return scopes[said[0][0]](int(said[0][1]))
+    return scopes[named[0][0]](int(named[0][1]))
 
 
 @require_safe
@@ -75,52 +77,58 @@ def reopenings(request: HttpRequest, name: str) -> HttpResponse:
     people = member.campaign.memberships.annotators().select_related("user")
     page = Paginator(rows, ON_A_PAGE).get_page(request.GET.get("page"))
     jobs = {job.key: job for job in jobs_of(page).exclude(state=Job.State.DONE)}
-    context = {
-        "member": member,
-        "campaign": member.campaign,
-        "page": page,
-        "rows": [(each, jobs.get(each.job_key)) for each in page],
-        "people": people.order_by("worker"),
-    }
-    return render(request, "lead/reopenings.html", context)
+    return campaign_page(
+        request,
+        member,
+        "lead/reopenings.html",
+        page=page,
+        reopenings=[(each, jobs.get(each.job_key)) for each in page],
+        people=people.order_by("worker"),
+    )
 
 
 @require_POST
-def adjudicated(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+def grade_candidate(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     """A grade of the lead's own with its reason; or, without a grade, the last one taken back."""
     lead = doors.lead(request, name)
     candidate, grade = doors.candidate(lead, pk), request.POST.get("grade", "")
     if grade == "none":
         withdraw_adjudication(candidate, lead)
-        messages.success(request, f"Rank {candidate.rank} has no grade of yours any more.")
+        messages.success(request, f"Your grade of rank {candidate.rank} is taken back.")
     elif grade in map(str, GRADES):
-        adjudicate(candidate, lead, int(grade), reason_in(request.POST))
-        messages.success(request, f"Rank {candidate.rank} has grade {grade} from you.")
+        reason = reason_in(request.POST)
+        with refusal_as_message(request):
+            adjudicate(candidate, lead, int(grade), reason)
+            messages.success(request, f"Rank {candidate.rank} has grade {grade} from you.")
     else:
-        raise BadValue("grade", repr(grade[:20]), "0 to 4, or none")
+        raise BadValue("grade", abbreviated(grade), "0 to 4, or none")
     return redirect("batch", name=name, pk=candidate.batch_id)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-def withdrawn(request: HttpRequest, name: str, pk: int) -> HttpResponse:
-    """Take a query out, after what would be lost was shown; or bring it back."""
+def withdraw_page(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+    """Show what withdrawing a query would come to; with a reason, withdraw it, or bring it back."""
     lead = doors.lead(request, name)
     query = doors.pool_query(lead, pk)
-    if request.method == "POST" and "back" in request.POST:
-        bring_back(query)
-        messages.success(request, f"Back in the campaign: “{query}”.")
-    elif request.method == "POST":
-        withdraw(query, reason_in(request.POST))
-        messages.success(request, f"Withdrawn: “{query}”.")
     if request.method == "POST":
+        with refusal_as_message(request):
+            messages.success(request, _withdraw(query, request.POST))
         return redirect("withdraw", name=name, pk=pk)
     counted = Judgement.objects.filter(candidate__query=query, seat__isnull=False)
-    context = {
-        "member": lead,
-        "campaign": lead.campaign,
-        "query": query,
-        "judgements": counted.count(),
-        "settled": query.candidates.settled().count(),
-        "live": Assignment.objects.live().filter(batch__query=query).count(),
-    }
-    return render(request, "lead/withdraw.html", context)
+    return campaign_page(
+        request,
+        lead,
+        "lead/withdraw.html",
+        query=query,
+        judgements=counted.count(),
+        settled=query.candidates.settled().count(),
+        live=Assignment.objects.live().filter(batch__query=query).count(),
+    )
+
+
+def _withdraw(query: Query, asked: QueryDict) -> str:
+    if "back" in asked:
+        bring_back(query)
+        return f"“{query}” is back in the campaign."
+    withdraw(query, reason_in(asked))
+    return f"“{query}” is withdrawn."

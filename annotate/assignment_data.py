@@ -1,4 +1,4 @@
-"""What an annotator is told: the query, opaque clip addresses, and her own grades. Nothing else."""
+"""What an annotator is told of an assignment: opaque clip addresses and the annotator's own grades. Nothing else."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext, gettext_noop
 
-from annotate.exam import standing
+from annotate.exam import exam_state
 from campaigns.models import Membership
 from corpus.models import Clip
 from judging.models import Assignment, Revision
 
 
-def handed_out(assignment: Assignment) -> dict[str, Any]:
-    """The whole assignment as the workplace gets it."""
+def assignment_data(assignment: Assignment) -> dict[str, Any]:
+    """The whole assignment as the workplace gets it, ready for JSON."""
     grades = dict(assignment.judgements.not_returned().values_list("candidate", "grade"))
     flags = {flag.candidate_id: flag for flag in assignment.flags.not_returned()}
     places = [
@@ -32,11 +32,10 @@ def handed_out(assignment: Assignment) -> dict[str, Any]:
     return {"token": assignment.token, "fence": assignment.fence, "places": places}
 
 
-# Says that a grade was off, but not which way.
+# Says that a grade was wrong, but not whether it was too high or too low.
 AGAIN = gettext_noop(
-    "This clip came back: the grade you gave is too far from the one it should get. Watch it again with the "
-    "guideline open. Is the action that of the query? Is all of it in the picture? Is all of it in the clip, with "
-    "little else?"
+    "This clip came back, because your grade is too far from the right one. Watch it again with the guideline open. "
+    "Does the action match the query? Is all of it in the picture? Is all of it in the clip, and little else?"
 )
 
 
@@ -52,13 +51,13 @@ def _address(clip: Clip | None) -> str | None:
 
 
 def progress(member: Membership) -> dict[str, Any]:
-    """What the annotator did in a campaign, and whether a batch is in her hands."""
+    """What the annotator did in a campaign, and the batch that the annotator holds, if any."""
     live = member.assignments.live().first()
     return {
         "member": member,
         "campaign": member.campaign,
         "live": live,
-        "exam": standing(member),
+        "exam": exam_state(member),
         "new": not member.assignments.exists(),
         "left": len(live.unanswered()) if live else 0,
         "batches": member.assignments.submitted().count(),

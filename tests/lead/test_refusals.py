@@ -1,0 +1,40 @@
+"""One way to refuse: a form that comes too late leads back to its page; a JSON caller gets a problem document."""
+
+from __future__ import annotations
+
+import pytest
+from django.urls import reverse
+
+from campaigns.models import Membership
+from judging.models import Batch, Candidate, Query
+from tests.cast import browser
+
+
+def forms(batch: Batch, lead: Membership) -> dict[str, tuple[str, dict[str, str]]]:
+    """For each address of a form: what it posts that no longer fits."""
+    settled = Candidate.objects.filter(batch=batch, outcome=Candidate.Outcome.SETTLED).first()
+    query = Query.objects.get(pk=batch.query_id)
+    assert settled
+    return {
+        "adjudicate": (reverse("adjudicate", args=["films", settled.pk]), {"grade": "1", "reason": "mine"}),
+        "set-gold": (reverse("set-gold", args=["films"]), {"query": str(query.pk)}),
+        "person-change": (
+            reverse("person-change", args=["films", lead.worker]),
+            {"verb": "pause", "words": "for a day"},
+        ),
+    }
+
+
+@pytest.mark.parametrize("name", ["adjudicate", "set-gold", "person-change"])
+def test_a_page_says_why_and_nothing_is_changed(settled: Batch, leo: Membership, name: str) -> None:
+    address, form = forms(settled, leo)[name]
+    answer = browser(leo).post(address, form, follow=True)
+    assert answer.redirect_chain, "not redirected"
+    assert 'class="message error"' in answer.content.decode()
+
+
+@pytest.mark.parametrize("name", ["adjudicate", "set-gold", "person-change"])
+def test_json_gets_the_problem_document(settled: Batch, leo: Membership, name: str) -> None:
+    address, form = forms(settled, leo)[name]
+    answer = browser(leo).post(address, form, headers={"Accept": "application/json"})
+    assert (answer.status_code, answer.json()["code"]) == (409, "wrongstate")
