@@ -311,7 +311,7 @@ def test_how_it_was_said_is_noted(person: Callable[..., Person], place: Installa
 def of(someone: Person) -> str:
     """The rows of revisions that somebody wrote."""
     return (
-        "WHERE judgement_id IN (SELECT j.id FROM judging_judgement j JOIN judging_membership m"
+        "WHERE judgement_id IN (SELECT j.id FROM judging_judgement j JOIN campaigns_membership m"
         f" ON j.annotator_id = m.id JOIN auth_user u ON m.user_id = u.id WHERE u.username = '{someone.name}')"
     )
 
