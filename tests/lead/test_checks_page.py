@@ -101,7 +101,7 @@ def test_gold_is_made_by_a_button(checked: Campaign, leo: Membership) -> None:
         assert "is a check now" in post(leo, "set-gold", query=source.pk).content.decode()
     assert gold(checked).count() == 4
     assert "Checks made from closed queries: 4" in post(leo, "set-gold").content.decode()
-    assert "0 checks made" in post(leo, "set-gold").content.decode()
+    assert "Checks made from closed queries: 0" in post(leo, "set-gold").content.decode()
     assert gold(checked).count() == 8
     for query in gold(checked):
         assert browser(leo).get(reverse("batch", args=["films", query.batch])).status_code == 200
