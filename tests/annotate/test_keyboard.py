@@ -122,6 +122,7 @@ def fits(page: Page) -> bool:
 def test_less_motion_is_honoured(place: Installation, chromium: Browser, wish: str, animated: bool) -> None:
     page = chromium.new_context(reduced_motion=wish).new_page()  # type: ignore[arg-type]
     page.goto(f"{place.address}/sign-in/")
+    page.add_style_tag(url=f"{place.address}/static/annotate/annotate.css")
     page.evaluate("() => document.querySelector('main button').parentElement.classList.add('grades')")
     page.evaluate("() => document.querySelector('main button').classList.add('blink')")
     duration = page.evaluate("() => getComputedStyle(document.querySelector('.blink')).animationDuration")

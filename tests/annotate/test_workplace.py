@@ -260,7 +260,7 @@ def test_a_key_says_that_the_guideline_covers_the_clip(person: Callable[..., Per
         assert (box(page, "#guideline")["x"], box(page, "#guideline")["width"]) == (0, width)
         page.keyboard.press("4")
         expect(page.locator("#hint")).to_have_text("The guideline covers the clip. Close it, then judge.")
-        assert page.evaluate("() => document.elementFromPoint(innerWidth / 2, innerHeight - 16).id") == "said"
+        assert page.evaluate("() => document.elementFromPoint(innerWidth / 2, innerHeight - 16).id") == "hint"
     at(page, "1 / 20")
 
 
@@ -288,7 +288,7 @@ def test_a_flag_has_a_comment_and_can_be_taken_back(
     expect(page.locator("#comment")).to_have_value("2 people, 3 boards?")
     expect(page.locator("[data-reason='query']")).to_have_attribute("aria-pressed", "true")
     page.click("#unflag")
-    expect(page.locator("#hint")).to_have_text("The flag of clip 1 is taken back")
+    expect(page.locator("#hint")).to_have_text("The flag of clip 1 is removed")
     expect(page.locator("#left")).to_have_text("20 left")
     expect(page.locator("#saved")).to_have_text("saved ✓")
     assert place.shell(FLAGS.format(name=someone.name)).split() == ["1", "0"]
@@ -405,11 +405,11 @@ def test_what_came_too_late_is_shown_and_then_forgotten(
     )
     someone.context.set_offline(False)
     expect(page.locator("#summary-words")).to_contain_text(
-        "What you said last (2) was not counted", timeout=30_000
+        "Your last grades or flags (2) were not counted", timeout=30_000
     )
     page.goto(f"{place.address}/judge/")
     expect(page.locator("#leftovers")).to_contain_text(
-        "What you said last in an earlier batch (2) was not counted"
+        "Your last grades or flags of an earlier batch (2) were not counted"
     )
     page.click("#leftovers button")
     page.reload()
@@ -428,7 +428,7 @@ def test_what_was_kept_is_sent_from_her_home(person: Callable[..., Person], plac
     page.unroute(SAVING)
     page.goto(f"{place.address}/judge/")
     expect(page.locator("#leftovers")).to_contain_text(
-        "What you said last in an earlier batch (1) was saved just now."
+        "Your last grades or flags of an earlier batch (1) were saved just now."
     )
     someone.faults.clear()  # the aborted requests
 
@@ -498,7 +498,7 @@ def test_an_outage_ends_with_a_sentence(person: Callable[..., Person]) -> None:
         at(page, f"{number + 1} / 20")
     someone.context.set_offline(False)
     expect(page.locator("#news")).to_have_text(
-        "The server can be reached again. All that was kept here is saved (10).", timeout=30_000
+        "The server answers again. Everything that was kept here is saved (10).", timeout=30_000
     )
     press(page, "2")
     at(page, "12 / 20")

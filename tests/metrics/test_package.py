@@ -13,7 +13,6 @@ import pytest
 from tests.metrics import documented
 from tests.metrics.shared import ROOT
 
-pytestmark = pytest.mark.no_database
 SOURCES = ("metrics", "pyproject.toml", "LICENSE", "docs/measures.md")
 
 
