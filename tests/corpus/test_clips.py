@@ -258,7 +258,7 @@ FAULTS: dict[Fault, str] = {
     _playlist: "cannot be decoded",
     _sound_only: "has no picture",
     _gone: "cannot be decoded (No such file or directory)",
-    _unknown: "not a video file that is known; expected .avi",
+    _unknown: "not a known kind of video file; expected .avi",
     _no_frames: "no frame lies in this stretch",
     _broken_frame: "cannot be decoded (image file is truncated",
     _bomb: "cannot be decoded (Image size (3600000000 pixels) exceeds limit",

@@ -134,7 +134,7 @@ def test_ones_own_pair_may_not_be_a_pool_pair(batch: Batch, leo: Membership) -> 
         ({"query": "x" * 501}, "at most 500 characters"),
         ({"query": "a\0"}, "Null characters"),
         ({"video": "nothing"}, "No video of this corpus has that name"),
-        ({"start": "1.3"}, "This video has 1.25-4.5, 11.25-14.5"),
+        ({"start": "1.3"}, "This video has moments at 1.25-4.5, 11.25-14.5"),
         ({"start": "nan"}, "Enter a number"),
         ({"end": "1e400"}, "Enter a number"),
         ({"start": "-1"}, "greater than or equal to 0"),

@@ -65,7 +65,7 @@ def most_in_a_round() -> int:
 def no_constraint() -> Iterator[None]:
     """The table without what would refuse a third assignment."""
     named = {each.name: each for each in Assignment._meta.constraints}
-    unique = named["one_assignment_per_place"]
+    unique = named["one_assignment_per_slot"]
     with connection.schema_editor() as editor:
         editor.remove_constraint(Assignment, unique)
     try:

@@ -388,7 +388,8 @@ def test_the_page_says_first_what_it_comes_to(
     assert cost.hours == pytest.approx(0.1)
     assert (cost.stuck, cost.tight) == (1, 0)
     page = browser(leo).get(reverse("reopen", args=["films"]), {"batch": settled.pk}).content.decode()
-    assert "20 candidates of 1 batch begin anew" in page
+    page = " ".join(page.split())
+    assert "20 candidates of 1 batch begin again" in page
     assert "40 judgements stay on record" in page
     assert "fewer than two annotators remain" in page
 

@@ -180,7 +180,7 @@ def test_a_difference_is_found_once_and_kept(
         Path(release.file.path).unlink()
     page = client.get(address).content.decode()
     assert (gone > 2, page.count("<td>gone</td>")) == (True, 2)
-    assert f"And {gone - 2} more" in page
+    assert f"There are {gone - 2} more" in page
 
 
 def test_a_wrong_licence_is_refused(judged: Campaign, leo: Membership) -> None:

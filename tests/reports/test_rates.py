@@ -73,9 +73,9 @@ def test_the_lead_reads_both_rates(paid: Campaign, leo: Membership) -> None:
     period = Period(TODAY() - timedelta(days=9), TODAY())
     page = browser(leo).get(f"{reverse('hours', args=['films'])}?{period.query}")
     assert page.context["pay"] == Decimal("39.00")
-    text = page.content.decode()
-    assert "at 14.00 SGD an hour from" in text
-    assert "20.00 SGD an hour from" in text
+    text = " ".join(page.content.decode().split())
+    assert "An hour is paid 14.00 SGD from" in text
+    assert "An hour is paid 20.00 SGD from" in text
     settings = browser(leo).get(reverse("campaign-settings", args=["films"])).content.decode()
     assert f"It was 14.00 until {TODAY() - timedelta(days=1):%-d %B %Y}." in settings
 
@@ -83,10 +83,10 @@ def test_the_lead_reads_both_rates(paid: Campaign, leo: Membership) -> None:
 def test_the_annotator_reads_both_rates(paid: Campaign, leo: Membership, ada: Membership) -> None:
     send(leo, hourly_rate="20")
     page = browser(ada).get(reverse("mine", args=["films"]))
-    text = page.content.decode()
+    text = " ".join(page.content.decode().split())
     assert [row.earned for row in page.context["days"]] == ["5.00 SGD", "14.00 SGD"]
     assert page.context["total"].earned == "19.00 SGD"
-    assert "At 20.00 SGD an hour" in text
+    assert "You earn 20.00 SGD for an hour" in text
     assert "it was 14.00 SGD." in text
 
 
