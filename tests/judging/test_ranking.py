@@ -344,4 +344,4 @@ def test_a_campaign_needs_a_corpus_and_a_name_for_addresses(film: Video, tmp_pat
     assert not Campaign.objects.exists()
     printed(*creating(file))
     moved = refused("create_campaign", "small", "--corpus", "others", "--queries", file)
-    assert "campaign small is over corpus films; expected --corpus films" in moved
+    assert "campaign small is over another corpus; expected --corpus films" in moved
