@@ -175,7 +175,7 @@ def test_two_tabs_end_with_each_grade_once(
     ada.claim()
     moving(first)
     first.keyboard.press("1")
-    expect(first.locator("#said")).to_contain_text("1 for clip 1")  # nobody is sooner at another tab
+    expect(first.locator("#hint")).to_contain_text("1 for clip 1")  # nobody is sooner at another tab
     press(second, "2")
     expect(first.locator("#saved")).to_have_text("saved ✓")
     expect(second.locator("#saved")).to_have_text("saved ✓")

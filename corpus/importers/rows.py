@@ -76,8 +76,14 @@ def json_object(line: bytes) -> dict[str, Any]:
     return value
 
 
-def text(record: dict[str, Any], field: str, longest: int = LONGEST_TEXT) -> str:
-    value = record.get(field)
+def text(value: object, field: str, longest: int = LONGEST_TEXT) -> str:
+    """Return the text that a field holds, without white space at its ends.
+
+    Raises
+    ------
+    BadField
+        If it is empty, no text, longer than so many bytes of UTF-8, or nothing that a database can store.
+    """
     if not isinstance(value, str) or not value.strip():
         raise BadField(field, value, "a text that is not empty")
     if not storable(value):
@@ -88,19 +94,24 @@ def text(record: dict[str, Any], field: str, longest: int = LONGEST_TEXT) -> str
 
 
 def seconds(value: object, field: str) -> float:
-    """Return a finite number of seconds.
+    """Return a finite number of seconds; as `number`."""
+    return number(value, field, "number of seconds")
+
+
+def number(value: object, field: str, kind: str = "number") -> float:
+    """Return a finite number.
 
     Raises
     ------
     BadField
-        For anything else, such as a text, a truth value, NaN or an infinity.
+        For anything else, such as a text, a truth value, NaN or an infinity; it says which kind is expected.
     """
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise BadField(field, value, "a number of seconds")
+        raise BadField(field, value, f"a {kind}")
     try:
-        number = float(value)
+        found = float(value)
     except OverflowError:
-        number = math.inf
-    if not math.isfinite(number):
-        raise BadField(field, str(value)[:20], "a finite number of seconds")
-    return number
+        found = math.inf
+    if not math.isfinite(found):
+        raise BadField(field, str(value)[:20], f"a finite {kind}")
+    return found

@@ -33,13 +33,13 @@ def _row(number: int, record: dict[str, Any]) -> Row:
     if not isinstance(times, list) or len(times) != 2:
         raise BadField("ts", times, "[start, end] in seconds")
     duration = record.get("duration")
-    description = text(record, "desc")
+    description = text(record.get("desc"), "desc")
     return Row(
         line=number,
-        video=text(record, "vid_name", LONGEST_NAME),
+        video=text(record.get("vid_name"), "vid_name", LONGEST_NAME),
         start=seconds(times[0], "ts[0]"),
         end=seconds(times[1], "ts[1]"),
         duration=None if duration is None else seconds(duration, "duration"),
         description=description,
-        caption=text(record, "caption") if "caption" in record else description,
+        caption=text(record["caption"], "caption") if "caption" in record else description,
     )

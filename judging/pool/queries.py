@@ -14,7 +14,7 @@ from base.errors import ReeljudgeError
 from base.text import abbreviated, storable
 from campaigns.models import Campaign
 from corpus.errors import CorpusError
-from corpus.importers.rows import LONGEST_TEXT, json_object, lines
+from corpus.importers.rows import BadField, json_object, lines, text
 from judging.models import Kind, Query
 
 MOST_PROBLEMS = 20
@@ -130,24 +130,16 @@ def _object(content: object) -> dict[str, Any]:
     if isinstance(content, bytes):
         return json_object(content)
     if not isinstance(content, dict):
-        raise ReeljudgeError(f"a JSON {type(content).__name__}; expected a JSON object")
+        raise CorpusError(f"a JSON {type(content).__name__}; expected a JSON object")
     return content
 
 
 def _fields(record: dict[str, Any]) -> tuple[str, str]:
     query_id = record.get("query_id", record.get("desc_id"))
-    text = record.get("query", record.get("desc"))
     if isinstance(query_id, bool) or not isinstance(query_id, int | str) or not str(query_id).strip():
-        raise ReeljudgeError(f"field query_id: {abbreviated(query_id)}; expected a number or a text")
+        raise BadField("query_id", query_id, "a number or a text")
     query_id = str(query_id)
     if len(query_id) > 100 or not storable(query_id) or any(character.isspace() for character in query_id):
-        raise ReeljudgeError(
-            f"field query_id: {abbreviated(query_id)}; expected at most 100 characters, no white space"
-        )
-    if not isinstance(text, str) or not text.strip() or not storable(text):
-        raise ReeljudgeError(f"field query: {abbreviated(text)}; expected a text that is not empty")
-    if len(text.encode()) > LONGEST_TEXT:
-        raise ReeljudgeError(
-            f"field query: {abbreviated(text)}; expected at most {LONGEST_TEXT:,} bytes of UTF-8"
-        )
-    return query_id, " ".join(text.split())
+        raise BadField("query_id", query_id, "at most 100 characters, no white space")
+    wording = text(record.get("query", record.get("desc")), "query")
+    return query_id, " ".join(wording.split())

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-import csv
-import json
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from base.errors import ReeljudgeError
-from base.text import abbreviated, storable
+from corpus.errors import CorpusError
+from corpus.importers.rows import LONGEST_NAME, LONGEST_TEXT, BadField, json_object, lines, number, text
+from metrics import MeasureError
+from metrics.formats.csv_qrels import csv_rows
+from metrics.formats.files import Place, read_beginning, read_text
+from metrics.formats.json_files import looks_like_json
 
 NEEDED = ("pair_id", "query_id", "query", "video", "start", "end")
+LONGEST_ID, LONGEST_SPLIT = 100, 20  # bytes of UTF-8
 
 
 @dataclass(frozen=True)
@@ -41,86 +46,80 @@ def read_pairs(file: Path) -> dict[str, Pair]:
     """
     pairs: dict[str, Pair] = {}
     try:
-        for where, row in _rows(file):
-            pair = _pair(row, where)
+        for place, row in _rows(file):
+            with _told_of(place):
+                pair = _pair(row)
             if pairs.setdefault(pair.pair_id, pair) != pair:
-                raise ReeljudgeError(
-                    f"{where}: field pair_id: {pair.pair_id} stands for another pair already"
-                )
-    except OSError as fault:
-        raise ReeljudgeError(f"{file}: cannot be read ({fault.strerror}); expected a pair file") from fault
-    except UnicodeDecodeError as fault:
-        raise ReeljudgeError(f"{file}: not UTF-8 at byte {fault.start}") from fault
+                raise place.fail(f"field pair_id: {pair.pair_id} stands for another pair already")
+    except (CorpusError, MeasureError) as fault:
+        raise ReeljudgeError(str(fault)) from fault
     if not pairs:
         raise ReeljudgeError(f"{file}: holds no pairs; expected the columns {','.join(NEEDED)}")
     return pairs
 
 
-def _rows(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+def _rows(file: Path) -> Iterator[tuple[Place, dict[str, Any]]]:
     """Yield each row's fields by name, with the row's place in the file."""
-    with file.open(encoding="utf-8-sig", newline="") as source:
-        first = source.read(1)
-        source.seek(0)
-        if first == "{":
-            for number, line in enumerate(source, 1):
-                yield f"{file}: line {number}", _of_tvr_ranking(line, f"{file}: line {number}")
-            return
-        rows = csv.DictReader(source)
-        if lacking := [name for name in NEEDED if name not in (rows.fieldnames or [])]:
-            raise ReeljudgeError(
-                f"{file}: line 1: column {lacking[0]} is missing; needed: {', '.join(NEEDED)}"
-            )
-        try:
-            for row in rows:
-                yield f"{file}: line {rows.line_num}", row
-        except csv.Error as fault:
-            raise ReeljudgeError(f"{file}: line {rows.line_num}: not CSV ({fault})") from fault
+    if not looks_like_json(read_beginning(file)):
+        yield from csv_rows(read_text(file), str(file), NEEDED)
+        return
+    for number_of_line, line in lines(file):
+        place = Place(str(file), f"line {number_of_line}")
+        with _told_of(place):
+            record = _of_tvr_ranking(line)
+        yield place, record
 
 
-def _of_tvr_ranking(line: str, where: str) -> dict[str, Any]:
+@contextmanager
+def _told_of(place: Place) -> Iterator[None]:
+    """Add the place to what is wrong with a field."""
     try:
-        record = json.loads(line)
-        start, end = record["timestamp"]
-        return {**record, "video": record["video_name"], "start": start, "end": end}
-    except (ValueError, KeyError, TypeError, RecursionError) as fault:
-        raise ReeljudgeError(f"{where}: not an object with video_name and timestamp ({fault!r})") from fault
+        yield
+    except CorpusError as fault:
+        raise place.fail(str(fault)) from fault
 
 
-def _pair(row: dict[str, Any], where: str) -> Pair:
-    start, end = (_number(row, name, where) for name in ("start", "end"))
+def _of_tvr_ranking(line: bytes) -> dict[str, Any]:
+    record = json_object(line)
+    times = record.get("timestamp")
+    if not isinstance(times, list) or len(times) != 2:
+        raise BadField("timestamp", times, "[start, end] in seconds")
+    return {**record, "video": record.get("video_name"), "start": times[0], "end": times[1]}
+
+
+def _pair(row: dict[str, Any]) -> Pair:
+    start, end = _number(row, "start"), _number(row, "end")
     if not 0 <= start < end:
-        raise ReeljudgeError(f"{where}: fields start, end: {start:g} to {end:g}; expected 0 ≤ start < end")
+        raise CorpusError(f"fields start, end: {start:g} to {end:g}; expected 0 ≤ start < end")
     return Pair(
-        **{name: _text(row, name, where, 100) for name in ("pair_id", "query_id")},
-        query=_text(row, "query", where, 2000),
-        split=_text(row, "split", where, 20, needed=False),
-        video=_text(row, "video", where, 300),
+        pair_id=_id(row, "pair_id"),
+        query_id=_id(row, "query_id"),
+        query=text(row.get("query"), "query"),
+        split=_text_if_any(row, "split", LONGEST_SPLIT),
+        video=text(row.get("video"), "video", LONGEST_NAME),
         start=start,
         end=end,
-        duration=max(end, _number(row, "duration", where, end)),
-        caption=_text(row, "caption", where, 5000, needed=False),
-        similarity=_number(row, "similarity", where, 0.0),
+        duration=max(end, _number(row, "duration", end)),
+        caption=_text_if_any(row, "caption", LONGEST_TEXT),
+        similarity=_number(row, "similarity", 0.0),
     )
 
 
-def _text(row: dict[str, Any], name: str, where: str, most: int, needed: bool = True) -> str:
+def _id(row: dict[str, Any], name: str) -> str:
     value = row.get(name)
-    text = str(value).strip() if isinstance(value, str | int) else ""
-    if (needed and not text) or len(text) > most or not storable(text):
-        raise ReeljudgeError(
-            f"{where}: field {name}: {abbreviated(value)}; expected a text of at most {most} characters"
-        )
-    return text
+    return text(str(value) if type(value) is int else value, name, LONGEST_ID)
 
 
-def _number(row: dict[str, Any], name: str, where: str, default: float | None = None) -> float:
+def _text_if_any(row: dict[str, Any], name: str, longest: int) -> str:
+    value = row.get(name)
+    return "" if value is None or not str(value).strip() else text(value, name, longest)
+
+
+def _number(row: dict[str, Any], name: str, default: float | None = None) -> float:
+    """Return a number, which a CSV file holds as a text."""
     value = row.get(name)
     if value in (None, "") and default is not None:
         return default
-    try:
-        number = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        number = float("nan")
-    if not abs(number) < 1e9:
-        raise ReeljudgeError(f"{where}: field {name}: {abbreviated(value)}; expected a number")
-    return number
+    with suppress(ValueError):
+        value = float(value) if isinstance(value, str) else value
+    return number(value, name)

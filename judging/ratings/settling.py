@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import csv
 from collections import defaultdict
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TextIO
 
 from base.errors import ReeljudgeError
-from base.text import storable
 from campaigns.models.campaign import TOLERANCE
-from judging.consensus import GRADES, Outcome, Status, consensus
+from judging.consensus import Outcome, Status, consensus
+from metrics import MeasureError
+from metrics.formats.ratings import rating_rows
 
-COLUMNS = ["pair_id", "worker", "relevance"]
-GRADE = {str(grade): grade for grade in GRADES}
+MOST_RATINGS = 4  # of a pair
 Ratings = dict[str, list[tuple[str, int]]]
 
 
@@ -80,45 +77,14 @@ def read(file: Path) -> Ratings:
     Raises
     ------
     ReeljudgeError
-        If the file or a rating is wrong; it names the line and the field.
+        If the file or a rating is wrong, or a pair has more than four ratings; it names the line and the field.
     """
     ratings: Ratings = defaultdict(list)
     try:
-        # Bytes that are not UTF-8 become halves of surrogate pairs, so that the error can name their line.
-        with file.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as source:
-            for where, row in _rows(source, file):
-                _take(row, ratings, where)
-    except OSError as fault:
-        raise ReeljudgeError(f"{file}: cannot be read ({fault.strerror}); expected a CSV file") from fault
-    if not ratings:
-        raise ReeljudgeError(f"{file}: holds no ratings; expected lines of {','.join(COLUMNS)}")
+        for place, (pair, worker, grade) in rating_rows(file):
+            if len(ratings[pair]) == MOST_RATINGS:
+                raise place.fail(f"a fifth rating of pair {pair}; expected at most four")
+            ratings[pair].append((worker, grade))
+    except MeasureError as fault:
+        raise ReeljudgeError(str(fault)) from fault
     return ratings
-
-
-def _rows(source: TextIO, file: Path) -> Iterator[tuple[str, list[str]]]:
-    """Yield the rows below the header, each with its place in the file."""
-    rows = csv.reader(source)
-    try:
-        if (header := next(rows, [])) != COLUMNS:
-            raise ReeljudgeError(f"{file}: line 1: {','.join(header)[:80]!r}; expected {','.join(COLUMNS)}")
-        for row in rows:
-            if row:
-                yield f"{file}: line {rows.line_num}", row
-    except csv.Error as fault:
-        raise ReeljudgeError(f"{file}: line {rows.line_num}: not CSV ({fault})") from fault
-
-
-def _take(row: list[str], ratings: Ratings, where: str) -> None:
-    if len(row) != len(COLUMNS):
-        raise ReeljudgeError(f"{where}: {len(row)} fields; expected {','.join(COLUMNS)}")
-    pair, worker, relevance = row
-    for name, value in (("pair_id", pair), ("worker", worker)):
-        if not value.strip() or not storable(value):
-            raise ReeljudgeError(f"{where}: field {name}: {value[:40]!r}; expected an id in UTF-8")
-    grade = GRADE.get(relevance)
-    if grade is None:
-        raise ReeljudgeError(f"{where}: field relevance: {relevance[:40]!r}; expected an integer from 0 to 4")
-    given = ratings[pair]
-    if len(given) == 4:
-        raise ReeljudgeError(f"{where}: a fifth rating of pair {pair}; expected at most four")
-    given.append((worker, grade))

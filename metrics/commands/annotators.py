@@ -20,6 +20,7 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--least", type=int, default=30, help="shared candidates that a kappa needs (default 30)"
     )
+    inputs.add_scale(parser)
     parser.add_argument("--format", choices=("table", "json", "csv"), default="table")
     parser.set_defaults(run=run)
 
@@ -28,7 +29,7 @@ def run(args: argparse.Namespace) -> None:
     from ..analysis.agreement import alpha, kappas
     from ..formats.ratings import read_ratings
 
-    ratings = read_ratings(args.ratings)
+    ratings = read_ratings(args.ratings, inputs.scale_of(args))
     values: dict[str, float] = {f"alpha {scale}": alpha(ratings, scale) for scale in SCALES}
     pairs = 0
     for weights in WEIGHTS:

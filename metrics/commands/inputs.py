@@ -78,13 +78,17 @@ def add_qrels_format(parser: argparse.ArgumentParser) -> None:
         "--format-qrels", choices=QRELS_FORMATS, help="format of the qrels (default: told from the file)"
     )
     parser.add_argument("--moments", metavar="FILE", help="side file of TREC ids: moment_id,video,start,end")
-    parser.add_argument("--scale", type=int, default=4, metavar="GRADE", help="the highest grade (default 4)")
+    add_scale(parser)
     parser.add_argument(
         "--lenient",
         action="store_true",
         help="count moments that stand twice, have two grades or a grade beyond the scale, end before they start "
         "or lie before 0, instead of refusing them; the conventions of published evaluators always do",
     )
+
+
+def add_scale(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--scale", type=int, default=4, metavar="GRADE", help="the highest grade (default 4)")
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:
@@ -130,17 +134,25 @@ def add_measures(parser: argparse.ArgumentParser, default: str = "NDCG@10,20,40 
     )
 
 
+def scale_of(args: argparse.Namespace) -> int:
+    """The highest grade."""
+    from ..formats.checks import ANY_GRADE
+
+    highest: int = args.scale
+    if not 1 <= highest <= ANY_GRADE:
+        raise MeasureError(f"--scale is {highest}; it must be an integer from 1 to {ANY_GRADE}")
+    return highest
+
+
 def load_qrels(args: argparse.Namespace) -> "Qrels":
     """The qrels; what is plainly wrong with the runs beside them is said first."""
-    from ..formats.checks import ANY_GRADE
     from ..formats.read_qrels import read_qrels
     from ..formats.read_runs import look_at_run
 
-    if not 1 <= args.scale <= ANY_GRADE:
-        raise MeasureError(f"--scale is {args.scale}; it must be an integer from 1 to {ANY_GRADE}")
+    scale = scale_of(args)
     for path in runs_of(args):
         look_at_run(path, args.format_run)
-    return read_qrels(args.qrels, args.format_qrels, args.moments, is_lenient(args) or None, args.scale)
+    return read_qrels(args.qrels, args.format_qrels, args.moments, is_lenient(args) or None, scale)
 
 
 def runs_of(args: argparse.Namespace) -> list[str]:

@@ -93,13 +93,14 @@ class IdRun:
         For an empty run, and for a score that is not a finite number.
     """
 
-    def __init__(self, source: ById, name: str = "run") -> None:
-        self.name = name
+    name = "run"
+
+    def __init__(self, source: ById) -> None:
         self.lists = {str(query): found for query, found in source.items()}
         self.queries = tuple(self.lists)
         self.durations: Mapping[str, float] = {}
         if not self.queries:
-            raise MeasureError(f"{name}: the run is empty: it needs at least one query")
+            raise MeasureError(f"{self.name}: the run is empty: it needs at least one query")
         self._sizes = np.array([len(found) for found in self.lists.values()], dtype=np.int64)
         self._ids = list(chain.from_iterable(self.lists.values()))
         self._scores = self._read_scores()

@@ -1,7 +1,8 @@
 """Tables of text: qrels as CSV, and rows of any CSV or TSV by the names of their columns."""
 
 import csv
-from collections.abc import Iterator
+import io
+from collections.abc import Iterator, Sequence
 
 from .columns import Columns
 from .errors import MeasureError
@@ -13,19 +14,24 @@ VIDEO, GRADES = ("video_name", "video"), ("relevance", "grade")
 NEEDED = "query_id, video_name, start, end, relevance"
 
 
-def csv_rows(text: str, source: str) -> Iterator[tuple[Place, dict[str, str]]]:
+def csv_rows(text: str, source: str, needed: Sequence[str] = ()) -> Iterator[tuple[Place, dict[str, str]]]:
     """Rows of a CSV (or TSV, or with semicolons) by the names in its first line; blank lines are passed over.
 
     Raises
     ------
     MeasureError
-        Naming the line that has not as many fields as the first, or is no CSV.
+        If the first line lacks a needed column. If a line has not as many fields as the first, or is no CSV; it
+        names the line.
     """
     first = text.split("\n", 1)[0]
     between = next((mark for mark in "\t;" if mark in first and "," not in first), ",")
-    rows = csv.reader(text.splitlines(keepends=True), delimiter=between)
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=between)
     try:
         header = [name.strip() for name in next(rows)]
+        if lacking := [name for name in needed if name not in header]:
+            raise MeasureError(
+                f"{source}: line 1: column {lacking[0]} is missing; it needs {', '.join(needed)}"
+            )
         for row in rows:
             place = Place(source, f"line {rows.line_num}")
             if not row:

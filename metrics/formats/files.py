@@ -80,8 +80,9 @@ def text_of(data: bytes, source: str) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError as problem:
+        line = data.count(b"\n", 0, problem.start) + 1
         raise MeasureError(
-            f"{source}: is not UTF-8 text (byte {problem.start}); is it a binary file?"
+            f"{source}: line {line}: is not UTF-8 text (byte {problem.start}); is it a binary file?"
         ) from None
 
 

@@ -1,17 +1,27 @@
-"""Raw ratings from a file, for the agreement among annotators."""
+"""Raw ratings from a file: who gave which pair which grade."""
 
-import csv
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
 from .arrays import Ints
+from .checks import HIGHEST_GRADE
+from .csv_qrels import csv_rows
 from .errors import MeasureError
-from .files import read_text
+from .files import Place, read_text, source_name
 from .showing import show
 
 COLUMNS = ("pair_id", "worker", "relevance")
+
+
+class Rating(NamedTuple):
+    """One line of a file of ratings."""
+
+    pair: str
+    worker: str
+    grade: int
 
 
 class Ratings(NamedTuple):
@@ -21,29 +31,49 @@ class Ratings(NamedTuple):
     annotator: Ints
     grade: Ints
 
-
-def read_ratings(path: str | Path) -> Ratings:
-    """Ratings from a CSV with the columns pair_id, worker, relevance; all integers, relevance from 0 up."""
-    rows = csv.reader(read_text(path).splitlines())
-    header = next(rows)
-    lacking = [name for name in COLUMNS if name not in header]
-    if lacking:
-        raise MeasureError(f"{path}: line 1: column {lacking[0]} is missing; it needs {', '.join(COLUMNS)}")
-    places = [header.index(name) for name in COLUMNS]
-    found = [_numbers(path, line, row, places) for line, row in enumerate(rows, 2) if row]
-    if not found:
-        raise MeasureError(f"{path}: there are no ratings")
-    columns = np.array(found, dtype=np.int64).T
-    return Ratings(columns[0], columns[1], columns[2])
+    @classmethod
+    def of(cls, ratings: Iterable[Rating]) -> Self:
+        """Number pairs and workers from 0, in the order in which they come."""
+        pairs: dict[str, int] = {}
+        workers: dict[str, int] = {}
+        rows = [
+            (pairs.setdefault(pair, len(pairs)), workers.setdefault(worker, len(workers)), grade)
+            for pair, worker, grade in ratings
+        ]
+        return cls(*np.array(rows, dtype=np.int64).reshape(-1, 3).T)
 
 
-def _numbers(path: str | Path, line: int, row: list[str], places: list[int]) -> list[int]:
-    try:
-        numbers = [int(row[place]) for place in places]
-    except (ValueError, IndexError):
-        numbers = [-1]
-    if numbers[-1] < 0 or max(map(abs, numbers)) >= 2**31:
-        raise MeasureError(
-            f"{path}: line {line}: {show(','.join(row))} must hold integers, and a relevance from 0 up"
-        )
-    return numbers
+def read_ratings(path: str | Path, highest: int = HIGHEST_GRADE) -> Ratings:
+    """Ratings from a file as arrays; the file and the errors are those of `rating_rows`."""
+    return Ratings.of(rating for _, rating in rating_rows(path, highest))
+
+
+def rating_rows(path: str | Path, highest: int = HIGHEST_GRADE) -> Iterator[tuple[Place, Rating]]:
+    """Ratings with their places, in the order of a CSV with the columns pair_id, worker and relevance.
+
+    Pairs and workers are texts that are not blank; a relevance is an integer from 0 to `highest`. The columns are
+    found by their names; further columns and blank lines are passed over.
+
+    Raises
+    ------
+    MeasureError
+        If the file cannot be read, a column is missing, there are no ratings, or one is wrong; it names the line
+        and the field.
+    """
+    source = source_name(path)
+    grades = {str(grade): grade for grade in range(highest + 1)}
+    place = None
+    for place, row in csv_rows(read_text(path), source, COLUMNS):
+        grade = grades.get(row["relevance"])
+        if grade is None:
+            raise _wrong(place, row, "relevance", f"an integer from 0 to {highest}")
+        for name in COLUMNS[:2]:
+            if not row[name].strip():
+                raise _wrong(place, row, name, "an id")
+        yield place, Rating(row["pair_id"], row["worker"], grade)
+    if place is None:
+        raise MeasureError(f"{source}: holds no ratings; expected lines of {','.join(COLUMNS)}")
+
+
+def _wrong(place: Place, row: dict[str, str], name: str, right: str) -> MeasureError:
+    return place.fail(f"field {name}: {show(row[name])}; expected {right}")

@@ -15,6 +15,7 @@ from .rows import GRADE, SCORE, Rows
 from .tables import Qrels, Run, qrels_from_dict, run_from_dict
 
 GRADES, SCORES = ("relevance", "grade"), ("score", "model_scores")
+RUN = "run"  # the name of a run that comes from no file
 
 
 def as_qrels(source: Any, lenient: bool | None = None, highest: int = HIGHEST_GRADE) -> Qrels:
@@ -48,7 +49,7 @@ def as_qrels(source: Any, lenient: bool | None = None, highest: int = HIGHEST_GR
     return Qrels.build(_frame(source, GRADES, "qrels", GRADE), Checks(bool(lenient), highest))
 
 
-def as_run(source: Any, name: str = "run", lenient: bool = True) -> Run:
+def as_run(source: Any, lenient: bool = True) -> Run:
     """A run from a run, a path, a dict or a data frame; as `as_qrels`, with a score for the grade,
     in rank order.
     """
@@ -57,13 +58,13 @@ def as_run(source: Any, name: str = "run", lenient: bool = True) -> Run:
     if isinstance(source, str | Path):
         return read_run(source, lenient=lenient)
     if is_by_id(source):
-        return IdRun(source, name).table
+        return IdRun(source).table
     if isinstance(source, Mapping):
-        found = columns_of_objects(source, name, "prediction", "model_scores")
+        found = columns_of_objects(source, RUN, "prediction", "model_scores")
         if found:
-            return Run.build(found, name, Checks(lenient))
-        return run_from_dict(_spans(source, SCORES, name), name, lenient)
-    return Run.build(_frame(source, SCORES, name, SCORE), name, Checks(lenient))
+            return Run.build(found, RUN, Checks(lenient))
+        return run_from_dict(_spans(source, SCORES, RUN), RUN, lenient)
+    return Run.build(_frame(source, SCORES, RUN, SCORE), RUN, Checks(lenient))
 
 
 def qrels_source(source: Any) -> Qrels | IdQrels:

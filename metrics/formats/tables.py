@@ -211,7 +211,6 @@ def run_from_dict(predictions: Mapping[Any, Iterable[Any]], name: str = "run", l
 
 def qrels_from_dict(
     moments: Mapping[Any, Iterable[Any]],
-    name: str = "qrels",
     lenient: bool = False,
     highest: int = HIGHEST_GRADE,
 ) -> Qrels:
@@ -220,7 +219,7 @@ def qrels_from_dict(
     lenient: moments that stand twice, have two grades or one above `highest`, end before they start, or lie
     before 0 are counted and warned of, instead of being an error.
     """
-    return Qrels.build(_columns(moments, name, GRADE, "moment"), Checks(lenient, highest))
+    return Qrels.build(_columns(moments, "qrels", GRADE, "moment"), Checks(lenient, highest))
 
 
 def _columns(found: Mapping[Any, Iterable[Any]], name: str, value_name: str, what: str) -> Columns:

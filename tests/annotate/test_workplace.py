@@ -31,7 +31,7 @@ Example.objects.create(campaign=once, query="A person stands up.", moment=moment
 """
 FLAGS = """
 from judging.models import Flag
-hers = Flag.said.filter(assignment__annotator__user__username="{name}")
+hers = Flag.recorded.filter(assignment__annotator__user__username="{name}")
 print(hers.count(), hers.filter(taken_back=None).count())
 """
 

@@ -118,6 +118,30 @@ def test_json_lines_of_tvr_ranking_are_a_pair_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ('{"pair_id": 1', "line 3: not JSON"),
+        ("[1]", "line 3: a JSON list; expected a JSON object"),
+        (
+            '{"pair_id": 1, "timestamp": [1]}',
+            "line 3: field timestamp: [1]; expected [start, end] in seconds",
+        ),
+        ('{"pair_id": 1, "timestamp": [1, true]}', "line 3: field end: true; expected a number"),
+        ('{"pair_id": "\\u0000", "timestamp": [1, 2]}', "line 3: field pair_id"),
+        ('{"pair_id": 1, "timestamp": [1, 2], "query_id": 1}', "line 3: field query: null; expected a text"),
+    ],
+)
+@pytest.mark.django_db
+def test_a_wrong_line_of_json_is_named(tmp_path: Path, line: str, words: str) -> None:
+    arguments, file = importing(tmp_path), tmp_path / "pairs.csv"
+    right = {"pair_id": 0, "query_id": 7, "query": "A man sits.", "video_name": "film", "timestamp": [0, 1]}
+    file.write_text(f"{json.dumps(right)}\n\n{line}\n")
+    answer = refused(*arguments)
+    assert answer.startswith(f"{file}: {words}")
+    assert "\n" not in answer
+
+
+@pytest.mark.parametrize(
     ("pairs", "words"),
     [
         (PAIRS[:2], "pair 2: has ratings, but is not in the pair file"),
@@ -126,7 +150,10 @@ def test_json_lines_of_tvr_ranking_are_a_pair_file(tmp_path: Path) -> None:
         ([*PAIRS[:2], "2,q1,A man stands.,film,7,8,.7"], "pair 2: query q1 has another text in pair 0"),
         ([*PAIRS[:2], "2,q1,A man sits.,film,3,4,.7"], "query q1: has one moment in two pairs"),
         ([*PAIRS[:2], "2,q2,A dog runs.,film,4,3,.7"], "line 4: fields start, end: 4 to 3"),
-        ([*PAIRS[:2], "2,q2,A dog runs.,film,nan,3,.7"], 'line 4: field start: "nan"; expected a number'),
+        (
+            [*PAIRS[:2], "2,q2,A dog runs.,film,nan,3,.7"],
+            'line 4: field start: "nan"; expected a finite number',
+        ),
         ([*PAIRS[:2], "2,,A dog runs.,film,1,3,.7"], "line 4: field query_id"),
     ],
 )

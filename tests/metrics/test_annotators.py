@@ -95,8 +95,13 @@ def test_command_line(tmp_path: Path) -> None:
     ("text", "says"),
     [
         ("pair_id,relevance\n1,2\n", "column worker is missing"),
-        ("pair_id,worker,relevance\n1,2,x\n", "line 2"),
-        ("pair_id,worker,relevance\n1,2,-1\n", "line 2"),
+        (
+            "pair_id,worker,relevance\n1,2,x\n",
+            "line 2: field relevance: 'x'; expected an integer from 0 to 4",
+        ),
+        ("pair_id,worker,relevance\n1,2,-1\n", "line 2: field relevance"),
+        ("pair_id,worker,relevance\n1,2,5\n", "line 2: field relevance"),
+        ("pair_id,worker,relevance\n1, ,2\n", "line 2: field worker"),
         ("pair_id,worker,relevance\n1,2\n", "line 2"),
         ("pair_id,worker,relevance\n", "no ratings"),
     ],
@@ -104,3 +109,13 @@ def test_command_line(tmp_path: Path) -> None:
 def test_bad_ratings(text: str, says: str, tmp_path: Path) -> None:
     with pytest.raises(MeasureError, match=says):
         read_ratings(write(tmp_path / "r.csv", text))
+
+
+def test_columns_are_found_by_name_and_ids_are_texts(tmp_path: Path) -> None:
+    file = write(
+        tmp_path / "r.csv", "relevance,note,worker,pair_id\n\n7,,ada,q1/a\n3,,bob,q1/a\n0,,ada,q1/b\n"
+    )
+    found = read_ratings(file, highest=10)
+    assert [column.tolist() for column in found] == [[0, 0, 1], [0, 1, 0], [7, 3, 0]]
+    assert run_cli("annotators", "--ratings", file, "--scale", "7").returncode == 0
+    assert "line 3: field relevance: '7'" in run_cli("annotators", "--ratings", file).stderr
