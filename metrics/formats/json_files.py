@@ -14,6 +14,7 @@ from .errors import MeasureError
 from .files import Place, text_of
 from .showing import show
 
+orjson: Any
 try:
     import orjson
 except ImportError:  # the extra `fast`
