@@ -159,13 +159,20 @@ def sql(place: Installation, *statements: str) -> list[tuple[Any, ...]]:
     return rows
 
 
+def _redis_of_this_process() -> str:
+    """A database of the Redis server for each process of tests: else one's worker takes another's jobs."""
+    server, _, number = os.environ["TEST_REDIS_URL"].rpartition("/")
+    process = os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")
+    return f"{server}/{int(number) + int(process)}"
+
+
 @contextmanager
 def installation(home: Path, kind: str) -> Iterator[Installation]:
     """Of kind `sqlite`, or `postgres` (with Redis) on the servers that the environment names; running."""
     database = redis = name = ""
     server = os.environ.get("TEST_POSTGRES_URL", "")
     if kind == "postgres":
-        name, redis = f"reeljudge_{uuid4().hex[:12]}", os.environ["TEST_REDIS_URL"]
+        name, redis = f"reeljudge_{uuid4().hex[:12]}", _redis_of_this_process()
         database = made_once.migrated_postgres(server, name)
     made = Installation(home, database, redis)
     try:

@@ -225,6 +225,8 @@ def test_pages_may_show_and_fetch_what_the_store_sends(tmp_path: Path) -> None:
         "from django.conf import settings; rules = settings.CONTENT_SECURITY_POLICY['DIRECTIVES'];"
         " print(rules['media-src'], rules['connect-src'])"
     )
-    assert place.run("manage.py", "shell", "--no-imports", "-c", policy).count("'https://s3.example.org'") == 2
+    assert (
+        place.run("manage.py", "shell", "--no-imports", "-c", policy).count("'https://s3.example.org'") == 2
+    )
     rules = used.CONTENT_SECURITY_POLICY["DIRECTIVES"]
     assert (rules["media-src"], rules["connect-src"]) == (["'self'", "blob:"], ["'self'"])

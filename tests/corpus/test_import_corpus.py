@@ -69,7 +69,9 @@ def test_importing_again_adds_nothing(tmp_path: Path) -> None:
     file = write(tmp_path, told(), told(ts=[59, 60.5]), told(vid_name="film-2"))
     printed(*importing(file))
     before = list(Moment.objects.order_by("pk").values())
-    assert "added: 0 moments, 0 videos; stored before, or twice in the file: 3 moments" in printed(*importing(file))
+    assert "added: 0 moments, 0 videos; stored before, or twice in the file: 3 moments" in printed(
+        *importing(file)
+    )
     assert list(Moment.objects.order_by("pk").values()) == before
     assert (Corpus.objects.count(), Video.objects.count()) == (1, 2)
 

@@ -80,7 +80,10 @@ def test_a_day_of_a_lead(place: Installation, chromium: Browser, tmp_path: Path)
     review_by_keys(day)
     first = freeze(day, 1, tmp_path)
     put_right(day)
-    for someone in (nora, ada):  # two who agree on 0, so that what is judged again gets another grade for certain
+    for someone in (
+        nora,
+        ada,
+    ):  # two who agree on 0, so that what is judged again gets another grade for certain
         while judge(someone, 0):
             pass
     day.simulate(2)
