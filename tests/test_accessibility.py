@@ -47,13 +47,17 @@ def place(server: Installation) -> Installation:
     server.manage("set_exam", "early", "--queries", "1")
     wait_until_open(server, "early", 3)
     played = ("films", "--annotators", "4", "--reviews", "--address", server.address)
-    for _ in range(2):  # its second batch is opened by the first review
+    while "True" in server.shell(UNFINISHED):  # the first review may open a second batch
         wait_until_open(server, "films", 1)
         server.manage("simulate", *played)
     server.shell(MESSAGES)
     return server
 
 
+UNFINISHED = """
+from judging.models import Batch
+print(Batch.objects.filter(query__campaign__name="films", kind="pool").unfinished().exists())
+"""
 MESSAGES = """
 from campaigns.models import *
 from judging.models import *
