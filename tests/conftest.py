@@ -18,12 +18,12 @@ from base import translations
 from campaigns.models import Campaign, Membership
 from corpus.models import Corpus, Moment, Video
 from judging.models import Batch
-from tests import browsing, made_once
+from tests import browsing, emptying, made_once
 from tests.cast import make_query, settle
 from tests.installation import Installation, installation
 
 SHARED = Path(os.environ.get("REELJUDGE_SHARED", Path(__file__).parent.parent.parent / "shared")) / "data"
-SERVERS = {"chromium", "place", "server", "servers"}  # fixtures
+SERVERS = {"browser", "place", "server", "servers"}  # fixtures
 with_servers: set[Path] = set()  # files
 running = ExitStack()  # servers, and the browser
 
@@ -77,6 +77,7 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: N
         for each in file.parent.glob(f"{file.name}*"):  # and its write-ahead log
             each.unlink()
         return
+    emptying.delete_instead_of_truncate()
     server, name = os.environ["DATABASE_URL"], test["NAME"] or f"test_{connection.settings_dict['NAME']}"
     made_once.migrated_postgres(server, name)
     yield
@@ -98,11 +99,21 @@ def _plain_storage(settings: Any, tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="session")
-def chromium() -> Browser:
+def browser() -> Browser:
     """A real browser for all tests; a test that asks for it is skipped where there is none."""
     if "CHROMIUM" not in os.environ:
         pytest.skip("Chromium is not here (CHROMIUM)")
     return running.enter_context(browsing.chromium())
+
+
+@pytest.fixture
+def chromium(browser: Browser) -> Iterator[Browser]:
+    """The browser for one test: what it leaves open is closed, since films go on playing in a forgotten page."""
+    before = list(browser.contexts)
+    yield browser
+    for context in browser.contexts:
+        if context not in before:
+            context.close()
 
 
 @pytest.fixture(scope="session")
@@ -124,7 +135,7 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Install
 
 
 @pytest.fixture(scope="session")
-def server(servers: Callable[[str], Installation], chromium: Browser) -> Installation:
+def server(servers: Callable[[str], Installation], browser: Browser) -> Installation:
     """The one on SQLite, where there is a browser to look at it."""
     return servers("sqlite")
 

@@ -11,7 +11,7 @@ if [ -z "${TEST_POSTGRES_URL:-}" ] || [ -z "${TEST_REDIS_URL:-}" ] || [ -z "${CH
 fi
 # A file's tests stay in one process, which has one database, one server and one browser for all of them.
 # Files go in the order of the collection: those with servers take longest, so they begin.
-together="-n ${TEST_PROCESSES:-auto} --maxprocesses 4 --dist loadfile --no-loadscope-reorder --durations 10"
+together="-n ${TEST_PROCESSES:-auto} --maxprocesses 4 --dist loadfile --no-loadscope-reorder --durations 25"
 echo "— all tests, on SQLite; with servers on both databases, and browsers"
 env -u DATABASE_URL -u REDIS_URL "$PYTHON" -m pytest -q $together
 if [ -n "${TEST_POSTGRES_URL:-}" ]; then

@@ -9,7 +9,8 @@ missing=""
 have() { command -v "$1" >/dev/null 2>&1; }
 listens() { "$PYTHON" -c "import socket; socket.create_connection(('127.0.0.1', $1), 1)" 2>/dev/null; }
 postgres_bin() { ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -n 1; }
-find_chromium() { for name in chromium chromium-browser google-chrome; do have $name && command -v $name && return; done; }
+# The shell without windows comes first: it asks less of the machine.
+find_chromium() { for name in chromium-headless-shell chromium chromium-browser google-chrome; do have $name && command -v $name && return; done; }
 
 wanted=""
 [ -n "${CHROMIUM:-$(find_chromium)}" ] || wanted="$wanted chromium"

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.timeout(600)
 
 @pytest.fixture(scope="module", params=["sqlite", "postgres"])
 def place(
-    request: pytest.FixtureRequest, servers: Callable[[str], Installation], chromium: Browser
+    request: pytest.FixtureRequest, servers: Callable[[str], Installation], browser: Browser
 ) -> Installation:
     """The running installation of each kind."""
     return servers(request.param)

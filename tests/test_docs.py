@@ -14,6 +14,7 @@ import pytest
 
 from tests.installation import ROOT, Installation
 
+MOMENTS, QUERIES = 600, 30
 README = (ROOT / "README.md").read_text()
 
 
@@ -44,18 +45,34 @@ def shell(place: Installation, line: str, folder: Path) -> str:
     return done.stdout
 
 
+def beginning(shared: Path, folder: Path) -> Path:
+    """A folder with the first moments and queries of the shared one, in files of the same names."""
+    moments, queries = "tvr/tvr_val_release.jsonl", "tvr_ranking/val_queries_from_author_predictions.json"
+    for name in (moments, queries):
+        (folder / name).parent.mkdir(parents=True)
+    of_pictures = [
+        line
+        for line in (shared / moments).read_text().splitlines(keepends=True)
+        if json.loads(line)["type"] == "v"
+    ]
+    (folder / moments).write_text("".join(of_pictures[:MOMENTS]))
+    (folder / queries).write_text(json.dumps(json.loads((shared / queries).read_text())[:QUERIES]))
+    return folder
+
+
 @pytest.mark.timeout(900)
 def test_tvr_is_ready_to_judge_after_four_commands(place: Installation, shared: Path, tmp_path: Path) -> None:
+    """On the first lines of both files: all of their captions would take the encoder minutes."""
     lines = commands("tvr")
     assert len(lines) == 4
-    place.env["DATA"] = str(shared)
+    place.env["DATA"] = str(beginning(shared, tmp_path / "data"))
     printed = [shell(place, line, tmp_path) for line in lines]
-    assert "8,097 moments in 2,179 videos" in printed[0]
-    assert "500 queries added" in printed[1]
+    assert f"{MOMENTS} moments in " in printed[0]
+    assert f"{QUERIES} queries added" in printed[1]
     assert "rank candidates campaign tvr-val: done" in printed[2]
     assert printed[3].count("password") == 4
     count = "from judging.models import *; print(Batch.objects.filter(state='open').count(), Candidate.objects.count())"
-    assert place.shell(count).split()[-2:] == ["500", "20000"]
+    assert place.shell(count).split()[-2:] == [str(QUERIES), str(40 * QUERIES)]
     assert "BROKEN" not in place.manage("audit")
 
 

@@ -13,11 +13,13 @@ import tempfile
 from typing import Any
 
 import django
+from django.core.checks import run_checks
 from django.core.management import execute_from_command_line
 
 
 def main() -> None:
     django.setup()
+    run_checks()  # as most commands do at first; it imports all addresses and views, here once for all
     for line in sys.stdin:
         print(json.dumps(run(json.loads(line))), flush=True)
 

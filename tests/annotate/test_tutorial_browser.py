@@ -24,9 +24,9 @@ def place(server: Installation) -> Installation:
 
 
 @pytest.fixture(scope="module")
-def taught(place: Installation, chromium: Browser) -> dict[str, int]:
+def taught(place: Installation, browser: Browser) -> dict[str, int]:
     """The lead adds three examples on her page and waits until their clips are cut."""
-    lead = sign_in(place, chromium.new_context(), "tess", "lead")
+    lead = sign_in(place, browser.new_context(), "tess", "lead")
     for second, (query, grade) in enumerate(EXAMPLES.items(), 1):
         lead.goto(f"{place.address}/campaigns/tutorial/examples/own")
         said = {

@@ -338,9 +338,9 @@ def test_active_time(timed: Page, happened: list[tuple[str, float]], seconds: fl
 
 
 @pytest.fixture(scope="module")
-def timed(chromium: Browser) -> Iterator[Page]:
+def timed(browser: Browser) -> Iterator[Page]:
     """A page with nothing but the timer, and the stage's script."""
-    page = chromium.new_context().new_page()
+    page = browser.new_context().new_page()
     for script in ("timer", "stage"):
         page.add_script_tag(path=f"static/annotate/{script}.js")
     yield page

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 
 import pytest
 from playwright.sync_api import Browser
@@ -18,7 +17,7 @@ BATCHES = 8
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory, chromium: Browser) -> Iterator[Installation]:
+def place(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[Installation]:
     """A server of its own, since it is killed again and again."""
     with installation(tmp_path_factory.mktemp("faults"), "sqlite") as made:
         browsing.import_films(made)
@@ -28,15 +27,12 @@ def place(tmp_path_factory: pytest.TempPathFactory, chromium: Browser) -> Iterat
 
 
 @pytest.fixture
-def person(place: Installation, chromium: Browser) -> Iterator[Callable[[str], Person]]:
-    with ExitStack() as contexts:
+def person(place: Installation, chromium: Browser) -> Callable[[str], Person]:
+    def make(name: str) -> Person:
+        password = place.accounts("faults", "annotator", name)[name]
+        return Person(place, chromium.new_context(), name, password)
 
-        def make(name: str) -> Person:
-            password = place.accounts("faults", "annotator", name)[name]
-            context = contexts.enter_context(chromium.new_context())
-            return Person(place, context, name, password)
-
-        yield make
+    return make
 
 
 def test_nothing_is_lost_and_nothing_doubled(person: Callable[[str], Person], place: Installation) -> None:
