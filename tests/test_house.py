@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 import tomllib
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 from uuid import uuid4
 
@@ -91,12 +92,17 @@ def frames_of(call: Callable[[], Any]) -> tuple[Any, list[tuple[str, ...]]]:
 
 
 def _ours(frame: FrameType) -> str | None:
-    """The frame's file below the checkout, if it is the product's; settings, migrations and middleware apart."""
+    return _file_of_ours(frame.f_code)
+
+
+@cache
+def _file_of_ours(code: CodeType) -> str | None:
+    """The code's file below the checkout, if it is the product's; settings, migrations and middleware apart."""
     try:
-        file = Path(frame.f_code.co_filename).relative_to(ROOT)
+        file = Path(code.co_filename).relative_to(ROOT)
     except ValueError:
         return None
-    if frame.f_code.co_name == "<module>" or file.parts[0] not in apps() - {"config"}:
+    if code.co_name == "<module>" or file.parts[0] not in apps() - {"config"}:
         return None
     return str(file)
 
