@@ -9,8 +9,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from ..formats.arrays import Bools, Floats, Ints
+from ..formats.dicts import qrels_from_dict, run_from_dict
 from ..formats.errors import MeasureError
-from ..formats.tables import qrels_from_dict, run_from_dict
 from ..measures.conventions import Convention
 from ..measures.evaluate import calc
 from ..measures.grammar import parse_measure

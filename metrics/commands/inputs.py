@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..formats.errors import MeasureError
+from ..formats.names import QRELS_FORMATS, RUN_FORMATS, TASKS
 
 if TYPE_CHECKING:
     from .. import Convention, Measure, Qrels, Run, Scores
@@ -44,23 +45,6 @@ MEASURES_HELP = "measures, by example (docs/measures.md says more):\n" + "\n".jo
 
 class Help(argparse.RawDescriptionHelpFormatter):
     """Help that keeps the lines of the text at its end."""
-
-
-QRELS_FORMATS = (
-    "jsonl",
-    "nested",
-    "trec",
-    "csv",
-    "tvr",
-    "qvhighlights",
-    "didemo",
-    "axiou",
-    "charades",
-    "activitynet",
-    "tacos",
-)
-RUN_FORMATS = ("ranking", "predictions", "tvretrieval", "trec", "qvhighlights", "stal", "axiou", "didemo")
-TASKS = ("VCMR", "SVMR", "VR")
 
 
 def add_qrels(parser: argparse.ArgumentParser) -> None:

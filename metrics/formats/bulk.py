@@ -4,7 +4,7 @@ Each function returns None where a record is not of that shape, or a value not o
 readers then go through the records one by one, and name what is wrong or take what is merely unusual.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from itertools import chain, repeat
 from operator import itemgetter
@@ -14,6 +14,7 @@ import numpy as np
 
 from .arrays import Floats, Ints
 from .columns import Columns, Numbers, repeated
+from .rows import Kind
 
 P = ParamSpec("P")
 Names = Mapping[int, str]
@@ -37,42 +38,41 @@ def or_none(read: Callable[P, Columns]) -> Callable[P, Columns | None]:
     return reading
 
 
-@or_none
-def columns_of_tuples(found: Mapping[Any, list[Any]], source: str, what: str) -> Columns:
-    """Columns of ``{query: [(video, start, end, value), …]}``."""
-    rows = list(chain.from_iterable(found.values()))
-    video, start, end, value = _four(rows)
-    times = _floats(start), _floats(end)
-    return _columns(source, what, found, _coded(video), times, _floats(value))
+def columns_of(
+    found: Mapping[Any, list[Any]], source: str, kind: Kind, names: Names | None = None
+) -> Columns | None:
+    """Columns of lists by query, of what their first item is: an object, or a list or tuple of four."""
+    first = next(chain.from_iterable(found.values()), None)
+    if isinstance(first, dict):
+        value = next((name for name in kind.fields if name in first), "")
+        return columns_of_objects(found, source, kind, value)
+    return columns_of_lists(found, source, kind, names)
 
 
 @or_none
-def columns_of_objects(found: Mapping[Any, list[Any]], source: str, what: str, value: str) -> Columns:
+def columns_of_objects(found: Mapping[Any, list[Any]], source: str, kind: Kind, value: str) -> Columns:
     """Columns of ``{query: [{"video_name", "timestamp", value}, …]}``."""
     rows = list(chain.from_iterable(found.values()))
     video, times, values = _fields(rows, value)
-    columns = _columns(source, what, found, _coded(video), times, values)
+    columns = _columns(source, kind, found, _coded(video), times, values)
     columns.keys = 3 * len(rows) if set(map(len, rows)) <= {3} else None
     return columns
 
 
 @or_none
-def columns_of_lists(found: Mapping[Any, list[Any]], source: str, what: str, names: Names | None) -> Columns:
-    """Columns of ``{query: [[video index or name, start, end, score], …]}``."""
-    rows = list(chain.from_iterable(found.values()))
-    video, start, end, value = _four(rows)
-    codes = Numbers()
-    if names is not None and str not in set(map(type, video)):
-        _only(video, NUMBERS)
-        number = codes.of(video)
-        named = _texts([names[code] for code in codes])
+def columns_of_lists(found: Mapping[Any, list[Any]], source: str, kind: Kind, names: Names | None) -> Columns:
+    """Columns of ``{query: [[video index or name, start, end, value], …]}``."""
+    video, start, end, value = _four(list(chain.from_iterable(found.values())))
+    if names is None or str in set(map(type, video)):
+        videos = _coded(video)
     else:
-        number = codes.of(_texts(video))
-        named = tuple(codes)
-    if len(set(named)) != len(named):
+        _only(video, NUMBERS)
+        codes = Numbers()
+        number = codes.of(video)
+        videos = _texts([names[code] for code in codes]), number
+    if len(set(videos[0])) != len(videos[0]):
         raise UnusualError
-    times = _floats(start), _floats(end)
-    columns = _columns(source, what, found, (tuple(named), number), times, _floats(value))
+    columns = _columns(source, kind, found, videos, (_floats(start), _floats(end)), _floats(value))
     columns.keys = 0
     return columns
 
@@ -110,7 +110,7 @@ def texts_of(said: Mapping[Any, Any]) -> dict[str, str]:
 
 def _columns(
     source: str,
-    what: str,
+    kind: Kind,
     found: Mapping[Any, list[Any]],
     videos: tuple[tuple[str, ...], Ints],
     times: tuple[Floats, Floats],
@@ -122,7 +122,7 @@ def _columns(
         raise UnusualError
 
     def where(row: int) -> str:
-        return f"query {names[group[row]]!r}, {what} {row - int(np.searchsorted(group, group[row])) + 1}"
+        return f"query {names[group[row]]!r}, {kind.row} {row - int(np.searchsorted(group, group[row])) + 1}"
 
     return Columns(
         source=source,
@@ -162,22 +162,23 @@ def _fields(records: Sequence[Any], value: str) -> tuple[Sequence[Any], tuple[Fl
 def _floats(values: Sequence[Any]) -> Floats:
     """Python's numbers as float64."""
     _only(values, NUMBERS)
-    return np.array(values, dtype=np.float64)
+    return np.fromiter(values, np.float64, len(values))
 
 
 def _coded(videos: Sequence[Any]) -> tuple[tuple[str, ...], Ints]:
     """The videos, each once, and the number of each row's."""
     codes = Numbers()
-    number = codes.of(_texts(videos))
-    return tuple(codes), number
+    number = codes.of(videos)
+    return _texts(codes), number
 
 
-def _texts(values: Sequence[Any]) -> Sequence[str]:
+def _texts(values: Iterable[Any]) -> tuple[str, ...]:
     """Texts that are not empty."""
-    _only(values, {str})
-    if "" in values:
+    texts = tuple(values)
+    _only(texts, {str})
+    if "" in texts:
         raise UnusualError
-    return values
+    return texts
 
 
 def _only(values: Sequence[Any], *kinds: set[type]) -> None:

@@ -11,7 +11,8 @@ from operator import itemgetter
 from typing import Any
 
 from .errors import MeasureError
-from .files import Place, text_of
+from .files import text_of
+from .place import Place
 from .showing import show
 
 orjson: Any
@@ -32,6 +33,11 @@ class Records:
     source: str
     items: list[Any]
     spot: Callable[[int], str]
+
+    @classmethod
+    def numbered(cls, items: list[Any], source: str) -> "Records":
+        """The items of a list, each of which is a record."""
+        return cls(source, items, lambda row: f"record {row + 1}")
 
     def __iter__(self) -> Iterator[tuple[Place, Any]]:
         """Each record with its place."""
@@ -176,7 +182,7 @@ def _is_object(line: bytes) -> bool:
         return False
 
 
-def json_lines(data: bytes, source: str) -> "Records":
+def json_lines(data: bytes, source: str) -> Records:
     """The objects of JSON Lines; blank lines are passed over."""
     body = data.rstrip()
     records = _loads(b"[%b]" % body.replace(b"\n", b","))  # a text holds no bare line break

@@ -10,7 +10,8 @@ from .arrays import Ints
 from .checks import HIGHEST_GRADE
 from .csv_qrels import csv_rows
 from .errors import MeasureError
-from .files import Place, read_text, source_name
+from .files import read_text, source_name
+from .place import Place
 from .showing import show
 
 COLUMNS = ("pair_id", "worker", "relevance")

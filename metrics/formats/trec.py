@@ -15,8 +15,9 @@ from .arrays import Bools, Floats, Ints
 from .columns import Columns, Numbers
 from .csv_qrels import csv_rows
 from .errors import MeasureError
-from .files import Place, read_text
+from .files import read_text
 from .moment_ids import as_word, from_word, parse_moment_id
+from .place import Place
 from .showing import show
 
 Times = dict[str, tuple[str, float, float]]
