@@ -8,13 +8,13 @@ import numpy as np
 
 from .arrays import Floats
 from .columns import Columns
-from .errors import MeasureError
 from .json_files import Records
 from .place import Place
 from .rows import MOMENT, PREDICTION, Rows
 from .showing import show
 
 CLIP_SECONDS = 2  # QVHighlights judges saliency in clips of two seconds
+LONGEST_VIDEO = 1_000_000  # seconds
 SEGMENT_SECONDS = 5  # DiDeMo's times are segments of five seconds
 CHARADES_LINE = re.compile(r"(\S+)\s+(\S+)\s+(\S+)\s*##(.*)")
 
@@ -42,7 +42,7 @@ def didemo_qrels(records: Records) -> Columns:
         query = rows.new_query(place, record, "annotation_id", "query_id")
         spans = place.many(place.need(record, "times"), "times")
         if "num_segments" in record:
-            spans = [[SEGMENT_SECONDS * first, SEGMENT_SECONDS * (last + 1)] for first, last in spans]
+            spans = [_seconds(place, f"time {n}", segments) for n, segments in enumerate(spans, 1)]
         video = place.need(record, "video", "video_index")
         rows.add_annotations(place, query, str(video), spans)
     return rows.columns()
@@ -59,19 +59,19 @@ def didemo_run(records: Records) -> Columns:
         query = rows.new_query(place, record, "annotation_id", "query_id")
         moments = place.many(place.need(record, "segments"), "segments")
         for rank, moment in enumerate(moments, 1):
-            if not _is_segments(moment):
-                raise place.fail(
-                    f"query {query!r}, moment {rank}: is {show(moment)}; it must be [first, last], "
-                    "the numbers of two segments, from 0"
-                )
-            span = [SEGMENT_SECONDS * moment[0], SEGMENT_SECONDS * (moment[1] + 1)]
+            span = _seconds(place, f"query {query!r}, moment {rank}", moment)
             rows.add_span(place, query, str(record.get("video", query)), span, float(len(moments) - rank))
     return rows.columns()
 
 
-def _is_segments(value: Any) -> bool:
-    whole = isinstance(value, list) and len(value) == 2 and {type(number) for number in value} == {int}
-    return whole and 0 <= value[0] <= value[1]
+def _seconds(place: Place, name: str, segments: Any) -> list[int]:
+    """Start and end, in seconds, of a moment from its first to its last segment."""
+    whole = isinstance(segments, list) and [type(number) for number in segments] == [int, int]
+    if not whole or not 0 <= segments[0] <= segments[1]:
+        raise place.fail(
+            f"{name}: is {show(segments)}; it must be [first, last], the numbers of two segments, from 0"
+        )
+    return [SEGMENT_SECONDS * segments[0], SEGMENT_SECONDS * (segments[1] + 1)]
 
 
 def qvhighlights_qrels(records: Records) -> Columns:
@@ -90,12 +90,15 @@ def qvhighlights_qrels(records: Records) -> Columns:
 def _judged_saliency(place: Place, record: Any) -> Floats:
     """Levels 0-4 of every clip of the video by each annotator: floats of shape (clips, annotators)."""
     levels = _floats(place, "saliency_scores", record["saliency_scores"], 2)
-    clips = _floats(place, "relevant_clip_ids", place.need(record, "relevant_clip_ids"), 1).astype(np.int64)
-    count = int(_floats(place, "duration", [place.need(record, "duration")], 1)[0] / CLIP_SECONDS)
-    if len(clips) != len(levels) or (clips < 0).any() or (clips >= count).any():
+    clips = _floats(place, "relevant_clip_ids", place.need(record, "relevant_clip_ids"), 1)
+    duration = _floats(place, "duration", [place.need(record, "duration")], 1)[0]
+    if not 0 <= duration <= LONGEST_VIDEO:
+        raise place.fail(f"duration is {duration:g}; it must be seconds from 0 to {LONGEST_VIDEO}")
+    count = int(duration / CLIP_SECONDS)
+    if len(clips) != len(levels) or ((clips < 0) | (clips >= count) | (clips % 1 != 0)).any():
         raise place.fail(f"relevant_clip_ids must be {len(levels)} clips from 0 to {count - 1}")
     judged = np.zeros((count, levels.shape[1] if len(levels) else 1))
-    judged[clips] = levels
+    judged[clips.astype(np.int64)] = levels
     return judged
 
 
@@ -211,7 +214,7 @@ def _captions(records: Records, unit: Callable[[Place, Any], float]) -> Columns:
         place = Place(records.source, f"video {video!r}")
         sentences = place.many(place.need(record, "sentences"), "sentences")
         spans = _floats(place, "timestamps", place.need(record, "timestamps"), 2) * unit(place, record)
-        if spans.size and (spans.shape != (len(sentences), 2)):
+        if len(spans) != len(sentences) or (spans.size and spans.shape[1] != 2):
             raise place.fail(f"has {len(sentences)} sentences; it needs a [start, end] for each")
         for n, (sentence, span) in enumerate(zip(sentences, np.sort(spans).tolist(), strict=True), 1):
             here = Place(records.source, f"video {video!r}, sentence {n}")
@@ -231,24 +234,20 @@ def charades_qrels(text: str, source: str) -> Columns:
         place = Place(source, f"line {number}")
         if not shape:
             raise place.fail("must be: VIDEO start end##sentence")
-        try:
-            span = [float(shape[2]), float(shape[3])]
-        except ValueError:
-            raise place.fail(f"times {show(shape[2])} and {show(shape[3])} must be numbers") from None
+        span = [place.number(shape[2], "start"), place.number(shape[3], "end")]
         rows.queries[str(number)] = None
         rows.add_span(place, str(number), shape[1], span, 1)
     return rows.columns()
 
 
 def _floats(place: Place, name: str, values: Any, dimensions: int) -> Floats:
+    """Numbers in lists, as an array of so many dimensions."""
     try:
-        array = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        array = np.full((1, 1, 1), np.nan)
+        array = np.array(values)
+    except ValueError:  # lists of different lengths
+        array = np.array(None)
     if array.size == 0:
-        array = array.reshape((0,) * dimensions)
-    if array.ndim != dimensions or not np.isfinite(array).all():
-        raise MeasureError(
-            f"{place.source}: {place.spot}: {name} must be finite numbers, {dimensions}-dimensional"
-        )
-    return array
+        array = np.zeros((0,) * dimensions)
+    if array.dtype.kind not in "iuf" or array.ndim != dimensions or not np.isfinite(array).all():
+        raise place.fail(f"{name} must be finite numbers, {dimensions}-dimensional")
+    return array.astype(np.float64)
