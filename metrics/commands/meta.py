@@ -61,8 +61,8 @@ def add(commands: Any) -> None:
         )
         inputs.add_run_options(parser)
         inputs.add_measures(parser, "the twelve of the AxIoU paper")
-        parser.add_argument("--seed", type=int, default=0)
-        parser.add_argument("--format", choices=("table", "json", "csv"), default="table")
+        inputs.add_seed(parser)
+        inputs.add_format(parser)
         parser.add_argument("--figure", metavar="FILE", help="also draw it: .svg, .png or .pdf")
         if kind in OPTIONS:
             OPTIONS[kind](parser)
@@ -73,7 +73,9 @@ def add_stability(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sizes", nargs="+", type=int, metavar="N", help="subset sizes (default: tenths of the queries)"
     )
-    parser.add_argument("--trials", type=int, default=5000, help="trials for each size (default 5000)")
+    parser.add_argument(
+        "--trials", type=inputs.whole(1), default=5000, help="trials for each size (default 5000)"
+    )
     parser.add_argument(
         "--model",
         choices=("two", "full"),
@@ -87,7 +89,7 @@ def add_noise(parser: argparse.ArgumentParser) -> None:
         "--levels", nargs="+", type=float, default=[1, 2, 3, 4], metavar="BETA", help="in seconds"
     )
     parser.add_argument(
-        "--datasets", type=int, default=100, help="noisy data sets for each level (default 100)"
+        "--datasets", type=inputs.whole(1), default=100, help="noisy data sets for each level (default 100)"
     )
     parser.add_argument(
         "--model",
@@ -108,11 +110,8 @@ def add_select(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    from .. import MeasureError
     from ..analysis.meta import paper_measures
 
-    if args.seed < 0 or getattr(args, "trials", 1) < 1 or getattr(args, "datasets", 1) < 1:
-        raise MeasureError("--seed must not be negative; --trials and --datasets must be at least 1")
     measures, convention = inputs.measures_of(args, paper_measures)
     qrels = inputs.load_qrels(args)
     study = Study(args, qrels, inputs.load_runs(args, args.runs), measures, convention)

@@ -9,10 +9,9 @@ from .arrays import Bools, Floats, Ints
 from .columns import Columns
 from .errors import MeasureWarning
 from .moment_ids import moment_id
+from .names import ANY_GRADE, HIGHEST_GRADE
 
-HIGHEST_GRADE = 4  # of the scale 0-4 on which the field judges
 LATEST = 1e12  # seconds; its milliseconds are exact in float64
-ANY_GRADE = 100  # far above any scale in use, far below where 2^grade leaves float64
 
 
 class Checks(NamedTuple):

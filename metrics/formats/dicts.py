@@ -4,9 +4,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .bulk import columns_of
-from .checks import HIGHEST_GRADE, Checks
+from .checks import Checks
 from .columns import Columns
 from .json_files import no_collecting
+from .names import HIGHEST_GRADE
 from .place import Place
 from .rows import MOMENT, PREDICTION, Kind, one_by_one
 from .tables import Qrels, Run

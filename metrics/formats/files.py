@@ -5,7 +5,9 @@ import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
+from typing import BinaryIO
 
 from .errors import MeasureError
 
@@ -65,6 +67,26 @@ def _check_text(data: bytes, source: str) -> None:
         raise MeasureError(f"{source}: is not text (it holds NUL bytes); is it a binary file?")
     if not data or data.isspace():
         raise MeasureError(f"{source}: is empty")
+
+
+def numbered_lines(file: BinaryIO, source: str, longest: int = -1) -> Iterator[tuple[int, bytes]]:
+    """The lines that are not blank, with their numbers from 1.
+
+    Raises
+    ------
+    MeasureError
+        If a line is longer than so many bytes; -1: it may be of any length.
+    """
+    for number in count(1):
+        line = file.readline(longest + 1 if longest >= 0 else -1)
+        if not line:
+            return
+        if 0 <= longest < len(line):
+            raise MeasureError(
+                f"{source}: line {number}: longer than {longest:,} bytes; is this the right file?"
+            )
+        if line.strip():
+            yield number, line
 
 
 def source_name(path: str | Path) -> str:

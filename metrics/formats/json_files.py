@@ -6,12 +6,13 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from io import BytesIO
 from itertools import chain
 from operator import itemgetter
 from typing import Any
 
 from .errors import MeasureError
-from .files import text_of
+from .files import numbered_lines, text_of
 from .place import Place
 from .showing import show
 
@@ -189,16 +190,14 @@ def json_lines(data: bytes, source: str) -> Records:
     plain = records is not None and len(records) == body.count(b"\n") + 1
     if plain and set(map(type, records)) == {dict} and number_of_keys(records) in _written_keys(data):
         return Records(source, records, lambda row: f"line {row + 1}")
-    lines = list(_careful_lines(data.split(b"\n"), source))
+    lines = list(_careful_lines(data, source))
     return Records(source, [record for _, record in lines], lambda row: f"line {lines[row][0]}")
 
 
-def _careful_lines(lines: list[bytes], source: str) -> Iterator[tuple[int, Any]]:
-    for number, line in enumerate(lines, 1):
-        if line.strip():
-            record = _parse_carefully(line, source, number)
-            if not isinstance(record, dict):
-                raise MeasureError(
-                    f"{source}: line {number}: is {show(record)}; each line must be a JSON object"
-                )
-            yield number, record
+def _careful_lines(data: bytes, source: str) -> Iterator[tuple[int, Any]]:
+    for number, line in numbered_lines(BytesIO(data), source):
+        record = _parse_carefully(line.rstrip(b"\n"), source, number)
+        if not isinstance(record, dict):
+            place = Place(source, f"line {number}")
+            raise place.fail(f"is {show(record)}; each line must be a JSON object")
+        yield number, record

@@ -1,4 +1,4 @@
-"""The names of formats. This module needs no NumPy, so that `--help` does not wait for it."""
+"""The names of formats, and the scale. This module needs no NumPy, so that `--help` does not wait for it."""
 
 from collections.abc import Sequence
 
@@ -11,6 +11,8 @@ QRELS_FORMATS = (
 )
 RUN_FORMATS = ("ranking", "predictions", "tvretrieval", "trec", "qvhighlights", "stal", "axiou", "didemo")
 TASKS = ("VCMR", "SVMR", "VR")
+HIGHEST_GRADE = 4  # of the scale 0-4 on which the field judges
+ANY_GRADE = 100  # far above any scale in use, far below where 2^grade leaves float64
 
 
 def check_name(what: str, name: str | None, known: Sequence[str]) -> None:

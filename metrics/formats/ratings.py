@@ -7,10 +7,10 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from .arrays import Ints
-from .checks import HIGHEST_GRADE
 from .csv_qrels import csv_rows
 from .errors import MeasureError
 from .files import read_text, source_name
+from .names import HIGHEST_GRADE
 from .place import Place
 from .showing import show
 

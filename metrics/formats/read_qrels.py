@@ -6,13 +6,13 @@ from typing import Any
 
 from . import published, telling
 from .bulk import columns_of_objects, columns_of_pairs, texts_of
-from .checks import HIGHEST_GRADE, Checks
+from .checks import Checks
 from .columns import Columns
 from .csv_qrels import csv_qrels
 from .errors import MeasureError
 from .files import read_bytes, source_name, text_of
 from .json_files import Records, json_lines, looks_like_json_lines, no_collecting, parse_json
-from .names import GRADED_QRELS, QRELS_FORMATS, check_name
+from .names import GRADED_QRELS, HIGHEST_GRADE, QRELS_FORMATS, check_name
 from .place import Place
 from .rows import MOMENT, Rows, one_by_one
 from .showing import show

@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from .by_id import IdQrels, IdRun, is_by_id
-from .checks import HIGHEST_GRADE, Checks
+from .checks import Checks
 from .columns import Columns
 from .dicts import qrels_from_dict, run_from_dict
 from .errors import MeasureError
+from .names import HIGHEST_GRADE
 from .read_qrels import read_qrels
 from .read_runs import read_run
 from .rows import MOMENT, PREDICTION, Kind, Rows

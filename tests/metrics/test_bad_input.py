@@ -142,6 +142,25 @@ def test_a_score_in_other_digits_is_read_or_named(tmp_path: Path) -> None:
     assert "line 1: score is" in one_line("--qrels", qrels, "--run", run)
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ("axioms", "--seed", "-1"),
+        ("axioms", "--seed", "0.5"),
+        ("stability", "--trials", "0"),
+        ("noise", "--datasets", "many"),
+        ("compare", "--resamples", "0"),
+        ("evaluate", "--scale", "101"),
+        ("annotators", "--least", "-5"),
+    ],
+)
+def test_integers_out_of_range(wrong: tuple[str, ...], tmp_path: Path) -> None:
+    done = run_cli(*wrong)
+    assert done.returncode == 2
+    assert f"argument {wrong[1]}: {wrong[2]} must be an integer from" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
 def test_noise_where_no_query_counts_is_named(tmp_path: Path) -> None:
     qrels, run = write(tmp_path / "q", {"1": []}), write(tmp_path / "r", GOOD_RUN)
     done = run_cli("noise", "--qrels", qrels, "--runs", run, run, "--datasets", 1)
