@@ -179,7 +179,7 @@ def warn_or_pause(annotator: Membership) -> None:
         Message.objects.create(to=annotator, text=PAUSE)
     elif checks.share >= campaign.check_warn and (not checks.warned or checks.since_warning >= ENOUGH):
         reason = _reason(checks, campaign.check_warn)
-        Event.objects.create(member=annotator, kind=Event.Kind.WARNED, words=reason)
+        Event.objects.create(member=annotator, kind=Event.Kind.WARNED, reason=reason)
         Message.objects.create(to=annotator, text=WARNING)
 
 

@@ -87,7 +87,7 @@ def repeat(member: Membership, lead: Membership, reason: str) -> Sitting:
             "Another round is for annotators who failed the exam by pairs that are off, and have no work yet."
         )
     reason = f"another round of the exam: {reason}"
-    Event.objects.create(member=member, kind=Event.Kind.RESUMED, by=lead, words=reason)
+    Event.objects.create(member=member, kind=Event.Kind.RESUMED, by=lead, reason=reason)
     return Sitting.objects.create(member=member, round=last.round + 1)
 
 
@@ -132,7 +132,7 @@ def _flagged_too_much(sitting: Sitting) -> bool:
 
 
 def _note(member: Membership, kind: Event.Kind, reason: str) -> None:
-    Event.objects.create(member=member, kind=kind, words=reason)
+    Event.objects.create(member=member, kind=kind, reason=reason)
 
 
 def exam_grades(campaign: Campaign) -> list[ExamGrades]:

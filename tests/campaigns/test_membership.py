@@ -27,7 +27,7 @@ def again(member: Membership) -> Membership:
 
 def happened(member: Membership) -> list[tuple[str, str]]:
     """Events, oldest first."""
-    return list(member.events.order_by("pk").values_list("kind", "words"))
+    return list(member.events.order_by("pk").values_list("kind", "reason"))
 
 
 def test_a_pause_stops_work_and_keeps_the_batch_in_hand(ada: Membership, leo: Membership) -> None:
@@ -148,7 +148,7 @@ def test_who_saw_the_hidden_side_never_annotates(
 
 def test_an_annotator_who_leads_gives_up_the_batch_and_it_is_noted(ada: Membership, leo: Membership) -> None:
     held = claim(ada)
-    with pytest.raises(BadValue, match="words"):
+    with pytest.raises(BadValue, match="reason"):
         leaving.change_role(ada, "lead", leo, "  ")
     leaving.change_role(ada, "lead", leo, "knows it all")
     leaving.change_role(ada, "lead", leo, "twice")

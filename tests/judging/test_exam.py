@@ -236,7 +236,7 @@ def test_after_the_last_round_it_is_failed(exam: Campaign, ada: Membership, leo:
     assert [sit(ada, lambda candidate: 1).result for _ in range(3)] == ["returned", "returned", "failed"]
     assert claiming.claim(fresh(ada)) is None
     assert "You have not passed the exam" in browser(ada).get(reverse("work")).content.decode()
-    assert Event.objects.get(member=ada).words == "6 of 6 pairs off in round 3"
+    assert Event.objects.get(member=ada).reason == "6 of 6 pairs off in round 3"
     more = sittings.repeat(ada, leo, "was ill")
     assert sittings.repeat(ada, leo, "was ill") == more
     assert sit(ada, lambda candidate: 4) == more
@@ -258,7 +258,7 @@ def test_a_lead_lets_somebody_work_without_the_exam(exam: Campaign, ada: Members
         fresh(ada).qualify(leo, "led another campaign")
     assert claim(fresh(ada)).batch.kind == Kind.POOL
     event = Event.objects.get(member=ada)
-    assert (event.kind, event.by, event.words) == ("qualified", leo, "led another campaign")
+    assert (event.kind, event.by, event.reason) == ("qualified", leo, "led another campaign")
 
 
 def test_a_waived_exam_is_not_marked_any_more(exam: Campaign, ada: Membership, leo: Membership) -> None:

@@ -82,7 +82,7 @@ def test_a_window_begins_anew_after_a_pause(checked: Campaign, ada: Membership, 
     ada.pause(None, "10 of the last 10 were off.")
     assert "Resume" in page(leo)
     for _ in range(2):
-        answer = post(leo, "person-change", ada.worker, verb="resume", words="We spoke.", back="checks")
+        answer = post(leo, "person-change", ada.worker, verb="resume", reason="We spoke.", back="checks")
         assert answer.redirect_chain == [("/campaigns/films/checks/", 302)]
         assert "is active again" in answer.content.decode()
     ada.refresh_from_db()
