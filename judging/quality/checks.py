@@ -185,7 +185,7 @@ def warn_or_pause(annotator: Membership) -> None:
 
 def _reason(checks: RecentChecks, threshold: float) -> str:
     """Return the reason for the lead. The annotator's message has no numbers."""
-    share = f"{checks.recent_off} of the last {checks.recent} check pairs were off ({checks.share:.0%})"
+    share = f"{checks.recent_missed} of the last {checks.recent} check pairs were missed ({checks.share:.0%})"
     return f"{share}; the threshold is {threshold:.0%}."
 
 
