@@ -18,7 +18,9 @@ from .rows import Kind
 
 P = ParamSpec("P")
 Names = Mapping[int, str]
+Four = tuple[Sequence[Any], Sequence[Any], Sequence[Any], Sequence[Any]]
 NUMBERS = {int, float}
+BLOCK = 2048  # rows
 
 
 class UnusualError(Exception):
@@ -53,8 +55,8 @@ def columns_of(
 def columns_of_objects(found: Mapping[Any, list[Any]], source: str, kind: Kind, value: str) -> Columns:
     """Columns of ``{query: [{"video_name", "timestamp", value}, …]}``."""
     rows = list(chain.from_iterable(found.values()))
-    video, times, values = _fields(rows, value)
-    columns = _columns(source, kind, found, _coded(video), times, values)
+    codes, video, numbers = _in_blocks(rows, lambda block: _fields(block, value))
+    columns = _columns(source, kind, found, (_texts(codes), video), numbers)
     columns.keys = 3 * len(rows) if set(map(len, rows)) <= {3} else None
     return columns
 
@@ -62,17 +64,12 @@ def columns_of_objects(found: Mapping[Any, list[Any]], source: str, kind: Kind, 
 @or_none
 def columns_of_lists(found: Mapping[Any, list[Any]], source: str, kind: Kind, names: Names | None) -> Columns:
     """Columns of ``{query: [[video index or name, start, end, value], …]}``."""
-    video, start, end, value = _four(list(chain.from_iterable(found.values())))
-    if names is None or str in set(map(type, video)):
-        videos = _coded(video)
-    else:
-        _only(video, NUMBERS)
-        codes = Numbers()
-        number = codes.of(video)
-        videos = _texts([names[code] for code in codes]), number
-    if len(set(videos[0])) != len(videos[0]):
+    codes, video, numbers = _in_blocks(list(chain.from_iterable(found.values())), _four)
+    kinds = set(map(type, codes))
+    videos = _texts(codes if names is None or str in kinds else [names[code] for code in codes])
+    if len(set(videos)) != len(videos):
         raise UnusualError
-    columns = _columns(source, kind, found, videos, (_floats(start), _floats(end)), _floats(value))
+    columns = _columns(source, kind, found, (videos, video), numbers)
     columns.keys = 0
     return columns
 
@@ -85,8 +82,7 @@ def columns_of_pairs(records: Sequence[Any], source: str, where: Callable[[int],
         raise UnusualError
     queries = Numbers()
     group = queries.of(ids)
-    video, (start, end), value = _fields(records, "relevance")
-    videos, number = _coded(video)
+    codes, video, (start, end, value) = _in_blocks(records, lambda block: _fields(block, "relevance"))
     names = tuple(map(str, queries))
     said = dict(zip(ids, map(dict.get, records, repeat("query")), strict=True))
     return Columns(
@@ -94,8 +90,8 @@ def columns_of_pairs(records: Sequence[Any], source: str, where: Callable[[int],
         where=where,
         queries=names,
         group=group,
-        names=videos,
-        video=number,
+        names=_texts(codes),
+        video=video,
         start=start,
         end=end,
         value=value,
@@ -113,9 +109,9 @@ def _columns(
     kind: Kind,
     found: Mapping[Any, list[Any]],
     videos: tuple[tuple[str, ...], Ints],
-    times: tuple[Floats, Floats],
-    value: Floats,
+    numbers: Floats,
 ) -> Columns:
+    """Columns of lists by query: the videos and each row's; start, end and value of shape (3, rows)."""
     names = tuple(map(str, found))
     group = repeated(map(len, found.values()))
     if len(set(names)) != len(names) or "" in names:
@@ -131,45 +127,53 @@ def _columns(
         group=group,
         names=videos[0],
         video=videos[1],
-        start=times[0],
-        end=times[1],
-        value=value,
+        start=numbers[0],
+        end=numbers[1],
+        value=numbers[2],
     )
 
 
-def _four(rows: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any], Sequence[Any], Sequence[Any]]:
+def _in_blocks(rows: Sequence[Any], columns: Callable[[Sequence[Any]], Four]) -> tuple[Numbers, Ints, Floats]:
+    """The videos by number and each row's number; start, end and value as floats of shape (3, rows).
+
+    `columns` gives the four columns of a block: its values are still in the processor's cache when they are read.
+    """
+    codes, video, numbers = Numbers(), np.empty(len(rows), np.int64), np.empty((3, len(rows)))
+    for first in range(0, len(rows), BLOCK):
+        block = rows[first : first + BLOCK]
+        here = slice(first, first + len(block))
+        videos, *others = columns(block)
+        _only(videos, {str}, NUMBERS)
+        video[here] = codes.of(videos)
+        for row, values in zip(numbers, others, strict=True):
+            row[here] = _floats(values)
+    return codes, video, numbers
+
+
+def _four(rows: Sequence[Any]) -> Four:
     """The four columns of rows of four."""
     _only(rows, {list}, {tuple})
-    if not set(map(len, rows)) <= {4}:
+    if set(map(len, rows)) != {4}:
         raise UnusualError
     flat = list(chain.from_iterable(rows))
     return flat[::4], flat[1::4], flat[2::4], flat[3::4]
 
 
-def _fields(records: Sequence[Any], value: str) -> tuple[Sequence[Any], tuple[Floats, Floats], Floats]:
-    """Videos, starts and ends, and values of records."""
-    if not records:
-        return [], (np.empty(0), np.empty(0)), np.empty(0)
+def _fields(records: Sequence[Any], value: str) -> Four:
+    """Videos, starts, ends and values of records."""
     _only(records, {dict})
-    video, spans, column = zip(*map(itemgetter("video_name", "timestamp", value), records), strict=True)
+    video, spans, values = zip(*map(itemgetter("video_name", "timestamp", value), records), strict=True)
     _only(spans, {list}, {tuple})
-    if not set(map(len, spans)) <= {2}:
+    if set(map(len, spans)) != {2}:
         raise UnusualError
-    times = _floats(list(chain.from_iterable(spans))).reshape(-1, 2).T.copy()
-    return video, (times[0], times[1]), _floats(column)
+    times = list(chain.from_iterable(spans))
+    return video, times[::2], times[1::2], values
 
 
 def _floats(values: Sequence[Any]) -> Floats:
     """Python's numbers as float64."""
     _only(values, NUMBERS)
     return np.fromiter(values, np.float64, len(values))
-
-
-def _coded(videos: Sequence[Any]) -> tuple[tuple[str, ...], Ints]:
-    """The videos, each once, and the number of each row's."""
-    codes = Numbers()
-    number = codes.of(videos)
-    return _texts(codes), number
 
 
 def _texts(values: Iterable[Any]) -> tuple[str, ...]:
