@@ -123,13 +123,16 @@ def pairs_of(campaign: Campaign, known: Truths, given: list[ExamGrades]) -> list
     grades = defaultdict(list)
     for each in given:
         grades[each.candidate].append(each.first)
-    rows = Candidate.objects.filter(batch__in=exam_batches(campaign))
+    candidates = Candidate.objects.filter(batch__in=exam_batches(campaign))
     flags = (
-        Flag.objects.filter(candidate__in=rows).order_by().values_list("candidate").annotate(n=Count("pk"))
+        Flag.objects.filter(candidate__in=candidates)
+        .order_by()
+        .values_list("candidate")
+        .annotate(n=Count("pk"))
     )
     flagged = dict(flags)
     found = []
-    for candidate in rows.select_related("query", "clip", "moment__video").order_by("query", "rank"):
+    for candidate in candidates.select_related("query", "clip", "moment__video").order_by("query", "rank"):
         first, truth = sorted(grades[candidate.pk]), known.get(candidate.pk)
         missed = 0 if truth is None else sum(abs(grade - truth) > campaign.tolerance for grade in first)
         found.append(Pair(candidate, truth, first, missed, flagged.get(candidate.pk, 0)))
