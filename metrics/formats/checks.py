@@ -1,6 +1,7 @@
 """Whether the columns of qrels and runs make sense; what does not is an error, or counted."""
 
 import warnings
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from .errors import MeasureWarning
 from .moment_ids import moment_id
 from .names import ANY_GRADE, HIGHEST_GRADE
 
+TWICE, SPAN = "moment {moment} stands twice in its query", "timestamp {span}"  # of messages
 LATEST = 1e12  # seconds; its milliseconds are exact in float64
 
 
@@ -34,28 +36,12 @@ def check_qrels(columns: Columns, checks: Checks) -> Ints:
     grades = columns.value.astype(np.int64)
     times(columns, checks)
     beyond = f"it must be at most {checks.highest}, the highest grade of the scale (--scale says another)"
-    fault(
-        columns,
-        checks,
-        grades > checks.highest,
-        "grades beyond the scale",
-        f"grade (relevance) {{value:g}}: {beyond}",
-    )
+    check = partial(fault, columns, checks)
+    check(grades > checks.highest, "grades beyond the scale", f"grade (relevance) {{value:g}}: {beyond}")
     again, differs = repeats(columns, by_value=True)
-    fault(
-        columns,
-        checks,
-        differs,
-        "moments that stand again with another grade",
-        "moment {moment} stands twice in its query, with different grades; it needs one",
-    )
-    fault(
-        columns,
-        checks,
-        again & ~differs,
-        "moments that stand twice",
-        "moment {moment} stands twice in its query",
-    )
+    two = "moments that stand again with another grade"
+    check(differs, two, f"{TWICE}, with different grades; it needs one")
+    check(again & ~differs, "moments that stand twice", TWICE)
     return grades
 
 
@@ -64,13 +50,7 @@ def check_run(columns: Columns, checks: Checks) -> None:
     finite(columns, "score", columns.value)
     times(columns, checks)
     again, _ = repeats(columns)
-    fault(
-        columns,
-        checks,
-        again,
-        "predictions that stand twice",
-        "moment {moment} stands twice in its query",
-    )
+    fault(columns, checks, again, "predictions that stand twice", TWICE)
 
 
 def times(columns: Columns, checks: Checks) -> None:
@@ -79,20 +59,13 @@ def times(columns: Columns, checks: Checks) -> None:
         finite(columns, name, values)
         refuse(columns, name, values, np.abs(values) > LATEST, f"at most {LATEST:g} seconds")
     backwards, negative = columns.end < columns.start, np.minimum(columns.start, columns.end) < 0
-    fault(
-        columns,
-        checks,
+    check = partial(fault, columns, checks)
+    check(
         backwards,
         "timestamps that end before they start",
-        "timestamp {span} ends before it starts; it needs start ≤ end",
+        f"{SPAN} ends before it starts; it needs start ≤ end",
     )
-    fault(
-        columns,
-        checks,
-        negative & ~backwards,
-        "timestamps before 0",
-        "timestamp {span} lies before 0; times are seconds from 0 up",
-    )
+    check(negative & ~backwards, "timestamps before 0", f"{SPAN} lies before 0; times are seconds from 0 up")
 
 
 def finite(columns: Columns, name: str, values: Floats, right: str = "a finite number") -> None:

@@ -165,8 +165,13 @@ def read_video_index(path: str | Path) -> Names:
         )
     if data and all(isinstance(value, dict) for value in data.values()):
         data = {video: entry for split in data.values() for video, entry in split.items()}
+    return _numbered_videos(data, source)
+
+
+def _numbered_videos(index: dict[str, Any], source: str) -> Names:
+    """Names of videos by number, from an object from video to [duration, number], or to the number alone."""
     names: dict[int, str] = {}
-    for video, entry in data.items():
+    for video, entry in index.items():
         number = entry[1] if isinstance(entry, list) and len(entry) == 2 else entry
         if type(number) is not int:
             raise MeasureError(f"{source}: video {video!r} has {show(entry)}; it must be [duration, index]")
@@ -196,12 +201,9 @@ def _submission(data: Any, source: str, task: str | None) -> Columns:
     index = place.need(data, "video2idx")
     there = [known for known in TASKS if known in data]
     task = task or (there[0] if there else TASKS[0])
-    names: dict[int, str] = {}
-    for video, number in (index if isinstance(index, dict) else {}).items():
-        number = number[1] if isinstance(number, list) and len(number) == 2 else number
-        if type(number) is not int:
-            raise place.fail(f"video2idx: video {video!r} has {show(number)}; it must be an integer")
-        names[number] = video
+    if not isinstance(index, dict):
+        raise place.fail(f"video2idx is {show(index)}; it must be an object from video to number")
+    names = _numbered_videos(index, f"{place}: video2idx")
     records = place.many(place.need(data, task), task)
     columns = _predictions(Records.numbered(records, source), names)
     columns.keys = None  # the submission holds more than this list
