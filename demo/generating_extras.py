@@ -72,8 +72,9 @@ def _leads_word(lead: Membership, queries: int) -> None:
 
 def _flags(campaign: Campaign, number: int) -> None:
     """Flag some candidates of settled batches that wait for their review. One grade remains for each."""
-    rows = Candidate.objects.in_pool(campaign).filter(batch__state=Batch.State.SETTLED, escalated=False)
-    for candidate in rows.filter(rank__in=(1, 21)).select_related("query__campaign").order_by("pk")[:number]:
+    candidates = Candidate.objects.in_pool(campaign).filter(batch__state=Batch.State.SETTLED, escalated=False)
+    first = candidates.filter(rank__in=(1, 21)).select_related("query__campaign")
+    for candidate in first.order_by("pk")[:number]:
         judgement = candidate.judgements.earliest("seat")
         Judgement.objects.filter(pk=judgement.pk).update(seat=None)
         Flag.objects.create(assignment=judgement.assignment, candidate=candidate, reason=Flag.Reason.CLIP)

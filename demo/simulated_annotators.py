@@ -117,8 +117,8 @@ class Person:
 
 
 def _handed(token: str) -> list[Candidate]:
-    rows = Assignment.objects.select_related("annotator__campaign", "batch")
-    handed = rows.get(token=token).candidates_in_order()
+    assignments = Assignment.objects.select_related("annotator__campaign", "batch")
+    handed = assignments.get(token=token).candidates_in_order()
     candidates = Candidate.objects.select_related(
         "query", "moment__video", "repeats__query", "repeats__moment__video"
     )

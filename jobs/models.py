@@ -51,8 +51,8 @@ class JobQuerySet(models.QuerySet["Job"]):
         """
         due = self.due() if pk is None else self.due().filter(pk=pk)
         with transaction.atomic():
-            rows = due.select_for_update(skip_locked=True).order_by("due", "pk")
-            while (job := rows.first()) and job.is_worn_out:
+            jobs = due.select_for_update(skip_locked=True).order_by("due", "pk")
+            while (job := jobs.first()) and job.is_worn_out:
                 job.fail(f"its worker died without a report, {job.attempts} times; the last was {job.worker}")
             if job:
                 job.start(worker)

@@ -142,9 +142,9 @@ def append_only(campaign: Campaign) -> Findings:
 
 
 def same_consensus(campaign: Campaign) -> Findings:
-    rows = Candidate.objects.in_campaign(campaign).filter(batch__isnull=False)
-    rows = rows.select_related("query__campaign", "batch").prefetch_related("judgements")
-    for candidate in rows.exclude(outcome=Outcome.ADJUDICATED).iterator(chunk_size=2000):
+    candidates = Candidate.objects.in_campaign(campaign).filter(batch__isnull=False)
+    candidates = candidates.select_related("query__campaign", "batch").prefetch_related("judgements")
+    for candidate in candidates.exclude(outcome=Outcome.ADJUDICATED).iterator(chunk_size=2000):
         if wrong := _compare(candidate, _recomputed(candidate)):
             yield wrong
         if candidate.rule not in ("", RULE):
@@ -179,9 +179,9 @@ def _outcome_of(candidate: Candidate, rounds: int, *, final: bool) -> tuple[str,
 
 
 def same_imported_consensus(campaign: Campaign) -> Findings:
-    rows = Candidate.objects.in_pool(campaign).exclude(outcome=Outcome.ADJUDICATED)
-    rows = rows.select_related("query__campaign").prefetch_related("judgements")
-    for candidate in rows.iterator(chunk_size=2000):
+    candidates = Candidate.objects.in_pool(campaign).exclude(outcome=Outcome.ADJUDICATED)
+    candidates = candidates.select_related("query__campaign").prefetch_related("judgements")
+    for candidate in candidates.iterator(chunk_size=2000):
         if wrong := _compare(candidate, _outcome_of(candidate, 2, final=True)):
             yield wrong
 
@@ -221,14 +221,14 @@ def _editions(campaign: Campaign) -> Findings:
 
 def _adjudications(campaign: Campaign) -> Findings:
     grade = Adjudication.objects.in_force().filter(candidate=OuterRef("pk")).values("grade")
-    rows = Candidate.objects.in_campaign(campaign).annotate(by_lead=Subquery(grade))
+    candidates = Candidate.objects.in_campaign(campaign).annotate(by_lead=Subquery(grade))
     differs = Q(by_lead__isnull=True) | ~Q(grade=F("by_lead")) | ~Q(rule=ADJUDICATED)
-    wrong = rows.filter(differs, outcome=Outcome.ADJUDICATED)
-    wrong |= rows.filter(by_lead__isnull=False).exclude(outcome=Outcome.ADJUDICATED)
+    wrong = candidates.filter(differs, outcome=Outcome.ADJUDICATED)
+    wrong |= candidates.filter(by_lead__isnull=False).exclude(outcome=Outcome.ADJUDICATED)
     for pk, outcome, stored, by_lead in wrong.values_list("pk", "outcome", "grade", "by_lead"):
         yield f"candidate {pk} is {outcome} with {stored}; the lead's word is {by_lead}"
-    rows = rows.select_related("query__campaign", "batch").prefetch_related("judgements")
-    for candidate in rows.filter(outcome=Outcome.ADJUDICATED, batch__isnull=False):
+    candidates = candidates.select_related("query__campaign", "batch").prefetch_related("judgements")
+    for candidate in candidates.filter(outcome=Outcome.ADJUDICATED, batch__isnull=False):
         if _recomputed(candidate)[0] == Outcome.SETTLED:
             yield f"candidate {candidate.pk} is adjudicated, but its annotators agree"
 

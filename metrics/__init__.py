@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from .analysis.groups import grouped as grouped
     from .analysis.nms import temporal_nms as temporal_nms
     from .analysis.project import project as project
+    from .formats.dicts import qrels_from_dict as qrels_from_dict
+    from .formats.dicts import run_from_dict as run_from_dict
     from .formats.errors import MeasureError as MeasureError
     from .formats.errors import MeasureWarning as MeasureWarning
     from .formats.moment_ids import moment_id as moment_id
@@ -30,8 +32,6 @@ if TYPE_CHECKING:
     from .formats.sources import as_run as as_run
     from .formats.tables import Qrels as Qrels
     from .formats.tables import Run as Run
-    from .formats.tables import qrels_from_dict as qrels_from_dict
-    from .formats.tables import run_from_dict as run_from_dict
     from .measures.conventions import CONVENTIONS as CONVENTIONS
     from .measures.conventions import Convention as Convention
     from .measures.conventions import Options as Options
@@ -64,7 +64,8 @@ _NAMES = {
     ".formats.read_qrels": ("read_qrels",),
     ".formats.read_runs": ("read_run",),
     ".formats.sources": ("as_qrels", "as_run"),
-    ".formats.tables": ("Qrels", "Run", "qrels_from_dict", "run_from_dict"),
+    ".formats.dicts": ("qrels_from_dict", "run_from_dict"),
+    ".formats.tables": ("Qrels", "Run"),
     ".measures.conventions": ("CONVENTIONS", "Convention", "Options", "convention_named"),
     ".measures.evaluate": (
         "Evaluator",

@@ -102,8 +102,8 @@ def judgements(campaign: Campaign) -> Lines:
 
 def nested_qrels(campaign: Campaign) -> Lines:
     """Yield the qrels as JSON, `{query_id: {moment_id: grade}}`, which ir_measures and pytrec_eval read."""
-    rows = Candidate.objects.in_pool(campaign).settled().order_by("query", "rank")
-    listed = rows.values_list("query__query_id", *MOMENT, "grade")
+    candidates = Candidate.objects.in_pool(campaign).settled().order_by("query", "rank")
+    listed = candidates.values_list("query__query_id", *MOMENT, "grade")
     query, graded = None, dict[str, int]()
     yield "{"
     for name, video, start, end, grade in listed.iterator(chunk_size=5000):

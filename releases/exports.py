@@ -213,8 +213,8 @@ def _of(
     campaign: Campaign, outcomes: list[str], *fields: str | Combinable, **only: str
 ) -> Iterator[tuple[Any, ...]]:
     """Yield fields of the pool's pairs with these outcomes. These are tuples: there may be hundreds of thousands."""
-    rows = Candidate.objects.in_pool(campaign).filter(outcome__in=outcomes, **only).order_by("query", "rank")
-    return rows.values_list(*fields).iterator(chunk_size=5000)
+    candidates = Candidate.objects.in_pool(campaign).filter(outcome__in=outcomes, **only)
+    return candidates.order_by("query", "rank").values_list(*fields).iterator(chunk_size=5000)
 
 
 def number_or_text(id: str) -> int | str:

@@ -60,10 +60,12 @@ print(Batch.objects.filter(query__campaign__name="films", kind="pool").unfinishe
 """
 MESSAGES = """
 from campaigns.models import *
+from corpus.models import Clip
 from judging.models import *
 films = Campaign.objects.get(name="films")
 mina = films.memberships.filter(role="lead").first()
-one = Candidate.objects.filter(query__campaign=films, outcome="settled", clip__state="ready").first()
+settled = Candidate.objects.filter(query__campaign=films, outcome=Candidate.Outcome.SETTLED)
+one = settled.filter(clip__state=Clip.State.READY).first()
 films.examples.create(query=one.query.text, moment=one.moment, clip=one.clip, grade=4, why="All of it.", by=mina)
 Message.objects.send(films.memberships.filter(role="annotator"), "Well done.", by=mina)
 films.write_guideline(mina, "# Look twice\\n\\nThen say what you saw.\\n", 0)

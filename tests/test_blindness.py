@@ -54,7 +54,7 @@ def everything(answer: Any) -> str:
 def written(ada: Membership, leo: Membership) -> Membership:
     """Ada was warned and paused before, in words of which she reads only those that are for her."""
     for kind in (Event.Kind.WARNED, Event.Kind.PAUSED):
-        Event.objects.create(member=ada, kind=kind, words="secret threshold 0.25")
+        Event.objects.create(member=ada, kind=kind, reason="secret threshold 0.25")
     Message.objects.create(to=ada, text="Please read the guideline again.", by=leo)
     return ada
 

@@ -26,7 +26,7 @@ LAST = 5  # candidates at a batch's end; their grades tell whether there is more
 SECOND_BATCH_FROM = 2.0  # mean grade of these candidates
 EXAM_ROUNDS = 3
 CHECK_RATES = (0.05, 0.15)
-CHECK_WARN, CHECK_PAUSE = 0.25, 0.4  # shares of check pairs that are off by more than the tolerance
+CHECK_WARN, CHECK_PAUSE = 0.25, 0.4  # shares of missed check pairs
 
 
 class CampaignQuerySet(models.QuerySet["Campaign"]):
@@ -81,8 +81,12 @@ class Campaign(models.Model):
     check_rate = models.FloatField(
         default=0, help_text="share of judgements that are quiet checks; 0 for no checks"
     )
-    check_warn = models.FloatField(default=CHECK_WARN, help_text="share of pairs off that leads to a warning")
-    check_pause = models.FloatField(default=CHECK_PAUSE, help_text="share of pairs off that leads to a pause")
+    check_warn = models.FloatField(
+        default=CHECK_WARN, help_text="share of missed pairs that leads to a warning"
+    )
+    check_pause = models.FloatField(
+        default=CHECK_PAUSE, help_text="share of missed pairs that leads to a pause"
+    )
     hourly_rate = models.DecimalField(max_digits=8, decimal_places=2, null=True, blank=True)
     currency = models.CharField(max_length=3, blank=True)
     # The lead's decisions

@@ -29,7 +29,7 @@ class Event(models.Model):
         related_name="+",
         help_text="empty if a rule did it",
     )
-    words = models.CharField(max_length=500, blank=True, help_text="the reason, for the lead")
+    reason = models.CharField(max_length=500, blank=True, help_text="the reason, for the lead")
     at = models.DateTimeField(db_default=Now())
 
     class Meta:
@@ -37,4 +37,4 @@ class Event(models.Model):
         indexes = [models.Index(fields=["member", "kind", "at"])]
 
     def __str__(self) -> str:
-        return f"{self.get_kind_display()}: {self.words}"
+        return f"{self.get_kind_display()}: {self.reason}"

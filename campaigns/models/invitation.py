@@ -101,7 +101,7 @@ class Invitation(models.Model):
         Invitation.objects.filter(pk=self.pk).update(used=Now(), used_by=user)
         member = invitation.campaign.add_member(user, invitation.role)
         member.events.create(
-            kind=Event.Kind.JOINED, by=invitation.by, words=f"by invitation, as {invitation.role}"
+            kind=Event.Kind.JOINED, by=invitation.by, reason=f"by invitation, as {invitation.role}"
         )
         return member
 

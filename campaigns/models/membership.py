@@ -93,16 +93,16 @@ class Membership(models.Model):
     def may_review(self) -> bool:
         return self.role == Membership.Role.LEAD and self.is_active
 
-    def pause(self, by: Membership | None, words: str) -> None:
+    def pause(self, by: Membership | None, reason: str) -> None:
         """Give the member no new work until somebody resumes it. A batch that they hold stays until its lease ends.
 
         `by` is None if a rule pauses the member.
         """
-        self._change_state([Membership.State.ACTIVE], Membership.State.PAUSED, Event.Kind.PAUSED, by, words)
+        self._change_state([Membership.State.ACTIVE], Membership.State.PAUSED, Event.Kind.PAUSED, by, reason)
 
-    def resume(self, by: Membership | None, words: str = "") -> None:
+    def resume(self, by: Membership | None, reason: str = "") -> None:
         """End a pause. Doing it twice is harmless."""
-        self._change_state([Membership.State.PAUSED], Membership.State.ACTIVE, Event.Kind.RESUMED, by, words)
+        self._change_state([Membership.State.PAUSED], Membership.State.ACTIVE, Event.Kind.RESUMED, by, reason)
 
     @all_or_nothing
     def qualify(self, lead: Membership, reason: str) -> None:
@@ -110,19 +110,19 @@ class Membership(models.Model):
         if locked(Membership.objects.filter(pk=self.pk)).get().qualified:
             return
         Membership.objects.filter(pk=self.pk).update(qualified=Now())
-        Event.objects.create(member=self, kind=Event.Kind.QUALIFIED, by=lead, words=reason)
+        Event.objects.create(member=self, kind=Event.Kind.QUALIFIED, by=lead, reason=reason)
 
-    def leave(self, by: Membership | None, words: str) -> None:
+    def leave(self, by: Membership | None, reason: str) -> None:
         """Note that the person has left. Doing it twice is harmless."""
         before = [Membership.State.ACTIVE, Membership.State.PAUSED]
-        self._change_state(before, Membership.State.LEFT, Event.Kind.LEFT, by, words)
+        self._change_state(before, Membership.State.LEFT, Event.Kind.LEFT, by, reason)
 
-    def take_back(self, by: Membership | None, words: str) -> None:
+    def take_back(self, by: Membership | None, reason: str) -> None:
         """Make a person who had left an active member again."""
-        self._change_state([Membership.State.LEFT], Membership.State.ACTIVE, Event.Kind.RESUMED, by, words)
+        self._change_state([Membership.State.LEFT], Membership.State.ACTIVE, Event.Kind.RESUMED, by, reason)
 
     @all_or_nothing
-    def change_role(self, role: str, by: Membership | None, words: str) -> None:
+    def change_role(self, role: str, by: Membership | None, reason: str) -> None:
         """Give the person another role. If they have it already, nothing changes.
 
         Raises
@@ -138,17 +138,17 @@ class Membership(models.Model):
             return
         if self.role in Membership.SEES_ALL and role == Membership.Role.ANNOTATOR:
             raise WrongState(f"A {self.role} has seen what annotators must not know. Invite another account.")
-        if not words.strip():
-            raise BadValue("words", "nothing", "why the role changes")
+        if not reason.strip():
+            raise BadValue("reason", "nothing", "why the role changes")
         self._must_not_be_the_last_lead()
-        change = f"{self.role} to {role}: {words}"[:500]
+        change = f"{self.role} to {role}: {reason}"[:500]
         self.role = role
         self.save(update_fields=["role"])
-        self.events.create(kind=Event.Kind.ROLE, by=by, words=change)
+        self.events.create(kind=Event.Kind.ROLE, by=by, reason=change)
 
     @all_or_nothing
     def _change_state(
-        self, before: Collection[str], after: str, kind: str, by: Membership | None, words: str
+        self, before: Collection[str], after: str, kind: str, by: Membership | None, reason: str
     ) -> None:
         self.lock()
         if self.state not in before:
@@ -157,7 +157,7 @@ class Membership(models.Model):
             self._must_not_be_the_last_lead()
         self.state = after
         self.save(update_fields=["state"])
-        self.events.create(kind=kind, by=by, words=words)
+        self.events.create(kind=kind, by=by, reason=reason)
 
     def lock(self) -> None:
         """Lock the row until the transaction ends, and read its state and role again."""

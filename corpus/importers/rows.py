@@ -5,10 +5,12 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from base.text import abbreviated, storable
 from corpus.errors import CorpusError
+from metrics import MeasureError
+from metrics.formats.files import numbered_lines
 
 LONGEST_LINE = 1_000_000  # bytes
 LONGEST_TEXT = (
@@ -47,21 +49,11 @@ def lines(file: Path) -> Iterator[tuple[int, bytes]]:
     """
     try:
         with file.open("rb") as source:
-            yield from _numbered(source, file)
+            yield from numbered_lines(source, str(file), LONGEST_LINE)
+    except MeasureError as fault:
+        raise CorpusError(str(fault)) from fault
     except OSError as fault:
         raise CorpusError(f"{file}: cannot be read ({fault.strerror}); expected a file") from fault
-
-
-def _numbered(source: BinaryIO, file: Path) -> Iterator[tuple[int, bytes]]:
-    number = 0
-    while line := source.readline(LONGEST_LINE + 1):
-        number += 1
-        if len(line) > LONGEST_LINE:
-            raise CorpusError(
-                f"{file}: line {number}: longer than {LONGEST_LINE:,} bytes; is this the right file?"
-            )
-        if line.strip():
-            yield number, line
 
 
 def json_object(line: bytes) -> dict[str, Any]:

@@ -212,7 +212,7 @@ class Migration(migrations.Migration):
                 ('began', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
                 ('ended', models.DateTimeField(null=True)),
                 ('pairs', models.PositiveIntegerField(default=0, help_text='judged in this round')),
-                ('off', models.PositiveIntegerField(default=0, help_text='pairs whose grade differs from the truth by more than the tolerance')),
+                ('missed', models.PositiveIntegerField(default=0, help_text='pairs whose grade differs from the truth by more than the tolerance')),
                 ('member', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='sittings', to='campaigns.membership')),
             ],
             options={

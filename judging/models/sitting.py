@@ -28,7 +28,7 @@ class Sitting(models.Model):
     began = models.DateTimeField(db_default=Now())
     ended = models.DateTimeField(null=True)
     pairs = models.PositiveIntegerField(default=0, help_text="judged in this round")
-    off = models.PositiveIntegerField(
+    missed = models.PositiveIntegerField(
         default=0, help_text="pairs whose grade differs from the truth by more than the tolerance"
     )
 
@@ -59,7 +59,7 @@ class Sitting(models.Model):
     @property
     def may_be_repeated(self) -> bool:
         """Whether the lead may give another round: the exam was failed, and there are pairs to judge again."""
-        return self.result == Sitting.Result.FAILED and self.off > 0 and self.member.qualified is None
+        return self.result == Sitting.Result.FAILED and self.missed > 0 and self.member.qualified is None
 
     def remaining_batches(self) -> BatchQuerySet:
         """Return the batches of this round that the annotator has not submitted."""

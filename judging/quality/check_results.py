@@ -31,14 +31,14 @@ class RecentChecks:
     """An annotator's newest check pairs since the last pause ended, and what followed from them."""
 
     recent: int = 0  # pairs
-    recent_off: int = 0  # pairs that are off: further from the expected grade than the tolerance
+    recent_missed: int = 0  # missed pairs: further from the expected grade than the tolerance
     since_warning: int = 0  # pairs since the last warning
     warned: datetime | None = None
     paused: datetime | None = None
 
     @property
     def share(self) -> float:
-        return self.recent_off / self.recent if self.recent else 0.0
+        return self.recent_missed / self.recent if self.recent else 0.0
 
     @property
     def tells(self) -> bool:
@@ -48,10 +48,10 @@ class RecentChecks:
 
 @dataclass(frozen=True)
 class Checked:
-    """How many check pairs an annotator judged in all, and how many of them are off."""
+    """How many check pairs an annotator judged in all, and how many of them were missed."""
 
     pairs: int = 0
-    off: int = 0
+    missed: int = 0
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Speed:
 def check_pairs(campaign: Campaign) -> QuerySet[Any]:
     """Return the judgements of submitted checks, newest first.
 
-    Each has its `expected` grade, which is the truth or the annotator's earlier grade, and whether it is `off`.
+    Each has its `expected` grade, which is the truth or the annotator's earlier grade, and whether it was `missed`.
     """
     earlier = Judgement.objects.filter(
         candidate=OuterRef("candidate__repeats"), annotator=OuterRef("annotator")
@@ -75,8 +75,12 @@ def check_pairs(campaign: Campaign) -> QuerySet[Any]:
     judgements = Judgement.objects.filter(assignment__batch__kind=Kind.CHECK, assignment__state=submitted)
     judgements = judgements.filter(annotator__campaign=campaign)
     expected = Coalesce("candidate__truth", Subquery(earlier.order_by().values("grade")))
-    off = GreaterThan(Abs(F("grade") - F("expected")), campaign.tolerance)
-    return judgements.annotate(expected=expected).annotate(off=off).order_by("-assignment__submitted", "-pk")
+    missed = GreaterThan(Abs(F("grade") - F("expected")), campaign.tolerance)
+    return (
+        judgements.annotate(expected=expected)
+        .annotate(missed=missed)
+        .order_by("-assignment__submitted", "-pk")
+    )
 
 
 def recent_checks(campaign: Campaign, only: Membership | None = None) -> dict[int, RecentChecks]:
@@ -93,8 +97,8 @@ def recent_checks(campaign: Campaign, only: Membership | None = None) -> dict[in
     newest = checks.annotate(number=newest_first).filter(number__lte=WINDOW).values("assignments")
     results: dict[int, list[tuple[datetime, bool]]] = defaultdict(list)
     pairs = check_pairs(campaign).filter(assignment__in=newest)
-    for member, at, off in pairs.values_list("annotator", "assignment__submitted", "off"):
-        results[member].append((at, bool(off)))
+    for member, at, missed in pairs.values_list("annotator", "assignment__submitted", "missed"):
+        results[member].append((at, bool(missed)))
     events = Event.objects.filter(member__campaign=campaign).order_by().values_list("member", "kind")
     last = {(member, kind): at for member, kind, at in events.annotate(last=Max("at"))}
     return {
@@ -107,10 +111,10 @@ def recent_checks(campaign: Campaign, only: Membership | None = None) -> dict[in
 
 def _recent_checks(newest: list[tuple[datetime, bool]], last: dict[str, datetime]) -> RecentChecks:
     resumed, warned = last.get(Event.Kind.RESUMED), last.get(Event.Kind.WARNED)
-    window = [off for at, off in newest if not resumed or at > resumed][:WINDOW]
+    window = [missed for at, missed in newest if not resumed or at > resumed][:WINDOW]
     return RecentChecks(
         recent=len(window),
-        recent_off=sum(window),
+        recent_missed=sum(window),
         since_warning=sum(not warned or at > warned for at, _ in newest),
         warned=warned,
         paused=last.get(Event.Kind.PAUSED),
@@ -120,8 +124,8 @@ def _recent_checks(newest: list[tuple[datetime, bool]], last: dict[str, datetime
 def check_totals(campaign: Campaign) -> dict[int, Checked]:
     """Return each annotator's check pairs of the whole campaign, by the membership's key. This reads all of them."""
     rows = check_pairs(campaign).order_by().values_list("annotator")
-    counted = rows.annotate(n=Count("pk"), n_off=Count("pk", filter=Q(off=True)))
-    return {member: Checked(pairs, off) for member, pairs, off in counted}
+    counted = rows.annotate(n=Count("pk"), n_missed=Count("pk", filter=Q(missed=True)))
+    return {member: Checked(pairs, missed) for member, pairs, missed in counted}
 
 
 # First revisions of the last thirty days whose time is known.
@@ -146,7 +150,7 @@ def speeds(campaign: Campaign) -> dict[int, Speed]:
 
 SELECTIONS = {
     "all": "All check pairs",
-    "off": "Check pairs that were off",
+    "missed": "Missed check pairs",
     "newest": "The newest check pairs since work began anew",
     "speed": "All judgements of thirty days, fastest first",
 }
@@ -174,8 +178,8 @@ def pairs_behind(annotator: Membership, which: str) -> QuerySet[Any]:
         return timed.order_by("spent", "pk")
     first = Revision.objects.filter(judgement=OuterRef("pk"), number=1).order_by()
     judgements = judgements.annotate(spent=Subquery(first.values("seconds")))
-    if which == "off":
-        return judgements.filter(off=True)
+    if which == "missed":
+        return judgements.filter(missed=True)
     return judgements.filter(_in_window(annotator))[:WINDOW] if which == "newest" else judgements
 
 

@@ -179,13 +179,13 @@ def warn_or_pause(annotator: Membership) -> None:
         Message.objects.create(to=annotator, text=PAUSE)
     elif checks.share >= campaign.check_warn and (not checks.warned or checks.since_warning >= ENOUGH):
         reason = _reason(checks, campaign.check_warn)
-        Event.objects.create(member=annotator, kind=Event.Kind.WARNED, words=reason)
+        Event.objects.create(member=annotator, kind=Event.Kind.WARNED, reason=reason)
         Message.objects.create(to=annotator, text=WARNING)
 
 
 def _reason(checks: RecentChecks, threshold: float) -> str:
     """Return the reason for the lead. The annotator's message has no numbers."""
-    share = f"{checks.recent_off} of the last {checks.recent} check pairs were off ({checks.share:.0%})"
+    share = f"{checks.recent_missed} of the last {checks.recent} check pairs were missed ({checks.share:.0%})"
     return f"{share}; the threshold is {threshold:.0%}."
 
 

@@ -76,7 +76,7 @@ def repeat(member: Membership, lead: Membership, reason: str) -> Sitting:
     Raises
     ------
     WrongState
-        If the member has not failed, failed without a pair that is off, or has work all the same.
+        If the member has not failed, failed without a missed pair, or has work all the same.
     """
     member = locked(Membership.objects.filter(pk=member.pk)).get()
     last = Sitting.objects.filter(member=member).select_related("member").last()
@@ -84,10 +84,10 @@ def repeat(member: Membership, lead: Membership, reason: str) -> Sitting:
         return last
     if not last or not last.may_be_repeated:
         raise WrongState(
-            "Another round is for annotators who failed the exam by pairs that are off, and have no work yet."
+            "Another round is for annotators who failed the exam by missed pairs, and have no work yet."
         )
     reason = f"another round of the exam: {reason}"
-    Event.objects.create(member=member, kind=Event.Kind.RESUMED, by=lead, words=reason)
+    Event.objects.create(member=member, kind=Event.Kind.RESUMED, by=lead, reason=reason)
     return Sitting.objects.create(member=member, round=last.round + 1)
 
 
@@ -99,28 +99,28 @@ def _mark(sitting: Sitting, known: Truths, grades: list[ExamGrades]) -> None:
     if any(each.candidate not in known for each in judged):
         return
     tolerance = sitting.member.campaign.tolerance
-    off = [each.judgement for each in judged if abs(each.last - known[each.candidate]) > tolerance]
-    sitting.pairs, sitting.off = len(judged), len(off)
+    missed = [each.judgement for each in judged if abs(each.last - known[each.candidate]) > tolerance]
+    sitting.pairs, sitting.missed = len(judged), len(missed)
     Judgement.objects.filter(pk__in=[each.judgement for each in judged]).update(returned=None)
-    Judgement.objects.filter(pk__in=off).update(returned=Now())
+    Judgement.objects.filter(pk__in=missed).update(returned=Now())
     _conclude(sitting)
 
 
 def _conclude(sitting: Sitting) -> None:
-    """Store the result: passed, returned with the pairs that are off, or failed."""
+    """Store the result: passed, returned with the missed pairs, or failed."""
     member = sitting.member
-    if not sitting.off and not _flagged_too_much(sitting):
+    if not sitting.missed and not _flagged_too_much(sitting):
         sitting.result = Sitting.Result.PASSED
         Membership.objects.filter(pk=member.pk, qualified__isnull=True).update(qualified=Now())
         _note(member, Event.Kind.QUALIFIED, f"passed the exam in round {sitting.round}")
-    elif sitting.off and sitting.round < member.campaign.exam_rounds:
+    elif sitting.missed and sitting.round < member.campaign.exam_rounds:
         sitting.result = Sitting.Result.RETURNED
     else:
         sitting.result = Sitting.Result.FAILED
-        flagged = "" if sitting.off else "; most pairs were flagged"
-        off = f"{sitting.off} of {sitting.pairs} pairs off in round {sitting.round}"
-        _note(member, Event.Kind.FAILED, off + flagged)
-    sitting.save(update_fields=["pairs", "off", "result"])
+        flagged = "" if sitting.missed else "; most pairs were flagged"
+        missed = f"{sitting.missed} of {sitting.pairs} pairs missed in round {sitting.round}"
+        _note(member, Event.Kind.FAILED, missed + flagged)
+    sitting.save(update_fields=["pairs", "missed", "result"])
     if sitting.result == Sitting.Result.RETURNED:
         Sitting.objects.create(member=member, round=sitting.round + 1)
 
@@ -132,7 +132,7 @@ def _flagged_too_much(sitting: Sitting) -> bool:
 
 
 def _note(member: Membership, kind: Event.Kind, reason: str) -> None:
-    Event.objects.create(member=member, kind=kind, words=reason)
+    Event.objects.create(member=member, kind=kind, reason=reason)
 
 
 def exam_grades(campaign: Campaign) -> list[ExamGrades]:

@@ -121,9 +121,9 @@ class QueryRow:
 
 def query_rows(queries: list[Query]) -> list[QueryRow]:
     """One row for each query, with its batches; of each number the edition that is in work, or the newest."""
-    rows = Batch.objects.filter(query__in=queries).select_related("query__campaign")
+    batches = Batch.objects.filter(query__in=queries).select_related("query__campaign")
     newest: dict[tuple[int, int], Batch] = {}
-    for batch in rows.order_by("query", "number", "edition"):
+    for batch in batches.order_by("query", "number", "edition"):
         other = newest.get((batch.query_id, batch.number))
         if other is None or other.is_done:
             newest[batch.query_id, batch.number] = batch

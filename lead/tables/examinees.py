@@ -48,12 +48,12 @@ class Examinee:
 
 @dataclass(frozen=True)
 class Pair:
-    """A pair of the exam: its truth, the first grades that it got, and how many of them are off."""
+    """A pair of the exam: its truth, the first grades that it got, and how many of them were missed."""
 
     candidate: Candidate
     truth: float | None
     grades: list[int]
-    off: int
+    missed: int
     flags: int
 
 
@@ -61,7 +61,7 @@ class Pair:
 class Overview:
     examinees: list[Examinee]
     pairs: list[Pair]
-    off: float | None  # per cent of the first grades, as they were marked
+    missed: float | None  # per cent of the first grades, as they were marked
     first: Kappas  # means over examinees
     last: Kappas
 
@@ -75,7 +75,7 @@ def overview(campaign: Campaign) -> Overview:
     return Overview(
         examinees,
         pairs_of(campaign, known, given),
-        100 * sum(each.off for each in marked) / pairs if pairs else None,
+        100 * sum(each.missed for each in marked) / pairs if pairs else None,
         _means([person.first for person in examinees]),
         _means([person.last for person in examinees]),
     )
@@ -123,16 +123,19 @@ def pairs_of(campaign: Campaign, known: Truths, given: list[ExamGrades]) -> list
     grades = defaultdict(list)
     for each in given:
         grades[each.candidate].append(each.first)
-    rows = Candidate.objects.filter(batch__in=exam_batches(campaign))
+    candidates = Candidate.objects.filter(batch__in=exam_batches(campaign))
     flags = (
-        Flag.objects.filter(candidate__in=rows).order_by().values_list("candidate").annotate(n=Count("pk"))
+        Flag.objects.filter(candidate__in=candidates)
+        .order_by()
+        .values_list("candidate")
+        .annotate(n=Count("pk"))
     )
     flagged = dict(flags)
     found = []
-    for candidate in rows.select_related("query", "clip", "moment__video").order_by("query", "rank"):
+    for candidate in candidates.select_related("query", "clip", "moment__video").order_by("query", "rank"):
         first, truth = sorted(grades[candidate.pk]), known.get(candidate.pk)
-        off = 0 if truth is None else sum(abs(grade - truth) > campaign.tolerance for grade in first)
-        found.append(Pair(candidate, truth, first, off, flagged.get(candidate.pk, 0)))
+        missed = 0 if truth is None else sum(abs(grade - truth) > campaign.tolerance for grade in first)
+        found.append(Pair(candidate, truth, first, missed, flagged.get(candidate.pk, 0)))
     return found
 
 
@@ -142,7 +145,7 @@ class OwnPair:
 
     pair: Pair
     grades: ExamGrades | None  # None where the pair is flagged, or not submitted yet
-    off: bool
+    missed: bool
     flag: Flag | None
 
 
@@ -155,8 +158,10 @@ def pairs_of_one(member: Membership) -> list[OwnPair]:
     found = []
     for pair in pairs_of(campaign, known, everything):
         grades = own.get(pair.candidate.pk)
-        off = bool(grades and pair.truth is not None and abs(grades.last - pair.truth) > campaign.tolerance)
-        found.append(OwnPair(pair, grades, off, flags.get(pair.candidate.pk)))
+        missed = bool(
+            grades and pair.truth is not None and abs(grades.last - pair.truth) > campaign.tolerance
+        )
+        found.append(OwnPair(pair, grades, missed, flags.get(pair.candidate.pk)))
     return found
 
 

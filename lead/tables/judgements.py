@@ -62,8 +62,8 @@ def _lines(keys: Sequence[int]) -> list[Line]:
     chosen = Judgement.objects.filter(pk__in=keys).order_by("-pk")
     page = list(chosen.select_related("candidate__query", "candidate__clip", "annotator__user", "assignment"))
     candidates = [judgement.candidate_id for judgement in page]
-    rows = Judgement.objects.filter(candidate__in=candidates, seat__isnull=False)
-    seats = {(each.candidate_id, each.seat): each for each in rows.select_related("annotator__user")}
+    judgements = Judgement.objects.filter(candidate__in=candidates, seat__isnull=False)
+    seats = {(each.candidate_id, each.seat): each for each in judgements.select_related("annotator__user")}
     first = Revision.objects.filter(judgement__in=page, number=1)
     seconds = dict(first.values_list("judgement", "seconds"))
     return [

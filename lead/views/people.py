@@ -71,25 +71,25 @@ def detail(request: HttpRequest, name: str, worker: int) -> HttpResponse:
 def change(request: HttpRequest, name: str, worker: int) -> HttpResponse:
     """One of the verbs of a membership; pausing may hand over the batch in hand too."""
     lead = doors.lead(request, name)
-    person, words = doors.person(lead, worker), text_in(request.POST, "words", 400)
+    person, reason = doors.person(lead, worker), text_in(request.POST, "reason", 400)
     with refusal_as_message(request):
-        done = _do(request, lead, person, words)
+        done = _do(request, lead, person, reason)
         messages.success(request, f"Worker {worker} {done}.")
     if request.POST.get("back") == "checks":
         return redirect("checks", name)
     return redirect("home") if person == lead else redirect("person", name, worker)
 
 
-def _do(request: HttpRequest, lead: Membership, person: Membership, words: str) -> str:
+def _do(request: HttpRequest, lead: Membership, person: Membership, reason: str) -> str:
     verb = request.POST.get("verb", "")
     if verb == "role":
         role = one_of("role", request.POST.get("role", ""), Membership.Role.values)
-        leaving.change_role(person, role, lead, words)
+        leaving.change_role(person, role, lead, reason)
         return f"is now {role}"
     apply, done = VERBS[one_of("verb", verb, VERBS)]
-    apply(person, lead, words)
+    apply(person, lead, reason)
     if verb == "pause" and request.POST.get("hand_over"):
-        leaving.hand_over(person, lead, words)
+        leaving.hand_over(person, lead, reason)
     return done
 
 

@@ -4,13 +4,14 @@ Both compare a list with one that is better at rank k alone. INV-k: if the bette
 the first k, the score must not change. MON-k: if it becomes the best of the first k, the score must rise.
 """
 
+import warnings
 from typing import Literal, NamedTuple
 
 import numpy as np
 
 from ..formats.arrays import Bools, Floats, Ints
-from ..formats.errors import MeasureError
-from ..formats.tables import qrels_from_dict, run_from_dict
+from ..formats.dicts import qrels_from_dict, run_from_dict
+from ..formats.errors import MeasureError, MeasureWarning
 from ..measures.conventions import Convention
 from ..measures.evaluate import calc
 from ..measures.grammar import parse_measure
@@ -108,5 +109,8 @@ def _score(measure: Measure, ious: Floats, convention: str | Convention) -> Floa
         str(i): [("v", 0.0, iou, -float(n)) for n, iou in enumerate(row)]
         for i, row in enumerate(ious.tolist())
     }
-    values = calc([measure], qrels_from_dict(judged), run_from_dict(spans), convention).table()[:, 0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MeasureWarning)  # two ranks may have the same IoU
+        run = run_from_dict(spans)
+    values = calc([measure], qrels_from_dict(judged), run, convention).table()[:, 0]
     return values if measure.definition.aggregate == "mean" else -values

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..formats.arrays import Floats
 from ..formats.errors import MeasureError
+from ..formats.names import check_name
 from ..measures.measure import Measure
 from ..measures.results import Scores
 
@@ -210,8 +211,7 @@ def effect_size(difference: Floats) -> float:
 
 def p_value(difference: Floats, test: str, seed: int, resamples: int) -> float:
     """Two-sided p of paired differences by a test from `TESTS`; 1 where there is nothing to test."""
-    if test not in TESTS:
-        raise MeasureError(f"unknown test {test!r}; there are {', '.join(TESTS)}")
+    check_name("test", test, tuple(TESTS))
     difference = difference[~np.isnan(difference)]
     if not difference.any():
         return 1.0

@@ -121,5 +121,8 @@ def noisy(qrels: Qrels, level: float, model: NoiseModel, rng: np.random.Generato
 
 def _means(ready: Evaluator, scene: Scene) -> Floats:
     """Mean scores of shape (runs, measures)."""
-    tables = [scores.table() for scores in ready.scores_on(scene)]
-    return np.array([np.nanmean(table, axis=0) for table in tables])
+    tables = np.array([scores.table() for scores in ready.scores_on(scene)])
+    if np.isnan(tables).all(axis=1).any():
+        raise MeasureError("no query counts for every run and measure")
+    means: Floats = np.nanmean(tables, axis=1)
+    return means

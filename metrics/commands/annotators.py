@@ -17,11 +17,10 @@ WEIGHTS: tuple["Weights", ...] = ("plain", "linear", "quadratic")
 def add(commands: Any) -> None:
     parser = commands.add_parser("annotators", help="Krippendorff's alpha and Cohen's kappa of raw ratings")
     parser.add_argument("--ratings", required=True, metavar="FILE", help="CSV: pair_id,worker,relevance")
-    parser.add_argument(
-        "--least", type=int, default=30, help="shared candidates that a kappa needs (default 30)"
-    )
+    least = "shared candidates that a kappa needs (default 30)"
+    parser.add_argument("--least", type=inputs.whole(1), default=30, help=least)
     inputs.add_scale(parser)
-    parser.add_argument("--format", choices=("table", "json", "csv"), default="table")
+    inputs.add_format(parser)
     parser.set_defaults(run=run)
 
 
@@ -29,7 +28,7 @@ def run(args: argparse.Namespace) -> None:
     from ..analysis.agreement import alpha, kappas
     from ..formats.ratings import read_ratings
 
-    ratings = read_ratings(args.ratings, inputs.scale_of(args))
+    ratings = read_ratings(args.ratings, args.scale)
     values: dict[str, float] = {f"alpha {scale}": alpha(ratings, scale) for scale in SCALES}
     pairs = 0
     for weights in WEIGHTS:

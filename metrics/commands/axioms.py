@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from . import inputs
+from . import inputs, tables
 
 DEFAULT = (
     "R@5,0.5",
@@ -23,7 +23,7 @@ DEFAULT = (
 def add(commands: Any) -> None:
     parser = commands.add_parser("axioms", help="which measure satisfies INV-k and MON-k")
     inputs.add_measures(parser, "one of each kind")
-    parser.add_argument("--seed", type=int, default=0)
+    inputs.add_seed(parser)
     parser.set_defaults(run=run)
 
 
@@ -32,16 +32,16 @@ def run(args: argparse.Namespace) -> None:
     from ..analysis.axioms import AXIOMS, counterexample
 
     measures, convention = inputs.measures_of(args, lambda: parse_measures(DEFAULT))
-    width = max(len(measure.spelling) for measure in measures)
-    print(f"{'measure':{width}}  INV-k  MON-k  counterexample")
+    rows = [["measure", *AXIOMS, "counterexample"]]
     for measure in measures:
         found = [counterexample(measure, axiom, convention, args.seed) for axiom in AXIOMS]
-        answers = "  ".join(f"{'no' if broken else 'yes':5}" for broken in found)
         cases = [
             f"{axiom}: {[round(x, 3) for x in case.ious]}, rank {case.rank} to {case.better:g}: "
             f"{case.before:.3f} to {case.after:.3f}"
             for axiom, case in zip(AXIOMS, found, strict=True)
             if case
         ]
-        print(f"{measure.spelling:{width}}  {answers}  {'; '.join(cases)}".rstrip())
+        answers = ["no" if broken else "yes" for broken in found]
+        rows.append([measure.spelling, *answers, "; ".join(cases)])
+    print("\n".join(tables.aligned(rows)))
     print(f"convention {convention.name}")

@@ -30,8 +30,8 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("--test", choices=("t", "wilcoxon", "randomisation"), default="t")
     parser.add_argument("--level", type=float, default=0.05, help="of significance (default 0.05)")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--resamples", type=int, default=10_000)
+    inputs.add_seed(parser)
+    parser.add_argument("--resamples", type=inputs.whole(1), default=10_000)
     parser.add_argument("--format", choices=FORMATS, default="table")
     parser.set_defaults(run=run)
 
@@ -40,8 +40,8 @@ def run(args: argparse.Namespace) -> None:
     from .. import MeasureError, scores_of
     from ..analysis.compare import compare
 
-    if not 0 < args.level < 1 or args.resamples < 1 or args.seed < 0:
-        raise MeasureError("--level must lie between 0 and 1, --resamples be at least 1, --seed not negative")
+    if not 0 < args.level < 1:
+        raise MeasureError(f"--level is {args.level}; it must lie between 0 and 1")
     measures, convention = inputs.measures_of(args)
     qrels = inputs.load_qrels(args)
     scores = scores_of(measures, qrels, inputs.load_runs(args, args.runs), convention)

@@ -5,6 +5,7 @@ import sys
 from itertools import pairwise
 from typing import Any
 
+from ..formats.names import check_name
 from . import inputs
 
 TO_QRELS = ("jsonl", "nested", "trec")
@@ -41,7 +42,7 @@ def convert_qrels(args: argparse.Namespace) -> str:
     from ..formats import writers
 
     qrels = inputs.load_qrels(args)
-    check(args.to, TO_QRELS, "qrels")
+    check_name("qrels format", args.to, TO_QRELS)
     if args.moments_out:
         inputs.save(args.moments_out, writers.side_file(qrels))
     return writers.QRELS_WRITERS[args.to](qrels)
@@ -53,7 +54,7 @@ def convert_run(args: argparse.Namespace) -> str:
     from ..formats.read_runs import read_video_index
 
     run = inputs.load_run(args, args.run_file)
-    check(args.to, TO_RUN, "run")
+    check_name("run format", args.to, TO_RUN)
     if args.moments_out:
         inputs.save(args.moments_out, writers.side_file(run))
     if args.to == "trec":
@@ -63,13 +64,6 @@ def convert_run(args: argparse.Namespace) -> str:
     if not args.videos:
         raise MeasureError("this format names videos by index: give the video index file with --videos")
     return writers.run_as_predictions(run, {name: n for n, name in read_video_index(args.videos).items()})
-
-
-def check(format: str, formats: tuple[str, ...], kind: str) -> None:
-    from .. import MeasureError
-
-    if format not in formats:
-        raise MeasureError(f"unknown {kind} format {format!r} for --to; there are {', '.join(formats)}")
 
 
 def note_new_scores(run: Any) -> None:

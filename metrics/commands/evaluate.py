@@ -34,7 +34,7 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--per-query", action="store_true", help="also the values of each query (JSON always holds them)"
     )
-    parser.add_argument("--format", choices=("table", "json", "csv"), default="table")
+    inputs.add_format(parser)
     parser.set_defaults(run=run)
 
 

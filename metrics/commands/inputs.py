@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..formats.errors import MeasureError
+from ..formats.names import ANY_GRADE, HIGHEST_GRADE, QRELS_FORMATS, RUN_FORMATS, TASKS
 
 if TYPE_CHECKING:
     from .. import Convention, Measure, Qrels, Run, Scores
@@ -46,23 +47,6 @@ class Help(argparse.RawDescriptionHelpFormatter):
     """Help that keeps the lines of the text at its end."""
 
 
-QRELS_FORMATS = (
-    "jsonl",
-    "nested",
-    "trec",
-    "csv",
-    "tvr",
-    "qvhighlights",
-    "didemo",
-    "axiou",
-    "charades",
-    "activitynet",
-    "tacos",
-)
-RUN_FORMATS = ("ranking", "predictions", "tvretrieval", "trec", "qvhighlights", "stal", "axiou", "didemo")
-TASKS = ("VCMR", "SVMR", "VR")
-
-
 def add_qrels(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--qrels",
@@ -88,7 +72,33 @@ def add_qrels_format(parser: argparse.ArgumentParser) -> None:
 
 
 def add_scale(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--scale", type=int, default=4, metavar="GRADE", help="the highest grade (default 4)")
+    parser.add_argument(
+        "--scale",
+        type=whole(1, ANY_GRADE),
+        default=HIGHEST_GRADE,
+        metavar="GRADE",
+        help="the highest grade (default %(default)s)",
+    )
+
+
+def add_seed(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--seed", type=whole(0), default=0)
+
+
+def add_format(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--format", choices=("table", "json", "csv"), default="table")
+
+
+def whole(least: int, most: int | None = None) -> Callable[[str], int]:
+    """The type of an argument that is an integer from `least` up, or up to `most`."""
+
+    def read(text: str) -> int:
+        if text.isdecimal() and least <= int(text) <= (most or int(text)):
+            return int(text)
+        end = "up" if most is None else f"to {most}"
+        raise argparse.ArgumentTypeError(f"{text} must be an integer from {least} {end}")
+
+    return read
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:
@@ -134,25 +144,14 @@ def add_measures(parser: argparse.ArgumentParser, default: str = "NDCG@10,20,40 
     )
 
 
-def scale_of(args: argparse.Namespace) -> int:
-    """The highest grade."""
-    from ..formats.checks import ANY_GRADE
-
-    highest: int = args.scale
-    if not 1 <= highest <= ANY_GRADE:
-        raise MeasureError(f"--scale is {highest}; it must be an integer from 1 to {ANY_GRADE}")
-    return highest
-
-
 def load_qrels(args: argparse.Namespace) -> "Qrels":
     """The qrels; what is plainly wrong with the runs beside them is said first."""
     from ..formats.read_qrels import read_qrels
     from ..formats.read_runs import look_at_run
 
-    scale = scale_of(args)
     for path in runs_of(args):
         look_at_run(path, args.format_run)
-    return read_qrels(args.qrels, args.format_qrels, args.moments, is_lenient(args) or None, scale)
+    return read_qrels(args.qrels, args.format_qrels, args.moments, is_lenient(args) or None, args.scale)
 
 
 def runs_of(args: argparse.Namespace) -> list[str]:

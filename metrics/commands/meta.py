@@ -7,15 +7,16 @@ import csv
 import json
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from . import inputs, tables
 
 if TYPE_CHECKING:
     from .. import Convention, Measure, Qrels, Run, Scores
-    from ..formats.arrays import Floats
+    from ..formats.arrays import Floats, Ints
 
 Row = dict[str, Any]
 HELP = {
@@ -61,8 +62,8 @@ def add(commands: Any) -> None:
         )
         inputs.add_run_options(parser)
         inputs.add_measures(parser, "the twelve of the AxIoU paper")
-        parser.add_argument("--seed", type=int, default=0)
-        parser.add_argument("--format", choices=("table", "json", "csv"), default="table")
+        inputs.add_seed(parser)
+        inputs.add_format(parser)
         parser.add_argument("--figure", metavar="FILE", help="also draw it: .svg, .png or .pdf")
         if kind in OPTIONS:
             OPTIONS[kind](parser)
@@ -73,7 +74,9 @@ def add_stability(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sizes", nargs="+", type=int, metavar="N", help="subset sizes (default: tenths of the queries)"
     )
-    parser.add_argument("--trials", type=int, default=5000, help="trials for each size (default 5000)")
+    parser.add_argument(
+        "--trials", type=inputs.whole(1), default=5000, help="trials for each size (default 5000)"
+    )
     parser.add_argument(
         "--model",
         choices=("two", "full"),
@@ -87,7 +90,7 @@ def add_noise(parser: argparse.ArgumentParser) -> None:
         "--levels", nargs="+", type=float, default=[1, 2, 3, 4], metavar="BETA", help="in seconds"
     )
     parser.add_argument(
-        "--datasets", type=int, default=100, help="noisy data sets for each level (default 100)"
+        "--datasets", type=inputs.whole(1), default=100, help="noisy data sets for each level (default 100)"
     )
     parser.add_argument(
         "--model",
@@ -108,11 +111,8 @@ def add_select(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    from .. import MeasureError
     from ..analysis.meta import paper_measures
 
-    if args.seed < 0 or getattr(args, "trials", 1) < 1 or getattr(args, "datasets", 1) < 1:
-        raise MeasureError("--seed must not be negative; --trials and --datasets must be at least 1")
     measures, convention = inputs.measures_of(args, paper_measures)
     qrels = inputs.load_qrels(args)
     study = Study(args, qrels, inputs.load_runs(args, args.runs), measures, convention)
@@ -125,12 +125,8 @@ def run(args: argparse.Namespace) -> None:
 def agreement_rows(study: Study) -> list[Row]:
     from ..analysis import meta
 
-    tau = meta.agreement(study.block())
-    return [
-        {"measure": str(a), "other": str(b), "tau": float(tau[i, j])}
-        for i, a in enumerate(study.measures)
-        for j, b in enumerate(study.measures)
-    ]
+    measures = [*map(str, study.measures)]
+    return in_cells({"measure": measures, "other": measures}, tau=meta.agreement(study.block()))
 
 
 def stability_rows(study: Study) -> list[Row]:
@@ -139,17 +135,8 @@ def stability_rows(study: Study) -> list[Row]:
     args, block = study.args, study.block()
     sizes = args.sizes or sorted({max(1, block.shape[1] * tenth // 10) for tenth in range(1, 10)})
     found = meta.stability(block, sizes, args.trials, args.model, args.seed)
-    return [
-        {
-            "size": size,
-            "measure": str(measure),
-            "mean": float(found.mean[i, j]),
-            "variance": float(found.variance[i, j]),
-            "undefined": int(found.undefined[i, j]),
-        }
-        for i, size in enumerate(found.sizes)
-        for j, measure in enumerate(study.measures)
-    ]
+    sides = {"size": found.sizes, "measure": [*map(str, study.measures)]}
+    return in_cells(sides, mean=found.mean, variance=found.variance, undefined=found.undefined)
 
 
 def noise_rows(study: Study) -> list[Row]:
@@ -162,10 +149,17 @@ def noise_rows(study: Study) -> list[Row]:
     study.scores(study.measures)
     what = (study.measures, study.qrels, study.runs, study.convention)
     found = noise_error(*what, args.levels, args.datasets, args.model, args.seed)
+    sides = {"level": found.levels, "measure": [*map(str, study.measures)]}
+    return in_cells(sides, rmse=found.rmse, mae=found.mae)
+
+
+def in_cells(sides: dict[str, Sequence[Any]], **matrices: "Floats | Ints") -> list[Row]:
+    """A row for each cell of some matrices: what it belongs to, down the side and across the top, and its values."""
+    pairs = enumerate(product(*sides.values()))
+    columns = {name: matrix.ravel().tolist() for name, matrix in matrices.items()}
     return [
-        {"level": level, "measure": str(m), "rmse": float(found.rmse[i, j]), "mae": float(found.mae[i, j])}
-        for i, level in enumerate(found.levels)
-        for j, m in enumerate(study.measures)
+        dict(zip(sides, pair, strict=True)) | {name: column[n] for name, column in columns.items()}
+        for n, pair in pairs
     ]
 
 

@@ -4,7 +4,7 @@ Each function returns None where a record is not of that shape, or a value not o
 readers then go through the records one by one, and name what is wrong or take what is merely unusual.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from itertools import chain, repeat
 from operator import itemgetter
@@ -14,10 +14,13 @@ import numpy as np
 
 from .arrays import Floats, Ints
 from .columns import Columns, Numbers, repeated
+from .rows import Kind
 
 P = ParamSpec("P")
 Names = Mapping[int, str]
+Four = tuple[Sequence[Any], Sequence[Any], Sequence[Any], Sequence[Any]]
 NUMBERS = {int, float}
+BLOCK = 2048  # rows
 
 
 class UnusualError(Exception):
@@ -37,42 +40,36 @@ def or_none(read: Callable[P, Columns]) -> Callable[P, Columns | None]:
     return reading
 
 
-@or_none
-def columns_of_tuples(found: Mapping[Any, list[Any]], source: str, what: str) -> Columns:
-    """Columns of ``{query: [(video, start, end, value), …]}``."""
-    rows = list(chain.from_iterable(found.values()))
-    video, start, end, value = _four(rows)
-    times = _floats(start), _floats(end)
-    return _columns(source, what, found, _coded(video), times, _floats(value))
+def columns_of(
+    found: Mapping[Any, list[Any]], source: str, kind: Kind, names: Names | None = None
+) -> Columns | None:
+    """Columns of lists by query, of what their first item is: an object, or a list or tuple of four."""
+    first = next(chain.from_iterable(found.values()), None)
+    if isinstance(first, dict):
+        value = next((name for name in kind.fields if name in first), "")
+        return columns_of_objects(found, source, kind, value)
+    return columns_of_lists(found, source, kind, names)
 
 
 @or_none
-def columns_of_objects(found: Mapping[Any, list[Any]], source: str, what: str, value: str) -> Columns:
+def columns_of_objects(found: Mapping[Any, list[Any]], source: str, kind: Kind, value: str) -> Columns:
     """Columns of ``{query: [{"video_name", "timestamp", value}, …]}``."""
     rows = list(chain.from_iterable(found.values()))
-    video, times, values = _fields(rows, value)
-    columns = _columns(source, what, found, _coded(video), times, values)
+    codes, video, numbers = _in_blocks(rows, lambda block: _fields(block, value))
+    columns = _columns(source, kind, found, (_texts(codes), video), numbers)
     columns.keys = 3 * len(rows) if set(map(len, rows)) <= {3} else None
     return columns
 
 
 @or_none
-def columns_of_lists(found: Mapping[Any, list[Any]], source: str, what: str, names: Names | None) -> Columns:
-    """Columns of ``{query: [[video index or name, start, end, score], …]}``."""
-    rows = list(chain.from_iterable(found.values()))
-    video, start, end, value = _four(rows)
-    codes = Numbers()
-    if names is not None and str not in set(map(type, video)):
-        _only(video, NUMBERS)
-        number = codes.of(video)
-        named = _texts([names[code] for code in codes])
-    else:
-        number = codes.of(_texts(video))
-        named = tuple(codes)
-    if len(set(named)) != len(named):
+def columns_of_lists(found: Mapping[Any, list[Any]], source: str, kind: Kind, names: Names | None) -> Columns:
+    """Columns of ``{query: [[video index or name, start, end, value], …]}``."""
+    codes, video, numbers = _in_blocks(list(chain.from_iterable(found.values())), _four)
+    kinds = set(map(type, codes))
+    videos = _texts(codes if names is None or str in kinds else [names[code] for code in codes])
+    if len(set(videos)) != len(videos):
         raise UnusualError
-    times = _floats(start), _floats(end)
-    columns = _columns(source, what, found, (tuple(named), number), times, _floats(value))
+    columns = _columns(source, kind, found, (videos, video), numbers)
     columns.keys = 0
     return columns
 
@@ -85,8 +82,7 @@ def columns_of_pairs(records: Sequence[Any], source: str, where: Callable[[int],
         raise UnusualError
     queries = Numbers()
     group = queries.of(ids)
-    video, (start, end), value = _fields(records, "relevance")
-    videos, number = _coded(video)
+    codes, video, (start, end, value) = _in_blocks(records, lambda block: _fields(block, "relevance"))
     names = tuple(map(str, queries))
     said = dict(zip(ids, map(dict.get, records, repeat("query")), strict=True))
     return Columns(
@@ -94,8 +90,8 @@ def columns_of_pairs(records: Sequence[Any], source: str, where: Callable[[int],
         where=where,
         queries=names,
         group=group,
-        names=videos,
-        video=number,
+        names=_texts(codes),
+        video=video,
         start=start,
         end=end,
         value=value,
@@ -110,19 +106,19 @@ def texts_of(said: Mapping[Any, Any]) -> dict[str, str]:
 
 def _columns(
     source: str,
-    what: str,
+    kind: Kind,
     found: Mapping[Any, list[Any]],
     videos: tuple[tuple[str, ...], Ints],
-    times: tuple[Floats, Floats],
-    value: Floats,
+    numbers: Floats,
 ) -> Columns:
+    """Columns of lists by query: the videos and each row's; start, end and value of shape (3, rows)."""
     names = tuple(map(str, found))
     group = repeated(map(len, found.values()))
     if len(set(names)) != len(names) or "" in names:
         raise UnusualError
 
     def where(row: int) -> str:
-        return f"query {names[group[row]]!r}, {what} {row - int(np.searchsorted(group, group[row])) + 1}"
+        return f"query {names[group[row]]!r}, {kind.row} {row - int(np.searchsorted(group, group[row])) + 1}"
 
     return Columns(
         source=source,
@@ -131,53 +127,62 @@ def _columns(
         group=group,
         names=videos[0],
         video=videos[1],
-        start=times[0],
-        end=times[1],
-        value=value,
+        start=numbers[0],
+        end=numbers[1],
+        value=numbers[2],
     )
 
 
-def _four(rows: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any], Sequence[Any], Sequence[Any]]:
+def _in_blocks(rows: Sequence[Any], columns: Callable[[Sequence[Any]], Four]) -> tuple[Numbers, Ints, Floats]:
+    """The videos by number and each row's number; start, end and value as floats of shape (3, rows).
+
+    `columns` gives the four columns of a block: its values are still in the processor's cache when they are read.
+    """
+    codes, video, numbers = Numbers(), np.empty(len(rows), np.int64), np.empty((3, len(rows)))
+    for first in range(0, len(rows), BLOCK):
+        block = rows[first : first + BLOCK]
+        here = slice(first, first + len(block))
+        videos, *others = columns(block)
+        _only(videos, {str}, NUMBERS)
+        video[here] = codes.of(videos)
+        for row, values in zip(numbers, others, strict=True):
+            row[here] = _floats(values)
+    return codes, video, numbers
+
+
+def _four(rows: Sequence[Any]) -> Four:
     """The four columns of rows of four."""
     _only(rows, {list}, {tuple})
-    if not set(map(len, rows)) <= {4}:
+    if set(map(len, rows)) != {4}:
         raise UnusualError
     flat = list(chain.from_iterable(rows))
     return flat[::4], flat[1::4], flat[2::4], flat[3::4]
 
 
-def _fields(records: Sequence[Any], value: str) -> tuple[Sequence[Any], tuple[Floats, Floats], Floats]:
-    """Videos, starts and ends, and values of records."""
-    if not records:
-        return [], (np.empty(0), np.empty(0)), np.empty(0)
+def _fields(records: Sequence[Any], value: str) -> Four:
+    """Videos, starts, ends and values of records."""
     _only(records, {dict})
-    video, spans, column = zip(*map(itemgetter("video_name", "timestamp", value), records), strict=True)
+    video, spans, values = zip(*map(itemgetter("video_name", "timestamp", value), records), strict=True)
     _only(spans, {list}, {tuple})
-    if not set(map(len, spans)) <= {2}:
+    if set(map(len, spans)) != {2}:
         raise UnusualError
-    times = _floats(list(chain.from_iterable(spans))).reshape(-1, 2).T.copy()
-    return video, (times[0], times[1]), _floats(column)
+    times = list(chain.from_iterable(spans))
+    return video, times[::2], times[1::2], values
 
 
 def _floats(values: Sequence[Any]) -> Floats:
     """Python's numbers as float64."""
     _only(values, NUMBERS)
-    return np.array(values, dtype=np.float64)
+    return np.fromiter(values, np.float64, len(values))
 
 
-def _coded(videos: Sequence[Any]) -> tuple[tuple[str, ...], Ints]:
-    """The videos, each once, and the number of each row's."""
-    codes = Numbers()
-    number = codes.of(_texts(videos))
-    return tuple(codes), number
-
-
-def _texts(values: Sequence[Any]) -> Sequence[str]:
+def _texts(values: Iterable[Any]) -> tuple[str, ...]:
     """Texts that are not empty."""
-    _only(values, {str})
-    if "" in values:
+    texts = tuple(values)
+    _only(texts, {str})
+    if "" in texts:
         raise UnusualError
-    return values
+    return texts
 
 
 def _only(values: Sequence[Any], *kinds: set[type]) -> None:

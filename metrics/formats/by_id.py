@@ -14,11 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .arrays import Floats, Ints
-from .checks import ANY_GRADE, HIGHEST_GRADE
+from .dicts import qrels_from_dict, run_from_dict
 from .errors import MeasureError
 from .moment_ids import parse_moment_id
+from .names import ANY_GRADE, HIGHEST_GRADE
 from .showing import show
-from .tables import Qrels, Run, qrels_from_dict, run_from_dict
+from .tables import Qrels, Run
 
 ById = Mapping[Any, Mapping[str, Any]]
 

@@ -1,6 +1,7 @@
 """Whether the columns of qrels and runs make sense; what does not is an error, or counted."""
 
 import warnings
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -9,9 +10,10 @@ from .arrays import Bools, Floats, Ints
 from .columns import Columns
 from .errors import MeasureWarning
 from .moment_ids import moment_id
+from .names import ANY_GRADE, HIGHEST_GRADE
 
-HIGHEST_GRADE = 4  # of the scale 0-4 on which the field judges
-ANY_GRADE = 100  # far above any scale in use, far below where 2^grade leaves float64
+TWICE, SPAN = "moment {moment} stands twice in its query", "timestamp {span}"  # of messages
+LATEST = 1e12  # seconds; its milliseconds are exact in float64
 
 
 class Checks(NamedTuple):
@@ -27,37 +29,19 @@ class Checks(NamedTuple):
 
 def check_qrels(columns: Columns, checks: Checks) -> Ints:
     """Grades as int64, after all checks of qrels."""
-    finite(columns, "grade (relevance)", columns.value, "an integer from 0 up")
-    wrong = (columns.value != np.floor(columns.value)) | (columns.value < 0) | (columns.value > ANY_GRADE)
-    if wrong.any():
-        row = int(np.flatnonzero(wrong)[0])
-        grade = columns.value[row]
-        raise columns.fail(row, f"grade (relevance) is {grade:.10g}; it must be an integer from 0 up")
+    value, integer = columns.value, "an integer from 0 up"
+    finite(columns, "grade (relevance)", value, integer)
+    wrong = (value != np.floor(value)) | (value < 0) | (value > ANY_GRADE)
+    refuse(columns, "grade (relevance)", value, wrong, integer)
     grades = columns.value.astype(np.int64)
     times(columns, checks)
     beyond = f"it must be at most {checks.highest}, the highest grade of the scale (--scale says another)"
-    fault(
-        columns,
-        checks,
-        grades > checks.highest,
-        "grades beyond the scale",
-        f"grade (relevance) {{value:g}}: {beyond}",
-    )
+    check = partial(fault, columns, checks)
+    check(grades > checks.highest, "grades beyond the scale", f"grade (relevance) {{value:g}}: {beyond}")
     again, differs = repeats(columns, by_value=True)
-    fault(
-        columns,
-        checks,
-        differs,
-        "moments that stand again with another grade",
-        "moment {moment} stands twice in its query, with different grades; it needs one",
-    )
-    fault(
-        columns,
-        checks,
-        again & ~differs,
-        "moments that stand twice",
-        "moment {moment} stands twice in its query",
-    )
+    two = "moments that stand again with another grade"
+    check(differs, two, f"{TWICE}, with different grades; it needs one")
+    check(again & ~differs, "moments that stand twice", TWICE)
     return grades
 
 
@@ -66,41 +50,34 @@ def check_run(columns: Columns, checks: Checks) -> None:
     finite(columns, "score", columns.value)
     times(columns, checks)
     again, _ = repeats(columns)
-    fault(
-        columns,
-        checks,
-        again,
-        "predictions that stand twice",
-        "moment {moment} stands twice in its query",
-    )
+    fault(columns, checks, again, "predictions that stand twice", TWICE)
 
 
 def times(columns: Columns, checks: Checks) -> None:
     """Times are finite, from 0 up, and a moment does not end before it starts."""
-    finite(columns, "timestamp (start)", columns.start)
-    finite(columns, "timestamp (end)", columns.end)
+    for name, values in (("timestamp (start)", columns.start), ("timestamp (end)", columns.end)):
+        finite(columns, name, values)
+        refuse(columns, name, values, np.abs(values) > LATEST, f"at most {LATEST:g} seconds")
     backwards, negative = columns.end < columns.start, np.minimum(columns.start, columns.end) < 0
-    fault(
-        columns,
-        checks,
+    check = partial(fault, columns, checks)
+    check(
         backwards,
         "timestamps that end before they start",
-        "timestamp {span} ends before it starts; it needs start ≤ end",
+        f"{SPAN} ends before it starts; it needs start ≤ end",
     )
-    fault(
-        columns,
-        checks,
-        negative & ~backwards,
-        "timestamps before 0",
-        "timestamp {span} lies before 0; times are seconds from 0 up",
-    )
+    check(negative & ~backwards, "timestamps before 0", f"{SPAN} lies before 0; times are seconds from 0 up")
 
 
 def finite(columns: Columns, name: str, values: Floats, right: str = "a finite number") -> None:
     """Refuse the first value that is not a finite number."""
-    if not np.isfinite(values).all():
-        row = int(np.flatnonzero(~np.isfinite(values))[0])
-        raise columns.fail(row, f"{name} is {values[row]}; it must be {right}")
+    refuse(columns, name, values, ~np.isfinite(values), right)
+
+
+def refuse(columns: Columns, name: str, values: Floats, wrong: Bools, right: str) -> None:
+    """Refuse the first value that is wrong."""
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        raise columns.fail(row, f"{name} is {values[row]:.10g}; it must be {right}")
 
 
 def fault(columns: Columns, checks: Checks, wrong: Bools, what: str, message: str) -> None:

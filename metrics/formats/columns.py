@@ -8,6 +8,7 @@ import numpy as np
 
 from .arrays import Floats, Ints
 from .errors import MeasureError
+from .place import Place
 
 
 @dataclass(kw_only=True)
@@ -44,7 +45,7 @@ class Columns:
 
     def fail(self, row: int, message: str) -> MeasureError:
         """The error of a row."""
-        return MeasureError(f"{self.source}: {self.where(row)}: {message}")
+        return Place(self.source, self.where(row)).fail(message)
 
     def order(self) -> tuple[Ints | slice, Ints]:
         """The order that brings the rows of each query together, and where each query's rows begin and the

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from .columns import Columns
 from .errors import MeasureError
-from .files import Place
 from .moment_ids import parse_moment_id
-from .rows import GRADE, Rows
+from .place import Place
+from .rows import MOMENT, Rows
 
-VIDEO, GRADES = ("video_name", "video"), ("relevance", "grade")
+VIDEO = ("video_name", "video")
 NEEDED = "query_id, video_name, start, end, relevance"
 
 
@@ -47,21 +47,19 @@ def csv_qrels(text: str, source: str) -> Columns:
     """Qrels with the columns query_id, video_name, start, end (seconds) and relevance, or with a moment_id for
     video and times; a column query may hold the wording.
     """
-    spots: list[str] = []
-    rows = Rows(source, lambda row: spots[row], GRADE)
+    rows = Rows(source, MOMENT)
     for place, row in csv_rows(text, source):
         query = place.query(place.need(row, "query_id"))
-        grade = place.number(place.need(row, *GRADES), GRADE)
+        grade = place.number(place.need(row, *MOMENT.fields), MOMENT.value)
         video, start, end = _moment(place, row)
-        spots.append(place.spot)
         rows.queries[query] = None
         rows.tell(query, row.get("query"))
-        rows.add(query, video, start, end, grade)
+        rows.add(place, query, video, start, end, grade)
     return rows.columns()
 
 
 def _moment(place: Place, row: dict[str, str]) -> tuple[str, float, float]:
     if "moment_id" in row and "start" not in row:
-        return parse_moment_id(row["moment_id"], f"{place.source}: {place.spot}")
+        return parse_moment_id(row["moment_id"], str(place))
     start, end = (place.number(place.need(row, name), name) for name in ("start", "end"))
     return place.need(row, *VIDEO), start, end

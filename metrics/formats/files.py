@@ -3,14 +3,13 @@
 import gzip
 import sys
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import BinaryIO
 
 from .errors import MeasureError
-from .rows import query_name
-from .showing import show
 
 STANDARD_INPUT = "-"
 GZIP = b"\x1f\x8b"
@@ -70,6 +69,26 @@ def _check_text(data: bytes, source: str) -> None:
         raise MeasureError(f"{source}: is empty")
 
 
+def numbered_lines(file: BinaryIO, source: str, longest: int = -1) -> Iterator[tuple[int, bytes]]:
+    """The lines that are not blank, with their numbers from 1.
+
+    Raises
+    ------
+    MeasureError
+        If a line is longer than so many bytes; -1: it may be of any length.
+    """
+    for number in count(1):
+        line = file.readline(longest + 1 if longest >= 0 else -1)
+        if not line:
+            return
+        if 0 <= longest < len(line):
+            raise MeasureError(
+                f"{source}: line {number}: longer than {longest:,} bytes; is this the right file?"
+            )
+        if line.strip():
+            yield number, line
+
+
 def source_name(path: str | Path) -> str:
     """How messages name a file."""
     return "standard input" if str(path) == STANDARD_INPUT else str(path)
@@ -89,50 +108,3 @@ def text_of(data: bytes, source: str) -> str:
 def read_text(path: str | Path) -> str:
     """Text of a file; as `read_bytes`."""
     return text_of(read_bytes(path), source_name(path))
-
-
-class Place:
-    """Where in a file something stands, so that an error can say so."""
-
-    __slots__ = ("source", "spot")
-
-    def __init__(self, source: str, spot: str) -> None:
-        self.source = source
-        self.spot = spot
-
-    def fail(self, message: str) -> MeasureError:
-        return MeasureError(f"{self.source}: {self.spot}: {message}")
-
-    def need(self, record: Any, *fields: str) -> Any:
-        """The first of the fields that the record has; a record without any is an error."""
-        if not isinstance(record, dict):
-            raise self.fail(f"is {show(record)}; it must be an object")
-        for name in fields:
-            if name in record:
-                return record[name]
-        raise self.fail(f"field {' or '.join(fields)} is missing; there are: {', '.join(record) or 'none'}")
-
-    def query(self, value: Any) -> str:
-        return query_name(value, self.fail)
-
-    def span(self, record: Any) -> tuple[Any, Any]:
-        """Start and end of a record's timestamp."""
-        value = self.need(record, "timestamp")
-        if not isinstance(value, list) or len(value) != 2:
-            raise self.fail(f"timestamp is {show(value)}; it must be [start, end] in seconds")
-        return value[0], value[1]
-
-    def many(self, value: Any, name: str) -> list[Any]:
-        if not isinstance(value, list):
-            raise self.fail(f"{name} is {show(value)}; it must be a list")
-        return value
-
-    def number(self, text: str, name: str, read: Callable[[str], float] = float) -> float:
-        """A finite number that is written as text."""
-        try:
-            value = read(text)
-        except ValueError:
-            value = float("nan")
-        if not abs(value) < float("inf"):
-            raise self.fail(f"{name} is {show(text)}; it must be a finite number")
-        return value

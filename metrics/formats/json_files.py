@@ -6,12 +6,14 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from io import BytesIO
 from itertools import chain
 from operator import itemgetter
 from typing import Any
 
 from .errors import MeasureError
-from .files import Place, text_of
+from .files import numbered_lines, text_of
+from .place import Place
 from .showing import show
 
 orjson: Any
@@ -32,6 +34,11 @@ class Records:
     source: str
     items: list[Any]
     spot: Callable[[int], str]
+
+    @classmethod
+    def numbered(cls, items: list[Any], source: str) -> "Records":
+        """The items of a list, each of which is a record."""
+        return cls(source, items, lambda row: f"record {row + 1}")
 
     def __iter__(self) -> Iterator[tuple[Place, Any]]:
         """Each record with its place."""
@@ -176,23 +183,21 @@ def _is_object(line: bytes) -> bool:
         return False
 
 
-def json_lines(data: bytes, source: str) -> "Records":
+def json_lines(data: bytes, source: str) -> Records:
     """The objects of JSON Lines; blank lines are passed over."""
     body = data.rstrip()
     records = _loads(b"[%b]" % body.replace(b"\n", b","))  # a text holds no bare line break
     plain = records is not None and len(records) == body.count(b"\n") + 1
     if plain and set(map(type, records)) == {dict} and number_of_keys(records) in _written_keys(data):
         return Records(source, records, lambda row: f"line {row + 1}")
-    lines = list(_careful_lines(data.split(b"\n"), source))
+    lines = list(_careful_lines(data, source))
     return Records(source, [record for _, record in lines], lambda row: f"line {lines[row][0]}")
 
 
-def _careful_lines(lines: list[bytes], source: str) -> Iterator[tuple[int, Any]]:
-    for number, line in enumerate(lines, 1):
-        if line.strip():
-            record = _parse_carefully(line, source, number)
-            if not isinstance(record, dict):
-                raise MeasureError(
-                    f"{source}: line {number}: is {show(record)}; each line must be a JSON object"
-                )
-            yield number, record
+def _careful_lines(data: bytes, source: str) -> Iterator[tuple[int, Any]]:
+    for number, line in numbered_lines(BytesIO(data), source):
+        record = _parse_carefully(line.rstrip(b"\n"), source, number)
+        if not isinstance(record, dict):
+            place = Place(source, f"line {number}")
+            raise place.fail(f"is {show(record)}; each line must be a JSON object")
+        yield number, record

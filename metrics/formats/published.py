@@ -8,73 +8,44 @@ import numpy as np
 
 from .arrays import Floats
 from .columns import Columns
-from .errors import MeasureError
-from .files import Place
 from .json_files import Records
-from .rows import GRADE, SCORE, Rows
+from .place import Place
+from .rows import MOMENT, PREDICTION, Rows
 from .showing import show
 
 CLIP_SECONDS = 2  # QVHighlights judges saliency in clips of two seconds
+LONGEST_VIDEO = 1_000_000  # seconds
 SEGMENT_SECONDS = 5  # DiDeMo's times are segments of five seconds
 CHARADES_LINE = re.compile(r"(\S+)\s+(\S+)\s+(\S+)\s*##(.*)")
 
 
-class Collector:
-    """Rows under way, with the place of each."""
-
-    def __init__(self, source: str, value_name: str = GRADE) -> None:
-        self.spots: list[str] = []
-        self.rows = Rows(source, lambda row: self.spots[row], value_name)
-
-    def query(self, place: Place, record: Any, *fields: str) -> str:
-        query = place.query(place.need(record, *fields))
-        if query in self.rows.queries:
-            raise place.fail(f"query {query!r} stands twice")
-        self.rows.queries[query] = None
-        return query
-
-    def add(self, place: Place, query: str, video: Any, span: Any, value: Any) -> None:
-        if not isinstance(span, list) or len(span) < 2:
-            raise place.fail(f"{show(span)} must be [start, end]")
-        self.spots.append(place.spot)
-        self.rows.add(query, video, span[0], span[1], value)
-
-    def add_annotations(self, place: Place, query: str, video: Any, spans: list[Any]) -> None:
-        """One moment, as several annotators marked it."""
-        for n, span in enumerate(spans):
-            if n == 0 or not isinstance(span, list) or len(span) != 2:
-                self.add(place, query, video, span, 1)
-            else:
-                self.rows.further.append((len(self.spots) - 1, span[0], span[1]))
-
-
 def tvr_qrels(records: Records) -> Columns:
     """TVR's annotations: ``{"desc_id", "vid_name", "ts": [s, e] or several of them, "type"}``."""
-    found = Collector(records.source)
+    rows = Rows(records.source, MOMENT)
     for place, record in records:
-        query = found.query(place, record, "desc_id")
+        query = rows.new_query(place, record, "desc_id")
         spans = place.many(place.need(record, "ts"), "ts")
         if not spans or not isinstance(spans[0], list):
             spans = [spans]
         if "type" in record:
-            found.rows.types[query] = str(record["type"])
-        found.add_annotations(place, query, place.need(record, "vid_name"), spans)
-    return found.rows.columns()
+            rows.types[query] = str(record["type"])
+        rows.add_annotations(place, query, place.need(record, "vid_name"), spans)
+    return rows.columns()
 
 
 def didemo_qrels(records: Records) -> Columns:
     """DiDeMo's annotations, times in segments where `num_segments` says so and in seconds otherwise
     (STAL).
     """
-    found = Collector(records.source)
+    rows = Rows(records.source, MOMENT)
     for place, record in records:
-        query = found.query(place, record, "annotation_id", "query_id")
+        query = rows.new_query(place, record, "annotation_id", "query_id")
         spans = place.many(place.need(record, "times"), "times")
         if "num_segments" in record:
-            spans = [[SEGMENT_SECONDS * first, SEGMENT_SECONDS * (last + 1)] for first, last in spans]
+            spans = [_seconds(place, f"time {n}", segments) for n, segments in enumerate(spans, 1)]
         video = place.need(record, "video", "video_index")
-        found.add_annotations(place, query, str(video), spans)
-    return found.rows.columns()
+        rows.add_annotations(place, query, str(video), spans)
+    return rows.columns()
 
 
 def didemo_run(records: Records) -> Columns:
@@ -83,75 +54,78 @@ def didemo_run(records: Records) -> Columns:
 
     The video is the query's own, so none is named; ranks are the scores.
     """
-    found = Collector(records.source, SCORE)
+    rows = Rows(records.source, PREDICTION)
     for place, record in records:
-        query = found.query(place, record, "annotation_id", "query_id")
+        query = rows.new_query(place, record, "annotation_id", "query_id")
         moments = place.many(place.need(record, "segments"), "segments")
         for rank, moment in enumerate(moments, 1):
-            if not _is_segments(moment):
-                raise place.fail(
-                    f"query {query!r}, moment {rank}: is {show(moment)}; it must be [first, last], "
-                    "the numbers of two segments, from 0"
-                )
-            span = [SEGMENT_SECONDS * moment[0], SEGMENT_SECONDS * (moment[1] + 1)]
-            found.add(place, query, str(record.get("video", query)), span, float(len(moments) - rank))
-    return found.rows.columns()
+            span = _seconds(place, f"query {query!r}, moment {rank}", moment)
+            rows.add_span(place, query, str(record.get("video", query)), span, float(len(moments) - rank))
+    return rows.columns()
 
 
-def _is_segments(value: Any) -> bool:
-    whole = isinstance(value, list) and len(value) == 2 and {type(number) for number in value} == {int}
-    return whole and 0 <= value[0] <= value[1]
+def _seconds(place: Place, name: str, segments: Any) -> list[int]:
+    """Start and end, in seconds, of a moment from its first to its last segment."""
+    whole = isinstance(segments, list) and [type(number) for number in segments] == [int, int]
+    if not whole or not 0 <= segments[0] <= segments[1]:
+        raise place.fail(
+            f"{name}: is {show(segments)}; it must be [first, last], the numbers of two segments, from 0"
+        )
+    return [SEGMENT_SECONDS * segments[0], SEGMENT_SECONDS * (segments[1] + 1)]
 
 
 def qvhighlights_qrels(records: Records) -> Columns:
     """QVHighlights' annotations: relevant windows, and the saliency of clips."""
-    found = Collector(records.source)
+    rows = Rows(records.source, MOMENT)
     for place, record in records:
-        query = found.query(place, record, "qid")
+        query = rows.new_query(place, record, "qid")
         video = place.need(record, "vid")
         for window in place.many(place.need(record, "relevant_windows"), "relevant_windows"):
-            found.add(place, query, video, window, 1)
+            rows.add_span(place, query, video, window, 1)
         if "saliency_scores" in record:
-            found.rows.saliency[query] = _judged_saliency(place, record)
-    return found.rows.columns()
+            rows.saliency[query] = _judged_saliency(place, record)
+    return rows.columns()
 
 
 def _judged_saliency(place: Place, record: Any) -> Floats:
     """Levels 0-4 of every clip of the video by each annotator: floats of shape (clips, annotators)."""
     levels = _floats(place, "saliency_scores", record["saliency_scores"], 2)
-    clips = _floats(place, "relevant_clip_ids", place.need(record, "relevant_clip_ids"), 1).astype(np.int64)
-    count = int(_floats(place, "duration", [place.need(record, "duration")], 1)[0] / CLIP_SECONDS)
-    if len(clips) != len(levels) or (clips < 0).any() or (clips >= count).any():
+    clips = _floats(place, "relevant_clip_ids", place.need(record, "relevant_clip_ids"), 1)
+    duration = _floats(place, "duration", [place.need(record, "duration")], 1)[0]
+    if not 0 <= duration <= LONGEST_VIDEO:
+        raise place.fail(f"duration is {duration:g}; it must be seconds from 0 to {LONGEST_VIDEO}")
+    count = int(duration / CLIP_SECONDS)
+    if len(clips) != len(levels) or ((clips < 0) | (clips >= count) | (clips % 1 != 0)).any():
         raise place.fail(f"relevant_clip_ids must be {len(levels)} clips from 0 to {count - 1}")
     judged = np.zeros((count, levels.shape[1] if len(levels) else 1))
-    judged[clips] = levels
+    judged[clips.astype(np.int64)] = levels
     return judged
 
 
 def qvhighlights_run(records: Records) -> Columns:
     """QVHighlights' submission: windows with scores, and the saliency of every clip."""
-    found = Collector(records.source, SCORE)
+    rows = Rows(records.source, PREDICTION)
     for place, record in records:
-        query = found.query(place, record, "qid")
+        query = rows.new_query(place, record, "qid")
         windows = place.many(record.get("pred_relevant_windows", []), "pred_relevant_windows")
         for window in windows:
             if not isinstance(window, list) or len(window) < 3:
                 raise place.fail(f"pred_relevant_windows has {show(window)}; it must be [start, end, score]")
-            found.add(place, query, record.get("vid", query), window, window[2])
+            rows.add_span(place, query, record.get("vid", query), window, window[2])
         if "pred_saliency_scores" in record:
             saliency = _floats(place, "pred_saliency_scores", record["pred_saliency_scores"], 1)
             if saliency.size:
-                found.rows.saliency[query] = saliency
-    return found.rows.columns()
+                rows.saliency[query] = saliency
+    return rows.columns()
 
 
 def stal_run(records: Records) -> Columns:
     """STAL's ranked segments: parallel lists of video indices and [start, end]; without scores, ranks stand
     in.
     """
-    found = Collector(records.source, SCORE)
+    rows = Rows(records.source, PREDICTION)
     for place, record in records:
-        query = found.query(place, record, "annotation_id", "query_id")
+        query = rows.new_query(place, record, "annotation_id", "query_id")
         videos = place.many(place.need(record, "pred_video_indices"), "pred_video_indices")
         spans = place.many(place.need(record, "pred_segments"), "pred_segments")
         if len(videos) != len(spans):
@@ -159,20 +133,20 @@ def stal_run(records: Records) -> Columns:
                 f"{len(videos)} pred_video_indices but {len(spans)} pred_segments; they must agree"
             )
         for rank, (video, span) in enumerate(zip(videos, spans, strict=True)):
-            found.add(place, query, str(video), span, float(len(spans) - rank))
-    return found.rows.columns()
+            rows.add_span(place, query, str(video), span, float(len(spans) - rank))
+    return rows.columns()
 
 
 def axiou_qrels(records: Records) -> Columns:
     """AxIoU's ground truth: ``[[video, sentence], [start, end, duration]]``; the query is both words
     together.
     """
-    found = Collector(records.source)
+    rows = Rows(records.source, MOMENT)
     for place, record in records:
-        query, video = _axiou_query(found, place, record, 2)
-        found.add(place, query, video, record[1], 1)
-        _axiou_duration(found, query, record[1])
-    return found.rows.columns()
+        query, video = _axiou_query(rows, place, record, 2)
+        rows.add_span(place, query, video, record[1], 1)
+        _axiou_duration(rows, query, record[1])
+    return rows.columns()
 
 
 def axiou_run(records: Records) -> Columns:
@@ -181,33 +155,33 @@ def axiou_run(records: Records) -> Columns:
     Records whose locations and ratings are both null, as SCDM's file holds them beside the real ones, are passed
     over and counted.
     """
-    found = Collector(records.source, SCORE)
+    rows = Rows(records.source, PREDICTION)
     null = [place for place, record in records if isinstance(record, list) and record[1:] == [None, None]]
     if null:
-        found.rows.notes.append(f"{len(null)} records are null (the first: {null[0].spot}) and passed over")
+        rows.notes.append(f"{len(null)} records are null (the first: {null[0].spot}) and passed over")
     for place, record in records:
         if isinstance(record, list) and record[1:] == [None, None]:
             continue
-        query, video = _axiou_query(found, place, record, 3)
+        query, video = _axiou_query(rows, place, record, 3)
         spans, ratings = record[1] or [], place.many(record[2], "ratings")
         if len(place.many(spans, "locations")) != len(ratings):
             raise place.fail(f"{len(spans)} locations but {len(ratings)} ratings; they must agree")
         for span, rating in zip(spans, ratings, strict=True):
-            found.add(place, query, video, span, rating)
-            _axiou_duration(found, query, span)
-    return found.rows.columns()
+            rows.add_span(place, query, video, span, rating)
+            _axiou_duration(rows, query, span)
+    return rows.columns()
 
 
-def _axiou_query(found: Collector, place: Place, record: Any, parts: int) -> tuple[str, str]:
+def _axiou_query(rows: Rows, place: Place, record: Any, parts: int) -> tuple[str, str]:
     whole = isinstance(record, list) and len(record) == parts and isinstance(record[0], list)
     if not whole or [type(word) for word in record[0]] != [str, str]:
         raise place.fail(f"is {show(record)}; it must be [[video, sentence], …] of {parts} parts")
-    return found.query(place, {"query": " ".join(record[0])}, "query"), record[0][0]
+    return rows.new_query(place, {"query": " ".join(record[0])}, "query"), record[0][0]
 
 
-def _axiou_duration(found: Collector, query: str, span: list[Any]) -> None:
+def _axiou_duration(rows: Rows, query: str, span: list[Any]) -> None:
     if len(span) > 2:
-        found.rows.durations.setdefault(query, span[2])
+        rows.durations.setdefault(query, span[2])
 
 
 def activitynet_qrels(records: Records) -> Columns:
@@ -232,7 +206,7 @@ def tacos_qrels(records: Records) -> Columns:
 
 def _captions(records: Records, unit: Callable[[Place, Any], float]) -> Columns:
     """Videos with their sentences and times; `unit`: what a record's times are in, in seconds."""
-    found = Collector(records.source)
+    rows = Rows(records.source, MOMENT)
     for outer, pair in records:
         if not isinstance(pair, tuple):
             raise outer.fail(f"is {show(pair)}; this format is an object from video to its sentences")
@@ -240,19 +214,19 @@ def _captions(records: Records, unit: Callable[[Place, Any], float]) -> Columns:
         place = Place(records.source, f"video {video!r}")
         sentences = place.many(place.need(record, "sentences"), "sentences")
         spans = _floats(place, "timestamps", place.need(record, "timestamps"), 2) * unit(place, record)
-        if spans.size and (spans.shape != (len(sentences), 2)):
+        if len(spans) != len(sentences) or (spans.size and spans.shape[1] != 2):
             raise place.fail(f"has {len(sentences)} sentences; it needs a [start, end] for each")
         for n, (sentence, span) in enumerate(zip(sentences, np.sort(spans).tolist(), strict=True), 1):
             here = Place(records.source, f"video {video!r}, sentence {n}")
-            query = found.query(here, {"query": f"{video}#{n}"}, "query")
-            found.rows.tell(query, sentence)
-            found.add(here, query, video, span, 1)
-    return found.rows.columns()
+            query = rows.new_query(here, {"query": f"{video}#{n}"}, "query")
+            rows.tell(query, sentence)
+            rows.add_span(here, query, video, span, 1)
+    return rows.columns()
 
 
 def charades_qrels(text: str, source: str) -> Columns:
     """Charades-STA: a line ``VIDEO start end##sentence``; the query is the number of the line."""
-    found = Collector(source)
+    rows = Rows(source, MOMENT)
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
@@ -260,24 +234,20 @@ def charades_qrels(text: str, source: str) -> Columns:
         place = Place(source, f"line {number}")
         if not shape:
             raise place.fail("must be: VIDEO start end##sentence")
-        try:
-            span = [float(shape[2]), float(shape[3])]
-        except ValueError:
-            raise place.fail(f"times {show(shape[2])} and {show(shape[3])} must be numbers") from None
-        found.rows.queries[str(number)] = None
-        found.add(place, str(number), shape[1], span, 1)
-    return found.rows.columns()
+        span = [place.number(shape[2], "start"), place.number(shape[3], "end")]
+        rows.queries[str(number)] = None
+        rows.add_span(place, str(number), shape[1], span, 1)
+    return rows.columns()
 
 
 def _floats(place: Place, name: str, values: Any, dimensions: int) -> Floats:
+    """Numbers in lists, as an array of so many dimensions."""
     try:
-        array = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        array = np.full((1, 1, 1), np.nan)
+        array = np.array(values)
+    except ValueError:  # lists of different lengths
+        array = np.array(None)
     if array.size == 0:
-        array = array.reshape((0,) * dimensions)
-    if array.ndim != dimensions or not np.isfinite(array).all():
-        raise MeasureError(
-            f"{place.source}: {place.spot}: {name} must be finite numbers, {dimensions}-dimensional"
-        )
-    return array
+        array = np.zeros((0,) * dimensions)
+    if array.dtype.kind not in "iuf" or array.ndim != dimensions or not np.isfinite(array).all():
+        raise place.fail(f"{name} must be finite numbers, {dimensions}-dimensional")
+    return array.astype(np.float64)

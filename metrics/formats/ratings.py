@@ -7,10 +7,11 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from .arrays import Ints
-from .checks import HIGHEST_GRADE
 from .csv_qrels import csv_rows
 from .errors import MeasureError
-from .files import Place, read_text, source_name
+from .files import read_text, source_name
+from .names import HIGHEST_GRADE
+from .place import Place
 from .showing import show
 
 COLUMNS = ("pair_id", "worker", "relevance")

@@ -6,32 +6,18 @@ from typing import Any
 
 from . import published, telling
 from .bulk import columns_of_objects, columns_of_pairs, texts_of
-from .checks import HIGHEST_GRADE, Checks
+from .checks import Checks
 from .columns import Columns
 from .csv_qrels import csv_qrels
 from .errors import MeasureError
-from .files import Place, read_bytes, source_name, text_of
+from .files import read_bytes, source_name, text_of
 from .json_files import Records, json_lines, looks_like_json_lines, no_collecting, parse_json
-from .rows import GRADE, Rows
+from .names import GRADED_QRELS, HIGHEST_GRADE, QRELS_FORMATS, check_name
+from .place import Place
+from .rows import MOMENT, Rows, one_by_one
 from .showing import show
 from .tables import Qrels
 from .trec import Times, read_side_file, trec_qrels
-
-FORMATS = (
-    "jsonl",
-    "nested",
-    "trec",
-    "csv",
-    "tvr",
-    "qvhighlights",
-    "didemo",
-    "axiou",
-    "charades",
-    "activitynet",
-    "tacos",
-)
-
-GRADED = ("jsonl", "nested", "trec", "csv")
 
 
 def read_qrels(
@@ -48,7 +34,7 @@ def read_qrels(
     path
         The file; gzip is unpacked; ``-`` is standard input.
     format
-        One of `FORMATS`; None: told from the content.
+        One of `QRELS_FORMATS`; None: told from the content.
     moments
         Side file for TREC qrels; None: times are read from the moment ids.
     lenient
@@ -68,11 +54,10 @@ def read_qrels(
     MeasureWarning
         Saying what was counted.
     """
-    if format not in (None, *FORMATS):
-        raise MeasureError(f"unknown qrels format {format!r}; there are {', '.join(FORMATS)}")
+    check_name("qrels format", format, QRELS_FORMATS)
     with no_collecting():
         format, columns = _columns(path, format, read_side_file(moments) if moments else None)
-    return Qrels.build(columns, Checks(format not in GRADED if lenient is None else lenient, highest))
+    return Qrels.build(columns, Checks(format not in GRADED_QRELS if lenient is None else lenient, highest))
 
 
 def _columns(path: str | Path, format: str | None, times: Times | None) -> tuple[str, Columns]:
@@ -102,7 +87,7 @@ def _records(data: bytes, source: str) -> Records:
         raise MeasureError(
             f"{source}: is {show(found)}; qrels are a list of queries with their relevant_moment"
         )
-    return Records(source, found, lambda row: f"record {row + 1}")
+    return Records.numbered(found, source)
 
 
 def _pairs(records: Records) -> Columns:
@@ -110,12 +95,12 @@ def _pairs(records: Records) -> Columns:
     found = columns_of_pairs(records.items, records.source, records.spot)
     if found:
         return found
-    rows = Rows(records.source, records.spot, GRADE)
+    rows = Rows(records.source, MOMENT)
     for place, record in records:
         query = place.query(place.need(record, "query_id"))
         rows.queries[query] = None
         rows.tell(query, record.get("query"))
-        _add(rows, query, record, place)
+        rows.add(place, query, *_moment(place, record))
     return rows.columns()
 
 
@@ -132,27 +117,16 @@ def _nested(records: Records) -> Columns:
             raise place.fail(f"query {query!r} stands twice")
         moments[query] = place.many(found, "relevant_moment")
         said[query] = record.get("query")
-    columns = columns_of_objects(moments, records.source, "moment", "relevance")
-    columns = columns or _careful_nested(moments, records.source)
+    columns = columns_of_objects(moments, records.source, MOMENT, "relevance")
+    columns = columns or one_by_one(moments, records.source, MOMENT, _moment)
     columns.texts = texts_of(said)
     return columns
 
 
-def _careful_nested(moments: dict[str, list[Any]], source: str) -> Columns:
-    spots: list[str] = []
-    rows = Rows(source, lambda row: spots[row], GRADE, dict.fromkeys(moments))
-    for query, found in moments.items():
-        for n, moment in enumerate(found, 1):
-            place = Place(source, f"query {query!r}, moment {n}")
-            spots.append(place.spot)
-            _add(rows, query, moment, place)
-    return rows.columns()
-
-
-def _add(rows: Rows, query: str, record: Any, place: Place) -> None:
+def _moment(place: Place, record: Any) -> tuple[Any, Any, Any, Any]:
+    """Video, start, end and grade of an object."""
     video = place.need(record, "video_name")
-    start, end = place.span(record)
-    rows.add(query, video, start, end, place.need(record, "relevance"))
+    return video, *place.span(record), place.need(record, "relevance")
 
 
 TEXT_READERS: dict[str, Callable[[str, str], Columns]] = {

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from . import published, telling
-from .bulk import Names, columns_of_lists, columns_of_objects, texts_of
+from .bulk import Names, columns_of, texts_of
 from .checks import Checks
 from .columns import Columns
 from .errors import MeasureError, MeasureWarning
-from .files import STANDARD_INPUT, Place, read_beginning, read_bytes, source_name
+from .files import STANDARD_INPUT, read_beginning, read_bytes, source_name
 from .json_files import (
     Records,
     json_lines,
@@ -23,13 +23,12 @@ from .json_files import (
     parse_unchecked,
     refuse_repeated_keys,
 )
-from .rows import SCORE, Rows
+from .names import RUN_FORMATS, TASKS, check_name
+from .place import Place
+from .rows import PREDICTION, one_by_one
 from .showing import show
 from .tables import Run
 from .trec import read_side_file, trec_run
-
-FORMATS = ("ranking", "predictions", "tvretrieval", "trec", "qvhighlights", "stal", "axiou", "didemo")
-TASKS = ("VCMR", "SVMR", "VR")
 
 
 def read_run(
@@ -47,7 +46,7 @@ def read_run(
     path
         The file; gzip is unpacked; ``-`` is standard input.
     format
-        One of `FORMATS`; None: told from the content.
+        One of `RUN_FORMATS`; None: told from the content.
     videos
         Video index file, for runs that name videos by number: ``{video: [duration, index]}``, with or
         without the split above it.
@@ -69,8 +68,7 @@ def read_run(
     MeasureWarning
         Where scores do not fall along a list, records without predictions were passed over, or rows counted.
     """
-    if format not in (None, *FORMATS):
-        raise MeasureError(f"unknown run format {format!r}; there are {', '.join(FORMATS)}")
+    check_name("run format", format, RUN_FORMATS)
     source = source_name(path)
     with no_collecting():
         times = read_side_file(moments) if moments else None
@@ -127,7 +125,7 @@ def _of_records(
     found = [found] if isinstance(found, dict) else found
     if not isinstance(found, list):
         raise MeasureError(f"{source}: is {show(found)}; this format is a list of queries with predictions")
-    records = lines or _numbered(found, source)
+    records = lines or Records.numbered(found, source)
     return _predictions(records, names) if format == "predictions" else READERS[format](records)
 
 
@@ -139,10 +137,6 @@ def _keys(found: Any, columns: Columns) -> int:
         return columns.keys + len(found)
     records = [found] if isinstance(found, dict) else found
     return columns.keys + number_of_keys([record | {"predictions": None} for record in records])
-
-
-def _numbered(records: list[Any], source: str) -> Records:
-    return Records(source, records, lambda row: f"record {row + 1}")
 
 
 def warn_of_order(run: Run, source: str) -> None:
@@ -171,8 +165,13 @@ def read_video_index(path: str | Path) -> Names:
         )
     if data and all(isinstance(value, dict) for value in data.values()):
         data = {video: entry for split in data.values() for video, entry in split.items()}
+    return _numbered_videos(data, source)
+
+
+def _numbered_videos(index: dict[str, Any], source: str) -> Names:
+    """Names of videos by number, from an object from video to [duration, number], or to the number alone."""
     names: dict[int, str] = {}
-    for video, entry in data.items():
+    for video, entry in index.items():
         number = entry[1] if isinstance(entry, list) and len(entry) == 2 else entry
         if type(number) is not int:
             raise MeasureError(f"{source}: video {video!r} has {show(entry)}; it must be [duration, index]")
@@ -193,7 +192,7 @@ def _ranking(data: Any, source: str) -> Columns:
         place = Place(source, f"query {query!r}")
         place.query(query)
         place.many(predictions, "the value")
-    return _bulk(data, source, None) or _careful(data, source, None)
+    return _lists(data, source)
 
 
 def _submission(data: Any, source: str, task: str | None) -> Columns:
@@ -202,14 +201,11 @@ def _submission(data: Any, source: str, task: str | None) -> Columns:
     index = place.need(data, "video2idx")
     there = [known for known in TASKS if known in data]
     task = task or (there[0] if there else TASKS[0])
-    names: dict[int, str] = {}
-    for video, number in (index if isinstance(index, dict) else {}).items():
-        number = number[1] if isinstance(number, list) and len(number) == 2 else number
-        if type(number) is not int:
-            raise place.fail(f"video2idx: video {video!r} has {show(number)}; it must be an integer")
-        names[number] = video
+    if not isinstance(index, dict):
+        raise place.fail(f"video2idx is {show(index)}; it must be an object from video to number")
+    names = _numbered_videos(index, f"{place}: video2idx")
     records = place.many(place.need(data, task), task)
-    columns = _predictions(_numbered(records, source), names)
+    columns = _predictions(Records.numbered(records, source), names)
     columns.keys = None  # the submission holds more than this list
     return columns
 
@@ -224,33 +220,17 @@ def _predictions(records: Records, names: Names | None) -> Columns:
             raise place.fail(f"query {query!r} stands twice")
         found[query] = place.many(place.need(record, "predictions"), "predictions")
         said[query] = record.get("desc", record.get("query"))
-    columns = _bulk(found, records.source, names) or _careful(found, records.source, names)
+    columns = _lists(found, records.source, names)
     columns.texts = texts_of(said)
     return columns
 
 
-def _bulk(found: dict[str, list[Any]], source: str, names: Names | None) -> Columns | None:
-    first = next((row for rows in found.values() for row in rows), None)
-    if isinstance(first, dict):
-        value = "model_scores" if "model_scores" in first else "score"
-        return columns_of_objects(found, source, "prediction", value)
-    return columns_of_lists(found, source, "prediction", names)
-
-
-def _careful(found: dict[str, list[Any]], source: str, names: Names | None) -> Columns:
-    numbers: list[tuple[str, int]] = []
-    rows = Rows(
-        source,
-        lambda row: f"query {numbers[row][0]!r}, prediction {numbers[row][1]}",
-        SCORE,
-        dict.fromkeys(found),
+def _lists(found: dict[str, list[Any]], source: str, names: Names | None = None) -> Columns:
+    """The columns of predictions by query."""
+    columns = columns_of(found, source, PREDICTION, names)
+    return columns or one_by_one(
+        found, source, PREDICTION, lambda place, record: _prediction(place, record, names)
     )
-    for query, predictions in found.items():
-        for n, record in enumerate(predictions, 1):
-            place = Place(source, f"query {query!r}, prediction {n}")
-            numbers.append((query, n))
-            rows.add(query, *_prediction(place, record, names))
-    return rows.columns()
 
 
 def _prediction(place: Place, record: Any, names: Names | None) -> tuple[Any, Any, Any, Any]:
@@ -262,7 +242,7 @@ def _prediction(place: Place, record: Any, names: Names | None) -> tuple[Any, An
         return _video(place, video, names), start, end, score
     start, end = place.span(record)
     video = place.need(record, "video_name")
-    return _video(place, video, names), start, end, place.need(record, "model_scores", "score")
+    return _video(place, video, names), start, end, place.need(record, *PREDICTION.fields)
 
 
 def _video(place: Place, video: Any, names: Names | None) -> Any:

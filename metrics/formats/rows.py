@@ -1,30 +1,43 @@
 """Rows that are read one by one: slower than `bulk`, and able to say which value of which row is wrong."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .arrays import Floats, Ints
 from .columns import Columns, Numbers
 from .errors import MeasureError
+from .place import Place
 from .showing import show
 
-GRADE, SCORE = "grade (relevance)", "score"
+
+class Kind(NamedTuple):
+    """What the rows are.
+
+    row: what one is called. value: what its value is called in an error, and word: as a field that is needed.
+    fields: the fields that may hold the value.
+    """
+
+    row: str
+    value: str
+    word: str
+    fields: tuple[str, ...]
+
+
+MOMENT = Kind("moment", "grade (relevance)", "relevance", ("relevance", "grade"))
+PREDICTION = Kind("prediction", "score", "score", ("model_scores", "score"))
 
 
 @dataclass
 class Rows:
-    """Columns as they were read, of any types; `where` names a row's place for an error.
-
-    value_name: what the values are, for an error. The rest as in `Columns`.
-    """
+    """Columns as they were read, of any types, with the place of every row. The rest as in `Columns`."""
 
     source: str
-    where: Callable[[int], str]
-    value_name: str = SCORE
+    kind: Kind
     queries: dict[str, None] = field(default_factory=dict)
+    spots: list[str] = field(default_factory=list)
     query: list[str] = field(default_factory=list)
     video: list[Any] = field(default_factory=list)
     start: list[Any] = field(default_factory=list)
@@ -37,31 +50,54 @@ class Rows:
     saliency: dict[str, Floats] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
-    def add(self, query: str, video: Any, start: Any, end: Any, value: Any) -> None:
-        self.query.append(query)
-        self.video.append(video)
-        self.start.append(start)
-        self.end.append(end)
-        self.value.append(value)
+    def new_query(self, place: Place, record: Any, *fields: str) -> str:
+        """The query id in the first of the fields that the record has; one that was there before is an error."""
+        query = place.query(place.need(record, *fields))
+        if query in self.queries:
+            raise place.fail(f"query {query!r} stands twice")
+        self.queries[query] = None
+        return query
 
     def tell(self, query: str, text: object) -> None:
         """Keep a query's text, if there is one."""
         if isinstance(text, str) and text:
             self.texts[query] = text
 
+    def add(self, place: Place, query: str, video: Any, start: Any, end: Any, value: Any) -> None:
+        self.spots.append(place.spot)
+        self.query.append(query)
+        self.video.append(video)
+        self.start.append(start)
+        self.end.append(end)
+        self.value.append(value)
+
+    def add_span(self, place: Place, query: str, video: Any, span: Any, value: Any) -> None:
+        """Add a row whose times are a list that begins with start and end."""
+        if not isinstance(span, list) or len(span) < 2:
+            raise place.fail(f"{show(span)} must be [start, end]")
+        self.add(place, query, video, span[0], span[1], value)
+
+    def add_annotations(self, place: Place, query: str, video: Any, spans: list[Any]) -> None:
+        """Add one moment, as several annotators marked it."""
+        for n, span in enumerate(spans):
+            if n == 0 or not isinstance(span, list) or len(span) != 2:
+                self.add_span(place, query, video, span, 1)
+            else:
+                self.further.append((len(self.spots) - 1, span[0], span[1]))
+
     def fail(self, row: int, message: str) -> MeasureError:
-        return MeasureError(f"{self.source}: {self.where(row)}: {message}")
+        return Place(self.source, self.spots[row]).fail(message)
 
     def columns(self) -> Columns:
         """The rows as columns; the first value of the wrong type is an error."""
         numbered = {query: i for i, query in enumerate(self.queries)}
-        value = self._grades() if self.value_name == GRADE else numbers(self.fail, SCORE, self.value)
+        value = self._grades() if self.kind is MOMENT else numbers(self.fail, self.kind.value, self.value)
         start = numbers(self.fail, "timestamp (start)", self.start)
         end = numbers(self.fail, "timestamp (end)", self.end)
         names, video = self._videos()
         return Columns(
             source=self.source,
-            where=self.where,
+            where=self.spots.__getitem__,
             queries=tuple(self.queries),
             group=np.array([numbered[query] for query in self.query], dtype=np.int64),
             names=names,
@@ -89,8 +125,23 @@ class Rows:
         grades = plain(self.value)
         for row, grade in enumerate(grades):
             if type(grade) not in (int, float) or abs(grade) > 1e300:
-                raise self.fail(row, f"{GRADE} is {show(grade)}; it must be an integer from 0 up")
+                raise self.fail(row, f"{self.kind.value} is {show(grade)}; it must be an integer from 0 up")
         return np.array(grades, dtype=np.float64)
+
+
+def one_by_one(
+    found: Mapping[Any, Iterable[Any]],
+    source: str,
+    kind: Kind,
+    read: Callable[[Place, Any], tuple[Any, Any, Any, Any]],
+) -> Columns:
+    """Columns of lists by query; `read` gives video, start, end and value of an item."""
+    rows = Rows(source, kind, dict.fromkeys(map(str, found)))
+    for query, items in found.items():
+        for n, item in enumerate(items, 1):
+            place = Place(source, f"query {str(query)!r}, {kind.row} {n}")
+            rows.add(place, str(query), *read(place, item))
+    return rows.columns()
 
 
 def numbers(fail: Callable[[int, str], MeasureError], name: str, column: Sequence[Any]) -> Floats:
@@ -110,10 +161,3 @@ def plain(column: Sequence[Any]) -> Sequence[Any]:
     if set(map(type, column)) <= {int, float}:
         return column
     return [value.item() if isinstance(value, np.generic) else value for value in column]
-
-
-def query_name(value: object, fail: Callable[[str], MeasureError]) -> str:
-    """A query id as text; integers and texts are ids, nothing else is."""
-    if isinstance(value, bool) or not isinstance(value, int | str) or value == "":
-        raise fail(f"query_id is {show(value)}; it must be an integer or a text")
-    return str(value)

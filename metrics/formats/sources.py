@@ -1,21 +1,19 @@
 """Qrels and runs from whatever a researcher has in hand: a file, a dict, or a data frame."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from .bulk import columns_of_objects
 from .by_id import IdQrels, IdRun, is_by_id
-from .checks import HIGHEST_GRADE, Checks
+from .checks import Checks
 from .columns import Columns
+from .dicts import qrels_from_dict, run_from_dict
 from .errors import MeasureError
+from .names import HIGHEST_GRADE
 from .read_qrels import read_qrels
 from .read_runs import read_run
-from .rows import GRADE, SCORE, Rows
-from .tables import Qrels, Run, qrels_from_dict, run_from_dict
-
-GRADES, SCORES = ("relevance", "grade"), ("score", "model_scores")
-RUN = "run"  # the name of a run that comes from no file
+from .rows import MOMENT, PREDICTION, Kind, Rows
+from .tables import Qrels, Run
 
 
 def as_qrels(source: Any, lenient: bool | None = None, highest: int = HIGHEST_GRADE) -> Qrels:
@@ -42,11 +40,8 @@ def as_qrels(source: Any, lenient: bool | None = None, highest: int = HIGHEST_GR
     if is_by_id(source):
         return IdQrels(source, bool(lenient), highest).table
     if isinstance(source, Mapping):
-        found = columns_of_objects(source, "qrels", "moment", "relevance")
-        if found:
-            return Qrels.build(found, Checks(bool(lenient), highest))
-        return qrels_from_dict(_spans(source, GRADES, "qrels"), lenient=bool(lenient), highest=highest)
-    return Qrels.build(_frame(source, GRADES, "qrels", GRADE), Checks(bool(lenient), highest))
+        return qrels_from_dict(source, bool(lenient), highest)
+    return Qrels.build(_frame(source, "qrels", MOMENT), Checks(bool(lenient), highest))
 
 
 def as_run(source: Any, lenient: bool = True) -> Run:
@@ -60,11 +55,8 @@ def as_run(source: Any, lenient: bool = True) -> Run:
     if is_by_id(source):
         return IdRun(source).table
     if isinstance(source, Mapping):
-        found = columns_of_objects(source, RUN, "prediction", "model_scores")
-        if found:
-            return Run.build(found, RUN, Checks(lenient))
-        return run_from_dict(_spans(source, SCORES, RUN), RUN, lenient)
-    return Run.build(_frame(source, SCORES, RUN, SCORE), RUN, Checks(lenient))
+        return run_from_dict(source, lenient=lenient)
+    return Run.build(_frame(source, "run", PREDICTION), checks=Checks(lenient))
 
 
 def qrels_source(source: Any) -> Qrels | IdQrels:
@@ -81,52 +73,19 @@ def run_source(source: Any) -> Run | IdRun:
     return IdRun(source) if is_by_id(source) else as_run(source)
 
 
-def _spans(source: Mapping[Any, Iterable[Any]], fields: tuple[str, ...], name: str) -> dict[str, list[Any]]:
-    if all(
-        set(map(type, rows)) <= {tuple, list} and set(map(len, rows)) <= {4}
-        for rows in map(list, source.values())
-    ):
-        return {query: list(rows) for query, rows in source.items()}
-    return {
-        str(query): [
-            _span(record, fields, f"{name}: query {str(query)!r}, row {n}")
-            for n, record in enumerate(rows, 1)
-        ]
-        for query, rows in source.items()
-    }
-
-
-def _span(record: Any, fields: tuple[str, ...], place: str) -> Any:
-    if not isinstance(record, Mapping):
-        if not isinstance(record, tuple | list) or len(record) != 4:
-            raise MeasureError(
-                f"{place}: must be (video, start, end, {fields[0]}) or an object with those fields"
-            )
-        return tuple(record)
-    value = next((record[field] for field in fields if field in record), None)
-    try:
-        start, end = record["timestamp"]
-        return record["video_name"], start, end, value
-    except (KeyError, TypeError, ValueError) as problem:
-        raise MeasureError(
-            f"{place}: needs video_name and timestamp [start, end]; wrong: {problem}"
-        ) from None
-
-
-def _frame(source: Any, fields: tuple[str, ...], name: str, value_name: str) -> Columns:
+def _frame(source: Any, name: str, kind: Kind) -> Columns:
     """Columns of anything with named columns that become lists."""
-    rows = Rows(name, lambda i: f"row {i}", value_name)
     try:
         there = list(source.columns)
     except AttributeError:
         raise MeasureError(f"{name}: {type(source).__name__} is no path, dict, or data frame") from None
-    value = next((field for field in fields if field in there), fields[0])
+    value = next((field for field in kind.fields if field in there), kind.word)
     needed = ["query_id", "video_name", "start", "end", value]
     lacking = [column for column in needed if column not in there]
     if lacking:
         raise MeasureError(f"{name}: column {lacking[0]} is missing; it needs {', '.join(needed)}")
-    columns = [list(source[column].to_list()) for column in needed]
-    rows.query = [str(query) for query in columns[0]]
-    rows.video, rows.start, rows.end, rows.value = columns[1:]
-    rows.queries = dict.fromkeys(rows.query)
+    query, video, start, end, values = (list(source[column].to_list()) for column in needed)
+    names = [str(each) for each in query]
+    spots = [f"row {n}" for n in range(len(names))]
+    rows = Rows(name, kind, dict.fromkeys(names), spots, names, video, start, end, values)
     return rows.columns()

@@ -4,7 +4,7 @@ Rows of one query stand together and keep the order of the file. Build them thro
 `Run.build`, which check every value and name the first wrong one, or from dicts.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, Self
@@ -12,12 +12,11 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from .arrays import Floats, Ints
-from .bulk import columns_of_tuples
-from .checks import HIGHEST_GRADE, Checks, check_qrels, check_run, times, warn
+from .checks import Checks, check_qrels, check_run, times, warn
 from .columns import Columns
 from .errors import MeasureError
 from .moment_ids import as_word
-from .rows import GRADE, SCORE, Rows, numbers
+from .rows import numbers
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -89,19 +88,7 @@ class Run(Table):
         check_run(columns, checks)
         warn(columns)
         order, offsets = columns.order()
-        return cls(
-            queries=columns.queries,
-            offsets=offsets,
-            names=columns.names,
-            video=columns.video[order],
-            start=columns.start[order],
-            end=columns.end[order],
-            texts=columns.texts,
-            durations=columns.durations,
-            saliency=columns.saliency,
-            scores=columns.value[order],
-            name=name,
-        )
+        return cls(**_shared(columns, order, offsets), scores=columns.value[order], name=name)
 
 
 class Further(NamedTuple):
@@ -146,20 +133,27 @@ class Qrels(Table):
         further = _further(columns, order, checks)
         warn(columns)
         return cls(
-            queries=columns.queries,
-            offsets=offsets,
-            names=columns.names,
-            video=columns.video[order],
-            start=columns.start[order],
-            end=columns.end[order],
-            texts=columns.texts,
-            durations=columns.durations,
-            saliency=columns.saliency,
+            **_shared(columns, order, offsets),
             grades=grades[order],
             ids=_ids(columns, order),
             further=further,
             types=columns.types,
         )
+
+
+def _shared(columns: Columns, order: Ints | slice, offsets: Ints) -> dict[str, Any]:
+    """The fields of `Table`."""
+    return {
+        "queries": columns.queries,
+        "offsets": offsets,
+        "names": columns.names,
+        "video": columns.video[order],
+        "start": columns.start[order],
+        "end": columns.end[order],
+        "texts": columns.texts,
+        "durations": columns.durations,
+        "saliency": columns.saliency,
+    }
 
 
 def _ids(columns: Columns, order: Ints | slice) -> tuple[str, ...] | None:
@@ -175,18 +169,17 @@ def _further(columns: Columns, order: Ints | slice, checks: Checks) -> Further |
         return None
     owner, start, end = zip(*columns.further, strict=True)
 
-    def where(row: int) -> str:
-        return columns.where(owner[row])
+    def fail(number: int, message: str) -> MeasureError:
+        return columns.fail(owner[number], message)
 
-    rows = Rows(columns.source, where)
-    starts = numbers(rows.fail, "timestamp (start)", start)
-    ends = numbers(rows.fail, "timestamp (end)", end)
+    starts = numbers(fail, "timestamp (start)", start)
+    ends = numbers(fail, "timestamp (end)", end)
     number = np.arange(columns.group.size)
     place = number if isinstance(order, slice) else np.argsort(order)
     row = place[np.array(owner, dtype=np.int64)]
     annotations = Columns(
         source=columns.source,
-        where=where,
+        where=lambda number: columns.where(owner[number]),
         queries=columns.queries,
         group=row,
         names=columns.names,
@@ -198,41 +191,3 @@ def _further(columns: Columns, order: Ints | slice, checks: Checks) -> Further |
     )
     times(annotations, checks)
     return Further(row, starts, ends)
-
-
-def run_from_dict(predictions: Mapping[Any, Iterable[Any]], name: str = "run", lenient: bool = True) -> Run:
-    """A run from ``{query: [(video, start, end, score), …]}``, in rank order.
-
-    lenient: predictions that stand twice, end before they start, or lie before 0 are counted and warned of;
-    False: the first is an error.
-    """
-    return Run.build(_columns(predictions, name, SCORE, "prediction"), name, Checks(lenient))
-
-
-def qrels_from_dict(
-    moments: Mapping[Any, Iterable[Any]],
-    lenient: bool = False,
-    highest: int = HIGHEST_GRADE,
-) -> Qrels:
-    """Qrels from ``{query: [(video, start, end, grade), …]}``.
-
-    lenient: moments that stand twice, have two grades or one above `highest`, end before they start, or lie
-    before 0 are counted and warned of, instead of being an error.
-    """
-    return Qrels.build(_columns(moments, "qrels", GRADE, "moment"), Checks(lenient, highest))
-
-
-def _columns(found: Mapping[Any, Iterable[Any]], name: str, value_name: str, what: str) -> Columns:
-    lists = {query: rows if isinstance(rows, list) else list(rows) for query, rows in found.items()}
-    return columns_of_tuples(lists, name, what) or _careful_columns(lists, name, value_name, what)
-
-
-def _careful_columns(found: Mapping[Any, list[Any]], name: str, value_name: str, what: str) -> Columns:
-    places: list[str] = []
-    rows = Rows(name, lambda row: places[row], value_name)
-    for query, spans in found.items():
-        rows.queries[str(query)] = None
-        for n, (video, start, end, value) in enumerate(spans, 1):
-            places.append(f"query {str(query)!r}, {what} {n}")
-            rows.add(str(query), video, start, end, value)
-    return rows.columns()

@@ -15,8 +15,9 @@ from .arrays import Bools, Floats, Ints
 from .columns import Columns, Numbers
 from .csv_qrels import csv_rows
 from .errors import MeasureError
-from .files import Place, read_text
+from .files import read_text
 from .moment_ids import as_word, from_word, parse_moment_id
+from .place import Place
 from .showing import show
 
 Times = dict[str, tuple[str, float, float]]
@@ -28,6 +29,7 @@ BLOCK = 1 << 21  # bytes
 SPACE = np.isin(np.arange(256), list(b" \t\n\r\x0b\x0c"))
 WHITE, DIGITS = re.compile(rb"\s"), b"0123456789"
 REPEATED = re.compile(rb"[#~](\d{1,9})$")
+NEWLINE = b"\n"
 LONGEST_TIME = 15  # digits of milliseconds
 
 
@@ -151,7 +153,7 @@ class Lines:
             try:
                 _, start, end = parse_moment_id(moment.decode())
             except MeasureError:
-                parse_moment_id(moment.decode(), f"{self.source}: {self.spot(block.first[row])}")
+                parse_moment_id(moment.decode(), str(self.place(block.first[row])))
             again = REPEATED.search(moment)
             found.append((moment.rpartition(b"@")[0], start, end, int(again[1]) if again else 0))
         return self._as_columns(found)
@@ -162,10 +164,7 @@ class Lines:
         for row, moment in enumerate(ids):
             listed = times.get(moment.decode())
             if listed is None:
-                raise MeasureError(
-                    f"{self.source}: {self.spot(block.first[row])}: "
-                    f"moment {moment.decode()!r} is not in the side file"
-                )
+                raise self.place(block.first[row]).fail(f"moment {moment.decode()!r} is not in the side file")
             found.append((as_word(listed[0]).encode(), listed[1], listed[2], self.moments[moment]))
         return self._as_columns(found)
 
@@ -179,9 +178,8 @@ class Lines:
         grades = dict.fromkeys(written, 0.0)
         for text in grades:
             if not re.fullmatch(rb"-?\d{1,9}", text):
-                at = self.spot(block.first[written.index(text)])
-                shown = show(text.decode())
-                raise MeasureError(f"{self.source}: {at}: grade is {shown}; it must be an integer from 0 up")
+                place = self.place(block.first[written.index(text)])
+                raise place.fail(f"grade is {show(text.decode())}; it must be an integer from 0 up")
             grades[text] = float(text)
         return np.array(list(map(grades.__getitem__, written)), dtype=np.float64)
 
@@ -191,9 +189,8 @@ class Lines:
         try:
             return np.array(list(map(float, written)), dtype=np.float64)
         except ValueError:
-            for row, text in enumerate(written):
-                Place(self.source, self.spot(block.first[row])).number(text.decode(), "score")
-            raise
+            pairs = zip(written, block.first, strict=True)
+            return np.array([self.place(at).number(text.decode(), "score") for text, at in pairs])
 
     def columns(self, by_score: bool = False) -> Columns:
         """All blocks together."""
@@ -209,7 +206,7 @@ class Lines:
         recoded = names.of([from_word(word.decode()) for word in self.videos])
         return Columns(
             source=self.source,
-            where=lambda row: self.spot(first[row]),
+            where=lambda row: self.place(first[row]).spot,
             queries=tuple(from_word(query.decode()) for query in self.queries),
             group=group,
             names=tuple(names),
@@ -244,10 +241,9 @@ class Lines:
         found = WHITE.search(self.data, at)
         return found.start() if found else len(self.data)
 
-    def spot(self, at: int) -> str:
+    def place(self, at: int) -> Place:
         """The line in which a byte of the file stands."""
-        number = self.data.count(b"\n", 0, int(at)) + 1
-        return f"line {number}"
+        return Place(self.source, f"line {self.data.count(NEWLINE, 0, int(at)) + 1}")
 
 
 def _begins_after(space: Bools) -> Ints:

@@ -7,6 +7,7 @@ import numpy as np
 
 from ..formats.arrays import Floats, Ints
 from .conventions import Options
+from .graded import pick_of
 from .ground import Pick, Plan
 from .hits import known
 from .matching import Pairs, join, ranks
@@ -22,7 +23,7 @@ def rank_within(scene: Scene, options: Options, measure: Measure, plan: Plan) ->
 
     A moment that the list lacks has no rank, so that no mean with it is at most K.
     """
-    pick = Pick(measure.number("rel", 1))
+    pick = pick_of(measure)
     pairs, unit = _pairs(scene, options, pick, depth=0, least=1.0)  # IoU 1: the same moment
     rank = np.full(unit.size, np.inf)
     np.minimum.at(rank, pairs.moment, pairs.rank + 1.0)
@@ -34,7 +35,7 @@ def mean_iou(scene: Scene, options: Options, measure: Measure, plan: Plan) -> Fl
     """mIoU: mean of the three highest IoUs of the first prediction with the annotators' moments: shape
     (units, 1).
     """
-    pick = Pick(measure.number("rel", 1))
+    pick = pick_of(measure)
     pairs, unit = _pairs(scene, options, pick, depth=1, least=0.0)
     iou = np.zeros(unit.size)
     iou[pairs.moment] = pairs.iou

@@ -18,7 +18,6 @@ def ndcg_iou(scene: Scene, options: Options, measure: Measure, plan: Plan) -> Fl
     """NDCG@K, IoU≥μ (TVR-Ranking, section 4): shape (units, thresholds)."""
     gain, discount = measure.param("gain") or options.gain, measure.param("discount") or "log2"
     pick = Pick(options.lowest)
-    cutoff = measure.depth
 
     def gained() -> Floats:
         matched = scene.matched(replace(options, gain="linear"), pick, plan)
@@ -26,15 +25,12 @@ def ndcg_iou(scene: Scene, options: Options, measure: Measure, plan: Plan) -> Fl
         return np.where(matched >= 0, scores.gains(grades, gain)[matched], 0.0)
 
     got = scene.once(("gained", options, plan, gain), gained)[columns(measure, plan)]
-    ideal = np.tile(scores.gains(scene.ideal(options.lowest), gain), (len(scene.sources), 1))
-    if gain not in ("linear", "exp"):  # a scale of one's own need not rise with the grade
-        ideal = -np.sort(-ideal, axis=1)
-    return scores.ndcg(got, ideal, cutoff, discount).T
+    return scores.ndcg(got, ideal(scene, options.lowest, gain), measure.depth, discount).T
 
 
 def recall_iou(scene: Scene, options: Options, measure: Measure, plan: Plan) -> Floats:
     """Share of a query's relevant moments that the first K predictions find: shape (units, thresholds)."""
-    pick = Pick(measure.number("rel", 1))
+    pick = pick_of(measure)
     matched = scene.matched(options, pick, plan)[columns(measure, plan)]
     found = (matched[..., : measure.depth] >= 0).sum(axis=-1)
     return share(found, scene.held(pick)).T
@@ -42,11 +38,24 @@ def recall_iou(scene: Scene, options: Options, measure: Measure, plan: Plan) -> 
 
 def map_iou(scene: Scene, options: Options, measure: Measure, plan: Plan) -> Floats:
     """Interpolated average precision, as in detection (QVHighlights): shape (units, thresholds)."""
-    length = LENGTHS.get(measure.param("length") or "")
-    pick = Pick(measure.number("rel", 1), length, last=options.last)
+    pick = pick_of(measure, options.last)
     matched = scene.matched(options, pick, plan)[columns(measure, plan)]
     found = (matched[..., : measure.depth] >= 0).astype(np.int64)
     return scores.interpolated_precision(found, scene.held(pick)).T
+
+
+def pick_of(measure: Measure, last: bool = False) -> Pick:
+    """Which moments and predictions take part, by the measure's own parameters."""
+    length = LENGTHS.get(measure.param("length") or "")
+    return Pick(measure.number("rel", 1), length, measure.param("task") == "SVMR", last)
+
+
+def ideal(scene: Scene, lowest: int, gain: str) -> Floats:
+    """Gains of every unit's moments from grade `lowest` up, highest first: shape (units, most moments)."""
+    found = scores.gains(scene.ideal(lowest), gain)
+    if gain not in ("linear", "exp"):  # a scale of one's own need not rise with the grade
+        found = -np.sort(-found, axis=1)
+    return np.tile(found, (len(scene.sources), 1))
 
 
 def columns(measure: Measure, plan: Plan) -> list[int]:

@@ -8,7 +8,7 @@ from ..formats.arrays import Floats, Ints
 from ..formats.errors import MeasureError
 from . import scores
 from .conventions import Options
-from .graded import LENGTHS
+from .graded import pick_of
 from .ground import Pick, Plan
 from .measure import Measure
 from .scene import Scene
@@ -100,12 +100,6 @@ def listed(scene: Scene, options: Options, pick: Pick, plan: Plan) -> Floats:
     best = scene.best(options, pick, plan)
     there = np.arange(best.shape[1]) < scene.lengths(options, pick, plan)[:, None]
     return np.where(there, best, best.dtype.type(-1))
-
-
-def pick_of(measure: Measure) -> Pick:
-    """Which moments and predictions take part, by the measure's own parameters."""
-    length = LENGTHS.get(measure.param("length") or "")
-    return Pick(measure.number("rel", 1), length, measure.param("task") == "SVMR")
 
 
 def known(scene: Scene, pick: Pick, values: Floats) -> Floats:

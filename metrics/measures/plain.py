@@ -5,7 +5,7 @@ import numpy as np
 from ..formats.arrays import Floats, Ints
 from . import scores
 from .conventions import Options
-from .graded import share
+from .graded import ideal, share
 from .ground import Plan
 from .measure import Measure
 from .scene import Scene
@@ -15,10 +15,7 @@ def ndcg(scene: Scene, options: Options, measure: Measure, plan: Plan) -> Floats
     """nDCG@K on moment ids: shape (units, 1)."""
     gain, discount = measure.param("gain") or options.gain, measure.param("discount") or "log2"
     got = scores.gains(scene.identical(options, plan), gain)
-    ideal = np.tile(scores.gains(scene.ideal(1), gain), (len(scene.sources), 1))
-    if gain not in ("linear", "exp"):  # a scale of one's own need not rise with the grade
-        ideal = -np.sort(-ideal, axis=1)
-    return scores.ndcg(got, ideal, measure.depth, discount)[:, None]
+    return scores.ndcg(got, ideal(scene, 1, gain), measure.depth, discount)[:, None]
 
 
 def precision(scene: Scene, options: Options, measure: Measure, plan: Plan) -> Floats:

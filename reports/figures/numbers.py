@@ -112,7 +112,7 @@ def final(counts: Any, subject: Subject) -> Rows:
 
 def example(counts: Any, subject: Subject) -> Rows:
     """Return the candidates of one query that are in batches, with their outcomes."""
-    rows = Candidate.objects.in_pool(subject.campaign).filter(query=subject.query).order_by("rank")
+    candidates = Candidate.objects.in_pool(subject.campaign).filter(query=subject.query).order_by("rank")
     return [
         {
             "rank": each.rank,
@@ -122,7 +122,7 @@ def example(counts: Any, subject: Subject) -> Rows:
             "moment": str(each.moment),
             "caption": each.moment.caption,
         }
-        for each in rows.select_related("moment__video")
+        for each in candidates.select_related("moment__video")
     ]
 
 

@@ -114,5 +114,5 @@ def _flags() -> QuerySet[Any]:
 
 
 def _submissions() -> QuerySet[Any]:
-    rows = Assignment.objects.submitted()
-    return rows.annotate(who=F("annotator"), instant=F("submitted"), assigned=F("pk"))
+    assignments = Assignment.objects.submitted()
+    return assignments.annotate(who=F("annotator"), instant=F("submitted"), assigned=F("pk"))

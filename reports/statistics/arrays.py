@@ -109,10 +109,10 @@ def joined(candidates: Records, judgements: Records, weeks: dict[int, int]) -> R
 
 
 def candidates_of(campaign: Campaign, kind: Kind) -> Records:
-    rows = Candidate.objects.filter(**_of_kind("query__", campaign, kind), batch__isnull=False)
+    candidates = Candidate.objects.filter(**_of_kind("query__", campaign, kind), batch__isnull=False)
     adjudications = Adjudication.objects.in_force().filter(candidate=OuterRef("pk"))
     by_lead = Q(outcome=Candidate.Outcome.ADJUDICATED)
-    columns = rows.order_by("pk").values_list(
+    columns = candidates.order_by("pk").values_list(
         *("pk", "query", "moment", "rank", "similarity"),
         Case(When(by_lead, then=Subquery(adjudications.values("before"))), default="outcome"),
         "escalated",
@@ -123,11 +123,11 @@ def candidates_of(campaign: Campaign, kind: Kind) -> Records:
 
 
 def _judgements(campaign: Campaign, kind: Kind) -> Records:
-    rows = Judgement.objects.filter(
+    judgements = Judgement.objects.filter(
         **_of_kind("candidate__query__", campaign, kind), candidate__batch__isnull=False, seat__isnull=False
     )
-    rows = rows.annotate(first=FilteredRelation("revisions", condition=Q(revisions__number=1)))
-    columns = rows.order_by().values_list(
+    judgements = judgements.annotate(first=FilteredRelation("revisions", condition=Q(revisions__number=1)))
+    columns = judgements.order_by().values_list(
         "candidate",
         Coalesce("annotator__same_as", "annotator"),
         "assignment",
@@ -146,8 +146,8 @@ def _weeks(campaign: Campaign, kind: Kind) -> dict[int, int]:
     """Return the week in which each assignment was submitted. It is unknown for imported ratings."""
     if campaign.imported:
         return {}
-    rows = Assignment.objects.filter(batch__query__campaign=campaign, batch__kind=kind)
-    columns = rows.filter(submitted__isnull=False).values_list("pk", "submitted")
+    assignments = Assignment.objects.filter(batch__query__campaign=campaign, batch__kind=kind)
+    columns = assignments.filter(submitted__isnull=False).values_list("pk", "submitted")
     return {pk: week_of(submitted) for pk, submitted in columns.iterator(chunk_size=CHUNK)}
 
 

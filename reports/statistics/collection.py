@@ -178,16 +178,16 @@ def _of_videos(moments: Records) -> Floats:
 
 
 def _moments(corpus: Corpus) -> Records:
-    rows = Moment.objects.filter(video__corpus=corpus).order_by("pk")
-    columns = rows.values_list("pk", "video", "start", "end", "video__duration")
+    moments = Moment.objects.filter(video__corpus=corpus).order_by("pk")
+    columns = moments.values_list("pk", "video", "start", "end", "video__duration")
     return np.fromiter(columns.iterator(chunk_size=CHUNK), MOMENT)
 
 
 def _replaced(corpus: Corpus) -> list[tuple[str, int]]:
     """Return the words that are in captions and not in their descriptions, most frequent first."""
-    rows = Moment.objects.filter(video__corpus=corpus).exclude(description=F("caption"))
+    moments = Moment.objects.filter(video__corpus=corpus).exclude(description=F("caption"))
     counts: Counter[str] = Counter()
-    for description, caption in rows.values_list("description", "caption").iterator(chunk_size=CHUNK):
+    for description, caption in moments.values_list("description", "caption").iterator(chunk_size=CHUNK):
         counts.update(Counter(_words(caption)) - Counter(_words(description)))
     return sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:MOST_WORDS]
 

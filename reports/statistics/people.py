@@ -18,14 +18,14 @@ def people(campaign: Campaign) -> dict[str, Any]:
     """Return the members' totals, as lists that begin with the member's primary key.
 
     `made` has the number of judgements and the time of the last revision; `checked` the number of check pairs and of
-    those that are off; `speeds` the number of judgements of thirty days, of fast ones, and the median of the seconds.
+    missed ones; `speeds` the number of judgements of thirty days, of fast ones, and the median of the seconds.
     """
     revisions = Revision.objects.filter(judgement__annotator__campaign=campaign).order_by()
     first, last = Count("pk", filter=Q(number=1)), Max("at")
     made = revisions.values_list("judgement__annotator").annotate(n=first, last=last)
     return {
         "made": [[key, number, at.isoformat()] for key, number, at in made],
-        "checked": [[key, each.pairs, each.off] for key, each in check_totals(campaign).items()],
+        "checked": [[key, each.pairs, each.missed] for key, each in check_totals(campaign).items()],
         "speeds": [[key, each.judgements, each.fast, each.median] for key, each in speeds(campaign).items()],
     }
 

@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from annotate.tutorial import STEPS, to_try
 from campaigns.models import Campaign, Membership
-from corpus.models import Moment
+from corpus.models import Clip, Moment
 from judging.models import Batch, Example
 from judging.quality.examples import add_own_example, levels
 from tests.cast import browser, claim, content_of
@@ -27,7 +27,7 @@ def taught(campaign: Campaign, leo: Membership) -> list[Example]:
         grade = number // 2
         example = add_own_example(leo, f"Sentence {number}.", moment, grade, f"Because of {number}.")
         assert example.clip
-        example.clip.state = "ready"
+        example.clip.state = Clip.State.READY
         example.clip.file.save(f"clips/{example.clip.token}.mp4", content=ContentFile(b"0123456789"))
         made.append(example)
     return made

@@ -26,7 +26,7 @@ once = Campaign.objects.get(name="once")
 once.play_once = True
 once.save()
 moment = Moment.objects.earliest("pk")
-clip = Clip.objects.filter(state="ready").earliest("pk")
+clip = Clip.objects.filter(state=Clip.State.READY).earliest("pk")
 Example.objects.create(campaign=once, query="A person stands up.", moment=moment, clip=clip, grade=3, why="Too slow.")
 """
 FLAGS = """

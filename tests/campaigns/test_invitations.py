@@ -87,7 +87,7 @@ def test_a_member_already_learns_so_and_uses_nothing_up(
 def test_who_left_does_not_come_back_by_a_link(made: tuple[Invitation, str], ada: Membership) -> None:
     leaving.deactivate(ada, None, "")
     opened(browser(ada), made[1])
-    assert Membership.objects.get(pk=ada.pk).state == "left"
+    assert Membership.objects.get(pk=ada.pk).state == Membership.State.LEFT
 
 
 def expired(invitation: Invitation) -> None:

@@ -27,7 +27,7 @@ def again(member: Membership) -> Membership:
 
 def happened(member: Membership) -> list[tuple[str, str]]:
     """Events, oldest first."""
-    return list(member.events.order_by("pk").values_list("kind", "words"))
+    return list(member.events.order_by("pk").values_list("kind", "reason"))
 
 
 def test_a_pause_stops_work_and_keeps_the_batch_in_hand(ada: Membership, leo: Membership) -> None:
@@ -65,9 +65,9 @@ def test_who_leaves_gives_up_the_batch_and_may_be_taken_back(
     assert (again(ada).state, held.state, held.batch.taken) == ("left", "lapsed", 0)
     assert claim(bob).batch == held.batch
     ada.resume(leo, "not this way")
-    assert again(ada).state == "left"
+    assert again(ada).state == Membership.State.LEFT
     ada.take_back(leo, "back again")
-    assert again(ada).state == "active"
+    assert again(ada).state == Membership.State.ACTIVE
     assert [kind for kind, _ in happened(ada)] == ["left", "handed over", "resumed"]
 
 
@@ -123,7 +123,7 @@ def test_the_only_lead_stays(leo: Membership, ada: Membership, member: Callable[
         leaving.deactivate(mina, mina, "")
     leo.resume(mina, "")
     leaving.deactivate(mina, leo, "")
-    assert again(mina).state == "left"
+    assert again(mina).state == Membership.State.LEFT
 
 
 @pytest.mark.django_db(transaction=True)
@@ -133,7 +133,7 @@ def test_of_two_leads_who_leave_at_once_one_stays(leo: Membership, member: Calla
         left = at_once(*[partial(leaving.deactivate, lead, lead, "") for lead in pair])
         assert sum(isinstance(each, WrongState) for each in left) == 1
         assert Membership.objects.leads().count() == 1
-        Membership.objects.update(state="active")
+        Membership.objects.update(state=Membership.State.ACTIVE)
 
 
 @pytest.mark.parametrize("role", ["lead", "researcher"])
@@ -148,7 +148,7 @@ def test_who_saw_the_hidden_side_never_annotates(
 
 def test_an_annotator_who_leads_gives_up_the_batch_and_it_is_noted(ada: Membership, leo: Membership) -> None:
     held = claim(ada)
-    with pytest.raises(BadValue, match="words"):
+    with pytest.raises(BadValue, match="reason"):
         leaving.change_role(ada, "lead", leo, "  ")
     leaving.change_role(ada, "lead", leo, "knows it all")
     leaving.change_role(ada, "lead", leo, "twice")

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.both_databases  # it is about verbs, which lock rows
 
 
 def events(member: Membership) -> list[tuple[str, int | None, str]]:
-    return list(member.events.order_by("pk").values_list("kind", "by", "words"))
+    return list(member.events.order_by("pk").values_list("kind", "by", "reason"))
 
 
 def test_who_is_paused_gets_no_work_until_resumed(batch: Batch, ada: Membership, leo: Membership) -> None:

@@ -51,7 +51,7 @@ def test_it_has_checks_flags_an_exam_and_the_leads_word() -> None:
     assert not any(audit(campaign).values())
     said = Judgement.objects.filter(annotator__campaign=campaign)
     assert 0.02 < said.filter(candidate__query__kind="check").count() / said.count() < 0.06
-    assert any(0 < hers.off < hers.pairs for hers in check_totals(campaign).values())
+    assert any(0 < hers.missed < hers.pairs for hers in check_totals(campaign).values())
     assert Flag.objects.waiting(campaign).exists()
     assert campaign.reopenings.exists()
     assert Sitting.objects.filter(member__campaign=campaign, ended__isnull=False).count() == 6

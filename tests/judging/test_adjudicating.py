@@ -36,7 +36,7 @@ def judged(batch: Batch, ada: Membership, bob: Membership, cleo: Membership, dan
     judge_all(claim(cleo), lambda candidate: 4)
     judge_all(claim(dan), lambda candidate: 1)
     batch.refresh_from_db()
-    assert batch.candidates.filter(outcome="discarded").count() == 2
+    assert batch.candidates.filter(outcome=Candidate.Outcome.DISCARDED).count() == 2
     return batch
 
 
@@ -144,7 +144,7 @@ def test_pairs_without_consensus_are_exported_with_their_grades(
 
 
 def test_the_leads_grade_is_not_in_the_mean_of_the_last_five(judged: Batch, leo: Membership) -> None:
-    Candidate.objects.filter(rank=20).update(outcome="discarded", grade=None)
+    Candidate.objects.filter(rank=20).update(outcome=Candidate.Outcome.DISCARDED, grade=None)
     before = recommendation(judged).mean
     adjudicate(at_rank(20), leo, 4, "perfect")
     assert recommendation(judged).mean == before == 1.0
@@ -194,4 +194,4 @@ def test_the_page_takes_a_grade_with_its_reason(judged: Batch, leo: Membership) 
     assert "It is not part of the consensus" in page
     assert 'class="bar adjudicated"' in page
     client.post(address, {"grade": "none"})
-    assert at_rank(1).outcome == "discarded"
+    assert at_rank(1).outcome == Candidate.Outcome.DISCARDED

@@ -92,13 +92,13 @@ def count_what_was_not_submitted() -> None:
 
 
 def fill_a_batch_with_nobody() -> None:
-    batch = Batch.objects.filter(state="settled").first()
+    batch = Batch.objects.filter(state=Batch.State.SETTLED).first()
     assert batch is not None
-    Batch.objects.filter(pk=batch.pk).update(state="open")
+    Batch.objects.filter(pk=batch.pk).update(state=Batch.State.OPEN)
 
 
 def forget_a_batchs_clips() -> None:
-    Batch.objects.filter(state="open").update(state="preparing")
+    Batch.objects.filter(state=Batch.State.OPEN).update(state=Batch.State.PREPARING)
     Job.objects.all().delete()
 
 
@@ -110,11 +110,11 @@ def drop_a_revision() -> None:
 
 
 def store_another_outcome() -> None:
-    Candidate.objects.filter(outcome="settled", grade=4).update(grade=3)
+    Candidate.objects.filter(outcome=Candidate.Outcome.SETTLED, grade=4).update(grade=3)
 
 
 def settle_by_another_rule() -> None:
-    Candidate.objects.filter(outcome="settled").update(rule="ours/0")
+    Candidate.objects.filter(outcome=Candidate.Outcome.SETTLED).update(rule="ours/0")
 
 
 @pytest.mark.parametrize(

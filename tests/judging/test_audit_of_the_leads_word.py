@@ -85,12 +85,12 @@ def lose_a_review() -> None:
 
 
 def forget_that_it_was_reviewed() -> None:
-    Batch.objects.filter(state="reviewed").update(state="settled")
+    Batch.objects.filter(state=Batch.State.REVIEWED).update(state=Batch.State.SETTLED)
 
 
 def review_what_is_judged_again() -> None:
     batch = Batch.objects.get(query__query_id="1", edition=1)
-    Batch.objects.filter(pk=batch.pk).update(state="reviewed")
+    Batch.objects.filter(pk=batch.pk).update(state=Batch.State.REVIEWED)
     Review.objects.filter(batch=batch).update(undone=None, undone_by=None)
 
 
@@ -110,15 +110,15 @@ def put_a_candidate_back_where_it_was_replaced() -> None:
 
 
 def empty_a_batch() -> None:
-    Batch.objects.filter(state="replaced").update(state="settled")
+    Batch.objects.filter(state=Batch.State.REPLACED).update(state=Batch.State.SETTLED)
 
 
 def change_the_leads_grade() -> None:
-    Candidate.objects.filter(outcome="adjudicated").update(grade=4)
+    Candidate.objects.filter(outcome=Candidate.Outcome.ADJUDICATED).update(grade=4)
 
 
 def call_it_consensus() -> None:
-    Candidate.objects.filter(outcome="adjudicated").update(rule="tvr-ranking/1")
+    Candidate.objects.filter(outcome=Candidate.Outcome.ADJUDICATED).update(rule="tvr-ranking/1")
 
 
 def undo_the_leads_grade_only() -> None:
@@ -126,18 +126,22 @@ def undo_the_leads_grade_only() -> None:
 
 
 def settle_it_with_the_leads_grade() -> None:
-    Candidate.objects.filter(outcome="adjudicated").update(outcome="settled", rule="tvr-ranking/1")
+    Candidate.objects.filter(outcome=Candidate.Outcome.ADJUDICATED).update(
+        outcome=Candidate.Outcome.SETTLED, rule="tvr-ranking/1"
+    )
 
 
 def adjudicate_where_all_agree() -> None:
     candidate = Candidate.objects.get(query__query_id="2", rank=1)
     lead = Membership.objects.get(role="lead")
     Adjudication.objects.create(candidate=candidate, lead=lead, grade=0, before="discarded", reason="mine")
-    Candidate.objects.filter(pk=candidate.pk).update(outcome="adjudicated", grade=0, rule="adjudicated")
+    Candidate.objects.filter(pk=candidate.pk).update(
+        outcome=Candidate.Outcome.ADJUDICATED, grade=0, rule="adjudicated"
+    )
 
 
 def hold_what_is_withdrawn() -> None:
-    Assignment.objects.filter(batch__query__query_id="4").update(state="live")
+    Assignment.objects.filter(batch__query__query_id="4").update(state=Assignment.State.LIVE)
     Batch.objects.filter(query__query_id="4").update(taken=1)
 
 
@@ -183,5 +187,5 @@ def test_judging_goes_on_behind_all_of_it(
     for annotator in (member("eve"), member("fay")):
         while work := claiming.claim(annotator):
             judge_all(work, lambda candidate: 3)
-    assert not Batch.objects.filter(query__withdrawn=None, state="open").exists()
+    assert not Batch.objects.filter(query__withdrawn=None, state=Batch.State.OPEN).exists()
     assert broken(righted) == set()

@@ -141,7 +141,7 @@ def test_gold_never_goes_to_who_judged_its_source(closed: Campaign, ada: Members
 
 def test_gold_whose_source_fell_is_given_to_nobody(closed: Campaign, ada: Membership) -> None:
     draw_gold(closed, 8, seed=1)
-    Candidate.objects.in_pool(closed).settled().update(outcome="discarded", grade=None)
+    Candidate.objects.in_pool(closed).settled().update(outcome=Candidate.Outcome.DISCARDED, grade=None)
     work(ada, 5)
     assert not ada.assignments.filter(batch__kind=Kind.CHECK).exists()
 

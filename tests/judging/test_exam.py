@@ -1,4 +1,4 @@
-"""The exam: drawn from the pool, marked against medians or the lead's grades, what is off comes back."""
+"""The exam: drawn from the pool, marked against medians or the lead's grades, missed pairs come back."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_three_sit_it_and_two_get_work(
     last = sit(cleo, lambda candidate: 0 if candidate == odd else 2)
     results = dict(Sitting.objects.values_list("member", "result").filter(round=1))
     assert results == {ada.pk: "passed", bob.pk: "passed", cleo.pk: "returned"}
-    assert (last.pairs, last.off) == (6, 1)
+    assert (last.pairs, last.missed) == (6, 1)
 
     again = claim(fresh(cleo))
     assert [candidate.pk for candidate in again.candidates_in_order()] == [odd.pk]
@@ -133,7 +133,7 @@ def test_three_sit_it_and_two_get_work(
         submitting.submit(again, again.fence)
     judge_all(again, lambda candidate: 1)
     assert fresh(cleo).qualified
-    assert list(cleo.sittings.values_list("round", "result", "pairs", "off")) == [
+    assert list(cleo.sittings.values_list("round", "result", "pairs", "missed")) == [
         (1, "returned", 6, 1),
         (2, "passed", 1, 0),
     ]
@@ -156,9 +156,9 @@ def test_a_half_median_is_exact(exam: Campaign, member: Callable[..., Membership
     grades = dict(zip("defg", (1, 2, 3, 4), strict=True))
     for name, grade in grades.items():
         sit(member(name), lambda candidate, grade=grade: grade)  # type: ignore[misc]
-    off = dict(Sitting.objects.filter(round=1).values_list("member__user__username", "off"))
+    missed = dict(Sitting.objects.filter(round=1).values_list("member__user__username", "missed"))
     # The first three were marked by the median of three, 2; the fourth by that of four, 2.5: 4 is 1.5 away.
-    assert off == {"d": 0, "e": 0, "f": 0, "g": 6}
+    assert missed == {"d": 0, "e": 0, "f": 0, "g": 6}
 
 
 def test_the_leads_truth_waits_for_nobody(exam: Campaign, ada: Membership, leo: Membership) -> None:
@@ -170,7 +170,7 @@ def test_the_leads_truth_ends_the_waiting(exam: Campaign, ada: Membership) -> No
     sitting = sit(ada)
     tell(exam, 4)
     sitting.refresh_from_db()
-    assert (sitting.result, sitting.off) == ("returned", 6)
+    assert (sitting.result, sitting.missed) == ("returned", 6)
 
 
 def test_what_comes_back_shows_neither_the_grade_nor_the_truth(exam: Campaign, ada: Membership) -> None:
@@ -178,7 +178,7 @@ def test_what_comes_back_shows_neither_the_grade_nor_the_truth(exam: Campaign, a
     before = sit(ada, lambda candidate: 1)
     again = claim(fresh(ada))
     places = assignment_data(again)["places"]
-    assert (before.off, len(places)) == (6, 3)
+    assert (before.missed, len(places)) == (6, 3)
     for place in places:
         assert place == {
             "clip": place["clip"],
@@ -236,7 +236,7 @@ def test_after_the_last_round_it_is_failed(exam: Campaign, ada: Membership, leo:
     assert [sit(ada, lambda candidate: 1).result for _ in range(3)] == ["returned", "returned", "failed"]
     assert claiming.claim(fresh(ada)) is None
     assert "You have not passed the exam" in browser(ada).get(reverse("work")).content.decode()
-    assert Event.objects.get(member=ada).words == "6 of 6 pairs off in round 3"
+    assert Event.objects.get(member=ada).reason == "6 of 6 pairs missed in round 3"
     more = sittings.repeat(ada, leo, "was ill")
     assert sittings.repeat(ada, leo, "was ill") == more
     assert sit(ada, lambda candidate: 4) == more
@@ -258,7 +258,7 @@ def test_a_lead_lets_somebody_work_without_the_exam(exam: Campaign, ada: Members
         fresh(ada).qualify(leo, "led another campaign")
     assert claim(fresh(ada)).batch.kind == Kind.POOL
     event = Event.objects.get(member=ada)
-    assert (event.kind, event.by, event.words) == ("qualified", leo, "led another campaign")
+    assert (event.kind, event.by, event.reason) == ("qualified", leo, "led another campaign")
 
 
 def test_a_waived_exam_is_not_marked_any_more(exam: Campaign, ada: Membership, leo: Membership) -> None:
@@ -302,7 +302,11 @@ def test_a_flag_in_a_later_round_excuses_nothing(exam: Campaign, ada: Membership
         for position in (1, 2, 3):
             grading.flag(again, position, "other", "", fence=again.fence, key=uuid4())
         submitting.submit(again, again.fence)
-    assert list(ada.sittings.values_list("result", "off")) == [("returned", 6), ("returned", 6), ("open", 0)]
+    assert list(ada.sittings.values_list("result", "missed")) == [
+        ("returned", 6),
+        ("returned", 6),
+        ("open", 0),
+    ]
 
 
 def test_results_given_stay_when_the_median_moves(exam: Campaign, member: Callable[..., Membership]) -> None:
@@ -405,9 +409,9 @@ def test_first_grades_are_those_at_the_end_of_round_one(
     sit(cleo, lambda candidate: 2)
     pairs = overview(exam).pairs
     assert [pair.grades for pair in pairs] == [[0, 2, 2]] * 6
-    assert [pair.off for pair in pairs] == [1] * 6
+    assert [pair.missed for pair in pairs] == [1] * 6
     shown = overview(exam)
-    assert shown.off == pytest.approx(100 * 6 / 18)
+    assert shown.missed == pytest.approx(100 * 6 / 18)
 
 
 def test_kappa_is_that_with_the_truth_before_and_after(exam: Campaign, ada: Membership) -> None:

@@ -83,9 +83,9 @@ def test_a_pair_still_to_be_judged_is_refused(
 
 @pytest.mark.parametrize("outcome", ["adjudicated", "discarded", "flagged"])
 def test_what_the_lead_decided_may_teach(settled: Candidate, leo: Membership, outcome: str) -> None:
-    grade = 2 if outcome == "adjudicated" else None
+    grade = 2 if outcome == Candidate.Outcome.ADJUDICATED else None
     Candidate.objects.filter(pk=settled.pk).update(outcome=outcome, grade=grade)
-    if outcome == "flagged":
+    if outcome == Candidate.Outcome.FLAGGED:
         with pytest.raises(WrongState):
             add_example(leo, settled, 2, "x")
     else:
@@ -200,12 +200,12 @@ def test_a_pair_that_is_judged_again_hides_its_example(
 ) -> None:
     assert example.clip
     eve = member("eve")
-    Candidate.objects.filter(pk=settled.pk).update(outcome="open", grade=None)
+    Candidate.objects.filter(pk=settled.pk).update(outcome=Candidate.Outcome.OPEN, grade=None)
     assert not visible_examples(Example.objects.all()).exists()
     assert not any(level.examples for level in levels(example.campaign))
     assert browser(eve).get(reverse("clip", args=[example.clip.token])).status_code == 404
     assert b"being judged again" in browser(leo).get(reverse("examples", args=["films"])).content
-    Candidate.objects.filter(pk=settled.pk).update(outcome="settled", grade=4)
+    Candidate.objects.filter(pk=settled.pk).update(outcome=Candidate.Outcome.SETTLED, grade=4)
     assert visible_examples(Example.objects.all()).exists()
 
 

@@ -87,7 +87,7 @@ def test_a_release_of_ratings_that_stopped_anywhere_is_whole(tmp_path: Path) -> 
     printed(*importing(tmp_path, ratings, pairs))
     campaign = Campaign.objects.get()
     lead = campaign.add_member(User.objects.create(username="leo"), "lead")
-    for candidate in Candidate.objects.filter(outcome="discarded"):
+    for candidate in Candidate.objects.filter(outcome=Candidate.Outcome.DISCARDED):
         adjudicate(candidate, lead, 2, "a word")
         withdraw_adjudication(candidate, lead)
     release = freeze(campaign, lead, "MIT")

@@ -125,7 +125,7 @@ def test_examinees_who_finish_together_are_each_marked_once(waits: bool) -> None
     held = [all_but_submitted(member) for member in campaign.memberships.order_by("worker")]
     said = at_once(*[partial(submitting.submit, each, each.fence) for each in held * 2])  # each from two tabs
     assert not any(isinstance(each, ReeljudgeError) for each in said)
-    assert list(Sitting.objects.values_list("result", "pairs", "off")) == [("passed", 10, 0)] * 6
+    assert list(Sitting.objects.values_list("result", "pairs", "missed")) == [("passed", 10, 0)] * 6
     assert Event.objects.filter(kind=Event.Kind.QUALIFIED).count() == 6
     assert not any(audit(campaign).values())
 

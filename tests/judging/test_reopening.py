@@ -15,7 +15,7 @@ from campaigns.models import Campaign, Membership
 from jobs.models import Job
 from jobs.terminal import work_off
 from judging.audit import audit
-from judging.models import Batch, Candidate, Flag, Judgement, Query, Reopening, Review, Revision
+from judging.models import Assignment, Batch, Candidate, Flag, Judgement, Query, Reopening, Review, Revision
 from judging.review.recommending import recommendation
 from judging.review.reopening import (
     REOPEN,
@@ -96,7 +96,7 @@ def test_a_reopened_batch_goes_through_both_rounds(
     assert (settled.newest_edition.round, settled.newest_edition.state) == (2, "open")
     for name in ("eve", "fay"):
         judge_all(claim(member(name)), lambda candidate: 4)
-    assert settled.newest_edition.state == "settled"
+    assert settled.newest_edition.state == Batch.State.SETTLED
     assert at_rank(1).counted_grades(2) == [4, 1, 4, 4]
     assert sound(settled.query.campaign)
 
@@ -130,9 +130,9 @@ def test_where_the_second_batch_is_there_the_first_can_only_say_so_again(
     for annotator in (cleo, dan):
         while (work := claim(annotator)).batch.number == 2:
             work.give_back()
-            Batch.objects.filter(number=2).update(state="preparing")
+            Batch.objects.filter(number=2).update(state=Batch.State.PREPARING)
         judge_all(work, lambda candidate: 4)
-    Batch.objects.filter(number=2).update(state="open")
+    Batch.objects.filter(number=2).update(state=Batch.State.OPEN)
     (back,) = Batch.objects.to_review()
     assert recommendation(back).possible == ("second",)
     assert "the second batch is there already" in recommendation(back).reason
@@ -349,9 +349,9 @@ def test_it_goes_on_where_it_was_cut_off(
 
     with pytest.raises(KeyboardInterrupt):
         carry_out_reopening(record, report)
-    assert Batch.objects.filter(state="replaced").count() == 1
+    assert Batch.objects.filter(state=Batch.State.REPLACED).count() == 1
     carry_out_reopening(record, lambda *_: None)
-    assert (begun, Batch.objects.filter(state="replaced").count()) == ([3, 3], 3)
+    assert (begun, Batch.objects.filter(state=Batch.State.REPLACED).count()) == ([3, 3], 3)
     assert Reopening.objects.get() == record
     assert sound(campaign)
 
@@ -410,7 +410,9 @@ def test_enough_annotators_give_no_warning(settled: Batch, member: Callable[...,
 def test_who_only_flagged_is_not_asked_again(settled: Batch, cleo: Membership, dan: Membership) -> None:
     campaign, lease = settled.query.campaign, timezone.now()
     assert cost_of(campaign, scope_of_batch(settled)).stuck == 0
-    held = settled.assignments.create(annotator=cleo, round=2, slot=1, state="lapsed", lease=lease)
+    held = settled.assignments.create(
+        annotator=cleo, round=2, slot=1, state=Assignment.State.LAPSED, lease=lease
+    )
     held.flags.create(candidate=at_rank(2), reason=Flag.Reason.CLIP)
     for scope, stuck in (
         (scope_of_batch(settled), 1),
@@ -448,7 +450,7 @@ def test_a_form_has_a_job_reopen_all_work_of_one(settled: Batch, ada: Membership
     assert 'class="message error"' in client.post(address, form, follow=True).content.decode()
     work_off(StringIO())
     settled.refresh_from_db()
-    assert settled.state == "replaced"
+    assert settled.state == Batch.State.REPLACED
 
 
 @pytest.mark.parametrize("form", [{}, {"candidate": "x"}, {"batch": "1", "worker": "1"}])

@@ -59,14 +59,14 @@ def test_the_threshold_is_the_campaigns(settled: Batch, campaign: Campaign) -> N
 
 
 def test_only_consensus_counts_among_the_last_five(settled: Batch) -> None:
-    Candidate.objects.filter(rank=20).update(outcome="discarded", grade=None)
-    Candidate.objects.filter(rank=19).update(outcome="adjudicated", grade=4)
+    Candidate.objects.filter(rank=20).update(outcome=Candidate.Outcome.DISCARDED, grade=None)
+    Candidate.objects.filter(rank=19).update(outcome=Candidate.Outcome.ADJUDICATED, grade=4)
     Candidate.objects.filter(rank=18).update(grade=4)
     assert recommendation(settled).mean == 2.0
 
 
 def test_without_any_final_grade_the_lead_decides_by_hand(settled: Batch, leo: Membership) -> None:
-    Candidate.objects.filter(rank__gt=15).update(outcome="discarded", grade=None)
+    Candidate.objects.filter(rank__gt=15).update(outcome=Candidate.Outcome.DISCARDED, grade=None)
     said = recommendation(settled)
     assert (said.verdict, said.mean, said.other) == (None, None, None)
     page = browser(leo).get(reverse("batch", args=["films", settled.pk])).content.decode()

@@ -55,7 +55,7 @@ def test_undoing_a_second_batch_while_it_is_claimed(settled: Batch, leo: Members
 def test_undone_by_two_leads_at_once(settled: Batch, leo: Membership) -> None:
     said = review(settled, leo, "second")
     assert at_once(*[lambda: undo(said, leo)] * 4) == [None] * 4
-    assert Batch.objects.get().state == "settled"
+    assert Batch.objects.get().state == Batch.State.SETTLED
     assert sound(settled.query.campaign)
 
 
@@ -66,15 +66,15 @@ def test_reopened_by_two_leads_at_once(settled: Batch, leo: Membership) -> None:
         lambda: reopen(leo, scope_of_batch(settled), "all"),
     ]
     at_once(*verbs, *verbs)
-    assert Candidate.objects.filter(rank__lte=20, batch__state="open").count() == 20
-    assert Reopening.objects.count() == Batch.objects.filter(state="open").count()
+    assert Candidate.objects.filter(rank__lte=20, batch__state=Batch.State.OPEN).count() == 20
+    assert Reopening.objects.count() == Batch.objects.filter(state=Batch.State.OPEN).count()
     assert sound(settled.query.campaign)
 
 
 def test_reopening_and_reviewing_at_once(settled: Batch, leo: Membership) -> None:
     at_once(lambda: review(settled, leo, "close"), lambda: reopen(leo, scope_of_batch(settled), "again"))
     assert not Review.objects.in_force().exists()
-    assert settled.newest_edition.state == "open"
+    assert settled.newest_edition.state == Batch.State.OPEN
     assert sound(settled.query.campaign)
 
 
@@ -140,7 +140,7 @@ def test_two_editions_that_settle_at_once_follow_the_policy_once(
 
 def test_grading_and_reopening_at_once(settled: Batch, leo: Membership) -> None:
     candidate = Candidate.objects.get(rank=1)
-    Candidate.objects.filter(pk=candidate.pk).update(outcome="flagged", grade=None)
+    Candidate.objects.filter(pk=candidate.pk).update(outcome=Candidate.Outcome.FLAGGED, grade=None)
     at_once(
         lambda: adjudicate(candidate, leo, 2, "mine"),
         lambda: reopen(leo, scope_of_candidate(candidate), "others"),

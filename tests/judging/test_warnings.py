@@ -56,12 +56,12 @@ def kinds(member: Membership) -> list[str]:
 
 def test_who_grades_as_expected_hears_nothing(checked: Campaign, ada: Membership) -> None:
     do_checks(ada, 30, by_rank)
-    assert check_totals(checked)[ada.pk].off == 0
+    assert check_totals(checked)[ada.pk].missed == 0
     assert not Event.objects.exists()
     assert not Message.objects.exists()
 
 
-def test_within_the_tolerance_nothing_is_off(checked: Campaign, ada: Membership) -> None:
+def test_within_the_tolerance_nothing_is_missed(checked: Campaign, ada: Membership) -> None:
     pairs = do_checks(ada, 12, lambda candidate: min(4, by_rank(candidate) + 1))
     assert check_totals(checked)[ada.pk] == Checked(pairs, 0)
 
@@ -72,10 +72,10 @@ def test_a_repeat_is_held_against_her_own_grade(checked: Campaign, ada: Membersh
     for _ in range(3):
         judge_all(work_until_check(ada, wrong), wrong)
     before = check_totals(checked)[ada.pk]
-    assert (before.pairs >= 15, before.off) == (True, 0)
+    assert (before.pairs >= 15, before.missed) == (True, 0)
     judge_all(work_until_check(ada, wrong), by_rank)
     after = check_totals(checked)[ada.pk]
-    assert after.off == after.pairs - before.pairs
+    assert after.missed == after.pairs - before.pairs
 
 
 def test_a_warning_then_a_pause_then_a_new_beginning(
@@ -102,7 +102,7 @@ def test_fewer_than_ten_pairs_say_nothing(checked: Campaign, ada: Membership) ->
     check.batch.candidates.filter(rank=10).delete()
     judge_all(check, wrong)
     hers = check_totals(checked)[ada.pk]
-    assert hers.off == hers.pairs < 10
+    assert hers.missed == hers.pairs < 10
     assert recent_checks(checked)[ada.pk].recent == hers.pairs
     assert not Event.objects.exists()
 
@@ -134,8 +134,10 @@ def test_the_words_to_an_annotator_have_no_numbers_and_those_to_the_lead_have(
         ada.refresh_from_db()
     for message in ada.messages.all():
         assert not re.search(r"\d|%|check|gold|threshold|repeat", message.text)
-    words = ada.events.get().words
-    assert re.fullmatch(r"\d+ of the last \d+ check pairs were off \(100%\); the threshold is 50%\.", words)
+    words = ada.events.get().reason
+    assert re.fullmatch(
+        r"\d+ of the last \d+ check pairs were missed \(100%\); the threshold is 50%\.", words
+    )
 
 
 def test_nobody_is_stopped_or_warned_for_speed_alone(checked: Campaign, ada: Membership) -> None:
@@ -162,7 +164,7 @@ def test_the_lead_reads_what_the_rule_reads(checked: Campaign, ada: Membership) 
     assert len(rows) == pairs
     for row in rows:
         assert row.expected == by_rank(row.candidate)
-        assert row.off == (abs(row.grade - row.expected) > 1)
+        assert row.missed == (abs(row.grade - row.expected) > 1)
     standing = recent_checks(checked)[ada.pk]
-    assert check_totals(checked)[ada.pk] == Checked(pairs, sum(row.off for row in rows))
-    assert (standing.recent, standing.recent_off) == (20, sum(row.off for row in rows[:20]))
+    assert check_totals(checked)[ada.pk] == Checked(pairs, sum(row.missed for row in rows))
+    assert (standing.recent, standing.recent_missed) == (20, sum(row.missed for row in rows[:20]))

@@ -48,8 +48,8 @@ def test_every_threshold_is_in_sight(checked: Campaign, leo: Membership) -> None
 
 def test_each_number_leads_to_its_pairs(checked: Campaign, ada: Membership, leo: Membership) -> None:
     hers, standing, text = check_totals(checked)[ada.pk], recent_checks(checked)[ada.pk], page(leo)
-    assert hers.pairs == hers.off > 0
-    for show in ("all", "off", "newest"):
+    assert hers.pairs == hers.missed > 0
+    for show in ("all", "missed", "newest"):
         assert reverse("check-pairs", args=["films", ada.worker, show]) in text
         rows = rows_of(page(leo, "check-pairs", ada.worker, show))
         assert len(rows) == hers.pairs
@@ -82,7 +82,7 @@ def test_a_window_begins_anew_after_a_pause(checked: Campaign, ada: Membership, 
     ada.pause(None, "10 of the last 10 were off.")
     assert "Resume" in page(leo)
     for _ in range(2):
-        answer = post(leo, "person-change", ada.worker, verb="resume", words="We spoke.", back="checks")
+        answer = post(leo, "person-change", ada.worker, verb="resume", reason="We spoke.", back="checks")
         assert answer.redirect_chain == [("/campaigns/films/checks/", 302)]
         assert "is active again" in answer.content.decode()
     ada.refresh_from_db()

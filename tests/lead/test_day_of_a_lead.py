@@ -29,7 +29,7 @@ print(json.dumps(list(closed.order_by("pk").values_list("batch", flat=True))))
 DISCARDED = """
 import json
 from judging.models import Candidate
-discarded = Candidate.objects.filter(query__campaign__name="day", outcome="discarded")
+discarded = Candidate.objects.filter(query__campaign__name="day", outcome=Candidate.Outcome.DISCARDED)
 print(json.dumps(list(discarded.order_by("pk").values_list("batch", "rank"))))
 """
 

@@ -101,7 +101,7 @@ def test_whatever_failed_is_tried_again_from_the_desk(batch: Batch, leo: Members
         ("waiting", None),
     }
     done = Job.objects.create(
-        kind="count agreement", key="campaign other", state="failed", due=timezone.now()
+        kind="count agreement", key="campaign other", state=Job.State.FAILED, due=timezone.now()
     )
     assert browser(leo).post(reverse("job-again", args=["films", done.pk])).status_code == 404
 

@@ -11,7 +11,7 @@ from django.urls import reverse
 from campaigns.models import Membership
 from corpus.models import Clip
 from jobs.models import Job
-from judging.models import Batch, Flag
+from judging.models import Batch, Candidate, Flag
 from judging.work import grading, submitting
 from tests.cast import browser, claim, judge_all
 
@@ -64,13 +64,13 @@ def test_nothing_wrong_puts_the_flag_away_for_good(flag: Flag, leo: Membership) 
     flag.refresh_from_db()
     assert (flag.handled, flag.handled_by) == (first, leo)
     assert "No flag waits" in listed(leo)
-    assert flag.candidate.outcome == "flagged"
+    assert flag.candidate.outcome == Candidate.Outcome.FLAGGED
 
 
 def test_a_clip_that_failed_is_asked_for_again(flag: Flag, leo: Membership) -> None:
     clip = flag.candidate.clip
     assert clip is not None
-    Clip.objects.filter(pk=clip.pk).update(state="failed", error="frame 3 is torn")
+    Clip.objects.filter(pk=clip.pk).update(state=Clip.State.FAILED, error="frame 3 is torn")
     assert "frame 3 is torn" in listed(leo)
     assert handle(leo, flag, "retry") == 302
     clip.refresh_from_db()

@@ -59,7 +59,7 @@ def test_the_table_asks_as_much_for_many_as_for_few(
         ({"verb": "pause", "hand_over": "on"}, "paused", False),
         ({"verb": "hand_over"}, "active", False),
         ({"verb": "deactivate"}, "left", False),
-        ({"verb": "role", "role": "lead", "words": "grown"}, "active", False),
+        ({"verb": "role", "role": "lead", "reason": "grown"}, "active", False),
     ],
 )
 def test_the_buttons(form: dict[str, str], state: str, live: bool, ada: Membership, leo: Membership) -> None:
@@ -81,9 +81,9 @@ def test_the_buttons(form: dict[str, str], state: str, live: bool, ada: Membersh
         ({"verb": "delete"}, "verb"),
         ({"verb": "save"}, "verb"),
         ({"verb": "role", "role": "king"}, "role"),
-        ({"verb": "role", "role": "lead"}, "words"),
-        ({"verb": "pause", "words": "x" * 401}, "words"),
-        ({"verb": "pause", "words": "a\0b"}, "words"),
+        ({"verb": "role", "role": "lead"}, "reason"),
+        ({"verb": "pause", "reason": "x" * 401}, "reason"),
+        ({"verb": "pause", "reason": "a\0b"}, "reason"),
     ],
 )
 def test_a_bad_form_is_refused_by_field(

@@ -20,7 +20,7 @@ def forms(batch: Batch, lead: Membership) -> dict[str, tuple[str, dict[str, str]
         "set-gold": (reverse("set-gold", args=["films"]), {"query": str(query.pk)}),
         "person-change": (
             reverse("person-change", args=["films", lead.worker]),
-            {"verb": "pause", "words": "for a day"},
+            {"verb": "pause", "reason": "for a day"},
         ),
     }
 

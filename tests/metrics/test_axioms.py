@@ -71,6 +71,13 @@ def test_axiou_and_recall_on_any_list(ious: list[float], data: Any) -> None:
 
 def test_the_printed_table() -> None:
     done = run_cli("axioms", "--measures", "R@5,0.5", "AxIoU@5")
+    assert done.stderr == ""
     lines = done.stdout.splitlines()
     assert lines[1].split()[:3] == ["R@5,0.5", "yes", "no"]
     assert lines[2].split() == ["AxIoU@5", "yes", "yes"]
+
+
+def test_a_measure_without_axioms_is_refused_before_anything_is_printed() -> None:
+    done = run_cli("axioms", "--measures", "AxIoU@5", "nDCG@5")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "nDCG@5 looks at saliency or at ids" in done.stderr

@@ -28,6 +28,19 @@ def prediction(**changes: Any) -> dict[str, Any]:
     return {"1": [one, {**one, **changes}]}
 
 
+def didemo(times: Any) -> str:
+    return json.dumps([{"annotation_id": 1, "video": "a", "times": times, "num_segments": 6}])
+
+
+def captions(timestamps: Any) -> str:
+    return json.dumps({"v": {"duration": 30, "timestamps": timestamps, "sentences": ["one", "two"]}})
+
+
+def salient(**changes: Any) -> str:
+    record = {"qid": 1, "vid": "a", "duration": 10, "relevant_windows": [[0, 4]]}
+    return json.dumps([record | {"relevant_clip_ids": [0], "saliency_scores": [[1, 2, 3]]} | changes])
+
+
 BAD_QRELS = {
     "grade text": (pair(relevance="3"), "line 2: grade"),
     "grade fraction": (pair(relevance=2.5), "line 2: grade"),
@@ -61,6 +74,17 @@ BAD_QRELS = {
     "trec negative": ("1 0 a@0-10 -1\n", "line 1: grade"),
     "trec id": ("1 0 clip7 1\n", "line 1: moment id 'clip7'"),
     "trec twice": ("1 0 a@0-10 1\n1 0 a@0-10 2\n", "line 2: moment 'a@0-10' stands twice"),
+    "time beyond reason": (pair(timestamp=[0, 1e30]), "line 2: timestamp (end) is 1e+30; it must be at most"),
+    "didemo segments": (didemo([[0, 0], True]), "record 1: time 2: is True; it must be [first, last]"),
+    "didemo segment alone": (didemo([[]]), "record 1: time 1: is []"),
+    "didemo segments turned": (didemo([[2, 1]]), "record 1: time 1: is [2, 1]"),
+    "captions without times": (captions([[], []]), "video 'v': has 2 sentences"),
+    "captions without any time": (captions([]), "video 'v': has 2 sentences"),
+    "captions with a huge time": (captions([[0, 10**400], [0, 1]]), "timestamps must be finite"),
+    "captions with a text": (captions([[0, "10"], [0, 1]]), "timestamps must be finite"),
+    "clip beyond reason": (salient(relevant_clip_ids=[1e308]), "relevant_clip_ids must be 1 clips"),
+    "clip between two": (salient(relevant_clip_ids=[0.5]), "relevant_clip_ids must be 1 clips"),
+    "video beyond reason": (salient(duration=1e300), "duration is 1e+300; it must be seconds from 0"),
     "deep": ("[" * 100000, "nested too deeply"),
     "nul": ("1 0 a\0 1", "binary"),
 }
@@ -107,6 +131,40 @@ def test_qrels(name: str, tmp_path: Path) -> None:
     text, says = BAD_QRELS[name]
     qrels, run = write(tmp_path / "qrels", text), write(tmp_path / "run.json", GOOD_RUN)
     assert says in one_line("--qrels", qrels, "--run", run)
+
+
+def test_a_score_in_other_digits_is_read_or_named(tmp_path: Path) -> None:
+    """float() reads digits of other scripts from text, but not from bytes."""
+    qrels = write(tmp_path / "qrels", "1 0 a@0-10000 1\n")
+    run = write(tmp_path / "run", "1 Q0 a@0-10000 1 \uff11 t\n")
+    assert run_cli("evaluate", "--qrels", qrels, "--run", run).returncode == 0
+    run = write(tmp_path / "run", "1 Q0 a@0-10000 1 \uff11x t\n")
+    assert "line 1: score is" in one_line("--qrels", qrels, "--run", run)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ("axioms", "--seed", "-1"),
+        ("axioms", "--seed", "0.5"),
+        ("stability", "--trials", "0"),
+        ("noise", "--datasets", "many"),
+        ("compare", "--resamples", "0"),
+        ("evaluate", "--scale", "101"),
+        ("annotators", "--least", "-5"),
+    ],
+)
+def test_integers_out_of_range(wrong: tuple[str, ...], tmp_path: Path) -> None:
+    done = run_cli(*wrong)
+    assert done.returncode == 2
+    assert f"argument {wrong[1]}: {wrong[2]} must be an integer from" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_noise_where_no_query_counts_is_named(tmp_path: Path) -> None:
+    qrels, run = write(tmp_path / "q", {"1": []}), write(tmp_path / "r", GOOD_RUN)
+    done = run_cli("noise", "--qrels", qrels, "--runs", run, run, "--datasets", 1)
+    assert (done.returncode, done.stderr) == (2, "error: no query counts for every run and measure\n")
 
 
 @pytest.mark.parametrize("name", BAD_RUNS)

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from metrics import CONVENTIONS, parse_measure
-from metrics.commands.inputs import QRELS_FORMATS, RUN_FORMATS
 from metrics.commands.main import COMMANDS, parser
-from metrics.formats import read_runs
+from metrics.formats import read_qrels, read_runs
+from metrics.formats.names import QRELS_FORMATS, RUN_FORMATS
 from metrics.measures.definitions import DEFINITIONS
 from metrics.measures.spellings import PARAMS
 from tests.metrics import documented
@@ -68,14 +68,6 @@ def test_the_spellings_in_the_table_are_read() -> None:
         assert str(parse_measure(str(parse_measure(name)))) == str(parse_measure(name))
 
 
-def test_the_command_line_knows_the_readers_formats() -> None:
-
-    from metrics.formats.read_qrels import FORMATS as QRELS
-
-    assert QRELS == QRELS_FORMATS
-    assert read_runs_formats() == RUN_FORMATS
-
-
-def read_runs_formats() -> tuple[str, ...]:
-    formats: tuple[str, ...] = read_runs.FORMATS
-    return formats
+def test_every_format_has_a_reader() -> None:
+    assert set(QRELS_FORMATS) == {"trec", *read_qrels.TEXT_READERS, *read_qrels.RECORD_READERS}
+    assert set(RUN_FORMATS) == {"trec", "ranking", "predictions", "tvretrieval", *read_runs.READERS}

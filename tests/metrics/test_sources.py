@@ -51,8 +51,8 @@ def test_numbers_of_numpy_are_numbers() -> None:
 @pytest.mark.parametrize(
     ("source", "says"),
     [
-        ({"1": [("a", 0, 10)]}, "row 1: must be"),
-        ({"1": [{"video_name": "a"}]}, "row 1: needs"),
+        ({"1": [("a", 0, 10)]}, "moment 1: must be"),
+        ({"1": [{"video_name": "a"}]}, "moment 1: needs"),
         ({"1": [("a", 0, 10, 2.5)]}, "grade"),
         ({"1": [("a", 0, float("nan"), 2)]}, "finite"),
         ({}, "empty"),

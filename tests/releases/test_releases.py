@@ -156,7 +156,7 @@ def test_versions_follow_each_other_and_the_difference_is_told(
     judge_all(claim(bob), lambda candidate: 3)
     first = Candidate.objects.filter(query__query_id="1").settled().order_by("rank").first()
     assert first is not None
-    Candidate.objects.filter(pk=first.pk).update(outcome="discarded", grade=None)
+    Candidate.objects.filter(pk=first.pk).update(outcome=Candidate.Outcome.DISCARDED, grade=None)
     new = frozen(judged, leo)
     changes = list(difference(ReleaseArchive(Path(old.file.path)), ReleaseArchive(Path(new.file.path))))
     assert (old.version, new.version) == (1, 2)
@@ -172,7 +172,7 @@ def test_a_difference_is_found_once_and_kept(
 ) -> None:
     monkeypatch.setattr("releases.comparing.MOST_CHANGES", 2)
     old = frozen(judged, leo)
-    Candidate.objects.settled().update(outcome="discarded", grade=None)
+    Candidate.objects.settled().update(outcome=Candidate.Outcome.DISCARDED, grade=None)
     new = frozen(judged, leo)
     address = reverse("release-difference", args=["films"]) + "?from=1&to=2"
     client, gone = browser(leo), compare(old, new).counts["gone"]
