@@ -43,6 +43,7 @@ class Migration(migrations.Migration):
                 ('guideline', models.PositiveIntegerField(default=0, help_text='the version in force when it was claimed')),
                 ('state', models.CharField(choices=[('live', 'Live'), ('submitted', 'Submitted'), ('lapsed', 'Lapsed')], default='live', max_length=10)),
                 ('claimed', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                ('began', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), help_text='when the lease began; extending the lease does not change it')),
                 ('submitted', models.DateTimeField(null=True)),
                 ('annotator', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='assignments', to='campaigns.membership')),
                 ('batch', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='assignments', to='judging.batch')),

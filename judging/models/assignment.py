@@ -38,7 +38,7 @@ class AssignmentQuerySet(models.QuerySet["Assignment"]):
     def lease_out(self, batch: Batch, annotator: Membership, round: int, slot: int | None) -> Assignment:
         """Lease the batch to the annotator: in a new assignment, or in their lapsed one under a new fence."""
         fields = {"round": round, "slot": slot, "lease": lease_end(), "state": Assignment.State.LIVE}
-        fields |= {"guideline": annotator.campaign.guideline.version, "submitted": None}
+        fields |= {"guideline": annotator.campaign.guideline.version, "submitted": None, "began": Now()}
         # Positions stand for other candidates in another round. A new token keeps the old page from writing.
         of_another_round = self.filter(batch=batch, annotator=annotator).exclude(round=round)
         of_another_round.update(token=secrets.token_urlsafe())
@@ -72,6 +72,9 @@ class Assignment(models.Model):
     guideline = models.PositiveIntegerField(default=0, help_text="the version in force when it was claimed")
     state = models.CharField(max_length=10, choices=State.choices, default=State.LIVE)
     claimed = models.DateTimeField(db_default=Now())
+    began = models.DateTimeField(
+        db_default=Now(), help_text="when the lease began; extending the lease does not change it"
+    )
     submitted = models.DateTimeField(null=True)
 
     objects = AssignmentQuerySet.as_manager()
@@ -149,8 +152,9 @@ class Assignment(models.Model):
         return order[position - 1]
 
     def renew_lease(self) -> Assignment:
-        """Start a new lease, under a new fence if the last lease had run out."""
-        Assignment.objects.filter(pk=self.pk, lease__lte=Now()).update(fence=F("fence") + 1)
+        """Extend the lease. If it has run out, begin a new one under a new fence."""
+        expired = Assignment.objects.filter(pk=self.pk, lease__lte=Now())
+        expired.update(fence=F("fence") + 1, began=Now())
         Assignment.objects.filter(pk=self.pk).update(lease=lease_end())
         self.refresh_from_db()
         return self
