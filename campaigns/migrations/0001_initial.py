@@ -5,6 +5,8 @@ import django.db.models.functions.datetime
 from django.conf import settings
 from django.db import migrations, models
 
+from base.database.append_only import DELETE, UPDATE, refuse
+
 
 class Migration(migrations.Migration):
 
@@ -182,4 +184,6 @@ class Migration(migrations.Migration):
             model_name='pastrate',
             constraint=models.UniqueConstraint(fields=('campaign', 'last'), name='one_rate_until_a_day'),
         ),
+        refuse('campaigns_event', UPDATE, DELETE),
+        refuse('campaigns_guideline', UPDATE, DELETE),
     ]

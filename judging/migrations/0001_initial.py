@@ -5,6 +5,8 @@ import django.db.models.functions.datetime
 import secrets
 from django.db import migrations, models
 
+from base.database.append_only import DELETE, UPDATE, refuse
+
 
 class Migration(migrations.Migration):
 
@@ -364,4 +366,10 @@ class Migration(migrations.Migration):
             model_name='sitting',
             constraint=models.UniqueConstraint(condition=models.Q(('result', 'open')), fields=('member',), name='one_open_sitting_per_member'),
         ),
+        refuse('judging_revision', UPDATE, DELETE),
+        refuse('judging_judgement', DELETE),
+        refuse('judging_flag', DELETE),
+        refuse('judging_reopening', UPDATE, DELETE),
+        refuse('judging_review', DELETE),
+        refuse('judging_adjudication', DELETE),
     ]
