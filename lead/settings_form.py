@@ -85,7 +85,7 @@ def set_up(lead: Membership, data: Mapping[str, Any]) -> SettingsForm:
     """Store the settings if they are valid. What is fixed stays, even if somebody claims a batch at the same moment."""
     # Claims lock the claimant's membership: while all are held, nobody gets a batch.
     list(locked(Membership.objects.filter(campaign=lead.campaign)).order_by("pk"))
-    campaign = Campaign.objects.get(pk=lead.campaign_id)
+    campaign = locked(Campaign.objects.filter(pk=lead.campaign_id)).get()  # others change it too
     rate, form = campaign.hourly_rate, SettingsForm(data, instance=campaign)
     if form.is_valid():
         form.save()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 from datetime import timedelta
+from typing import Any
 
 from django.conf import settings
 from django.db import models
@@ -37,8 +38,9 @@ class AssignmentQuerySet(models.QuerySet["Assignment"]):
 
     def lease_out(self, batch: Batch, annotator: Membership, round: int, slot: int | None) -> Assignment:
         """Lease the batch to the annotator: in a new assignment, or in their lapsed one under a new fence."""
-        fields = {"round": round, "slot": slot, "lease": lease_end(), "state": Assignment.State.LIVE}
-        fields |= {"guideline": annotator.campaign.guideline.version, "submitted": None, "began": Now()}
+        fields: dict[str, Any] = {"round": round, "slot": slot, "lease": lease_end()}
+        fields |= {"state": Assignment.State.LIVE, "began": Now(), "submitted": None}
+        fields["guideline"] = annotator.campaign.guideline.version
         # Positions stand for other candidates in another round. A new token keeps the old page from writing.
         of_another_round = self.filter(batch=batch, annotator=annotator).exclude(round=round)
         of_another_round.update(token=secrets.token_urlsafe())
