@@ -269,7 +269,7 @@ def test_clips_are_cut_in_no_order_and_their_files_have_one_time(
     order: list[int] = []
 
     def note(clip: Clip, *rest: Any) -> None:
-        order.append(clip.candidates.get().rank)  # type: ignore[attr-defined]
+        order.append(clip.candidates.get().rank)
         make(clip, *rest)
 
     monkeypatch.setattr("judging.jobs.make", note)
