@@ -34,6 +34,7 @@ class Migration(migrations.Migration):
                 ('play_once', models.BooleanField(default=False, help_text='whether a clip must have played to its end before it is graded')),
                 ('exam', models.BooleanField(default=False, help_text='whether annotators must pass the exam to get work')),
                 ('exam_rounds', models.PositiveSmallIntegerField(default=3, help_text='attempts at the exam')),
+                ('may_return', models.BooleanField(default=False, help_text='whether who began a batch in round one may judge it in round two if nobody else is left')),
                 ('check_rate', models.FloatField(default=0, help_text='share of judgements that are quiet checks; 0 for no checks')),
                 ('check_warn', models.FloatField(default=0.25, help_text='share of pairs off that leads to a warning')),
                 ('check_pause', models.FloatField(default=0.4, help_text='share of pairs off that leads to a pause')),

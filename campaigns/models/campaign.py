@@ -85,6 +85,10 @@ class Campaign(models.Model):
     # Who may judge, and how that is watched
     exam = models.BooleanField(default=False, help_text="whether annotators must pass the exam to get work")
     exam_rounds = models.PositiveSmallIntegerField(default=EXAM_ROUNDS, help_text="attempts at the exam")
+    may_return = models.BooleanField(
+        default=False,
+        help_text="whether who began a batch in round one may judge it in round two if nobody else is left",
+    )
     check_rate = models.FloatField(
         default=0, help_text="share of judgements that are quiet checks; 0 for no checks"
     )

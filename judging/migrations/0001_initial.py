@@ -167,7 +167,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('grade', models.PositiveSmallIntegerField(help_text='of the last revision')),
                 ('seat', models.PositiveSmallIntegerField(help_text='1 to 4; empty if the judgement does not count', null=True)),
-                ('returned', models.DateTimeField(help_text='when an exam returned it to be judged again', null=True)),
+                ('returned', models.DateTimeField(help_text='when it was returned to be judged again', null=True)),
                 ('annotator', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='judgements', to='campaigns.membership')),
                 ('assignment', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='judgements', to='judging.assignment')),
                 ('candidate', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='judgements', to='judging.candidate')),

@@ -16,7 +16,7 @@ from django.utils.translation import gettext
 from base.errors import BadValue, Stale
 from base.transactions import all_or_nothing, locked
 from campaigns.models.membership import Membership
-from judging.models.judgement import Judgement
+from judging.models.judgement import Flag, Judgement
 from judging.models.pool import ANNOTATORS, Batch, Candidate, CandidateQuerySet
 from judging.models.states import AssignmentState
 
@@ -43,7 +43,8 @@ class AssignmentQuerySet(models.QuerySet["Assignment"]):
         fields["guideline"] = annotator.campaign.guideline.version
         # Positions stand for other candidates in another round. A new token keeps the old page from writing.
         of_another_round = self.filter(batch=batch, annotator=annotator).exclude(round=round)
-        of_another_round.update(token=secrets.token_urlsafe())
+        if of_another_round.update(token=secrets.token_urlsafe()) and slot:
+            self._ask_again(batch, annotator)
         self.update_or_create(
             batch=batch,
             annotator=annotator,
@@ -51,6 +52,12 @@ class AssignmentQuerySet(models.QuerySet["Assignment"]):
             create_defaults=fields,
         )
         return self.get(batch=batch, annotator=annotator)
+
+    def _ask_again(self, batch: Batch, annotator: Membership) -> None:
+        """Have the annotator judge again what they said about the batch in another round."""
+        said = {"assignment__batch": batch, "assignment__annotator": annotator}
+        Judgement.objects.filter(**said).update(returned=Now())
+        Flag.objects.filter(**said).update(taken_back=Now())
 
 
 def lease_end() -> models.expressions.CombinedExpression:
