@@ -26,7 +26,10 @@ DAY = 24 * 3600
 
 @require_safe
 def clip(request: HttpRequest, token: str) -> HttpResponseBase:
-    """The clip itself, or where it is: who asks may see it, and a shared cache may not keep it."""
+    """The clip itself, or where it is: who asks may see it, and a shared cache may not keep it.
+
+    No header depends on when the clip was cut, because clips that are cut together have neighbouring ranks.
+    """
     file = doors.clip(request, token).file
     if settings.MEDIA_ADDRESSES == "presigned":
         answer: HttpResponseBase = redirect(_presigned(request, file))
@@ -36,6 +39,9 @@ def clip(request: HttpRequest, token: str) -> HttpResponseBase:
         answer = HttpResponse(content_type=TYPE, headers={"X-Accel-Redirect": f"{INTERNAL}{file.name}"})
     else:
         answer = _proxied(request, file)
+        answer["ETag"] = (
+            f'"{token}"'  # browsers keep parts of a file only if they can tell that it is the same
+        )
     patch_cache_control(answer, private=True, max_age=DAY, immutable=True)
     return answer
 

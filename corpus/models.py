@@ -65,6 +65,9 @@ class Clip(models.Model):
         FAILED = "failed"
 
     video = models.ForeignKey(Video, models.CASCADE, related_name="clips")
+    audience = models.CharField(
+        max_length=100, help_text="whom it is for; another audience gets a clip with another address and file"
+    )
     start = models.FloatField(help_text="seconds")
     end = models.FloatField(help_text="seconds")
     sound = models.BooleanField(default=False)
@@ -75,7 +78,10 @@ class Clip(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["video", "start", "end", "sound"], name="one_clip_per_stretch")
+            models.UniqueConstraint(
+                fields=["video", "start", "end", "sound", "audience"],
+                name="one_clip_per_stretch_and_audience",
+            )
         ]
 
     def __str__(self) -> str:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from functools import partial
+from random import SystemRandom
 from typing import Any
 
 from base.errors import ReeljudgeError
@@ -12,7 +13,7 @@ from corpus.models import Clip
 from jobs.errors import JobError
 from jobs.registry import Report, kind
 from judging.models import Batch, Reopening
-from judging.pool.clips import CUT_ANEW, CUT_CLIP, CUT_CLIPS, clips_for, prepare
+from judging.pool.clips import CUT_ANEW, CUT_CLIP, CUT_CLIPS, open_when_cut, prepare
 from judging.pool.ranking import RANK, rank
 from judging.pool.study import STUDY, Plan, start
 from judging.review.reopening import REOPEN, carry_out_reopening
@@ -32,14 +33,17 @@ def cut_clips(arguments: dict[str, Any], report: Report) -> None:
     batch = Batch.objects.select_related("query__campaign").filter(pk=arguments["batch"]).first()
     if batch is None:
         return  # It was a second batch, and its opening was undone.
-    clips = clips_for(batch)
     with cutter() as tool:
-        for number, clip in enumerate(clips):
-            progress = partial(report, number, len(clips))
-            progress()
-            make(clip, tool, progress)
+        # If the settings of clips change meanwhile, there are other clips to cut after these.
+        while waiting := open_when_cut(batch):
+            # The store may tell when a clip was cut. That must not tell its rank.
+            SystemRandom().shuffle(waiting)
+            for number, clip in enumerate(waiting):
+                progress = partial(report, number, len(waiting))
+                progress()
+                make(clip, tool, progress)
+    clips = list(Clip.objects.filter(candidates__batch=batch).distinct())
     report(len(clips), len(clips), _outcome(clips))
-    batch.open()
 
 
 def _outcome(clips: list[Clip]) -> str:

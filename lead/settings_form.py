@@ -25,6 +25,7 @@ RANKED = "it is fixed, because the candidates are already ranked and in their ba
 BEGUN = "it is fixed since the first batch was claimed, so that all are judged alike"
 FIXED_WHEN_RANKED = ("batch_size", "batches")
 FIXED_WHEN_BEGUN = ("tolerance", "order_seed", "padding", "sound")
+NOT_SAID = object()
 MOST_ROUNDS = 10  # of an exam
 
 SECTIONS = {
@@ -32,7 +33,7 @@ SECTIONS = {
     "Clips": ("padding", "sound", "play_once"),
     "Batches and agreement": ("batch_size", "batches", "tolerance", "order_seed"),
     "When a query has had enough": ("second_from", "auto_second_from", "auto_close_below"),
-    "Who may judge": ("exam", "exam_rounds"),
+    "Who may judge": ("exam", "exam_rounds", "may_return"),
     "Quiet checks": ("check_rate", "check_warn", "check_pause"),
     "Pay": ("hourly_rate", "currency", "all_days"),
 }
@@ -50,6 +51,7 @@ LABELS = {
     "auto_close_below": "Close the query automatically below a mean of",
     "exam": "Annotators must pass the exam before they get work",
     "exam_rounds": "Rounds of the exam",
+    "may_return": "Who began a batch may judge its contested clips if nobody else is left",
     "check_rate": "Share of judgements that are checks",
     "check_warn": "Warn from a share of missed checks of",
     "check_pause": "Pause from a share of missed checks of",
@@ -65,12 +67,13 @@ HELP = {
     "batch_size": "20 in the published method.",
     "batches": "2 in the published method: ranks 1-20, then 21-40 where there is more to find.",
     "tolerance": "1 in the published method. A candidate whose grades differ by more goes to two other annotators.",
-    "order_seed": "Each annotator sees the clips of a batch in a different order, made from this number.",
+    "order_seed": "The order of clips and the draw of checks follow from this number. Annotators must not know it.",
     "second_from": "Mean grade of a batch's last five, 0 to 4. From here on the batch page recommends another.",
     "auto_second_from": "Applies without you to batches that settle from now on. Empty: you decide.",
     "auto_close_below": "Applies without you to batches that settle from now on. Empty: you decide.",
     "exam": "New annotators take the exam first. You may let anybody work without it.",
     "exam_rounds": "Rounds in which missed pairs come back before the exam is failed, 1 to 10.",
+    "may_return": "They know then that others disagreed. Their grades are asked again. Otherwise the batch waits.",
     "check_rate": "0 for none, else 0.05 to 0.15. Checks look like any other batch.",
     "check_warn": "Between 0 and 1. An annotator who misses this share of the checks gets a message.",
     "check_pause": "Between 0 and 1, at least the warning's share. Work then stops until you decide.",
@@ -78,6 +81,7 @@ HELP = {
     "currency": "Three letters of ISO 4217, like SGD, EUR or INR.",
     "all_days": "Use this to correct a wrong rate: earlier earnings are counted again.",
 }
+CAMPAIGNS_OWN = {name for names in SECTIONS.values() for name in names} - {"all_days"}  # columns
 
 
 @all_or_nothing
@@ -85,7 +89,7 @@ def set_up(lead: Membership, data: Mapping[str, Any]) -> SettingsForm:
     """Store the settings if they are valid. What is fixed stays, even if somebody claims a batch at the same moment."""
     # Claims lock the claimant's membership: while all are held, nobody gets a batch.
     list(locked(Membership.objects.filter(campaign=lead.campaign)).order_by("pk"))
-    campaign = Campaign.objects.get(pk=lead.campaign_id)
+    campaign = locked(Campaign.objects.filter(pk=lead.campaign_id)).get()  # others change it too
     rate, form = campaign.hourly_rate, SettingsForm(data, instance=campaign)
     if form.is_valid():
         form.save()
@@ -146,6 +150,9 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # the stubs' par
         if self.past:
             until = ", ".join(f"{each.hourly} until {date_format(each.last, 'j F Y')}" for each in self.past)
             self.fields["hourly_rate"].help_text += f" It was {until}."
+        for name, field in self.fields.items():
+            # The page says beside each value what it was, so that others' changes are told from those of this lead.
+            field.show_hidden_initial = not self.is_bound or self.add_initial_prefix(name) in self.data
         self.fixed = fixed(self.instance)
         self.removed = {name: self.fields.pop(name) for name in self.fixed}
 
@@ -179,6 +186,7 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # the stubs' par
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or self.cleaned_data
+        self._leave_the_rest(data)
         for name, field in self.removed.items():
             if name in self.data and self._differs(name, field):
                 self.add_error(None, f"{LABELS[name]}: {self.fixed[name]}.")
@@ -199,6 +207,33 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # the stubs' par
                 f"Past days were paid in {self.initial['currency']}. Tick the box that pays them at this rate, too.",
             )
         return data
+
+    def _leave_the_rest(self, data: dict[str, Any]) -> None:
+        """Take from the campaign what the lead did not change, and refuse what somebody else changed meanwhile."""
+        for name in self.fields.keys() & CAMPAIGNS_OWN:
+            present = getattr(self.instance, name)
+            if name not in self.changed_data:
+                data[name] = present
+            elif name in data and data[name] != present and self._seen(name) not in (NOT_SAID, present):
+                now = f"Somebody else set this to {present} meanwhile. Save again to replace that."
+                self.add_error(name, now)
+                now_seen = {self.add_initial_prefix(name): "" if present is None else str(present)}
+                self.data = {**self.data, **now_seen}
+
+    def _seen(self, name: str) -> Any:
+        """Return the value that the lead's page had, if it said so."""
+        field = self.fields[name]
+        return (
+            field.to_python(self.data[self.add_initial_prefix(name)])
+            if field.show_hidden_initial
+            else NOT_SAID
+        )
+
+    def save(self, commit: bool = True) -> Campaign:
+        """Store what the lead changed, and no other column: others may change those at this moment."""
+        campaign: Campaign = self.instance
+        campaign.save(update_fields=CAMPAIGNS_OWN & set(self.changed_data))
+        return campaign
 
     def _differs(self, name: str, field: forms.Field) -> bool:
         try:

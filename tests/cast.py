@@ -97,9 +97,9 @@ def settle(batch: Batch, first: Membership, second: Membership, last: int = 1) -
 
 
 def began(assignment: Assignment, seconds: float) -> Assignment:
-    """As if it had been claimed so many seconds ago."""
+    """As if it had been claimed so many seconds ago, and the lease never run out since."""
     ago = timezone.now() - timedelta(seconds=seconds)
-    Assignment.objects.filter(pk=assignment.pk).update(claimed=ago)
+    Assignment.objects.filter(pk=assignment.pk).update(claimed=ago, began=ago)
     assignment.refresh_from_db()
     return assignment
 

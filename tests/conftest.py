@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.db import connection
+from django.db.backends.base.operations import BaseDatabaseOperations
 from playwright.sync_api import Browser
 
 from base import translations
@@ -21,6 +22,7 @@ from judging.models import Batch
 from tests import browsing, emptying, made_once
 from tests.cast import make_query, settle
 from tests.installation import Installation, installation
+from tests.tampering import tampering
 
 SHARED = Path(os.environ.get("REELJUDGE_SHARED", Path(__file__).parent.parent.parent / "shared")) / "data"
 SERVERS = {"browser", "place", "server", "servers"}  # fixtures
@@ -88,6 +90,20 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: N
 def django_db_keepdb() -> bool:
     """Django leaves making and removing it to the fixture above."""
     return True
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _emptied_in_spite_of_triggers() -> Iterator[None]:
+    """After a test with transactions, Django empties the database: on SQLite by DELETE, which triggers would refuse."""
+    empty = BaseDatabaseOperations.execute_sql_flush
+
+    def without_triggers(operations: BaseDatabaseOperations, statements: list[str]) -> None:
+        with tampering():
+            empty(operations, statements)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(BaseDatabaseOperations, "execute_sql_flush", without_triggers)
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -28,12 +28,14 @@ from tests.cast import (
     work_until_check,
 )
 
+SEED = 8_314_159_265_358
 TIMES = re.compile(r"\b\d+\.(25|5)\b")  # every moment starts at …1.25 and ends at …4.5 seconds
 
 
 @pytest.fixture
 def worked(batch: Batch, bob: Membership, leo: Membership) -> Batch:
     """Bob has judged it all before Ada looks; clips and examples are there, and similarities are canaries too."""
+    Campaign.objects.update(order_seed=SEED)
     for number, moment in enumerate(Moment.objects.filter(video__name="secret-video-5")):
         add_own_example(leo, f"Sentence {number}.", moment, number // 2, "As it is.")
     for candidate in batch.candidates.all():
@@ -108,6 +110,7 @@ def test_nothing_that_is_hidden_reaches_an_annotator(
     assert len(answers) > 100
     for answer in answers:
         assert "secret" not in answer
+        assert str(SEED) not in answer
         assert "0.777" not in answer
         assert not TIMES.search(re.sub(r"'(Date|Expires|Content-Length)': '[^']*'", "", answer))
         assert "similarity" not in answer
@@ -117,6 +120,7 @@ def test_nothing_that_is_hidden_reaches_an_annotator(
 
 
 def test_the_canaries_are_found_where_they_may_be(worked: Batch, leo: Membership) -> None:
+    assert str(SEED) in everything(browser(leo).get("/campaigns/films/settings"))
     page = everything(browser(leo).get(f"/campaigns/films/batches/{worked.pk}/"))
     assert "secret caption" in page
     assert "secret-video" in page

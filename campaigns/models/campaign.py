@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from datetime import timedelta
 from typing import Any
 
@@ -27,6 +28,11 @@ SECOND_BATCH_FROM = 2.0  # mean grade of these candidates
 EXAM_ROUNDS = 3
 CHECK_RATES = (0.05, 0.15)
 CHECK_WARN, CHECK_PAUSE = 0.25, 0.4  # shares of missed check pairs
+
+
+def random_seed() -> int:
+    """Return a seed that nobody can guess, as large as its column allows."""
+    return secrets.randbits(63)
 
 
 class CampaignQuerySet(models.QuerySet["Campaign"]):
@@ -67,7 +73,8 @@ class Campaign(models.Model):
     batches = models.PositiveSmallIntegerField(default=BATCHES)
     tolerance = models.PositiveSmallIntegerField(default=TOLERANCE)
     order_seed = models.BigIntegerField(
-        default=0, help_text="seed of the order in which each annotator sees candidates"
+        default=random_seed,
+        help_text="secret seed of the order in which each annotator sees candidates, and of checks",
     )
     # What annotators see, and how
     padding = models.FloatField(default=0, help_text="seconds shown before and after each moment")
@@ -78,6 +85,10 @@ class Campaign(models.Model):
     # Who may judge, and how that is watched
     exam = models.BooleanField(default=False, help_text="whether annotators must pass the exam to get work")
     exam_rounds = models.PositiveSmallIntegerField(default=EXAM_ROUNDS, help_text="attempts at the exam")
+    may_return = models.BooleanField(
+        default=False,
+        help_text="whether who began a batch in round one may judge it in round two if nobody else is left",
+    )
     check_rate = models.FloatField(
         default=0, help_text="share of judgements that are quiet checks; 0 for no checks"
     )

@@ -52,6 +52,7 @@ class Migration(migrations.Migration):
             name='Clip',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('audience', models.CharField(help_text='whom it is for; another audience gets a clip with another address and file', max_length=100)),
                 ('start', models.FloatField(help_text='seconds')),
                 ('end', models.FloatField(help_text='seconds')),
                 ('sound', models.BooleanField(default=False)),
@@ -80,6 +81,6 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='clip',
-            constraint=models.UniqueConstraint(fields=('video', 'start', 'end', 'sound'), name='one_clip_per_stretch'),
+            constraint=models.UniqueConstraint(fields=('video', 'start', 'end', 'sound', 'audience'), name='one_clip_per_stretch_and_audience'),
         ),
     ]

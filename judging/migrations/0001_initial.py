@@ -5,6 +5,8 @@ import django.db.models.functions.datetime
 import secrets
 from django.db import migrations, models
 
+from base.database.append_only import DELETE, UPDATE, refuse
+
 
 class Migration(migrations.Migration):
 
@@ -43,6 +45,7 @@ class Migration(migrations.Migration):
                 ('guideline', models.PositiveIntegerField(default=0, help_text='the version in force when it was claimed')),
                 ('state', models.CharField(choices=[('live', 'Live'), ('submitted', 'Submitted'), ('lapsed', 'Lapsed')], default='live', max_length=10)),
                 ('claimed', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                ('began', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), help_text='when the lease began; extending the lease does not change it')),
                 ('submitted', models.DateTimeField(null=True)),
                 ('annotator', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='assignments', to='campaigns.membership')),
                 ('batch', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='assignments', to='judging.batch')),
@@ -164,7 +167,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('grade', models.PositiveSmallIntegerField(help_text='of the last revision')),
                 ('seat', models.PositiveSmallIntegerField(help_text='1 to 4; empty if the judgement does not count', null=True)),
-                ('returned', models.DateTimeField(help_text='when an exam returned it to be judged again', null=True)),
+                ('returned', models.DateTimeField(help_text='when it was returned to be judged again', null=True)),
                 ('annotator', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='judgements', to='campaigns.membership')),
                 ('assignment', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='judgements', to='judging.assignment')),
                 ('candidate', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='judgements', to='judging.candidate')),
@@ -363,4 +366,10 @@ class Migration(migrations.Migration):
             model_name='sitting',
             constraint=models.UniqueConstraint(condition=models.Q(('result', 'open')), fields=('member',), name='one_open_sitting_per_member'),
         ),
+        refuse('judging_revision', UPDATE, DELETE),
+        refuse('judging_judgement', DELETE),
+        refuse('judging_flag', DELETE),
+        refuse('judging_reopening', UPDATE, DELETE),
+        refuse('judging_review', DELETE),
+        refuse('judging_adjudication', DELETE),
     ]

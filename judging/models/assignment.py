@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 from datetime import timedelta
+from typing import Any
 
 from django.conf import settings
 from django.db import models
@@ -15,7 +16,7 @@ from django.utils.translation import gettext
 from base.errors import BadValue, Stale
 from base.transactions import all_or_nothing, locked
 from campaigns.models.membership import Membership
-from judging.models.judgement import Judgement
+from judging.models.judgement import Flag, Judgement
 from judging.models.pool import ANNOTATORS, Batch, Candidate, CandidateQuerySet
 from judging.models.states import AssignmentState
 
@@ -37,11 +38,13 @@ class AssignmentQuerySet(models.QuerySet["Assignment"]):
 
     def lease_out(self, batch: Batch, annotator: Membership, round: int, slot: int | None) -> Assignment:
         """Lease the batch to the annotator: in a new assignment, or in their lapsed one under a new fence."""
-        fields = {"round": round, "slot": slot, "lease": lease_end(), "state": Assignment.State.LIVE}
-        fields |= {"guideline": annotator.campaign.guideline.version, "submitted": None}
+        fields: dict[str, Any] = {"round": round, "slot": slot, "lease": lease_end()}
+        fields |= {"state": Assignment.State.LIVE, "began": Now(), "submitted": None}
+        fields["guideline"] = annotator.campaign.guideline.version
         # Positions stand for other candidates in another round. A new token keeps the old page from writing.
         of_another_round = self.filter(batch=batch, annotator=annotator).exclude(round=round)
-        of_another_round.update(token=secrets.token_urlsafe())
+        if of_another_round.update(token=secrets.token_urlsafe()) and slot:
+            self._ask_again(batch, annotator)
         self.update_or_create(
             batch=batch,
             annotator=annotator,
@@ -49,6 +52,12 @@ class AssignmentQuerySet(models.QuerySet["Assignment"]):
             create_defaults=fields,
         )
         return self.get(batch=batch, annotator=annotator)
+
+    def _ask_again(self, batch: Batch, annotator: Membership) -> None:
+        """Have the annotator judge again what they said about the batch in another round."""
+        said = {"assignment__batch": batch, "assignment__annotator": annotator}
+        Judgement.objects.filter(**said).update(returned=Now())
+        Flag.objects.filter(**said).update(taken_back=Now())
 
 
 def lease_end() -> models.expressions.CombinedExpression:
@@ -72,6 +81,9 @@ class Assignment(models.Model):
     guideline = models.PositiveIntegerField(default=0, help_text="the version in force when it was claimed")
     state = models.CharField(max_length=10, choices=State.choices, default=State.LIVE)
     claimed = models.DateTimeField(db_default=Now())
+    began = models.DateTimeField(
+        db_default=Now(), help_text="when the lease began; extending the lease does not change it"
+    )
     submitted = models.DateTimeField(null=True)
 
     objects = AssignmentQuerySet.as_manager()
@@ -149,8 +161,9 @@ class Assignment(models.Model):
         return order[position - 1]
 
     def renew_lease(self) -> Assignment:
-        """Start a new lease, under a new fence if the last lease had run out."""
-        Assignment.objects.filter(pk=self.pk, lease__lte=Now()).update(fence=F("fence") + 1)
+        """Extend the lease. If it has run out, begin a new one under a new fence."""
+        expired = Assignment.objects.filter(pk=self.pk, lease__lte=Now())
+        expired.update(fence=F("fence") + 1, began=Now())
         Assignment.objects.filter(pk=self.pk).update(lease=lease_end())
         self.refresh_from_db()
         return self

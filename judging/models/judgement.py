@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 class JudgementQuerySet(models.QuerySet["Judgement"]):
     def not_returned(self) -> JudgementQuerySet:
-        """Exclude the judgements that an exam returned to the annotator and that are not judged again yet."""
+        """Exclude the judgements that were returned to the annotator and that are not judged again yet."""
         again = Revision.objects.filter(judgement=OuterRef("pk"), at__gt=OuterRef("returned"))
         return self.filter(Q(returned__isnull=True) | Exists(again))
 
@@ -35,7 +35,7 @@ class Judgement(models.Model):
     seat = models.PositiveSmallIntegerField(
         null=True, help_text="1 to 4; empty if the judgement does not count"
     )
-    returned = models.DateTimeField(null=True, help_text="when an exam returned it to be judged again")
+    returned = models.DateTimeField(null=True, help_text="when it was returned to be judged again")
     reopening = models.ForeignKey(
         "judging.Reopening",
         models.PROTECT,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from django.db import models
-from django.db.models import Exists, F, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q
 
 from base.transactions import locked
 from campaigns.models.campaign import Campaign
@@ -13,8 +13,7 @@ from campaigns.models.membership import Membership
 from corpus.models import Clip, Moment
 from jobs.keys import key_of
 from judging.consensus import RULE, consensus
-from judging.models.judgement import Flag
-from judging.models.states import CLAIMED, WITH_GRADE, AssignmentState, BatchState, CandidateOutcome, Kind
+from judging.models.states import WITH_GRADE, BatchState, CandidateOutcome, Kind
 
 if TYPE_CHECKING:
     from judging.models.assignment import Assignment
@@ -181,20 +180,6 @@ class BatchQuerySet(models.QuerySet["Batch"]):
 
     def in_pool(self, campaign: Campaign) -> BatchQuerySet:
         return self.in_campaign(campaign).filter(kind=Kind.POOL, query__withdrawn__isnull=True)
-
-    def claimable_by(self, annotator: Membership) -> BatchQuerySet:
-        """Return open batches with a free slot that the annotator neither holds nor has judged, fullest first."""
-        here = annotator.assignments.filter(batch=OuterRef("pk"))
-        held = here.filter(~Q(state=AssignmentState.LAPSED) | Q(submitted__isnull=False))
-        in_earlier_edition = ~Q(assignment__batch=F("candidate__batch"))
-        judged = annotator.judgements.filter(candidate__batch=OuterRef("pk"))
-        judged = judged.filter(in_earlier_edition | Q(reopening__isnull=False))
-        flagged = Flag.objects.filter(in_earlier_edition, assignment__annotator=annotator)
-        flagged = flagged.filter(candidate__batch=OuterRef("pk"))
-        free = self.in_campaign(annotator.campaign).filter(state=Batch.State.OPEN, taken__lt=ANNOTATORS)
-        free = free.filter(kind__in=CLAIMED, query__withdrawn__isnull=True)
-        before = Exists(held) | Exists(judged) | Exists(flagged)
-        return free.exclude(before).order_by("-round", "-taken", "pk")
 
     def unfinished(self) -> BatchQuerySet:
         return self.filter(state__in=[Batch.State.PREPARING, Batch.State.OPEN])

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 from django.db import transaction
 
+from base.transactions import locked
+from campaigns.models.campaign import Campaign
 from corpus.clips import clips_of
-from corpus.models import Clip
+from corpus.models import Clip, Moment
 from jobs.keys import key_of
 from jobs.models import Job
 from judging.models.states import BatchState
@@ -23,10 +25,20 @@ CUT_ANEW = "cut clips anew"
 
 def prepare(batch: Batch) -> None:
     """Ask for the batch's clips. The batch opens when they are cut, or at once if there is nothing to cut."""
-    if any(clip.state == Clip.State.WAITING for clip in clips_for(batch)):
+    if open_when_cut(batch):
         Job.objects.ask(CUT_CLIPS, batch.job_key, batch=batch.pk)
-    else:
+
+
+@transaction.atomic
+def open_when_cut(batch: Batch) -> list[Clip]:
+    """Open the batch if none of its clips waits to be cut. Return the clips that wait.
+
+    These are the clips that the campaign's settings ask for now. They cannot change until the batch is open.
+    """
+    waiting = [clip for clip in clips_for(batch) if clip.is_waiting]
+    if not waiting:
         batch.open()
+    return waiting
 
 
 @transaction.atomic
@@ -65,9 +77,18 @@ def _worth_another_try(clip: Clip) -> bool:
 def clips_for(batch: Batch) -> list[Clip]:
     """Return the clips of a batch's candidates, made where there are none, and link each candidate to its clip."""
     candidates = list(batch.candidates.select_related("moment__video"))
-    campaign = batch.query.campaign
-    clips = clips_of([each.moment for each in candidates], campaign.padding, campaign.sound)
+    clips = clips_of_moments([each.moment for each in candidates], batch.query.campaign)
     for candidate in candidates:
         candidate.clip = clips[candidate.moment_id]
     batch.candidates.bulk_update(candidates, ["clip"])
     return list({clip.pk: clip for clip in clips.values()}.values())
+
+
+def clips_of_moments(moments: Iterable[Moment], campaign: Campaign) -> dict[int, Clip]:
+    """Return a clip for each moment, by the moment's key, with the padding and the sound of the campaign.
+
+    The settings are read anew, and are locked until the transaction ends, because they may have changed since the
+    caller read the campaign.
+    """
+    campaign = locked(Campaign.objects.filter(pk=campaign.pk)).get()
+    return clips_of(moments, campaign.name, campaign.padding, campaign.sound)

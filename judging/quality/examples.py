@@ -11,10 +11,9 @@ from base.errors import WrongState
 from base.transactions import all_or_nothing, locked
 from campaigns.guideline_text import LEVELS
 from campaigns.models import Campaign, Membership
-from corpus.clips import clips_of
 from corpus.models import Moment
 from judging.models import Candidate, Example
-from judging.pool.clips import prepare_clip
+from judging.pool.clips import clips_of_moments, prepare_clip
 
 # Nobody judges a candidate with one of these outcomes any more. Pairs of exams and checks never have one.
 DONE = (Candidate.Outcome.SETTLED, Candidate.Outcome.ADJUDICATED, Candidate.Outcome.DISCARDED)
@@ -91,8 +90,7 @@ def _add(lead: Membership, query: str, moment: Moment, grade: int, why: str) -> 
 
 def attach_clip(example: Example) -> None:
     """Link the example to a clip with the campaign's padding and sound, and ask for that clip."""
-    campaign = example.campaign
-    example.clip = clips_of([example.moment], campaign.padding, campaign.sound)[example.moment_id]
+    example.clip = clips_of_moments([example.moment], example.campaign)[example.moment_id]
     example.save(update_fields=["clip"])
     prepare_clip(example.clip)
 

@@ -1,13 +1,16 @@
 """Active time: the seconds that the browser measures, bounded by the database's clock.
 
-An annotator holds one assignment at a time, so the active seconds since its claim cannot be more than the seconds that
-have passed since then. Everything that the annotator recorded since the claim counts, in any assignment. So the sum
-stays bounded when an annotator resumes a lapsed assignment and the browser sends grades that it kept without a network.
+An annotator holds one assignment at a time. So the active seconds that are recorded in a lease cannot be more than the
+seconds that have passed since the lease began. The time after a lease has run out, until the annotator takes the
+assignment up again, belongs to no lease and never counts.
+
+The bound holds for all presses of a lease together and not for each gap between two of them, because the browser sends
+grades that it kept without a network one right after the other.
 """
 
 from __future__ import annotations
 
-from django.db.models import DurationField, ExpressionWrapper, F, QuerySet, Sum
+from django.db.models import DurationField, ExpressionWrapper, F, OuterRef, QuerySet, Subquery, Sum
 from django.db.models.functions import Now
 
 from judging.models.assignment import Assignment
@@ -21,7 +24,7 @@ def bounded(assignment: Assignment, seconds: float | None) -> float | None:
     """
     if seconds is None:
         return None
-    return max(0.0, min(seconds, _since_claim(assignment) - _recorded_since_claim(assignment)))
+    return max(0.0, min(seconds, _unrecorded(assignment)))
 
 
 def add_seconds(earlier: float | None, seconds: float | None) -> float | None:
@@ -29,19 +32,17 @@ def add_seconds(earlier: float | None, seconds: float | None) -> float | None:
     return seconds if earlier is None else earlier + (seconds or 0.0)
 
 
-def _since_claim(assignment: Assignment) -> float:
-    elapsed = ExpressionWrapper(Now() - F("claimed"), DurationField())
-    row = Assignment.objects.filter(pk=assignment.pk)
-    return float(row.values_list(elapsed, flat=True).get().total_seconds())
+def _unrecorded(assignment: Assignment) -> float:
+    """Return the seconds since the lease began for which nothing is recorded yet."""
+    elapsed = ExpressionWrapper(Now() - F("began"), DurationField())
+    since = {"at__gte": OuterRef("began")}
+    revisions = _total(Revision.objects.filter(judgement__assignment=OuterRef("pk"), **since), "judgement__")
+    flags = _total(Flag.recorded.filter(assignment=OuterRef("pk"), **since))
+    row = Assignment.objects.filter(pk=assignment.pk).values_list(elapsed, revisions, flags)
+    passed, *recorded = row.get()
+    return float(passed.total_seconds()) - sum(seconds or 0.0 for seconds in recorded)
 
 
-def _recorded_since_claim(assignment: Assignment) -> float:
-    # Every write renews a lease, so assignments whose lease ended before the claim hold nothing written after it.
-    recent = assignment.annotator.assignments.filter(lease__gt=assignment.claimed)
-    revisions = Revision.objects.filter(judgement__assignment__in=recent, at__gte=assignment.claimed)
-    flags = Flag.recorded.filter(assignment__in=recent, at__gte=assignment.claimed)
-    return _total(revisions) + _total(flags)
-
-
-def _total(rows: QuerySet[Revision] | QuerySet[Flag]) -> float:
-    return float(rows.aggregate(total=Sum("seconds"))["total"] or 0.0)
+def _total(rows: QuerySet[Revision] | QuerySet[Flag], of: str = "") -> Subquery:
+    totals = rows.order_by().values(f"{of}assignment").annotate(total=Sum("seconds"))
+    return Subquery(totals.values("total"))

@@ -10,6 +10,7 @@ from campaigns.models import Membership
 from judging.models.assignment import Assignment
 from judging.models.pool import ANNOTATORS, Batch
 from judging.quality import checks, sittings
+from judging.work.eligibility import claimable_by
 
 
 @all_or_nothing
@@ -42,7 +43,7 @@ def _lapse_expired(annotator: Membership) -> None:
 
 
 def _free_batch(annotator: Membership) -> Batch | None:
-    free = Batch.objects.claimable_by(annotator)
+    free = claimable_by(annotator)
     # Batches that others are claiming are skipped, so that nobody waits. If no other is free, wait for one of them.
     while batch := locked(free, skip_locked=True).first() or locked(free).first():
         # The lock protects the batch's row only. Its query may have been withdrawn while this process waited.

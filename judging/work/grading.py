@@ -68,7 +68,8 @@ def _judge(
             f"key: {key} came before with another grade or place; expected a new key for each press"
         )
     assignment.extend_lease(fence)
-    seconds = bounded(assignment, add_seconds(_replace_flag(assignment, candidate), seconds))
+    seconds = bounded(assignment, seconds)
+    seconds = add_seconds(_replace_flag(assignment, candidate), seconds)
     judgement, _ = Judgement.objects.get_or_create(
         candidate_id=candidate,
         annotator=assignment.annotator,
@@ -113,7 +114,8 @@ def _flag(
             f"key: {key} came before with another flag or place; expected a new key for each press"
         )
     assignment.extend_lease(fence)
-    seconds = bounded(assignment, add_seconds(_replace_flag(assignment, candidate), seconds))
+    seconds = bounded(assignment, seconds)
+    seconds = add_seconds(_replace_flag(assignment, candidate), seconds)
     return assignment.flags.create(
         candidate_id=candidate, reason=reason, comment=comment, seconds=seconds, key=key
     )

@@ -12,6 +12,7 @@ from django.urls import reverse
 
 from campaigns.models import Campaign, Membership
 from judging.models import Assignment, Batch, Flag, Kind, Query, Sitting
+from judging.work.eligibility import without_annotators
 
 STUCK_AFTER = timedelta(days=1)  # that a contested batch finds nobody, or an exam is not marked
 
@@ -46,6 +47,12 @@ def needs(campaign: Campaign, failed_jobs: int) -> list[Need]:
             "contested batches have had no annotator for a day",
             f"{pages['campaign']}?show=stuck",
         ),
+        Need(
+            counts["waiting"],
+            "batch has nobody left who may judge it",
+            "batches have nobody left who may judge them",
+            f"{pages['campaign']}?show=waiting",
+        ),
         Need(counts["failed"], "examinee failed the exam", "examinees failed the exam", pages["exam"]),
         Need(
             counts["unmarked"],
@@ -78,6 +85,7 @@ def _counts(campaign: Campaign) -> dict[str, int]:
     rows: dict[str, QuerySet[Any]] = {
         "paused": annotators.filter(state=Membership.State.PAUSED),
         "stuck": stuck_batches().filter(query__campaign=OuterRef("pk")),
+        "waiting": without_annotators().filter(kind=Kind.POOL, query__campaign=OuterRef("pk")),
         "failed": failed.filter(state=Membership.State.ACTIVE),
         "unmarked": unmarked.filter(member__campaign=OuterRef("pk"), member__state=Membership.State.ACTIVE),
         "flags": Flag.objects.waiting(OuterRef("pk")),

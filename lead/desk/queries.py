@@ -19,6 +19,7 @@ from judging.pool.ranking import RANK
 from judging.pool.study import STUDY
 from judging.review.recommending import Recommendation, recommendations
 from judging.review.reopening import REOPEN
+from judging.work.eligibility import without_annotators
 from lead.desk.needs import stuck_batches
 from releases.freezing import FREEZE
 from releases.models import Release
@@ -41,9 +42,11 @@ FILTERS: dict[str, tuple[str, Q]] = {
     "work": ("In work", IN_POOL & _has(OPEN.filter(taken__gt=0))),
     "contested": ("In round two", IN_POOL & _has(OPEN.filter(round=2))),
     "stuck": ("Stuck in round two", IN_POOL & _has(stuck_batches())),
+    "waiting": ("Nobody left to judge", IN_POOL & _has(without_annotators())),
     "closed": ("Closed", IN_POOL & Q(closed=True)),
     "withdrawn": ("Withdrawn", Q(withdrawn__isnull=False)),
 }
+RARE = ("stuck", "waiting")
 SORTS = {"": ("as imported", "pk"), "-": ("newest first", "-pk"), "text": ("by text", "text")}
 
 
@@ -78,13 +81,13 @@ class Table:
 
 
 def filters(campaign: Campaign, table: Table) -> list[tuple[str, str, int, bool]]:
-    """Each filter's address, words and number of queries, and whether it is chosen. Stuck ones only where some are."""
+    """Each filter's address, words and number of queries, and whether it is chosen. Rare ones only where some are."""
     numbers = {f"n_{key}": Count("pk", filter=which) for key, (_, which) in FILTERS.items()}
     found = campaign.queries.filter(kind=Kind.POOL).aggregate(**numbers)
     return [
         (table.address(show=key), words, found[f"n_{key}"], key == table.show)
         for key, (words, _) in FILTERS.items()
-        if found[f"n_{key}"] or key != "stuck"
+        if found[f"n_{key}"] or key not in RARE
     ]
 
 

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 import boto3
 import httpx
 import pytest
 from django.conf import settings as used
+from django.contrib.auth.models import User
 from django.core.exceptions import ImproperlyConfigured
 from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
 from django.test import Client
 from moto.server import ThreadedMotoServer
+from scipy.stats import kendalltau
 
 from campaigns.models import Membership
 from config import media_store
@@ -26,6 +29,7 @@ from judging.pool.clips import retry_clips
 from tests.cast import browser, claim, content_of
 from tests.installation import Installation
 from tests.numbered import draw_film, seen
+from tests.telling import Sent, check_sent, cut_telling_batch
 
 BUCKET = "films"
 STORE = f"s3://{BUCKET}/reeljudge"
@@ -157,6 +161,70 @@ def test_a_presigned_address_needs_no_cookie_and_no_more_words(
     assert (part.status_code, part.content) == (206, CONTENT[5:10])
     assert part.headers["Content-Type"] == "video/mp4"
     assert address.startswith(media_store.origins(media_store.PRESIGNED, server)[0] + "/")
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("where", ["folder", "store"])
+def test_what_the_proxy_sends_of_a_clip_tells_nothing_about_it(
+    where: str, request: pytest.FixtureRequest, tmp_path: Path, member_of: Callable[[Batch], Membership]
+) -> None:
+    if where == "store":
+        request.getfixturevalue("bucket")
+    ada = member_of(cut_telling_batch(tmp_path))
+    sent = []
+    for candidate in claim(ada).candidates_in_order():
+        assert candidate.clip
+        for headers in ({}, {"range": "bytes=0-"}):
+            answer = browser(ada).get(f"/clips/{candidate.clip.token}", headers=headers)
+            content = content_of(answer)
+            assert answer["ETag"] == f'"{candidate.clip.token}"'
+            assert "Last-Modified" not in answer
+            if not headers:
+                told = {name: value for name, value in answer.items() if name != "Content-Length"}
+                sent.append(Sent(candidate.clip.token, told, content))
+    check_sent(sent, tmp_path)
+
+
+@pytest.mark.django_db
+def test_what_a_store_sends_of_a_clip_does_not_tell_its_rank(
+    bucket: Any, tmp_path: Path, settings: Any, member_of: Callable[[Batch], Membership]
+) -> None:
+    """A store tells when a clip was uploaded, whoever asks. So clips are uploaded in an order that means nothing."""
+    uploaded: list[str] = []
+    events = cast(Any, default_storage).bucket.meta.client.meta.events
+    events.register("before-send.s3", lambda request, **_: uploaded.append(f"{request.method} {request.url}"))
+    batch = cut_telling_batch(tmp_path)
+    settings.MEDIA_ADDRESSES = media_store.PRESIGNED
+    ada, sent, moved = member_of(batch), [], set()
+    for candidate in claim(ada).candidates_in_order():
+        assert candidate.clip
+        answer = browser(ada).get(f"/clips/{candidate.clip.token}")
+        fetched = httpx.get(answer["Location"])
+        told = {name: value for name, value in fetched.headers.items() if name not in VARYING}
+        sent.append(Sent(candidate.clip.token, told, fetched.content))
+        place = urlsplit(answer["Location"])._replace(query="").geturl()
+        moved.add(place.replace(candidate.clip.token, "TOKEN"))
+        assert "canary" not in str(dict(answer.items()))
+    check_sent(sent, tmp_path)
+    assert len(moved) == 1
+    ranks = dict(batch.candidates.values_list("clip__file", "rank"))
+    puts = [address for address in uploaded if address.startswith("PUT ")]
+    order = [ranks[address.partition("/reeljudge/")[2]] for address in puts]
+    assert sorted(order) == list(range(1, 21))
+    assert abs(kendalltau(order, range(20)).statistic) < UNLIKELY
+
+
+# What a store says of each answer, and when an object was uploaded.
+VARYING = ("date", "content-length", "last-modified", "x-amz-request-id", "x-amzn-requestid")
+UNLIKELY = 0.8  # of twenty in random order: once in more than a million
+
+
+@pytest.fixture
+def member_of() -> Callable[[Batch], Membership]:
+    def make(batch: Batch) -> Membership:
+        return batch.query.campaign.add_member(User.objects.create(username="ada"), "annotator")
+
+    return make
 
 
 @pytest.mark.parametrize("kind", [media_store.PROXY, media_store.PRESIGNED])

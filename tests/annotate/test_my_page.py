@@ -24,6 +24,7 @@ from tests.cast import (
     small_batches,
     work_until_check,
 )
+from tests.tampering import tampering
 
 pytestmark = pytest.mark.both_databases  # it is about the reports' SQL
 
@@ -47,7 +48,8 @@ def midday(days_ago: int) -> datetime:
 
 def test_hours_and_earnings_stand_under_the_button(paid: Campaign, ada: Membership) -> None:
     judge_all(claim(ada), by_rank)
-    Revision.objects.update(seconds=1800)
+    with tampering():
+        Revision.objects.update(seconds=1800)
     home = page(ada, "work")
     assert "2 h 00 min" in home
     assert "25.00 EUR" in home
@@ -67,9 +69,10 @@ def test_each_day_has_a_line_and_the_sum_is_rounded_once(paid: Campaign, ada: Me
     for days_ago, seconds in ((0, 360), (1, 361), (20, 9000)):
         judge_all(claim(ada), by_rank)
         newest = Revision.objects.order_by("-pk")[:4].values("pk")
-        Revision.objects.filter(pk__in=list(newest.values_list("pk", flat=True))).update(
-            seconds=seconds / 4, at=midday(days_ago)
-        )
+        with tampering():
+            Revision.objects.filter(pk__in=list(newest.values_list("pk", flat=True))).update(
+                seconds=seconds / 4, at=midday(days_ago)
+            )
         done = ada.assignments.submitted().order_by("-pk")[:1].values_list("pk", flat=True)
         ada.assignments.filter(pk__in=list(done)).update(submitted=midday(days_ago))
     rows = re.findall(r"<tr[^>]*>.*?</tr>", page(ada), re.S)[1:]

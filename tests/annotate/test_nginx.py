@@ -20,6 +20,7 @@ from corpus.models import Clip
 from judging.models import Batch
 from tests.cast import browser, claim
 from tests.installation import ROOT
+from tests.telling import Sent, check_sent, cut_telling_batch
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.skipif(not shutil.which("nginx"), reason="nginx is not installed")
@@ -75,6 +76,26 @@ def test_nginx_sends_a_clip_and_its_parts(front: str, batch: Batch, ada: Members
     assert httpx.get(address, cookies=cookies(bob)).status_code == 404
     assert httpx.get(address).status_code == 302
     assert httpx.get(f"{front}/stored/{clip.file.name}", cookies=cookies(ada)).status_code == 404
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_nginx_sends_of_a_clip_tells_nothing_about_it(
+    front: str, tmp_path: Path, django_user_model: Any
+) -> None:
+    """Neither its film nor its place in the order of cutting, which its file's time could tell."""
+    batch = cut_telling_batch(tmp_path)
+    ada = batch.query.campaign.add_member(django_user_model.objects.create(username="ada"), "annotator")
+    sent = []
+    for candidate in claim(ada).candidates_in_order():
+        assert candidate.clip
+        answer = httpx.get(f"{front}/clips/{candidate.clip.token}", cookies=cookies(ada))
+        assert answer.headers["Last-Modified"] == "Sat, 01 Jan 2000 00:00:00 GMT"
+        assert "max-age=86400" in answer.headers["Cache-Control"]
+        told = {
+            name: value for name, value in answer.headers.items() if name not in ("date", "content-length")
+        }
+        sent.append(Sent(candidate.clip.token, told, answer.content))
+    check_sent(sent, tmp_path)
 
 
 def cookies(who: Membership) -> dict[str, str]:

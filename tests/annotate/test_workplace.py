@@ -368,7 +368,7 @@ def test_an_idle_hour_counts_as_the_cap(person: Callable[..., Person], place: In
     someone = person()
     someone.page.clock.install()
     page = someone.claim()
-    sql(place, "UPDATE judging_assignment SET claimed = '2020-01-01 00:00:00' WHERE state = 'live'")
+    sql(place, "UPDATE judging_assignment SET began = '2020-01-01 00:00:00' WHERE state = 'live'")
     moving(page)
     page.keyboard.press("1")
     moving(page)

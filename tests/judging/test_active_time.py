@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from itertools import count
@@ -24,6 +24,7 @@ from tests.cast import began, claim, expire, judge_all, make_query
 pytestmark = pytest.mark.both_databases  # it is about verbs, which lock rows
 
 EVER = datetime(2000, 1, 1, tzinfo=UTC), datetime(3000, 1, 1, tzinfo=UTC)
+DAY = 86_400
 SLACK = 120.0  # seconds that a slow machine may take for the test itself
 claimed_by_the_database = settings(
     max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -180,3 +181,46 @@ def test_two_assignments_do_not_share_the_same_hour(
     back = claiming.resume(held)
     say(back, 1, "grade", 3600.0, uuid4())
     assert recorded(ada) == pytest.approx(3600, abs=SLACK)
+
+
+def lapsed_and_claimed_again(away: Assignment) -> Assignment:
+    away.lapse()
+    return claim(away.annotator)
+
+
+@pytest.mark.parametrize(
+    "come_back",
+    [
+        lambda away: away.lapse() or claiming.resume(away),
+        lapsed_and_claimed_again,
+        claiming.resume,  # nobody has noticed yet that the lease has run out
+        lambda away: claim(away.annotator),
+    ],
+)
+def test_the_time_after_a_lease_has_run_out_never_counts(
+    held: Assignment, ada: Membership, come_back: Callable[[Assignment], Assignment]
+) -> None:
+    """Claimed a day ago, judged for ten minutes, away since: one press cannot say that she worked all day."""
+    began(held, 600)
+    say(held, 1, "grade", 300.0, uuid4())
+    say(held, 2, "flag", 100.0, uuid4())
+    began(held, DAY)
+    expire(held)
+    back = come_back(held)
+    assert back.fence == 2
+    say(back, 3, "grade", DAY - 400.0, uuid4())
+    say(back, 4, "flag", DAY - 400.0, uuid4())
+    assert recorded(ada) == pytest.approx(400, abs=SLACK)
+    say(back, 2, "grade", DAY - 400.0, uuid4())  # it takes over what its flag recorded before
+    assert (Revision.objects.get(judgement__candidate=back.candidate_at(2)).seconds or 0) >= 100
+    assert total(worked_by_day(ada, *EVER).values()).seconds == pytest.approx(400, abs=SLACK)
+
+
+def test_extending_a_lease_loses_no_time(held: Assignment, ada: Membership) -> None:
+    """She opens her page again and again, and goes on without a network; all of it is sent in one burst."""
+    began(held, 600)
+    for _ in range(3):
+        held = claim(ada)
+    for position in range(1, 6):
+        say(held, position, "grade", 120.0, uuid4())
+    assert recorded(ada) == pytest.approx(600)

@@ -25,6 +25,7 @@ from reports.statistics.arrays import read
 from reports.statistics.collection import collection
 from reports.statistics.progress import progress
 from tests.cast import browser, claim, judge_all, settle_round_one
+from tests.tampering import forget
 
 pytestmark = pytest.mark.both_databases  # it is about verbs, which lock rows
 
@@ -76,8 +77,7 @@ def test_a_flagged_candidate_is_graded_and_its_flag_dealt_with(
     work = claim(ada)
     judge_all(work, lambda candidate: 2, submit=False)
     flagged = work.candidates_in_order()[0]
-    work.judgements.get(candidate=flagged).revisions.all().delete()
-    work.judgements.get(candidate=flagged).delete()
+    forget(work.judgements.get(candidate=flagged))
     grading.flag(work, 1, "other", "too dark", fence=work.fence, key=uuid4())
     submitting.submit(work, work.fence)
     judge_all(claim(bob), lambda candidate: 2)

@@ -18,6 +18,7 @@ from judging.audit import audit
 from judging.models import Assignment, Batch, Candidate, Judgement, Revision
 from judging.work import grading
 from tests.cast import claim, judge_all, make_query, settle_round_one
+from tests.tampering import tampering
 
 pytestmark = pytest.mark.both_databases  # it is about constraints
 
@@ -135,7 +136,8 @@ def settle_by_another_rule() -> None:
     ],
 )
 def test_tampering_is_found(sound: Campaign, tamper: Callable[[], None], number: int) -> None:
-    tamper()
+    with tampering():
+        tamper()
     assert number in broken(sound)
     with pytest.raises(CommandError, match="broken"):
         call_command("audit", "films", stdout=StringIO())

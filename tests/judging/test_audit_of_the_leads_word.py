@@ -17,6 +17,7 @@ from judging.review.reviewing import review, undo
 from judging.review.withdrawing import withdraw
 from judging.work import claiming
 from tests.cast import claim, judge_all, make_query, settle_round_one
+from tests.tampering import tampering
 
 pytestmark = pytest.mark.both_databases  # it is about constraints
 
@@ -168,7 +169,8 @@ def hold_what_is_withdrawn() -> None:
     ],
 )
 def test_tampering_is_found(righted: Campaign, tamper: Callable[[], None], number: int) -> None:
-    tamper()
+    with tampering():
+        tamper()
     assert number in broken(righted)
 
 

@@ -10,17 +10,24 @@ from typing import Any
 
 import av
 import pytest
+from django.contrib.auth.models import User
 from django.core.files.storage import default_storage
+from scipy.stats import kendalltau
 
 from campaigns.models import Campaign
-from corpus.clips import widened
+from corpus.clips import cutter, make, widened
+from corpus.errors import CorpusError
 from corpus.models import Clip, Corpus, Moment, Video
+from corpus.stored_files import TIME_OF_ALL_FILES
 from jobs.models import Job
 from jobs.running import run
 from jobs.terminal import work_off
 from judging.models import Batch
-from tests.cast import make_query
+from lead.settings_form import set_up
+from tests.cast import browser, claim, content_of, make_query
+from tests.lead.test_campaign_settings import SENT
 from tests.numbered import draw_film, seen
+from tests.telling import cut_telling_batch
 from tests.terminal import printed
 
 
@@ -187,3 +194,109 @@ def test_a_campaign_chooses_padding_and_sound(tmp_path: Path, media: Path) -> No
     work_off(StringIO())
     assert Clip.objects.count() == 10  # other clips: neither wide nor heard
     assert Clip.objects.filter(sound=False, start=2, end=3, state=Clip.State.READY).exists()
+
+
+def ready_clips(batch: Batch) -> list[Clip]:
+    return list(Clip.objects.filter(candidates__batch=batch, state=Clip.State.READY).distinct())
+
+
+@pytest.mark.django_db
+def test_padding_that_changes_while_clips_are_cut_holds_for_that_batch_too(
+    tmp_path: Path, media: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batch = open_batch(tmp_path, "--media", media)
+    lead = batch.query.campaign.add_member(User.objects.create(username="leo"), "lead")
+    made: list[Clip] = []
+
+    def make_slowly(clip: Clip, *rest: Any) -> None:
+        make(clip, *rest)
+        made.append(clip)
+        if len(made) == 1:
+            assert set_up(lead, SENT | {"padding": "0.5", "order_seed": "3"}).is_valid()
+
+    monkeypatch.setattr("judging.jobs.make", make_slowly)
+    assert work_off(StringIO()) == []
+    batch.refresh_from_db()
+    assert batch.state == Batch.State.OPEN
+    assert {(clip.start, clip.end) for clip in ready_clips(batch)} == {(0, 1.5), (1.5, 3.5)}
+    assert not Clip.objects.filter(candidates__batch=batch, state=Clip.State.WAITING).exists()
+
+
+@pytest.mark.django_db
+def test_who_read_the_campaign_before_its_padding_changed_prepares_the_clips_of_now(
+    tmp_path: Path, media: Path
+) -> None:
+    """As the ranking does, which opens batches for minutes."""
+    early = open_batch(tmp_path, "--media", media).query.campaign
+    Campaign.objects.update(padding=0.5)
+    late = make_query(early, "2", "A person stands up.").batches.get()
+    assert early.padding == 0
+    assert (0, 1.5) in late.candidates.values_list("clip__start", "clip__end")
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("late", ["fails", "is done"])
+def test_a_late_cutter_changes_nothing_about_a_ready_clip(
+    tmp_path: Path, media: Path, monkeypatch: pytest.MonkeyPatch, late: str
+) -> None:
+    """Its lease has run out, another worker has cut the clip meanwhile, and it does not know."""
+    open_batch(tmp_path, "--media", media)
+    clip = clips()["good 2"]
+    with cutter() as tool:
+        cut = tool.cut
+
+        def cut_late(*arguments: Any) -> None:
+            monkeypatch.setattr(tool, "cut", cut)
+            make(Clip.objects.get(pk=clip.pk), tool)
+            if late == "fails":
+                raise CorpusError("this worker's disk is full")
+            cut(*arguments)
+
+        monkeypatch.setattr(tool, "cut", cut_late)
+        make(clip, tool)
+    stored = Clip.objects.get(pk=clip.pk)
+    assert (clip.state, clip.error, clip.file.name) == (stored.state, stored.error, stored.file.name)
+    assert (stored.state, stored.error) == (Clip.State.READY, "")
+    assert default_storage.listdir("clips")[1] == [Path(stored.file.name or "").name]
+    assert [number for _, number in seen(Path(stored.file.path))] == list(range(20, 30))
+
+
+@pytest.mark.django_db
+def test_clips_are_cut_in_no_order_and_their_files_have_one_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When a clip was cut must not tell its rank: several servers tell an annotator's browser the time of a file."""
+    order: list[int] = []
+
+    def note(clip: Clip, *rest: Any) -> None:
+        order.append(clip.candidates.get().rank)
+        make(clip, *rest)
+
+    monkeypatch.setattr("judging.jobs.make", note)
+    batch = cut_telling_batch(tmp_path)
+    assert sorted(order) == list(range(1, 21))
+    assert abs(kendalltau(order, range(20)).statistic) < 0.8  # it is more once in a million times
+    assert {Path(clip.file.path).stat().st_mtime for clip in ready_clips(batch)} == {TIME_OF_ALL_FILES}
+
+
+@pytest.mark.django_db
+def test_two_campaigns_share_neither_the_address_nor_the_file_of_a_clip(tmp_path: Path, media: Path) -> None:
+    first = open_batch(tmp_path, "--media", media)
+    corpus = first.query.campaign.corpus
+    other = make_query(Campaign.objects.create(name="other", corpus=corpus), "1", "A person sits down.")
+    assert work_off(StringIO()) == []
+    shown = [
+        {(clip.start, clip.end): clip for clip in ready_clips(batch)}
+        for batch in (first, other.batches.get())
+    ]
+    assert shown[0].keys() == shown[1].keys()
+    for stretch, clip in shown[0].items():
+        twin = shown[1][stretch]
+        assert clip.token != twin.token
+        assert clip.file.name != twin.file.name
+    ada = other.campaign.add_member(User.objects.create(username="ada"), "annotator")
+    claim(ada)
+    for campaigns_own, status in zip(shown, (404, 200), strict=True):
+        for clip in campaigns_own.values():
+            answer = browser(ada).get(f"/clips/{clip.token}")
+            assert (answer.status_code, bool(content_of(answer))) == (status, True)

@@ -18,6 +18,7 @@ from judging.review.recommending import recommendation
 from judging.review.reviewing import review, review_in_force, undo
 from judging.work import grading, submitting
 from tests.cast import browser, claim, judge_all, make_query, settle, settle_round_one
+from tests.tampering import forget, tampering
 
 pytestmark = pytest.mark.both_databases  # it is about verbs, which lock rows
 
@@ -26,8 +27,7 @@ def flag_first(assignment: Assignment) -> Candidate:
     """Flag the first place and grade the others 3."""
     flagged = assignment.candidates_in_order()[0]
     judge_all(assignment, lambda candidate: 3, submit=False)
-    assignment.judgements.get(candidate=flagged).revisions.all().delete()
-    assignment.judgements.get(candidate=flagged).delete()
+    forget(assignment.judgements.get(candidate=flagged))
     grading.flag(assignment, 1, "clip", "black", fence=assignment.fence, key=uuid4())
     submitting.submit(assignment, assignment.fence)
     return flagged
@@ -286,7 +286,8 @@ def test_a_researcher_reads_and_sees_no_buttons(settled: Batch, member: Any) -> 
 
 
 def test_the_lead_reads_who_said_what_and_how_long(settled: Batch, leo: Membership) -> None:
-    Revision.objects.update(seconds=2.5)  # as if she had taken her time
+    with tampering():
+        Revision.objects.update(seconds=2.5)  # as if she had taken her time
     page = browser(leo).get(reverse("batch", args=["films", settled.pk])).content.decode()
     assert page.count("Worker 1 (ada), 2.5 s, ") == 20
     assert page.count("<li") >= 20

@@ -7,7 +7,6 @@ import pytest
 
 from base.errors import KeyReused, Stale, WrongState
 from campaigns.models import Campaign, Membership
-from judging.audit import audit
 from judging.models import Assignment, Batch, Candidate, Judgement, Review, Revision
 from judging.review.recommending import Recommendation, recommendation
 from judging.review.reviewing import review
@@ -149,22 +148,6 @@ def test_who_comes_back_in_time_goes_on_with_a_new_fence(batch: Batch, ada: Memb
     back = claim(ada)
     assert (back.pk, back.fence) == (away.pk, away.fence + 1)
     assert back.judgements.count() == 1
-
-
-def test_what_lapsed_in_round_one_never_counts_for_what_round_two_does_not_ask(
-    batch: Batch, ada: Membership, bob: Membership, cleo: Membership, dan: Membership
-) -> None:
-    away = claim(ada)
-    judge_all(away, lambda candidate: 0, submit=False)
-    expire(away)
-    settle_round_one(batch, bob, cleo, apart=1)
-    back = claim(ada)
-    assert (back.pk, back.round) == (away.pk, 2)
-    assert [candidate.rank for candidate in back.candidates_in_order()] == [1]
-    submitting.submit(back, back.fence)
-    judge_all(claim(dan), lambda candidate: 4)
-    assert Judgement.objects.filter(annotator=ada, seat__isnull=False).count() == 1
-    assert not any(audit(batch.query.campaign).values())
 
 
 def test_a_flag_stands_for_a_grade_and_never_blocks(batch: Batch, ada: Membership, bob: Membership) -> None:

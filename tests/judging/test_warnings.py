@@ -16,6 +16,7 @@ from judging.quality.check_results import Checked, Speed, check_pairs, check_tot
 from judging.quality.gold import draw_gold
 from judging.work import claiming, submitting
 from tests.cast import by_rank, claim, judge_all, settled_and_more, work_until_check
+from tests.tampering import tampering
 
 pytestmark = pytest.mark.both_databases  # it is about the reports' SQL
 
@@ -142,7 +143,8 @@ def test_the_words_to_an_annotator_have_no_numbers_and_those_to_the_lead_have(
 
 def test_nobody_is_stopped_or_warned_for_speed_alone(checked: Campaign, ada: Membership) -> None:
     do_checks(ada, 20, by_rank)
-    Revision.objects.filter(judgement__annotator=ada).update(seconds=0.1)
+    with tampering():
+        Revision.objects.filter(judgement__annotator=ada).update(seconds=0.1)
     do_checks(ada, 10, by_rank)
     ada.refresh_from_db()
     assert speeds(checked)[ada.pk].fast > 100
@@ -150,11 +152,13 @@ def test_nobody_is_stopped_or_warned_for_speed_alone(checked: Campaign, ada: Mem
 
 
 def test_speed_is_of_first_grades(checked: Campaign, ada: Membership) -> None:
-    Revision.objects.all().delete()
+    with tampering():
+        Revision.objects.all().delete()
     judge_all(claim(ada), by_rank)
     revisions = Revision.objects.filter(judgement__annotator=ada).order_by("pk")
     for revision, seconds in zip(revisions, (0.5, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, None), strict=True):
-        Revision.objects.filter(pk=revision.pk).update(seconds=seconds)
+        with tampering():
+            Revision.objects.filter(pk=revision.pk).update(seconds=seconds)
     assert speeds(checked)[ada.pk] == Speed(judgements=9, fast=2, median=4.0)
 
 

@@ -11,7 +11,7 @@ import pytest
 from django.urls import reverse
 
 from campaigns.models import Campaign, Membership
-from corpus.models import Clip, Video
+from corpus.models import Clip, Corpus, Video
 from jobs.models import Job
 from judging.jobs import cut_clips_anew
 from judging.models import Assignment, Batch
@@ -194,3 +194,93 @@ def test_whoever_claims_meanwhile_has_the_old_order_or_the_new_one(
     stored = form.is_valid()
     held = Assignment.objects.get()
     assert held.annotator.campaign.order_seed == (99 if stored else 7)
+
+
+def seen_by(lead: Membership) -> dict[str, str]:
+    """What the lead's open page would send, with what it says about each value's beginning."""
+    page = browser(lead).get(reverse("campaign-settings", args=["films"])).content.decode()
+    fields = re.findall(r"<input[^>]*>", page.split("<main")[1])
+    sent = {}
+    for field in fields:
+        said = dict(re.findall(r'(\w+)="([^"]*)"', field))
+        if said["type"] != "checkbox" or " checked" in field:
+            sent[said["name"]] = said.get("value", "on" if said["type"] == "checkbox" else "")
+    del sent["csrfmiddlewaretoken"]
+    return sent
+
+
+def post(lead: Membership, sent: dict[str, str]) -> Any:
+    return browser(lead).post(reverse("campaign-settings", args=["films"]), sent)
+
+
+def test_an_open_page_takes_nothing_back_that_others_changed(batch: Batch, leo: Membership) -> None:
+    Campaign.objects.update(hourly_rate=10, currency="SGD", check_rate=0.1)
+    sent = seen_by(leo)
+    Campaign.objects.update(title="Ours", padding=2, sound=True, hourly_rate=14, check_rate=0, exam=True)
+    assert post(leo, sent | {"exam_rounds": "5", "check_warn": "0.1"}).status_code == 302
+    campaign = now()
+    assert (campaign.exam_rounds, campaign.check_warn) == (5, 0.1)
+    assert (campaign.title, campaign.padding, campaign.sound, campaign.exam) == ("Ours", 2, True, True)
+    assert (str(campaign.hourly_rate), campaign.check_rate) == ("14.00", 0)
+    assert not campaign.past_rates.exists()
+
+
+def test_a_tick_that_is_taken_away_is_a_change(batch: Batch, leo: Membership) -> None:
+    Campaign.objects.update(sound=True, exam=True)
+    sent = seen_by(leo)
+    del sent["exam"]
+    assert post(leo, sent).status_code == 302
+    assert (now().sound, now().exam) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("name", "theirs", "mine"),
+    [
+        ("title", "Theirs", "Mine"),
+        ("second_from", 3.0, 2.5),
+        ("exam", True, "on"),
+        ("hourly_rate", None, "15"),
+    ],
+)
+def test_who_changes_the_same_value_learns_of_it_and_may_go_on(
+    batch: Batch, leo: Membership, name: str, theirs: object, mine: object
+) -> None:
+    Campaign.objects.update(hourly_rate=10, currency="SGD")
+    sent = seen_by(leo)
+    Campaign.objects.update(**{name: theirs})
+    if theirs is True:  # both ticked it
+        assert post(leo, sent | {name: "on"}).status_code == 302
+        return
+    refused = post(leo, sent | {name: str(mine)})
+    assert refused.status_code == 400
+    assert f"Somebody else set this to {theirs} meanwhile." in refused.content.decode()
+    assert getattr(now(), name) == theirs
+    begins = f'name="initial-{name}" value="([^"]*)"'
+    again = re.search(begins, refused.content.decode())
+    said = again[1] if again else ""
+    assert post(leo, sent | {name: str(mine), f"initial-{name}": said}).status_code == 302
+    assert str(getattr(now(), name)).startswith(str(mine))
+
+
+def test_saving_writes_no_column_that_is_no_setting(
+    batch: Batch, leo: Membership, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A job stores the encoder and a lead's decision the time of touching, at the same moment."""
+    whole = SettingsForm.full_clean
+
+    def late(form: SettingsForm) -> None:
+        Campaign.objects.update(encoder="a model", touched="2026-01-01T00:00Z", play_once=True)
+        whole(form)
+
+    monkeypatch.setattr(SettingsForm, "full_clean", late)
+    assert post(leo, seen_by(leo) | {"title": "Films"}).status_code == 302
+    campaign = now()
+    assert (campaign.title, campaign.encoder, campaign.play_once) == ("Films", "a model", True)
+    assert campaign.touched
+
+
+def test_a_campaign_has_a_seed_of_its_own_that_nobody_guesses(corpus: Corpus) -> None:
+    seeds = {Campaign.objects.create(name=f"c{n}", corpus=corpus).order_seed for n in range(20)}
+    assert len(seeds) == 20
+    assert min(seeds) >= 0
+    assert max(seeds) > 2**56

@@ -107,7 +107,7 @@ def test_whatever_failed_is_tried_again_from_the_desk(batch: Batch, leo: Members
 
 
 def test_a_contested_batch_is_stuck_only_after_a_day_without_anybody(
-    batch: Batch, ada: Membership, bob: Membership, cleo: Membership, leo: Membership
+    batch: Batch, ada: Membership, bob: Membership, cleo: Membership, dan: Membership, leo: Membership
 ) -> None:
     settle_round_one(batch, ada, bob, apart=2)
     assert needs(batch.query.campaign, 0) == []

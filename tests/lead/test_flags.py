@@ -14,6 +14,7 @@ from jobs.models import Job
 from judging.models import Batch, Candidate, Flag
 from judging.work import grading, submitting
 from tests.cast import browser, claim, judge_all
+from tests.tampering import forget
 
 pytestmark = pytest.mark.both_databases  # it is about the reports' SQL
 
@@ -23,9 +24,7 @@ def flag(batch: Batch, ada: Membership, bob: Membership) -> Flag:
     """Ada's, of her first place, in a batch that is settled."""
     work = claim(ada)
     judge_all(work, lambda candidate: 2, submit=False)
-    judgement = work.judgements.get(candidate=work.candidates_in_order()[0])
-    judgement.revisions.all().delete()
-    judgement.delete()
+    forget(work.judgements.get(candidate=work.candidates_in_order()[0]))
     flag = grading.flag(work, 1, "clip", "“black from the start”", fence=work.fence, key=uuid4())
     assert not Flag.objects.waiting(batch.query.campaign).exists()  # she may still change her mind
     submitting.submit(work, work.fence)

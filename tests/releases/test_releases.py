@@ -27,6 +27,7 @@ from judging.work import grading
 from releases.archive import ReleaseArchive
 from releases.comparing import compare
 from releases.difference import difference
+from releases.exports import FILES
 from releases.freezing import FREEZE, freeze, write
 from releases.models import Release
 from releases.verifying import CHECKS, verify
@@ -57,6 +58,15 @@ def frozen(campaign: Campaign, lead: Membership, notes: str = "") -> Release:
 
 def opened(release: Release) -> zipfile.ZipFile:
     return zipfile.ZipFile(release.file.path)
+
+
+def test_a_release_does_not_tell_the_seed_of_orders_and_checks(judged: Campaign, leo: Membership) -> None:
+    Campaign.objects.update(order_seed=8_314_159_265_358)
+    archive = opened(frozen(judged, leo))
+    files = {name: archive.read(name) for name in archive.namelist()}
+    files |= {export.file: "".join(export.lines(judged)).encode() for export in FILES}
+    assert len(files) > 20
+    assert not [name for name, content in files.items() if b"8314159265358" in content or b"seed" in content]
 
 
 def test_a_release_holds_all_that_others_need(judged: Campaign, leo: Membership) -> None:

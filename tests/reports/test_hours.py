@@ -17,6 +17,7 @@ from judging.models import Batch, Flag, Revision
 from judging.work import grading
 from reports.pay.hours import Worked, by_member, total, worked_by_day, worked_on_days
 from tests.cast import began, claim, judge_all, make_query
+from tests.tampering import tampering
 
 pytestmark = pytest.mark.both_databases  # it is about the reports' SQL
 
@@ -55,7 +56,8 @@ def test_a_period_begins_with_its_first_instant_and_ends_before_its_last(
 ) -> None:
     judge_all(claim(ada), lambda candidate: 2, submit=False)
     noon = datetime(2026, 3, 2, 12, tzinfo=UTC)
-    Revision.objects.update(at=noon)
+    with tampering():
+        Revision.objects.update(at=noon)
     second = timedelta(seconds=1)
     assert worked(campaign, noon, noon + second)[ada.pk].judgements == 20
     assert worked(campaign, noon - second, noon) == {}
@@ -64,7 +66,8 @@ def test_a_period_begins_with_its_first_instant_and_ends_before_its_last(
 def test_days_are_those_of_the_pages_time_zone(ada: Membership) -> None:
     make_query(ada.campaign, "2", "A person runs.")
     judge_all(began(claim(ada), 3600), lambda candidate: 2)
-    Revision.objects.update(at=datetime(2026, 3, 2, 23, 30, tzinfo=UTC))
+    with tampering():
+        Revision.objects.update(at=datetime(2026, 3, 2, 23, 30, tzinfo=UTC))
     with timezone.override("Europe/Amsterdam"):
         days = worked_by_day(ada, LONG_AGO, LATER)
     assert days[datetime(2026, 3, 3).date()] == Worked(Decimal(20), 20, 0)

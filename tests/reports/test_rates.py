@@ -22,6 +22,7 @@ from reports.pay.rates import Rates
 from reports.summaries import AGREEMENT, PROGRESS, current_summaries
 from tests.cast import browser, settle_round_one
 from tests.lead.test_campaign_settings import SENT
+from tests.tampering import tampering
 
 pytestmark = pytest.mark.both_databases  # it is about the reports' SQL
 
@@ -33,11 +34,12 @@ TODAY = timezone.localdate
 def paid(batch: Batch, ada: Membership, bob: Membership) -> Campaign:
     """Ada judged for an hour four days ago and for half an hour today, Bob for an hour today."""
     settle_round_one(batch, ada, bob)
-    Revision.objects.filter(judgement__annotator=bob).update(seconds=180)
     hers = Revision.objects.filter(judgement__annotator=ada)
-    hers.update(seconds=90)
     early = hers.filter(pk__in=hers.order_by("pk").values("pk")[:10])
-    early.update(seconds=360, at=timezone.now() - timedelta(days=4))
+    with tampering():
+        Revision.objects.filter(judgement__annotator=bob).update(seconds=180)
+        hers.update(seconds=90)
+        early.update(seconds=360, at=timezone.now() - timedelta(days=4))
     Campaign.objects.update(hourly_rate="14.00", currency="SGD")
     return batch.query.campaign
 

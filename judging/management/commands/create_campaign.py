@@ -25,7 +25,7 @@ class Command(BaseCommand):
         parser.add_argument("--split", default="", help="stored with the queries, for example val")
         parser.add_argument("--title", default="")
         parser.add_argument(
-            "--seed", type=int, default=0, help="seed of the orders in which annotators see candidates"
+            "--seed", type=int, help="seed of the order of clips and of checks; drawn at random unless given"
         )
 
     def handle(self, **options: Any) -> None:
@@ -48,7 +48,9 @@ def _campaign(options: dict[str, Any]) -> Campaign:
     if corpus is None:
         imported = ", ".join(Corpus.objects.values_list("name", flat=True)) or "none yet"
         raise ReeljudgeError(f"--corpus {options['corpus']}: not found; expected one of: {imported}")
-    defaults = {"corpus": corpus, "title": options["title"], "order_seed": options["seed"]}
+    defaults = {"corpus": corpus, "title": options["title"]}
+    if options["seed"] is not None:
+        defaults["order_seed"] = options["seed"]
     _check_fields(Campaign(name=name, **defaults))
     campaign, _ = Campaign.objects.get_or_create(name=name, defaults=defaults)
     if campaign.corpus != corpus:

@@ -17,15 +17,18 @@ class Command(BaseCommand):
         parser.add_argument("campaign")
         parser.add_argument("--queries", type=int, default=QUERIES)
         parser.add_argument("--depth", type=int, default=DEPTH, help="candidates of each query")
-        parser.add_argument("--seed", type=int, default=0, help="seed of the draw")
+        parser.add_argument(
+            "--seed", type=int, help="seed of the draw; the campaign's secret seed unless given"
+        )
         parser.add_argument(
             "--keep-in-pool", action="store_true", help="keep the drawn queries in the pool, for the qrels"
         )
 
     def handle(self, **options: Any) -> None:
         campaign, drawn = campaign_named(options["campaign"]), options["queries"]
+        seed = campaign.order_seed if options["seed"] is None else options["seed"]
         try:
-            set_exam(campaign, options["seed"], drawn, options["depth"], options["keep_in_pool"])
+            set_exam(campaign, seed, drawn, options["depth"], options["keep_in_pool"])
         except ReeljudgeError as fault:
             raise CommandError(str(fault), returncode=2) from fault
         self.stdout.write(

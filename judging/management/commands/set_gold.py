@@ -15,13 +15,16 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("campaign")
         parser.add_argument("--queries", type=int, default=10)
-        parser.add_argument("--seed", type=int, default=1)
+        parser.add_argument(
+            "--seed", type=int, help="seed of the draw; the campaign's secret seed unless given"
+        )
 
     def handle(self, **options: Any) -> None:
         campaign, number = campaign_named(options["campaign"]), options["queries"]
         if number < 1:
             raise CommandError(f"--queries {number}: expected 1 or more", returncode=2)
-        made = draw_gold(campaign, number, options["seed"])
+        seed = campaign.order_seed if options["seed"] is None else options["seed"]
+        made = draw_gold(campaign, number, seed)
         self.stdout.write(f"{len(made)} checks made")
         if not campaign.check_rate:
             self.stdout.write("The campaign's rate of checks is 0, so nobody gets them yet.")

@@ -1,0 +1,79 @@
+"""Who may judge a batch.
+
+Nobody judges a candidate twice. Round two goes to people who said nothing about the batch in round one, because whoever
+did would know the round. If nobody else is left, the campaign can let them return, and asks for their grades again.
+"""
+
+from __future__ import annotations
+
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
+
+from campaigns.models import Membership
+from judging.models.assignment import Assignment
+from judging.models.judgement import Flag, Judgement
+from judging.models.pool import ANNOTATORS, Batch, BatchQuerySet, Candidate
+from judging.models.states import CLAIMED, AssignmentState
+
+
+def claimable_by(annotator: Membership) -> BatchQuerySet:
+    """Return the batches with a free slot that the annotator may judge.
+
+    First come batches of queries that are new to the annotator, because a second batch of a query, coming after the
+    first, tells that its ranks are lower. Among those the fullest come first.
+    """
+    shut_out = _began_earlier(annotator, OuterRef("pk"), OuterRef("round"))
+    if annotator.campaign.may_return:
+        others = _annotators(_new_to(OuterRef("pk"), OuterRef(OuterRef("pk")), OuterRef(OuterRef("round"))))
+        shut_out &= Q(Exists(others.filter(campaign=annotator.campaign_id).exclude(pk=annotator.pk)))
+    free = _free().in_campaign(annotator.campaign)
+    free = free.exclude(_met(annotator, OuterRef("pk"))).exclude(shut_out)
+    of_query = Batch.objects.filter(query=OuterRef("query"), assignments__annotator=annotator)
+    known = Exists(of_query.exclude(pk=OuterRef("pk")))
+    return free.alias(known=known).order_by("known", "-round", "-taken", "pk")
+
+
+def without_annotators() -> BatchQuerySet:
+    """Return the batches with a free slot that no annotator of their campaign may judge."""
+    outer, round = OuterRef(OuterRef("pk")), OuterRef(OuterRef("round"))
+    left = _annotators(_new_to(OuterRef("pk"), outer, round) | Q(campaign__may_return=True))
+    left = left.filter(~_met(OuterRef("pk"), outer), campaign=OuterRef("query__campaign"))
+    # Round one of a first edition is new to everybody.
+    return _free().filter(Q(round__gt=1) | Q(edition__gt=1)).exclude(Exists(left))
+
+
+def _free() -> BatchQuerySet:
+    free = Batch.objects.filter(state=Batch.State.OPEN, taken__lt=ANNOTATORS)
+    return free.filter(kind__in=CLAIMED, query__withdrawn__isnull=True)
+
+
+def _annotators(condition: Q) -> QuerySet[Membership]:
+    """Return the annotators who may get work at present and meet the condition."""
+    active = Membership.objects.annotators().filter(state=Membership.State.ACTIVE)
+    return active.filter(Q(campaign__exam=False) | Q(qualified__isnull=False), condition)
+
+
+def _new_to(annotator: OuterRef, batch: OuterRef, round: OuterRef) -> Q:
+    return ~_met(annotator, batch) & ~_began_earlier(annotator, batch, round)
+
+
+def _met(annotator: Membership | OuterRef, batch: OuterRef) -> Q:
+    """Whether the annotator holds or has submitted the batch, or spoke of its candidates in an earlier edition."""
+    reopened = Judgement.objects.filter(assignment=OuterRef("pk"), reopening__isnull=False)
+    done = ~Q(state=AssignmentState.LAPSED) | Q(submitted__isnull=False) | Exists(reopened)
+    held = Assignment.objects.filter(done, annotator=annotator, batch=batch)
+    # From each candidate to the annotator's judgement of it: the other way round the database would read all that the
+    # annotator ever judged, for each batch.
+    annotator = OuterRef(annotator) if isinstance(annotator, OuterRef) else annotator
+    elsewhere = ~Q(assignment__batch=F("candidate__batch"))
+    judged = Judgement.objects.filter(elsewhere, candidate=OuterRef("pk"), annotator=annotator)
+    flagged = Flag.objects.filter(elsewhere, candidate=OuterRef("pk"), assignment__annotator=annotator)
+    of_later_edition = Candidate.objects.filter(batch=batch, batch__edition__gt=1)
+    return Q(Exists(held)) | Q(Exists(of_later_edition.filter(Exists(judged) | Exists(flagged))))
+
+
+def _began_earlier(annotator: Membership | OuterRef, batch: OuterRef, round: OuterRef) -> Q:
+    """Whether the annotator graded or flagged a candidate in an earlier round of the batch."""
+    graded = Judgement.objects.filter(assignment=OuterRef("pk"))
+    flagged = Flag.recorded.filter(assignment=OuterRef("pk"))
+    earlier = Assignment.objects.filter(annotator=annotator, batch=batch, round__lt=round)
+    return Q(Exists(earlier.filter(Exists(graded) | Exists(flagged))))
