@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.middleware import LoginRequiredMiddleware
 from django.http import HttpRequest, HttpResponse
 from django.middleware.locale import LocaleMiddleware
@@ -10,8 +11,9 @@ from django.urls import reverse
 from django.utils import translation
 from django.utils.translation import gettext as _
 
-from base.errors import ReeljudgeError, SignedOut
+from base.errors import ReeljudgeError, SignedOut, TooLarge
 from base.problem_documents import problem, speaks_json
+from base.request_fields import is_whole
 
 
 class SignedInMiddleware(LoginRequiredMiddleware):
@@ -29,12 +31,17 @@ class SignedInMiddleware(LoginRequiredMiddleware):
 
 
 class ProblemMiddleware:
-    """Answers a ReeljudgeError with its status and its message."""
+    """Answers a ReeljudgeError with its status and its message, and a large body with a 413 before it is read."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
+        length = request.META.get("CONTENT_LENGTH") or "0"
+        most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+        # Django would write an upload to the disk before it looks at anything else.
+        if not is_whole(length, digits=18) or int(length) > most:
+            return problem(request, TooLarge(f"body: more than {most:,} bytes"))
         return self.get_response(request)
 
     def process_exception(self, request: HttpRequest, fault: Exception) -> HttpResponse | None:

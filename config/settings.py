@@ -175,7 +175,8 @@ REQUIRE_SECOND_FACTOR = env.bool("REQUIRE_SECOND_FACTOR", default=False)  # of l
 OTP_TOTP_ISSUER = "Reeljudge"  # as authenticator apps show it
 
 SESSION_COOKIE_AGE = 14 * 24 * 3600
-DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
+DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024  # bytes of any request
+FILE_UPLOAD_HANDLERS: list[str] = []  # nobody uploads files
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
