@@ -50,6 +50,18 @@ def _address(text: str) -> IPv4Address | IPv6Address | None:
     return getattr(address, "ipv4_mapped", None) or address
 
 
+class NotStoredMiddleware:
+    """Keeps browsers and proxies from storing an answer, unless its view says something else of that."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        answer = self.get_response(request)
+        answer.setdefault("Cache-Control", "private, no-store")
+        return answer
+
+
 class SignedInMiddleware(LoginRequiredMiddleware):
     """Lets only signed-in people see a page. Requests for JSON get a problem document instead of a redirect."""
 

@@ -66,6 +66,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
+    "base.middleware.NotStoredMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "base.middleware.LanguageMiddleware",
     "django.middleware.common.CommonMiddleware",

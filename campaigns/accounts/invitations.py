@@ -9,7 +9,6 @@ from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
-from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
@@ -28,7 +27,6 @@ IN_SESSION = "invitation"  # the session stores the hash only, which opens nothi
 @csrf_exempt
 @login_not_required
 @code_not_required
-@never_cache
 def opened(request: HttpRequest, secret: str) -> HttpResponse:
     """Store the invitation in the session, and redirect to an address without the secret.
 
@@ -40,7 +38,6 @@ def opened(request: HttpRequest, secret: str) -> HttpResponse:
 
 
 @login_not_required
-@never_cache
 @sensitive_post_parameters("password1", "password2")
 @require_http_methods(["GET", "HEAD", "POST"])
 def join(request: HttpRequest) -> HttpResponse:

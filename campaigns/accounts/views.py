@@ -14,7 +14,6 @@ from django.urls import reverse_lazy
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django_otp import login as otp_login
 from django_otp.models import Device
@@ -36,7 +35,6 @@ class ChangePassword(SuccessMessageMixin, PasswordChangeView):  # type: ignore[t
 
 
 @require_safe
-@never_cache
 @before_setting_up
 def account(request: HttpRequest) -> HttpResponse:
     left = StaticToken.objects.filter(device__user=request.user.pk).count()
@@ -45,7 +43,6 @@ def account(request: HttpRequest) -> HttpResponse:
 
 @code_not_required
 @page_or_form
-@never_cache
 def code(request: HttpRequest) -> HttpResponse:
     """The second step of signing in."""
     user = doors.signed_in(request)
@@ -61,7 +58,6 @@ def code(request: HttpRequest) -> HttpResponse:
 
 
 @page_or_form
-@never_cache
 @before_setting_up
 def set_up(request: HttpRequest) -> HttpResponse:
     """Show the QR code for the app. The app's first code turns the second factor on."""
@@ -75,7 +71,6 @@ def set_up(request: HttpRequest) -> HttpResponse:
 
 
 @require_POST
-@never_cache
 def backup_codes(request: HttpRequest) -> HttpResponse:
     user = doors.signed_in(request)
     if not _accepted(request, user):
