@@ -28,12 +28,15 @@ IN_SESSION = "invitation"  # the session stores the hash only, which opens nothi
 @login_not_required
 @code_not_required
 def opened(request: HttpRequest, secret: str) -> HttpResponse:
-    """Store the invitation in the session, and redirect to an address without the secret.
+    """Store the invitation in the session if there is one, and redirect to an address without the secret.
 
-    So no later page, form or log entry repeats the secret. The view accepts every method, because a refusal would be
-    logged with its address.
+    So no later page, form or log entry repeats the secret, and guesses leave no sessions. The view accepts every
+    method, because a refusal would be logged with its address.
     """
-    request.session[IN_SESSION] = hash_of(secret)
+    if Invitation.objects.filter(hash=hash_of(secret)).exists():
+        request.session[IN_SESSION] = hash_of(secret)
+    elif IN_SESSION in request.session:
+        del request.session[IN_SESSION]
     return redirect("join")
 
 
