@@ -11,9 +11,10 @@ from config import media_store
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = environ.Env()
 
-# The folder of everything that this installation makes: database, clips, secret key, collected static files.
+# The folder of everything that this installation makes: database, clips, secret key, collected static files. Only its
+# owner can look into it.
 HOME = Path(env.str("REELJUDGE_HOME", default=str(BASE_DIR / "var"))).resolve()
-HOME.mkdir(parents=True, exist_ok=True)
+HOME.mkdir(0o700, parents=True, exist_ok=True)
 
 
 def secret_key() -> str:
