@@ -67,7 +67,7 @@ def claim(request: HttpRequest, name: str) -> HttpResponse:
 @require_safe
 def workplace(request: HttpRequest, token: str) -> HttpResponse:
     assignment = doors.assignment(request, token)
-    if assignment.state != Assignment.State.LIVE:
+    if not Assignment.objects.held().filter(pk=assignment.pk).exists():
         messages.info(request, _ended(assignment))
         return redirect("work")
     annotator = assignment.annotator
