@@ -33,7 +33,7 @@ from judging.review import reviewing
 from judging.work import submitting
 from releases.freezing import freeze
 from releases.models import Release
-from tests.cast import browser, claim, content_of, judge_all
+from tests.cast import browser, claim, content_of, expire, judge_all
 
 # name: (method, stranger, outsider, annotator, other annotator, researcher, lead)
 # Whom the matrix does not name may do nothing: other methods are refused, and HEAD is allowed where GET is.
@@ -507,12 +507,24 @@ def test_an_examples_clip_is_open_to_its_campaign_only(
     assert content_of(answers["other annotator"]) == content_of(answers["researcher"])
     statuses = {who: answer.status_code for who, answer in answers.items()}
     members = ("annotator", "other annotator", "researcher", "lead")
-    assert statuses == {"stranger": 302, "outsider": 404} | dict.fromkeys(members, 200)
+    closed_to = dict.fromkeys(("outsider", *STRANGERS), 404)
+    assert statuses == {"stranger": 302} | closed_to | dict.fromkeys(members, 200)
     bob = Membership.objects.filter(user__username="bob")
     bob.update(state=Membership.State.PAUSED)
     assert content_of(people["other annotator"].get(address)) == b"0123456789"
     bob.update(state=Membership.State.LEFT)
     assert people["other annotator"].get(address).status_code == 404
+
+
+def test_clips_close_with_the_lease(held: Assignment, ada: Membership) -> None:
+    """Whoever comes back after it opens her work again, which gives her a new one if the batch is still hers."""
+    client = browser(ada)
+    expire(held)
+    assert ask(client, "clip", held) == 404
+    page = client.get(reverse("workplace", args=[held.token]), follow=True)
+    assert "You were away for a long time" in page.content.decode()
+    assert client.post(reverse("claim", args=["films"])).headers["Location"].endswith(f"/{held.token}/")
+    assert (ask(client, "clip", held), ask(client, "workplace", held)) == (200, 200)
 
 
 def test_clips_close_with_the_batch(held: Assignment, ada: Membership) -> None:
@@ -551,3 +563,18 @@ def test_too_many_wrong_passwords_lock_the_name_out(ada: Membership, settings: o
     answers = [client.post(reverse("sign-in"), wrong).status_code for _ in range(11)]
     assert answers[0] == 200
     assert answers[-1] == 429
+
+
+def test_a_wrong_present_password_locks_out_as_at_signing_in(ada: Membership) -> None:
+    """An open browser is no way to find the password."""
+    ada.user.set_password("a-long-word-7")
+    ada.user.save()
+    client = browser(ada)
+    new = {"new_password1": "another-word-7", "new_password2": "another-word-7"}
+    answers = [client.post(reverse("password"), {"old_password": "wrong"} | new) for _ in range(11)]
+    assert (answers[0].status_code, answers[-1].status_code) == (200, 429)
+    assert client.post(reverse("password"), {"old_password": "a-long-word-7"} | new).status_code == 429
+    signing_in = {"username": "ada", "password": "a-long-word-7"}
+    assert Client().post(reverse("sign-in"), signing_in).status_code == 429
+    ada.user.refresh_from_db()
+    assert ada.user.check_password("a-long-word-7")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from axes.handlers.proxy import AxesProxyHandler
 from django.contrib import messages
+from django.contrib.auth.forms import PasswordChangeForm
 from django.contrib.auth.models import User
 from django.contrib.auth.signals import user_login_failed
 from django.contrib.auth.views import PasswordChangeView
@@ -32,6 +35,18 @@ class ChangePassword(SuccessMessageMixin, PasswordChangeView):  # type: ignore[t
     template_name = "accounts/password.html"
     success_url = reverse_lazy("account")
     success_message = gettext_lazy("Your password is changed.")
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Change the password. Wrong present passwords count towards the lock-out as those of signing in do."""
+        if not _may_try(request):
+            return HttpResponse()  # axes' middleware says in its place that this name is locked out
+        answer: HttpResponse = super().post(request, *args, **kwargs)
+        return answer
+
+    def form_invalid(self, form: PasswordChangeForm) -> HttpResponse:
+        if form.has_error("old_password", "password_incorrect"):
+            _failed(self.request)
+        return super().form_invalid(form)
 
 
 @require_safe
@@ -91,14 +106,27 @@ def turn_off(request: HttpRequest) -> HttpResponse:
 
 def _accepted(request: HttpRequest, user: User) -> Device | None:
     """Return the device whose code was sent, or None. Wrong codes count towards the lock-out as wrong passwords do."""
-    credentials = {"username": user.get_username()}
-    if not AxesProxyHandler.is_allowed(request, credentials):
-        request.axes_locked_out = True  # type: ignore[attr-defined]  # the interface of axes' middleware
+    if not _may_try(request):
         return None
     device = second_factor.accepted(user, request.POST.get("code", ""))
     if device is None:
-        user_login_failed.send(__name__, credentials=credentials, request=request)
+        _failed(request)
     return device
+
+
+def _may_try(request: HttpRequest) -> bool:
+    """Return whether the signed-in person is not locked out; otherwise axes' middleware answers."""
+    is_allowed = bool(AxesProxyHandler.is_allowed(request, _credentials(request)))
+    request.axes_locked_out = not is_allowed  # type: ignore[attr-defined]  # the interface of axes' middleware
+    return is_allowed
+
+
+def _failed(request: HttpRequest) -> None:
+    user_login_failed.send(__name__, credentials=_credentials(request), request=request)
+
+
+def _credentials(request: HttpRequest) -> dict[str, str]:
+    return {"username": doors.signed_in(request).get_username()}
 
 
 def _refused(request: HttpRequest) -> HttpResponse:
