@@ -65,7 +65,11 @@ def test_serving_warns_of_them_when_others_can_reach_it(
     monkeypatch: pytest.MonkeyPatch,
     capsys: Any,
 ) -> None:
-    settings.ALLOWED_HOSTS, settings.REDIS_URL = hosts, "redis://nowhere"
+    settings.ALLOWED_HOSTS, settings.REDIS_URL, settings.TRUSTED_PROXIES = (
+        hosts,
+        "redis://nowhere",
+        ["10.0.0.2"],
+    )
     User.objects.create_user("ben", password=PASSWORD)
     monkeypatch.setattr(serve._Server, "run", lambda self: None)
     printed("serve", "--bind", bind)
