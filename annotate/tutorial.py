@@ -7,7 +7,6 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from base.request_fields import is_whole
@@ -30,7 +29,6 @@ FEWEST, MOST = 3, 6  # examples to try, as far as there are any
 
 
 @require_safe
-@never_cache
 def tutorial(request: HttpRequest, name: str) -> HttpResponse:
     """One step of the tutorial. The address names the step, so going back and loading again work."""
     member = doors.anybody(request, name)

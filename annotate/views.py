@@ -6,7 +6,6 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext, gettext_lazy
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotate import about_me, script_texts
@@ -24,7 +23,6 @@ from judging.work import claiming, grading, submitting
 
 
 @require_safe
-@never_cache
 def work(request: HttpRequest) -> HttpResponse:
     """The annotator's home: one button for each campaign, and the work done so far."""
     own = Membership.objects.filter(user=request.user.pk, role=Membership.Role.ANNOTATOR)
@@ -34,7 +32,6 @@ def work(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-@never_cache
 def my_page(request: HttpRequest, name: str) -> HttpResponse:
     """The annotator's own work, and the messages from the lead."""
     member = doors.own(request, name)
@@ -68,10 +65,9 @@ def claim(request: HttpRequest, name: str) -> HttpResponse:
 
 
 @require_safe
-@never_cache
 def workplace(request: HttpRequest, token: str) -> HttpResponse:
     assignment = doors.assignment(request, token)
-    if assignment.state != Assignment.State.LIVE:
+    if not Assignment.objects.held().filter(pk=assignment.pk).exists():
         messages.info(request, _ended(assignment))
         return redirect("work")
     annotator = assignment.annotator

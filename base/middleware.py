@@ -1,17 +1,65 @@
-"""Middleware of all pages: the sign-in, errors as answers, and the language."""
+"""Middleware of all pages: who asks, the sign-in, errors as answers, and the language."""
 
 from collections.abc import Callable
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.middleware import LoginRequiredMiddleware
+from django.core.exceptions import MiddlewareNotUsed
 from django.http import HttpRequest, HttpResponse
 from django.middleware.locale import LocaleMiddleware
 from django.urls import reverse
 from django.utils import translation
 from django.utils.translation import gettext as _
 
-from base.errors import ReeljudgeError, SignedOut
+from base.errors import ReeljudgeError, SignedOut, TooLarge
 from base.problem_documents import problem, speaks_json
+from base.request_fields import is_whole
+
+
+class ClientAddressMiddleware:
+    """Sets REMOTE_ADDR to the address of who asks, where a proxy that the settings trust passes the request on.
+
+    Each proxy adds the address that it sees at the end of X-Forwarded-For. What stands before the first address that
+    is not one of ours could be anything, because anybody can send that header.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+        self.trusted = [ip_network(proxy.strip(), strict=False) for proxy in settings.TRUSTED_PROXIES]
+        if not self.trusted:
+            raise MiddlewareNotUsed
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        hops = request.headers.get("x-forwarded-for", "").split(",")
+        while hops and self._is_ours(request.META.get("REMOTE_ADDR", "")) and _address(hops[-1]):
+            request.META["REMOTE_ADDR"] = str(_address(hops.pop()))
+        return self.get_response(request)
+
+    def _is_ours(self, remote: str) -> bool:
+        address = _address(remote)
+        return address is not None and any(address in network for network in self.trusted)
+
+
+def _address(text: str) -> IPv4Address | IPv6Address | None:
+    try:
+        address = ip_address(text.strip())
+    except ValueError:
+        return None
+    return getattr(address, "ipv4_mapped", None) or address
+
+
+class NotStoredMiddleware:
+    """Keeps browsers and proxies from storing an answer, unless its view says something else of that."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        answer = self.get_response(request)
+        answer.setdefault("Cache-Control", "private, no-store")
+        return answer
 
 
 class SignedInMiddleware(LoginRequiredMiddleware):
@@ -29,12 +77,17 @@ class SignedInMiddleware(LoginRequiredMiddleware):
 
 
 class ProblemMiddleware:
-    """Answers a ReeljudgeError with its status and its message."""
+    """Answers a ReeljudgeError with its status and its message, and a large body with a 413 before it is read."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
+        length = request.META.get("CONTENT_LENGTH") or "0"
+        most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+        # Django would write an upload to the disk before it looks at anything else.
+        if not is_whole(length, digits=18) or int(length) > most:
+            return problem(request, TooLarge(f"body: more than {most:,} bytes"))
         return self.get_response(request)
 
     def process_exception(self, request: HttpRequest, fault: Exception) -> HttpResponse | None:

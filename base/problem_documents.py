@@ -1,14 +1,17 @@
 """Errors as answers: a problem document (RFC 9457) for requests of JSON, a page for all others."""
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from django.contrib import messages
+from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _
+from django.views import defaults
 
-from base.errors import BadValue, Forged, NotFound, ReeljudgeError, WrongState
+from base.errors import BadValue, Busy, Forged, NotFound, ReeljudgeError, WrongState
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
@@ -19,6 +22,25 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     return problem(request, NotFound(_("Nothing is here for you. It may be gone, or not yours to see.")))
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """Answer what nobody foresaw. It is a 503 if the database cannot do something now, and else a 500.
+
+    Django calls this for an error of a view or of middleware: a lock that does not come free, a server that is gone or
+    takes no more connections, a full disk.
+    """
+    if isinstance(sys.exc_info()[1], OperationalError | InterfaceError):
+        return problem(
+            request,
+            Busy(
+                _(
+                    "The database cannot do this now. Go back and try again in a moment. "
+                    "Everything that you saved before is safe."
+                )
+            ),
+        )
+    return defaults.server_error(request)
 
 
 def speaks_json(request: HttpRequest) -> bool:
@@ -40,7 +62,9 @@ def problem(request: HttpRequest, fault: ReeljudgeError) -> HttpResponse:
             document, status=fault.status, content_type="application/problem+json"
         )
     else:
-        answer = render(request, "problem.html", {"fault": fault}, status=fault.status)
+        # The page of a 503 asks the database for nothing, not even who is signed in.
+        template = "503.html" if fault.status == 503 else "problem.html"
+        answer = render(request, template, {"fault": fault}, status=fault.status)
     if fault.status == 503:
         answer["Retry-After"] = "2"
     return answer

@@ -2,6 +2,9 @@
 
 import json
 import re
+from unicodedata import category
+
+OBEYED = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}  # categories of Unicode
 
 
 def abbreviated(value: object) -> str:
@@ -12,7 +15,20 @@ def abbreviated(value: object) -> str:
         written = json.dumps(value, ensure_ascii=False, default=str)[:60]
     except RecursionError:  # a value that was just shallow enough to be parsed can be too deep to be written
         return f"a deeply nested {type(value).__name__}"
-    return written.encode(errors="backslashreplace").decode()
+    return printable(written)
+
+
+def printable(text: str) -> str:
+    r"""Return the text with escapes for what a terminal would obey: control characters, line ends, turned directions.
+
+    >>> print(printable("red: \x1b[31m, up: \n"))
+    red: \x1b[31m, up: \n
+    """
+    return "".join(_escaped(sign) if category(sign) in OBEYED else sign for sign in text)
+
+
+def _escaped(sign: str) -> str:
+    return sign.encode("unicode_escape").decode()
 
 
 def storable(text: str) -> bool:

@@ -2,6 +2,8 @@
 
 from django.conf import settings
 
+from jobs.upkeep import SECONDS_BETWEEN
+
 broker_url = settings.REDIS_URL or "memory://"
 broker_transport_options = {
     "visibility_timeout": 2 * 3600
@@ -17,5 +19,8 @@ task_soft_time_limit = 2 * 3600 - 60
 task_time_limit = 2 * 3600
 worker_prefetch_multiplier = 1
 worker_hijack_root_logger = False
-beat_schedule = {"sweep": {"task": "jobs.sweep", "schedule": 30.0}}
+beat_schedule = {
+    "sweep": {"task": "jobs.sweep", "schedule": 30.0},
+    "upkeep": {"task": "jobs.upkeep", "schedule": SECONDS_BETWEEN},
+}
 beat_schedule_filename = str(settings.HOME / "celery-beat")

@@ -11,9 +11,10 @@ from config import media_store
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = environ.Env()
 
-# The folder of everything that this installation makes: database, clips, secret key, collected static files.
+# The folder of everything that this installation makes: database, clips, secret key, collected static files. Only its
+# owner can look into it.
 HOME = Path(env.str("REELJUDGE_HOME", default=str(BASE_DIR / "var"))).resolve()
-HOME.mkdir(parents=True, exist_ok=True)
+HOME.mkdir(0o700, parents=True, exist_ok=True)
 
 
 def secret_key() -> str:
@@ -33,6 +34,7 @@ def secret_key() -> str:
 SECRET_KEY = secret_key()
 DEBUG = env.bool("DEBUG", default=False)
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "[::1]"])
+TRUSTED_PROXIES = env.list("TRUSTED_PROXIES", default=[])  # addresses and networks
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 
 INSTALLED_APPS = [
@@ -61,9 +63,11 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "base.middleware.ClientAddressMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
+    "base.middleware.NotStoredMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "base.middleware.LanguageMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -175,7 +179,8 @@ REQUIRE_SECOND_FACTOR = env.bool("REQUIRE_SECOND_FACTOR", default=False)  # of l
 OTP_TOTP_ISSUER = "Reeljudge"  # as authenticator apps show it
 
 SESSION_COOKIE_AGE = 14 * 24 * 3600
-DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
+DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024  # bytes of any request
+FILE_UPLOAD_HANDLERS: list[str] = []  # nobody uploads files
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"

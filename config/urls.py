@@ -8,3 +8,4 @@ urlpatterns = [
     path("", include("annotate.urls")),
 ]
 handler404 = "base.problem_documents.not_found"
+handler500 = "base.problem_documents.server_error"

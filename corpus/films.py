@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import chain
-from math import ceil, floor
+from math import ceil, floor, inf
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,16 @@ DEMUXERS = {
     ".mkv": "matroska",
     ".webm": "matroska",
     ".avi": "avi",
+    ".3gp": "mov",
+    ".flv": "flv",
+    ".ts": "mpegts",
+    ".mts": "mpegts",
+    ".m2ts": "mpegts",
+    ".mpg": "mpeg",
+    ".mpeg": "mpeg",
+    ".vob": "mpeg",
+    ".ogv": "ogg",
+    ".wmv": "asf",
 }
 PICTURES = {".jpg", ".jpeg", ".png", ".webp"}
 FORMATS = ("JPEG", "PNG", "WEBP")  # nothing else is decoded, whatever the file's name says
@@ -40,6 +50,9 @@ TURNS: dict[int, list[tuple[str, ...]]] = {
     180: [("hflip",), ("vflip",)],
     -180: [("hflip",), ("vflip",)],
 }
+# Seconds before a stretch at which to look for its beginning, because containers without an index lead behind it. In a
+# program stream of MPEG even the times are wrong behind the place that was looked for, so it is decoded from the first.
+EARLIER = (0.0, 2.0, 20.0, inf)
 NEAR = 1e-4  # seconds; times in corpora are rounded, times of frames are not
 
 
@@ -59,12 +72,18 @@ def beginning(film: InputContainer) -> float:
 
 def frames(file: Path, start: float, end: float) -> Iterator[VideoFrame]:
     """Yield the frames that begin in [start, end), in seconds from the film's beginning."""
-    with open_film(file) as film:
-        stream = film.streams.best("video")  # not an attached cover picture
-        if not isinstance(stream, VideoStream):
-            raise CorpusError(f"{file.name}: has no picture")
-        _check(file, stream.width, stream.height)
-        yield from _upright(_wanted(file, _decoded(film, stream, start), start, end), stream)
+    for earlier in EARLIER if DEMUXERS.get(file.suffix.lower()) != "mpeg" else (inf,):
+        with open_film(file) as film:
+            stream = film.streams.best("video")  # not an attached cover picture
+            if not isinstance(stream, VideoStream):
+                raise CorpusError(f"{file.name}: has no picture")
+            _check(file, stream.width, stream.height)
+            decoded = _decoded(film, stream, start - earlier)
+            first = next(decoded, None)
+            if earlier == inf or (first and first.time <= start + NEAR):
+                found = chain([first], decoded) if first else decoded
+                yield from _upright(_wanted(file, found, start, end), stream)
+                return
 
 
 def _wanted(file: Path, decoded: Iterator[VideoFrame], start: float, end: float) -> Iterator[VideoFrame]:
@@ -98,7 +117,7 @@ def _upright(wanted: Iterator[VideoFrame], stream: VideoStream) -> Iterator[Vide
 
 
 def _decoded(film: InputContainer, stream: VideoStream, start: float) -> Iterator[VideoFrame]:
-    """Yield frames in the order of their display, from the last key frame before `start` or an earlier one."""
+    """Yield frames in the order of their display, from a key frame near `start`; from the first if that is -inf."""
     context: Any = stream.codec_context
     context.options = {"max_pixels": str(MOST_PIXELS)}  # frames may differ from what the stream says
     context.thread_type = "AUTO"
@@ -107,7 +126,7 @@ def _decoded(film: InputContainer, stream: VideoStream, start: float) -> Iterato
     # AVI has no times of display. Counted from the start, the n-th displayed frame gets the n-th place in the file.
     by_place = film.format.name == "avi" and context.has_b_frames
     places: deque[int] = deque()
-    if not by_place:
+    if not by_place and start != -inf:
         film.seek(max(0, floor((zero + start) / tick)), stream=stream)
     for packet in film.demux(stream):
         if by_place and packet.dts is not None:

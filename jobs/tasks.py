@@ -1,16 +1,22 @@
-"""The Celery tasks: one runs a job, the other sends lost messages again."""
+"""The Celery tasks: running a job, sending lost messages again, and upkeep."""
 
 from celery import shared_task
 
 from jobs.models import Job
 from jobs.running import run, worker_name
 from jobs.sending import TASK, send
+from jobs.upkeep import clear_sessions
 
 
 @shared_task(name=TASK)  # type: ignore[untyped-decorator]
 def run_job(pk: int) -> None:
     if job := Job.objects.take(worker_name(), pk):
         run(job)
+
+
+@shared_task(name="jobs.upkeep")  # type: ignore[untyped-decorator]
+def upkeep() -> None:
+    clear_sessions()
 
 
 @shared_task(name="jobs.sweep")  # type: ignore[untyped-decorator]

@@ -87,9 +87,9 @@ def _active_annotator(request: HttpRequest) -> dict[str, object]:
 
 
 def clip(request: HttpRequest, token: str) -> Clip:
-    """Return a ready clip of the person's live assignment, of a visible example, or of a campaign that they lead."""
+    """Return a ready clip of the person's batch in hand, of a visible example, or of a campaign that they lead."""
     found = get_object_or_404(Clip, token=token, state=Clip.State.READY)
-    held = Assignment.objects.live().filter(**_active_annotator(request), batch__candidates__clip=found)
+    held = Assignment.objects.held().filter(**_active_annotator(request), batch__candidates__clip=found)
     seen = Campaign.objects.led_by(request.user).filter(queries__candidates__clip=found)
     taught = visible_examples(
         Example.objects.filter(clip=found, campaign__in=Campaign.objects.of(request.user))

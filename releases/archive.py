@@ -13,15 +13,39 @@ from pathlib import Path
 from typing import IO, Any
 
 from base.errors import ReeljudgeError
+from base.text import abbreviated
 
 FORMAT = "reeljudge-release/1"
 MANIFEST = "MANIFEST.json"
 QRELS = "qrels.txt"
 LARGEST = 4 * 2**30  # bytes of all files together, unpacked
-LARGEST_MANIFEST = 16 * 2**20
+LARGEST_RATIO = 40  # of the unpacked bytes to those of the zip; a release's is near 10
+ROOM = 2**20  # bytes that may be unpacked beyond that ratio
+LARGEST_MANIFEST = 2**20
+LONGEST_LINE = 2**20
 AT_ONCE = 1 << 20
 
-DAMAGED = (zipfile.BadZipFile, zlib.error)  # raised while a damaged zip is read
+# What reading a damaged or hostile zip, and the JSON and CSV in it, can raise.
+UNREADABLE = (
+    *(zipfile.BadZipFile, zlib.error, csv.Error, OSError, EOFError),
+    *(
+        ValueError,
+        LookupError,
+        TypeError,
+        AttributeError,
+        ArithmeticError,
+        RuntimeError,
+    ),  # and RecursionError
+)
+# The fields of the manifest that are needed, by their types.
+FIELDS: dict[str, type] = {
+    "campaign": str,
+    "version": int,
+    "imported": bool,
+    "consensus": dict,
+    "counts": dict,
+    "files": dict,
+}
 Pair = tuple[str, str]  # query id, moment id
 
 
@@ -31,7 +55,8 @@ class ReleaseArchive:
     Raises
     ------
     ReeljudgeError
-        If the file is no zip, is broken, unpacks to more than 4 GiB, or is no release of a known format.
+        If the file is no zip, is broken, unpacks to more than 4 GiB or 40 times its size, or is no release of a known
+        format.
     """
 
     def __init__(self, file: Path | IO[bytes]) -> None:
@@ -41,25 +66,34 @@ class ReleaseArchive:
             self.manifest = self._manifest()
         except OSError as fault:
             raise ReeljudgeError(f"{file}: cannot be read ({fault.strerror}); expected a release") from fault
-        except (NotImplementedError, EOFError, *DAMAGED) as fault:
+        except UNREADABLE as fault:
             raise ReeljudgeError(
                 f"{file}: not a zip that can be read ({fault}); expected a release"
             ) from fault
 
     def _manifest(self) -> dict[str, Any]:
         entries = {entry.filename: entry for entry in self.archive.infolist()}
-        if sum(entry.file_size for entry in entries.values()) > LARGEST:
-            raise ReeljudgeError(f"{self.file}: unpacks to more than {LARGEST:,} bytes")
+        packed = sum(entry.compress_size for entry in self.archive.infolist())
+        most = min(LARGEST, ROOM + LARGEST_RATIO * packed)
+        if sum(entry.file_size for entry in self.archive.infolist()) > most:
+            raise ReeljudgeError(f"{self.file}: unpacks to more than {most:,} bytes")
+        if any(
+            entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+            for entry in entries.values()
+        ):
+            raise ReeljudgeError(f"{self.file}: not packed as a release is; expected deflate")
         if MANIFEST not in entries or entries[MANIFEST].file_size > LARGEST_MANIFEST:
             raise ReeljudgeError(f"{self.file}: holds no {MANIFEST}; expected a release")
         try:
             manifest = json.loads(self.archive.read(MANIFEST))
-        except (ValueError, RecursionError) as fault:
+        except (ValueError, RuntimeError) as fault:
             raise ReeljudgeError(f"{self.file}: {MANIFEST} is not JSON ({fault})") from fault
         if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
             raise ReeljudgeError(f"{self.file}: {MANIFEST} does not say format {FORMAT}")
-        if not isinstance(manifest.get("files"), dict):
-            raise ReeljudgeError(f"{self.file}: {MANIFEST} lists no files")
+        for field, kind in FIELDS.items():
+            if type(manifest.get(field)) is not kind:
+                found = abbreviated(manifest.get(field))
+                raise ReeljudgeError(f"{self.file}: {MANIFEST}: {field}: {found}; expected {kind.__name__}")
         return manifest
 
     @property
@@ -76,8 +110,13 @@ class ReleaseArchive:
         return digest.hexdigest(), size
 
     def lines(self, name: str) -> Iterator[str]:
-        with self.archive.open(name) as content:
-            yield from io.TextIOWrapper(content, encoding="utf-8", newline="")
+        """Yield the lines of a file. One that is longer than `LONGEST_LINE` characters is a ValueError."""
+        with self.archive.open(name) as packed:
+            content = io.TextIOWrapper(packed, encoding="utf-8", newline="")
+            while line := content.readline(LONGEST_LINE):
+                if len(line) == LONGEST_LINE:
+                    raise ValueError(f"{name} has a line of {LONGEST_LINE:,} characters or more")
+                yield line
 
     def rows(self, name: str) -> Iterator[dict[str, str]]:
         """Yield the rows of a CSV file."""

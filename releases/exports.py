@@ -20,6 +20,7 @@ from django.db.models import Case, CharField, Count, IntegerField, Value, When
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Cast, Coalesce, NullIf
 
+from base.spreadsheet import harmless
 from campaigns.models import Campaign
 from judging.consensus import RULE
 from judging.models import Adjudication, Candidate, Judgement
@@ -161,9 +162,12 @@ def moments(campaign: Campaign) -> Lines:
 
 
 def queries(campaign: Campaign) -> Lines:
-    """Yield the queries, each with the ids of the queries that were merged into it."""
+    """Yield the queries, each with the ids of the queries that were merged into it. No text is run as a formula."""
     rows = campaign.queries.pool().order_by("pk").values_list("query_id", "text", "split", "aliases")
-    listed = ((*rest, " ".join(map(str, aliases))) for *rest, aliases in rows.iterator(chunk_size=2000))
+    listed = (
+        (key, harmless(text), harmless(split), harmless(" ".join(map(str, aliases))))
+        for key, text, split, aliases in rows.iterator(chunk_size=2000)
+    )
     return csv_lines(["query_id", "query", "split", "aliases"], listed)
 
 

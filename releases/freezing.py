@@ -38,6 +38,8 @@ AT_ONCE = 1 << 16  # bytes
 def freeze(campaign: Campaign, lead: Membership, licence: str, notes: str = "") -> Release:
     """Make the campaign's next release, and ask for the job that writes it. Judging goes on meanwhile.
 
+    While a release with the same licence and notes is being written, that one is returned, and no other is made.
+
     Raises
     ------
     BadValue
@@ -49,10 +51,11 @@ def freeze(campaign: Campaign, lead: Membership, licence: str, notes: str = "") 
         raise BadValue("notes", f"{len(notes):,} characters", f"at most {LONGEST_NOTES:,}, without NUL")
     locked(Campaign.objects.filter(pk=campaign.pk)).get()
     newest = campaign.releases.order_by("version").last()
-    version = newest.version + 1 if newest else 1
-    release = Release.objects.create(
-        campaign=campaign, version=version, licence=licence, notes=notes.strip(), by=lead
-    )
+    told = {"licence": licence, "notes": notes.strip()}
+    release = campaign.releases.filter(state=Release.State.MAKING, **told).first()
+    if release is None:
+        version = newest.version + 1 if newest else 1
+        release = Release.objects.create(campaign=campaign, version=version, by=lead, **told)
     ask_for(release)
     return release
 

@@ -6,12 +6,14 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from judging.consensus import RULE, consensus
 from judging.models import Candidate
 from judging.models.states import WITH_GRADE
-from releases.archive import DAMAGED, MANIFEST, Pair, ReleaseArchive
+from releases.archive import MANIFEST, UNREADABLE, Pair, ReleaseArchive
 
+MOST_FAULTS = 1000  # of one check
 Findings = Iterator[str]
 Outcome = Candidate.Outcome
 # The file that repeats the grades of pairs with each outcome.
@@ -30,15 +32,15 @@ class Check:
 
 
 def verify(release: ReleaseArchive) -> dict[str, list[str]]:
-    """Run the checks, and return the faults that each finds. The lists are empty if the release is whole.
+    """Run the checks, and return the first faults that each finds. The lists are empty if the release is whole.
 
     The first check that finds a fault is the last one that runs, because each relies on those before it.
     """
     found: dict[str, list[str]] = {}
     for check in CHECKS:
         try:
-            found[check.says] = list(check.find(release))
-        except (ValueError, KeyError, TypeError, AttributeError, EOFError, *DAMAGED) as fault:
+            found[check.says] = list(islice(check.find(release), MOST_FAULTS))
+        except UNREADABLE as fault:
             found[check.says] = [f"cannot be read: {type(fault).__name__} {fault}"]
         if found[check.says]:
             break
@@ -58,7 +60,7 @@ def files_are_whole(release: ReleaseArchive) -> Findings:
             continue
         try:
             checksum, size = release.checksum(name)
-        except (EOFError, *DAMAGED) as fault:
+        except UNREADABLE as fault:
             yield f"{name} is damaged: {fault}"
             continue
         if (checksum, size) != (entry["sha256"], entry["bytes"]):
@@ -126,19 +128,16 @@ def _holds(row: dict[str, str], begun: str, right: tuple[str, str], imported: bo
 
 
 def same_qrels(release: ReleaseArchive) -> Findings:
-    rows = [row for row in release.rows("pairs.csv") if row["outcome"] in WITH_GRADE]
-    ids = {row["pair_id"]: (row["query_id"], row["moment_id"]) for row in rows}
-    settled, by_lead = (
-        {ids[row["pair_id"]]: int(row["grade"]) for row in rows if row["outcome"] == outcome}
-        for outcome in WITH_GRADE
-    )
-    nested = json.loads("".join(release.lines("qrels.nested.json")))
+    ids: dict[str, Pair] = {}
+    of_outcome: dict[str, dict[Pair, int]] = {outcome: {} for outcome in WITH_GRADE}
+    for row in release.rows("pairs.csv"):
+        if (outcome := row["outcome"]) in WITH_GRADE:
+            pair = ids[row["pair_id"]] = (row["query_id"], row["moment_id"])
+            of_outcome[outcome][pair] = int(row["grade"])
+    settled, by_lead = of_outcome.values()
     forms = {
         "qrels.txt": (settled, release.qrels()),
-        "qrels.nested.json": (
-            settled,
-            {(query, key): nested[query][key] for query in nested for key in nested[query]},
-        ),
+        "qrels.nested.json": (settled, dict(_nested(release))),
         "qrels.jsonl": (settled, _records(release, "qrels.jsonl", ids)),
         "adjudicated.txt": (by_lead, release.qrels("adjudicated.txt")),
         "adjudicated.jsonl": (by_lead, _records(release, "adjudicated.jsonl", ids)),
@@ -155,6 +154,14 @@ def same_qrels(release: ReleaseArchive) -> Findings:
         for pair in right.keys() & found.keys():
             if right[pair] != found[pair]:
                 yield f"{name}: {' '.join(pair)} has grade {found[pair]}, not {right[pair]}"
+
+
+def _nested(release: ReleaseArchive) -> Iterator[tuple[Pair, int]]:
+    """Yield the pairs and grades of the nested qrels, whose lines hold one query each, within one object."""
+    for line in release.lines("qrels.nested.json"):
+        entry = line.strip().removeprefix("{")[:-1]  # it ends with a comma, or with the object
+        for query, graded in json.loads(f"{{{entry}}}").items():
+            yield from (((query, moment), grade) for moment, grade in graded.items())
 
 
 def _records(release: ReleaseArchive, name: str, ids: dict[str, Pair]) -> dict[Pair, int]:

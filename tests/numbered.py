@@ -14,7 +14,14 @@ from PIL import Image
 
 BITS = 8
 RATE = 10  # frames a second
-CODECS = {".avi": ("mpeg4", "0"), ".webm": ("libvpx", "0")}
+CODECS = {
+    ".avi": ("mpeg4", "0"),
+    ".webm": ("libvpx", "0"),
+    ".ogv": ("libvpx", "0"),
+    ".flv": ("flv", "0"),
+    ".wmv": ("wmv2", "0"),
+    ".mpg": ("mpeg2video", "2"),
+}
 
 
 def numbered(number: int, width: int, height: int) -> NDArray[np.uint8]:

@@ -1,32 +1,42 @@
-"""Who may do what: every address for every kind of person, by default nothing."""
+"""Who may do what: every address, by every method, for every kind of person; by default nothing.
+
+The people of another campaign try too, at the addresses of this campaign, and at those of their own with this
+campaign's objects.
+"""
 
 from __future__ import annotations
 
-import contextlib
+import json
+import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.apps import apps
 from django.contrib.auth.models import User
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.db import transaction
 from django.test import Client
-from django.urls import NoReverseMatch, URLPattern, URLResolver, get_resolver, reverse
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
-from campaigns.models import Membership, Message
+from campaigns.models import Campaign, Membership, Message
 from corpus.models import Clip, Corpus, Moment
 from jobs.models import Job
-from judging.models import Assignment, Batch, Candidate, Example, Flag, Kind, Query
+from judging.models import Assignment, Batch, Candidate, Example, Flag, Kind, Query, Review
 from judging.pool.ranking import RANK
+from judging.review import reviewing
 from judging.work import submitting
 from releases.freezing import freeze
 from releases.models import Release
-from tests.cast import browser, claim, content_of, judge_all
+from tests.cast import browser, claim, content_of, expire, judge_all
 
 # name: (method, stranger, outsider, annotator, other annotator, researcher, lead)
+# Whom the matrix does not name may do nothing: other methods are refused, and HEAD is allowed where GET is.
 MATRIX = {
     "home": ("GET", 302, 302, 302, 302, 302, 302),
     "sign-in": ("GET", 200, 302, 302, 302, 302, 302),
@@ -108,7 +118,33 @@ MATRIX = {
     "exports": ("GET", 302, 404, 404, 404, 200, 200),
     "export": ("GET", 302, 404, 404, 404, 200, 200),
 }
+# A second method of the same address.
+ALSO = {
+    "sign-in": ("POST", 200, 302, 302, 302, 302, 302),
+    "code": ("POST", 302, 302, 302, 302, 302, 302),
+    "password": ("POST", 302, 200, 200, 200, 200, 200),
+    "second-factor": ("POST", 302, 200, 200, 200, 200, 200),
+    "join": ("POST", 404, 404, 404, 404, 404, 404),
+    "flag": ("DELETE", 401, 404, 200, 404, 404, 404),
+    "guideline-edit": ("POST", 302, 404, 404, 404, 404, 400),  # let in, but the form is empty
+    "example-judged": ("POST", 302, 404, 404, 404, 404, 400),
+    "example-own": ("POST", 302, 404, 404, 404, 404, 400),
+    "campaign-settings": ("POST", 302, 404, 404, 404, 404, 400),
+    "reopen": ("POST", 302, 404, 404, 404, 404, 302),
+    "withdraw": ("GET", 302, 404, 404, 404, 404, 200),
+}
 PEOPLE = ["stranger", "outsider", "annotator", "other annotator", "researcher", "lead"]
+STRANGERS = ["annotator of plays", "researcher of plays", "lead of plays"]  # of another campaign
+METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
+JSON = ("judge", "flag", "submit", "resume")
+FOR_ALL = ("sign-in", "join", "language")  # views that a stranger reaches
+EVERY_METHOD = ("invitation",)  # a refusal would be logged with its address, which holds a secret
+READING = ("GET", "HEAD")
+ALONE = (
+    *("home", "sign-in", "code", "language", "account", "password", "second-factor", "second-factor-off"),
+    *("backup-codes", "join", "sign-out", "work", "campaigns"),
+)
+AGAIN_IS_HARMLESS = ("example-remove",)  # what is gone is gone: the answer is the same
 
 
 def names(resolver: URLResolver) -> list[str]:
@@ -144,16 +180,29 @@ def exam(batch: Batch) -> None:
 
 @pytest.fixture
 def people(
-    ada: Membership, bob: Membership, leo: Membership, outsider: User, member: Callable[..., Membership]
+    ada: Membership,
+    bob: Membership,
+    leo: Membership,
+    outsider: User,
+    member: Callable[..., Membership],
+    plays: list[Membership],
 ) -> dict[str, Client]:
     researcher = member("rio", "researcher")
-    members: list[Membership | User] = [outsider, ada, bob, researcher, leo]
-    who = dict(zip(PEOPLE[1:], members, strict=True))
+    members: list[Membership | User] = [outsider, ada, bob, researcher, leo, *plays]
+    who = dict(zip(PEOPLE[1:] + STRANGERS, members, strict=True))
     return {"stranger": Client()} | {name: browser(person) for name, person in who.items()}
 
 
-def exam_batch() -> int:
-    return Batch.objects.get(kind=Kind.EXAM).pk
+@pytest.fixture
+def plays(db: None) -> list[Membership]:
+    """The people of another campaign, over another corpus; no worker number is one of the first campaign's."""
+    campaign = Campaign.objects.create(name="plays", corpus=Corpus.objects.create(name="plays", format="tvr"))
+    roles = ("annotator", "researcher", "lead")
+    members = [campaign.add_member(User.objects.create(username=f"p-{role}"), role) for role in roles]
+    for each in members:
+        each.worker += 100
+        each.save()
+    return members
 
 
 def letter(held: Assignment) -> Message:
@@ -182,48 +231,104 @@ def failed(held: Assignment) -> Job:
     return job
 
 
-def ask(client: Client, name: str, held: Assignment) -> int:
+def example(held: Assignment) -> int:
+    moment, campaign = held.candidates_in_order()[0].moment, held.annotator.campaign
+    fields = {"query": "q", "moment": moment, "clip": clip_of(held), "grade": 4, "why": "w"}
+    return Example.objects.create(campaign=campaign, **fields).pk
+
+
+def clip_of(held: Assignment) -> Clip:
+    moment = held.candidates_in_order()[0].moment
+    return Clip.objects.get(video=moment.video, start=moment.start)
+
+
+def exam_batch(held: Assignment) -> int:
+    return Batch.objects.get(kind=Kind.EXAM).pk
+
+
+def worker(held: Assignment) -> int:
+    return held.annotator.worker
+
+
+# What stands in an address after the campaign's name; an address that is not here has nothing else.
+OBJECTS: dict[str, Callable[[Assignment], list[object]]] = {
+    "read-message": lambda held: [letter(held).pk],
+    "check-pairs": lambda held: [worker(held), "all"],
+    "batch": lambda held: [held.batch_id],
+    "review": lambda held: [held.batch_id],
+    "handle-flag": lambda held: [flagged(held).pk],
+    "adjudicate": lambda held: [held.batch.candidates.order_by("rank")[0].pk],
+    "withdraw": lambda held: [held.batch.query_id],
+    "exam-batch": lambda held: [exam_batch(held)],
+    "exam-truth": lambda held: [exam_batch(held)],
+    "exam-person": lambda held: [worker(held)],
+    "exam-verdict": lambda held: [worker(held)],
+    "example-judged": lambda held: [held.candidates_in_order()[0].pk],
+    "example-remove": lambda held: [example(held)],
+    "person": lambda held: [worker(held)],
+    "person-change": lambda held: [worker(held)],
+    "invitation-withdraw": lambda held: [invited(held)],
+    "job-again": lambda held: [failed(held).pk],
+    "agreement-annotator": lambda held: [worker(held)],
+    "release": lambda held: [1],
+}
+# The same of addresses that name a kind of file, which each campaign has.
+FILES: dict[str, list[object]] = {"export": ["qrels.txt"], "figure": ["table-1.csv"]}
+# What stands in the addresses that name no campaign.
+TOKENS: dict[str, Callable[[Assignment], list[object]]] = {
+    "clip": lambda held: [clip_of(held).token],
+    "workplace": lambda held: [held.token],
+    "judge": lambda held: [held.token, 1],
+    "flag": lambda held: [held.token, 1],
+    "submit": lambda held: [held.token],
+    "resume": lambda held: [held.token],
+    "invitation": lambda held: ["x" * 43],
+}
+
+
+@dataclass(frozen=True)
+class Door:
+    """An address with all that it needs; `elsewhere`, in the other campaign, it names the objects of this one."""
+
+    name: str
+    address: str
+    elsewhere: str
+    body: dict[str, object]
+
+    @classmethod
+    def to(cls, name: str, held: Assignment) -> Door:
+        if name in TOKENS:
+            here = elsewhere = reverse(name, args=TOKENS[name](held))
+        elif name in ALONE:
+            here = elsewhere = reverse(name)
+        else:
+            rest = OBJECTS[name](held) if name in OBJECTS else FILES.get(name, [])
+            here, elsewhere = (reverse(name, args=[campaign, *rest]) for campaign in ("films", "plays"))
+        return cls(name, here, elsewhere, content(name, held))
+
+    def ask(self, client: Client, method: str, elsewhere: bool = False) -> Any:
+        address, send = self.elsewhere if elsewhere else self.address, getattr(client, method.lower())
+        if method in READING:
+            answer = send(address, self.body)
+        elif self.name in JSON:
+            answer = send(address, json.dumps(self.body), content_type="application/json")
+        else:
+            answer = send(address, self.body if method == "POST" else "")
+        answer.body = content_of(answer)
+        # Clips are the browser's to keep; nothing else is.
+        stored = "private" if self.name == "clip" and answer.status_code == 200 else "no-store"
+        assert stored in answer["Cache-Control"], address
+        return answer
+
+
+def content(name: str, held: Assignment) -> dict[str, object]:
+    """What is sent to an address, as JSON or as a form."""
     batch = held.batch
-    clip = Clip.objects.get(
-        video=held.candidates_in_order()[0].moment.video, start=held.candidates_in_order()[0].moment.start
-    )
-    arguments: dict[str, list[object]] = {
-        "read-message": ["films", letter(held).pk],
-        "check-pairs": ["films", held.annotator.worker, "all"],
-        "clip": [clip.token],
-        "workplace": [held.token],
-        "judge": [held.token, 1],
-        "flag": [held.token, 1],
-        "submit": [held.token],
-        "resume": [held.token],
-        "batch": ["films", batch.pk],
-        "review": ["films", batch.pk],
-        "handle-flag": ["films", flagged(held).pk],
-        "adjudicate": ["films", batch.candidates.order_by("rank")[0].pk],
-        "withdraw": ["films", batch.query_id],
-        "exam-batch": ["films", exam_batch()],
-        "exam-truth": ["films", exam_batch()],
-        "exam-person": ["films", held.annotator.worker],
-        "exam-verdict": ["films", held.annotator.worker],
-        "example-judged": ["films", held.candidates_in_order()[0].pk],
-        "example-remove": ["films", 1],
-        "invitation": ["x" * 43],
-        "person": ["films", 1],
-        "person-change": ["films", 1],
-        "invitation-withdraw": ["films", invited(held)],
-        "export": ["films", "qrels.txt"],
-        "job-again": ["films", failed(held).pk],
-        "agreement-annotator": ["films", held.annotator.worker],
-        "figure": ["films", "table-1.csv"],
-        "release": ["films", 1],
-    }
-    bodies: dict[str, object] = {
+    bodies: dict[str, dict[str, object]] = {
         "judge": {"grade": 2, "fence": held.fence, "key": str(uuid4()), "seconds": 1.5},
         "flag": {"reason": "clip", "fence": held.fence, "key": str(uuid4())},
         "submit": {"fence": held.fence},
-        "resume": {},
-    }
-    forms: dict[str, dict[str, str]] = {
+        "sign-in": {"username": "ada", "password": "wrong"},
         "review": {"verdict": "close"},
         "release-make": {"licence": "CC0-1.0"},
         "exam-make": {"queries": "1", "depth": "3", "seed": "1"},
@@ -235,36 +340,56 @@ def ask(client: Client, name: str, held: Assignment) -> int:
         "handle-flag": {"action": "dismiss"},
         "adjudicate": {"grade": "none"},
         "withdraw": {"reason": "not a sentence"},
-        "reopen": {"batch": str(batch.pk)},
+        "reopen": {"batch": str(batch.pk), "reason": "unclear"},
     }
-    address = reverse(name, args=arguments[name]) if name in arguments else any_address(name)
-    method = MATRIX[name][0].lower()
-    if name in bodies:
-        answer = getattr(client, method)(address, bodies[name], content_type="application/json")
-    else:
-        answer = getattr(client, method)(address, forms.get(name, {}))
-    content_of(answer)
-    return int(answer.status_code)
+    return bodies.get(name, {})
 
 
-@pytest.mark.parametrize("name", MATRIX)
-def test_the_matrix(
-    name: str,
-    held: Assignment,
-    people: dict[str, Client],
-    bob: Membership,
-    member: Callable[..., Membership],
-) -> None:
+def ask(client: Client, name: str, held: Assignment) -> int:
+    return int(Door.to(name, held).ask(client, MATRIX[name][0]).status_code)
+
+
+@pytest.fixture
+def door(name: str, held: Assignment, bob: Membership, member: Callable[..., Membership]) -> Door:
+    """The address of the test, after what it needs has happened."""
     if name == "release":
         freeze(held.annotator.campaign, member("zoe", "lead"), "CC0-1.0")
         Release.objects.update(state=Release.State.READY, file=Clip.objects.exclude(file="")[0].file.name)
     if name in ("review", "example-judged"):
         judge_all(claim(bob), lambda candidate: 2)
         submitting.submit(held, held.fence)
-    assert tuple(undone(ask, people[who], name, held) for who in PEOPLE) == MATRIX[name][1:]
+    return Door.to(name, held)
 
 
-def undone(act: Callable[..., int], *arguments: object) -> int:
+def rows_of(name: str) -> dict[str, tuple[int, ...]]:
+    """The matrix's statuses of an address by method, for all people."""
+    found = {row[0]: row[1:] for row in (MATRIX[name], ALSO.get(name)) if row}
+    if "GET" in found:
+        found["HEAD"] = found["GET"]
+    # The people of another campaign are strangers to this one.
+    return {method: (*statuses, *[statuses[1]] * len(STRANGERS)) for method, statuses in found.items()}
+
+
+def refusals_of(name: str, method: str) -> tuple[int, ...]:
+    """The statuses of any other method, for all people: first, who are you; then, this is no way to ask."""
+    signed_out = 405 if name in FOR_ALL else 401 if name in JSON and method not in READING else 302
+    return (signed_out, *[405] * (len(PEOPLE) - 1 + len(STRANGERS)))
+
+
+def everything() -> dict[str, list[tuple[Any, ...]]]:
+    """Every row of the database, apart from what signing in writes."""
+    models = [model for model in apps.get_models() if model._meta.app_label not in ("sessions", "axes")]
+    return {model.__name__: list(model._base_manager.order_by("pk").values_list()) for model in models}
+
+
+@pytest.mark.parametrize("name", MATRIX)
+def test_the_matrix(name: str, door: Door, people: dict[str, Client]) -> None:
+    for method, statuses in rows_of(name).items():
+        found = tuple(undone(door.ask, client, method).status_code for client in people.values())
+        assert found == statuses, method
+
+
+def undone(act: Callable[..., Any], *arguments: object) -> Any:
     """What it answers; what it changed is taken back, so that each person finds the same."""
     before = transaction.savepoint()
     try:
@@ -274,20 +399,71 @@ def undone(act: Callable[..., int], *arguments: object) -> int:
 
 
 @pytest.mark.parametrize("name", MATRIX)
-def test_the_wrong_method_is_refused(name: str, held: Assignment, people: dict[str, Client]) -> None:
-    client = people["annotator" if MATRIX[name][3] == 200 else "lead"]
-    method = "patch" if name == "flag" else "delete"
-    assert getattr(client, method)(any_address(name)).status_code == (
-        302 if name in ("sign-in", "invitation") else 405
-    )
+def test_what_is_refused_changes_nothing(name: str, door: Door, people: dict[str, Client]) -> None:
+    """Each other method, and each person whom the matrix refuses."""
+    before, allowed = everything(), rows_of(name)
+    for method in METHODS if name not in EVERY_METHOD else ():
+        statuses = allowed.get(method) or refusals_of(name, method)
+        for client, status in zip(people.values(), statuses, strict=True):
+            if method not in allowed or status >= 400:
+                assert door.ask(client, method).status_code == status, method
+    assert everything() == before
 
 
-def any_address(name: str) -> str:
-    """One that fits the pattern; whether something is there is asked after the method."""
-    for arguments in ([], ["films"], ["films", 1], ["films", "x"], ["films", 1, "x"]):
-        with contextlib.suppress(NoReverseMatch):
-            return reverse(name, args=arguments)
-    raise AssertionError(name)
+@pytest.mark.parametrize("name", MATRIX)
+def test_no_object_of_one_campaign_is_in_another(name: str, door: Door, people: dict[str, Client]) -> None:
+    """At the addresses of their own campaign they find nothing of this one, whatever key they name."""
+    before = everything()
+    for who in STRANGERS:
+        for method in rows_of(name):
+            status = undone(elsewhere, before, door, people[who], method)
+            wanted = {404} if name in OBJECTS and name not in AGAIN_IS_HARMLESS else set(range(500))
+            assert status in wanted, (who, method)
+
+
+def elsewhere(before: Any, door: Door, client: Client, method: str) -> int:
+    """The status of an answer that tells and changes nothing of the first campaign."""
+    answer = door.ask(client, method, elsewhere=True)
+    assert not re.search(rb"secret (description|caption)|secret-video|A person sits down", answer.body)
+    after = everything()
+    for model, rows in before.items():
+        assert {*map(repr, rows)} <= {*map(repr, after[model])}, model
+    return int(answer.status_code)
+
+
+FORMS_THAT_NAME = [
+    ("reopen", {"candidate": "candidate"}, 404),
+    ("reopen", {"batch": "batch"}, 404),
+    ("reopen", {"worker": "worker"}, 404),
+    ("send-message", {"to": "worker"}, 404),
+    ("set-gold", {"query": "query"}, 404),
+    ("accept", {"seen": "accepted"}, 404),
+    ("undo", {"review": "review"}, 302),
+]
+
+
+@pytest.mark.parametrize(("name", "fields", "status"), FORMS_THAT_NAME)
+def test_no_form_reaches_into_another_campaign(
+    name: str, fields: dict[str, str], status: int, settled: Batch, ada: Membership, plays: list[Membership]
+) -> None:
+    """A lead of the other campaign names this one's objects in a form of her own."""
+    done = reviewing.review(settled, None, Review.Verdict.CLOSE)
+    keys = {
+        "candidate": settled.candidates.order_by("rank")[0].pk,
+        "batch": settled.pk,
+        "worker": ada.worker,
+        "query": settled.query_id,
+        "accepted": f"{settled.pk}:close:1.00",
+        "review": done.pk,
+    }
+    lead, before = browser(plays[-1]), everything()
+    form = {field: str(keys[what]) for field, what in fields.items()} | {
+        "reason": "mine",
+        "text": "Well done.",
+    }
+    answer = lead.post(reverse(name, args=["plays"]), form)
+    assert answer.status_code == status
+    assert everything() == before
 
 
 def test_a_form_without_its_token_is_refused(ada: Membership) -> None:
@@ -331,12 +507,24 @@ def test_an_examples_clip_is_open_to_its_campaign_only(
     assert content_of(answers["other annotator"]) == content_of(answers["researcher"])
     statuses = {who: answer.status_code for who, answer in answers.items()}
     members = ("annotator", "other annotator", "researcher", "lead")
-    assert statuses == {"stranger": 302, "outsider": 404} | dict.fromkeys(members, 200)
+    closed_to = dict.fromkeys(("outsider", *STRANGERS), 404)
+    assert statuses == {"stranger": 302} | closed_to | dict.fromkeys(members, 200)
     bob = Membership.objects.filter(user__username="bob")
     bob.update(state=Membership.State.PAUSED)
     assert content_of(people["other annotator"].get(address)) == b"0123456789"
     bob.update(state=Membership.State.LEFT)
     assert people["other annotator"].get(address).status_code == 404
+
+
+def test_clips_close_with_the_lease(held: Assignment, ada: Membership) -> None:
+    """Whoever comes back after it opens her work again, which gives her a new one if the batch is still hers."""
+    client = browser(ada)
+    expire(held)
+    assert ask(client, "clip", held) == 404
+    page = client.get(reverse("workplace", args=[held.token]), follow=True)
+    assert "You were away for a long time" in page.content.decode()
+    assert client.post(reverse("claim", args=["films"])).headers["Location"].endswith(f"/{held.token}/")
+    assert (ask(client, "clip", held), ask(client, "workplace", held)) == (200, 200)
 
 
 def test_clips_close_with_the_batch(held: Assignment, ada: Membership) -> None:
@@ -375,3 +563,18 @@ def test_too_many_wrong_passwords_lock_the_name_out(ada: Membership, settings: o
     answers = [client.post(reverse("sign-in"), wrong).status_code for _ in range(11)]
     assert answers[0] == 200
     assert answers[-1] == 429
+
+
+def test_a_wrong_present_password_locks_out_as_at_signing_in(ada: Membership) -> None:
+    """An open browser is no way to find the password."""
+    ada.user.set_password("a-long-word-7")
+    ada.user.save()
+    client = browser(ada)
+    new = {"new_password1": "another-word-7", "new_password2": "another-word-7"}
+    answers = [client.post(reverse("password"), {"old_password": "wrong"} | new) for _ in range(11)]
+    assert (answers[0].status_code, answers[-1].status_code) == (200, 429)
+    assert client.post(reverse("password"), {"old_password": "a-long-word-7"} | new).status_code == 429
+    signing_in = {"username": "ada", "password": "a-long-word-7"}
+    assert Client().post(reverse("sign-in"), signing_in).status_code == 429
+    ada.user.refresh_from_db()
+    assert ada.user.check_password("a-long-word-7")

@@ -9,7 +9,6 @@ from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
-from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
@@ -28,19 +27,20 @@ IN_SESSION = "invitation"  # the session stores the hash only, which opens nothi
 @csrf_exempt
 @login_not_required
 @code_not_required
-@never_cache
 def opened(request: HttpRequest, secret: str) -> HttpResponse:
-    """Store the invitation in the session, and redirect to an address without the secret.
+    """Store the invitation in the session if there is one, and redirect to an address without the secret.
 
-    So no later page, form or log entry repeats the secret. The view accepts every method, because a refusal would be
-    logged with its address.
+    So no later page, form or log entry repeats the secret, and guesses leave no sessions. The view accepts every
+    method, because a refusal would be logged with its address.
     """
-    request.session[IN_SESSION] = hash_of(secret)
+    if Invitation.objects.filter(hash=hash_of(secret)).exists():
+        request.session[IN_SESSION] = hash_of(secret)
+    elif IN_SESSION in request.session:
+        del request.session[IN_SESSION]
     return redirect("join")
 
 
 @login_not_required
-@never_cache
 @sensitive_post_parameters("password1", "password2")
 @require_http_methods(["GET", "HEAD", "POST"])
 def join(request: HttpRequest) -> HttpResponse:

@@ -13,15 +13,17 @@ urlpatterns = [
     path(
         "sign-in/",
         login_not_required(
-            LoginView.as_view(template_name="accounts/login.html", redirect_authenticated_user=True)
+            views.page_or_form(
+                LoginView.as_view(template_name="accounts/login.html", redirect_authenticated_user=True)
+            )
         ),
         name="sign-in",
     ),
     path("sign-in/code", views.code, name="code"),
-    path("sign-out/", code_not_required(LogoutView.as_view()), name="sign-out"),
+    path("sign-out/", code_not_required(require_POST(LogoutView.as_view())), name="sign-out"),
     path("language", login_not_required(code_not_required(require_POST(set_language))), name="language"),
     path("account/", views.account, name="account"),
-    path("account/password", views.ChangePassword.as_view(), name="password"),
+    path("account/password", views.page_or_form(views.ChangePassword.as_view()), name="password"),
     path("account/second-factor", views.set_up, name="second-factor"),
     path("account/second-factor/off", views.turn_off, name="second-factor-off"),
     path("account/backup-codes", views.backup_codes, name="backup-codes"),

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from axes.handlers.proxy import AxesProxyHandler
 from django.contrib import messages
+from django.contrib.auth.forms import PasswordChangeForm
 from django.contrib.auth.models import User
 from django.contrib.auth.signals import user_login_failed
 from django.contrib.auth.views import PasswordChangeView
@@ -14,7 +17,6 @@ from django.urls import reverse_lazy
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django_otp import login as otp_login
 from django_otp.models import Device
@@ -34,9 +36,20 @@ class ChangePassword(SuccessMessageMixin, PasswordChangeView):  # type: ignore[t
     success_url = reverse_lazy("account")
     success_message = gettext_lazy("Your password is changed.")
 
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Change the password. Wrong present passwords count towards the lock-out as those of signing in do."""
+        if not _may_try(request):
+            return HttpResponse()  # axes' middleware says in its place that this name is locked out
+        answer: HttpResponse = super().post(request, *args, **kwargs)
+        return answer
+
+    def form_invalid(self, form: PasswordChangeForm) -> HttpResponse:
+        if form.has_error("old_password", "password_incorrect"):
+            _failed(self.request)
+        return super().form_invalid(form)
+
 
 @require_safe
-@never_cache
 @before_setting_up
 def account(request: HttpRequest) -> HttpResponse:
     left = StaticToken.objects.filter(device__user=request.user.pk).count()
@@ -45,7 +58,6 @@ def account(request: HttpRequest) -> HttpResponse:
 
 @code_not_required
 @page_or_form
-@never_cache
 def code(request: HttpRequest) -> HttpResponse:
     """The second step of signing in."""
     user = doors.signed_in(request)
@@ -61,7 +73,6 @@ def code(request: HttpRequest) -> HttpResponse:
 
 
 @page_or_form
-@never_cache
 @before_setting_up
 def set_up(request: HttpRequest) -> HttpResponse:
     """Show the QR code for the app. The app's first code turns the second factor on."""
@@ -75,7 +86,6 @@ def set_up(request: HttpRequest) -> HttpResponse:
 
 
 @require_POST
-@never_cache
 def backup_codes(request: HttpRequest) -> HttpResponse:
     user = doors.signed_in(request)
     if not _accepted(request, user):
@@ -96,14 +106,27 @@ def turn_off(request: HttpRequest) -> HttpResponse:
 
 def _accepted(request: HttpRequest, user: User) -> Device | None:
     """Return the device whose code was sent, or None. Wrong codes count towards the lock-out as wrong passwords do."""
-    credentials = {"username": user.get_username()}
-    if not AxesProxyHandler.is_allowed(request, credentials):
-        request.axes_locked_out = True  # type: ignore[attr-defined]  # the interface of axes' middleware
+    if not _may_try(request):
         return None
     device = second_factor.accepted(user, request.POST.get("code", ""))
     if device is None:
-        user_login_failed.send(__name__, credentials=credentials, request=request)
+        _failed(request)
     return device
+
+
+def _may_try(request: HttpRequest) -> bool:
+    """Return whether the signed-in person is not locked out; otherwise axes' middleware answers."""
+    is_allowed = bool(AxesProxyHandler.is_allowed(request, _credentials(request)))
+    request.axes_locked_out = not is_allowed  # type: ignore[attr-defined]  # the interface of axes' middleware
+    return is_allowed
+
+
+def _failed(request: HttpRequest) -> None:
+    user_login_failed.send(__name__, credentials=_credentials(request), request=request)
+
+
+def _credentials(request: HttpRequest) -> dict[str, str]:
+    return {"username": doors.signed_in(request).get_username()}
 
 
 def _refused(request: HttpRequest) -> HttpResponse:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from base.text import abbreviated, storable
+from base.text import abbreviated, printable, storable
 from corpus.errors import CorpusError
 from metrics import MeasureError
 from metrics.formats.files import numbered_lines
@@ -36,7 +36,7 @@ class BadField(CorpusError):
     """A field of one line: its name, what was found, what would be right."""
 
     def __init__(self, field: str, found: object, right: str) -> None:
-        super().__init__(f"field {field}: {abbreviated(found)}; expected {right}")
+        super().__init__(f"field {printable(field)}: {abbreviated(found)}; expected {right}")
 
 
 def lines(file: Path) -> Iterator[tuple[int, bytes]]:

@@ -25,6 +25,10 @@ class AssignmentQuerySet(models.QuerySet["Assignment"]):
     def live(self) -> AssignmentQuerySet:
         return self.filter(state=Assignment.State.LIVE)
 
+    def held(self) -> AssignmentQuerySet:
+        """Return the live assignments whose lease runs."""
+        return self.live().filter(lease__gt=Now())
+
     def submitted(self) -> AssignmentQuerySet:
         return self.filter(state=Assignment.State.SUBMITTED)
 
@@ -224,7 +228,7 @@ class Assignment(models.Model):
         Stale
             If the fence is an old one, the lease has run out, or the assignment is not live any more.
         """
-        live = Assignment.objects.live().filter(pk=self.pk, fence=fence, lease__gt=Now())
+        live = Assignment.objects.held().filter(pk=self.pk, fence=fence)
         if not live.update(lease=lease_end()):
             raise Stale(
                 gettext(

@@ -122,15 +122,21 @@ def _flag(
 
 
 def unflag(assignment: Assignment, position: int, *, fence: int, key: UUID) -> None:
-    """Take a flag back, so that an earlier grade counts again. A second request with the same key does nothing."""
+    """Take a flag back, so that an earlier grade counts again.
+
+    A request that comes twice with one key does nothing, even after the submission. For errors see `judge`.
+    """
     _unflag(assignment, assignment.candidate_at(position), fence, key)
 
 
 @all_or_nothing
 def _unflag(assignment: Assignment, candidate: int, fence: int, key: UUID) -> None:
+    if earlier := Flag.recorded.filter(taken_back_key=key).first():
+        if (earlier.assignment_id, earlier.candidate_id) == (assignment.pk, candidate):
+            return
+        raise KeyReused(f"key: {key} took another flag back before; expected a new key for each press")
     assignment.extend_lease(fence)
-    if not Flag.recorded.filter(taken_back_key=key).exists():
-        assignment.flags.filter(candidate=candidate).update(taken_back=Now(), taken_back_key=key)
+    assignment.flags.filter(candidate=candidate).update(taken_back=Now(), taken_back_key=key)
 
 
 def _replace_flag(assignment: Assignment, candidate: int) -> float | None:

@@ -92,6 +92,8 @@ def _week(rows: Judgements, value: str, campaign: Campaign) -> Judgements:
         monday = datetime.strptime(f"{value}-1", "%G-W%V-%u")
     except ValueError as fault:
         raise BadValue("week", repr(value[:20]), "a week as 2026-W05") from fault
+    if not 2000 <= monday.year <= 2200:
+        raise BadValue("week", value, "a week of the years 2000 to 2200")
     start = timezone.make_aware(monday)
     end = timezone.make_aware(monday + timedelta(days=7))
     return rows.filter(assignment__submitted__gte=start, assignment__submitted__lt=end)

@@ -1,7 +1,6 @@
 """Hours and pay by period, as a page and as CSV."""
 
 from django.http import HttpRequest, HttpResponse
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from campaigns.pages import campaign_page
@@ -11,7 +10,6 @@ from reports.pay.rates import Rates
 
 
 @require_safe
-@never_cache
 def hours(request: HttpRequest, name: str) -> HttpResponse:
     lead, period = doors.lead(request, name), Period.asked(request.GET)
     rates = Rates.of(lead.campaign)
@@ -33,7 +31,6 @@ def hours(request: HttpRequest, name: str) -> HttpResponse:
 
 
 @require_safe
-@never_cache
 def as_csv(request: HttpRequest, name: str) -> HttpResponse:
     lead, period = doors.lead(request, name), Period.asked(request.GET)
     names = request.GET.get("names") == "on"

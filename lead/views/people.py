@@ -9,7 +9,6 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from base.errors import BadValue
@@ -27,7 +26,6 @@ USUAL_LIFETIME = 168  # hours
 
 
 @require_safe
-@never_cache
 def index(request: HttpRequest, name: str) -> HttpResponse:
     return _index(request, doors.lead(request, name))
 
@@ -50,7 +48,6 @@ def _index(request: HttpRequest, lead: Membership, link: str = "") -> HttpRespon
 
 
 @require_safe
-@never_cache
 def detail(request: HttpRequest, name: str, worker: int) -> HttpResponse:
     lead = doors.lead(request, name)
     person = doors.person(lead, worker)
@@ -103,7 +100,6 @@ VERBS: dict[str, tuple[Callable[[Membership, Membership, str], None], str]] = {
 
 
 @require_POST
-@never_cache
 def invite(request: HttpRequest, name: str) -> HttpResponse:
     """Make a link and show it, this once: only its hash is kept."""
     lead = doors.lead(request, name)

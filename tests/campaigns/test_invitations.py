@@ -123,6 +123,13 @@ def test_a_guessed_link_opens_nothing(secret: str, made: tuple[Invitation, str])
     assert "no such invitation" in answer.content.decode()
     assert join(client).status_code == 404
     assert join(Client()).status_code == 404
+    assert not Session.objects.exists()
+
+
+def test_a_guess_takes_the_place_of_the_link_before(made: tuple[Invitation, str]) -> None:
+    client = Client()
+    assert opened(client, made[1]).status_code == 200
+    assert opened(client, "x" * 43).status_code == 404
 
 
 @pytest.mark.parametrize(

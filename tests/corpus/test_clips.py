@@ -62,6 +62,18 @@ def test_a_clip_may_begin_at_any_frame_of_any_container(tmp_path: Path, ending: 
         assert shown(film, start / RATE, (start + 2) / RATE, tmp_path / "clip.mp4") == [start, start + 1]
 
 
+@pytest.mark.parametrize("ending", ["ts", "mpg", "ogv", "flv", "wmv", "3gp"])
+def test_a_clip_may_begin_anywhere_in_a_container_without_an_index(
+    tmp_path: Path, ending: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """MPEG knows certain rates only."""
+    monkeypatch.setattr("tests.numbered.RATE", 25)
+    film = draw_film(tmp_path / f"film.{ending}", 120)
+    for start in (*range(0, 60, 5), 80, 117):
+        cut(film, start / 25, (start + 3) / 25, tmp_path / "clip.mp4")
+        assert [number for _, number in seen(tmp_path / "clip.mp4")] == [start, start + 1, start + 2]
+
+
 @pytest.mark.parametrize("codec", ["libx264", "mpeg4"])
 def test_frames_that_an_avi_stores_in_another_order_are_found(tmp_path: Path, codec: str) -> None:
     """AVI knows no times of showing, so B-frames are not where their time says."""
@@ -258,7 +270,7 @@ FAULTS: dict[Fault, str] = {
     _playlist: "cannot be decoded",
     _sound_only: "has no picture",
     _gone: "cannot be decoded (No such file or directory)",
-    _unknown: "not a known kind of video file; expected .avi",
+    _unknown: "not a known kind of video file; expected .3gp, .avi",
     _no_frames: "no frame lies in this stretch",
     _broken_frame: "cannot be decoded (image file is truncated",
     _bomb: "cannot be decoded (Image size (3600000000 pixels) exceeds limit",

@@ -13,15 +13,18 @@ from threading import Barrier, Thread
 from typing import Any
 
 import pytest
+from django.contrib.sessions.models import Session
 from django.core.management import CommandError, call_command
 from django.db import connection, transaction
 from django.db.models.functions import Now
+from django.utils import timezone
 
+from config import celeryconfig
 from jobs.errors import JobError, JobLost
 from jobs.models import Job
 from jobs.registry import KINDS, Report, Work
 from jobs.running import run
-from jobs.tasks import run_job, sweep
+from jobs.tasks import run_job, sweep, upkeep
 from jobs.terminal import work_off
 from judging.models import Batch
 from judging.pool.clips import CUT_CLIPS
@@ -427,3 +430,30 @@ def test_the_embedded_worker_gives_a_job_back_when_it_is_told_to_end() -> None:
         worker.kill()
     job.refresh_from_db()
     assert (job.state, job.attempts, job.lease) == (Job.State.WAITING, 0, None)
+
+
+@pytest.fixture
+def sessions() -> Iterator[None]:
+    """One that has expired, and one that has not."""
+    for days in (-1, 1):
+        Session.objects.create(session_key=str(days), expire_date=timezone.now() + timedelta(days=days))
+    yield
+    assert [each.session_key for each in Session.objects.all()] == ["1"]
+
+
+def test_the_embedded_worker_clears_sessions(
+    sessions: None, own_signals: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("time.sleep", stop)
+    monkeypatch.setattr("jobs.management.commands.worker.close_old_connections", lambda: None)
+    with pytest.raises(SystemExit):
+        call_command("worker")
+
+
+def test_celery_clears_sessions_by_its_schedule(sessions: None) -> None:
+    tasks = {"jobs.sweep": sweep, "jobs.upkeep": upkeep}
+    for each in celeryconfig.beat_schedule.values():
+        tasks[str(each["task"])]()

@@ -90,6 +90,25 @@ def test_a_late_copy_changes_nothing(held: Assignment) -> None:
         grading.flag(held, 3, "other", "", fence=held.fence, key=again)
 
 
+def test_the_key_of_taking_one_flag_back_takes_no_other_back(held: Assignment) -> None:
+    key = uuid4()
+    grading.flag(held, 2, "clip", "", fence=held.fence, key=uuid4())
+    grading.unflag(held, 1, fence=held.fence, key=key)
+    with pytest.raises(KeyReused, match="took another flag back before"):
+        grading.unflag(held, 2, fence=held.fence, key=key)
+    assert held.flags.get().candidate_id == held.candidate_at(2)
+
+
+def test_taking_a_flag_back_is_answered_again_after_submission(held: Assignment) -> None:
+    """The first answer was lost, and the batch was submitted meanwhile from another tab."""
+    key = uuid4()
+    address, body = reverse("flag", args=[held.token, 1]), {"fence": held.fence, "key": str(key)}
+    grading.unflag(held, 1, fence=held.fence, key=key)
+    submitting.submit(held, held.fence)
+    answer = browser(held.annotator).delete(address, body, content_type="application/json")
+    assert (answer.status_code, answer.json()) == (200, {"position": 1, "reason": None})
+
+
 def test_only_its_annotator_takes_a_flag_back(held: Assignment, bob: Membership) -> None:
     address, body = reverse("flag", args=[held.token, 1]), {"fence": held.fence, "key": str(uuid4())}
     assert browser(bob).delete(address, body, content_type="application/json").status_code == 404

@@ -143,6 +143,12 @@ def test_queries_come_with_the_ids_merged_into_them(judged: Batch) -> None:
     )
 
 
+def test_no_query_is_run_as_a_formula_by_a_spreadsheet(judged: Batch) -> None:
+    judged.query.text, judged.query.split, judged.query.aliases = "=1+1", "@val", ["-1", "+2"]
+    judged.query.save()
+    assert exported(judged.query.campaign)["queries.csv"].splitlines()[1] == "1,'=1+1,'@val,'-1 +2"
+
+
 def test_the_manifest_says_how_the_files_were_made(judged: Batch) -> None:
     campaign = judged.query.campaign
     Campaign.objects.filter(pk=campaign.pk).update(encoder="some model")

@@ -10,6 +10,7 @@ import re
 import zipfile
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -33,6 +34,7 @@ from releases.models import Release
 from releases.verifying import CHECKS, verify
 from tests.cast import browser, claim, content_of, judge_all, make_query, settle_round_one
 from tests.terminal import manage, printed, refused
+from tests.together import at_once
 
 # The zip is written by a thread with a connection of its own, which sees what is committed.
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -191,6 +193,22 @@ def test_a_difference_is_found_once_and_kept(
     page = client.get(address).content.decode()
     assert (gone > 2, page.count("<td>gone</td>")) == (True, 2)
     assert f"There are {gone - 2} more" in page
+
+
+def test_freezing_twice_at_once_makes_one_release(judged: Campaign, leo: Membership) -> None:
+    made = at_once(*[partial(freeze, judged, leo, "CC0-1.0", "once")] * 4)
+    assert [release.version for release in made if isinstance(release, Release)] == [1, 1, 1, 1]
+    assert (Release.objects.count(), Job.objects.filter(kind=FREEZE).count()) == (1, 1)
+    assert freeze(judged, leo, "CC-BY-4.0", "once").version == 2  # another licence is another release
+    Release.objects.filter(version=1).update(state=Release.State.READY)
+    assert freeze(judged, leo, "CC0-1.0", "once").version == 3
+
+
+def test_freezing_again_tries_what_failed_again(judged: Campaign, leo: Membership) -> None:
+    freeze(judged, leo, "CC0-1.0")
+    Job.objects.filter(kind=FREEZE).update(state=Job.State.FAILED, error="the disk is full")
+    assert freeze(judged, leo, "CC0-1.0").version == 1
+    assert Job.objects.get(kind=FREEZE).state == Job.State.WAITING
 
 
 def test_a_wrong_licence_is_refused(judged: Campaign, leo: Membership) -> None:

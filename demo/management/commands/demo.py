@@ -14,6 +14,7 @@ from campaigns.models import Campaign, Membership
 from corpus.importers.load import Source, load
 from corpus.media import MediaFolder
 from corpus.models import Corpus, Moment
+from demo.accounts import ACCOUNTS, ANNOTATORS, LEAD, PASSWORD
 from demo.films.examples import EXAMPLES
 from demo.films.files import write_demo
 from jobs.terminal import work_off
@@ -21,10 +22,6 @@ from judging.models import Batch
 from judging.pool.queries import load_queries
 from judging.pool.ranking import ask_for_ranking
 from judging.quality.examples import add_own_example
-
-PASSWORD = "reeljudge-demo"  # noqa: S105 - printed for everybody; the demo is served to this machine only
-LEAD = "lead"
-ANNOTATORS = ("asha", "ben", "chen", "devi")
 
 
 class Command(BaseCommand):
@@ -34,6 +31,9 @@ class Command(BaseCommand):
         parser.add_argument("--address", default="http://127.0.0.1:8000/", help="printed with the accounts")
 
     def handle(self, **options: Any) -> None:
+        if reason := _not_here():
+            self.stdout.write(f"The demo is not made: {reason}.")
+            return
         folder = settings.HOME / "demo"
         if not (folder / "truth.csv").exists():
             self.stdout.write("Drawing the demo's films …")
@@ -46,6 +46,18 @@ class Command(BaseCommand):
             if failed := work_off():
                 raise CommandError(f"{failed[0]}: {failed[0].error}")
         self.stdout.write(_accounts(options["address"]))
+
+
+def _not_here() -> str:
+    """Return why the demo must not be made in this database, or an empty text if it may be."""
+    if Campaign.objects.filter(name="demo").exists():
+        return ""
+    if others := list(Campaign.objects.order_by("name").values_list("name", flat=True)[:3]):
+        return f"this installation has campaigns of its own ({', '.join(others)})"
+    taken = User.objects.filter(username__in=ACCOUNTS).order_by("username")
+    if names := list(taken.values_list("username", flat=True)):
+        return f"there are accounts with the names of the demo's ({', '.join(names)})"
+    return ""
 
 
 def _draw(folder: Path) -> None:
@@ -67,10 +79,8 @@ def _campaign(folder: Path) -> Campaign:
     campaign = Campaign.objects.create(name="demo", title="Demo: drawn films", corpus=corpus, order_seed=1)
     load_queries(campaign, folder / "queries.json")
     ask_for_ranking(campaign)
-    for username in (LEAD, *ANNOTATORS):
-        user, _ = User.objects.get_or_create(username=username)
-        user.set_password(PASSWORD)
-        user.save()
+    for username in ACCOUNTS:
+        user = User.objects.create_user(username, password=PASSWORD)
         campaign.add_member(user, Membership.Role.LEAD if username == LEAD else Membership.Role.ANNOTATOR)
     _teach(campaign)
     return campaign

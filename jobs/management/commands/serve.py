@@ -2,18 +2,24 @@
 
 import os
 import signal
+import struct
 import subprocess
 import sys
 import threading
 from argparse import ArgumentParser
+from ipaddress import ip_address
+from socket import SO_RCVTIMEO, SOL_SOCKET
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand
+from django.core.checks import run_checks
+from django.core.management.base import BaseCommand, CommandError
 from gunicorn.app.base import BaseApplication
 
 THREADS = 16
 SECONDS_BEFORE_RESTART = 2
+SECONDS_OF_SILENCE = 20  # after which a request that is not complete is given up
+REACHABLE = "reachable"  # the tag of checks that matter if others can reach this installation
 
 
 class Command(BaseCommand):
@@ -28,6 +34,16 @@ class Command(BaseCommand):
     def handle(self, **options: Any) -> None:
         on_sqlite = settings.DATABASES["default"]["ENGINE"] == "config.sqlite"
         processes = 1 if on_sqlite else options["processes"]
+        is_local = is_on_this_machine(options["bind"])
+        if not is_local and not settings.TRUSTED_PROXIES:
+            raise CommandError(
+                f"--bind {options['bind']}: {THREADS} half-sent requests would stop a server that strangers can reach. "
+                "Put a proxy before it that buffers requests, and name its address in TRUSTED_PROXIES "
+                "(docs/deployment.md); or bind to 127.0.0.1",
+                returncode=2,
+            )
+        if not is_local or not _has_local_names_only():
+            self._warn()
         worker = None if settings.REDIS_URL else EmbeddedWorker()
         self.stdout.write(f"Reeljudge is at http://{options['bind']}/ (Ctrl-C ends it)")
         self.stdout.flush()
@@ -37,6 +53,33 @@ class Command(BaseCommand):
         finally:
             if worker and os.getpid() == me:  # The server's child processes come here too when they end.
                 worker.stop()
+
+    def _warn(self) -> None:
+        """Print what apps find wrong with an installation that others can reach (checks with the tag `reachable`)."""
+        for found in run_checks(tags=[REACHABLE], include_deployment_checks=True, databases=["default"]):
+            self.stderr.write(f"WARNING: {found.msg}")
+
+
+def is_on_this_machine(bind: str) -> bool:
+    """Return whether only this machine can connect to an address to listen at.
+
+    >>> [is_on_this_machine(bind) for bind in ("127.0.0.1:8000", "[::1]:80", "unix:/run/web", "0.0.0.0:80", ":80")]
+    [True, True, True, False, False]
+    """
+    host = bind.rpartition(":")[0].strip("[]")
+    return bind.startswith(("unix:", "fd://")) or host == "localhost" or _is_loopback(host)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _has_local_names_only() -> bool:
+    """Return whether the names of this site are those of this machine, so that no proxy passes requests on."""
+    return all(name == "localhost" or _is_loopback(name.strip("[]")) for name in settings.ALLOWED_HOSTS)
 
 
 class EmbeddedWorker:
@@ -91,6 +134,7 @@ class _Server(BaseApplication):  # type: ignore[misc]
             "loglevel": "warning",
             "proc_name": "reeljudge",
             "control_socket_disable": True,
+            "when_ready": _give_up_silent_requests,
         }
         for name, value in chosen.items():
             self.cfg.set(name, value)
@@ -99,3 +143,9 @@ class _Server(BaseApplication):  # type: ignore[misc]
         from django.core.wsgi import get_wsgi_application
 
         return get_wsgi_application()
+
+
+def _give_up_silent_requests(server: Any) -> None:
+    """Limit how long a thread waits for the rest of a request. Connections inherit the limit of their listener."""
+    for listener in server.LISTENERS:
+        listener.sock.setsockopt(SOL_SOCKET, SO_RCVTIMEO, struct.pack("ll", SECONDS_OF_SILENCE, 0))

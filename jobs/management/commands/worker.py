@@ -14,6 +14,7 @@ from django.db import DatabaseError, InterfaceError, close_old_connections
 from jobs.models import Job
 from jobs.running import run, worker_name
 from jobs.terminal import work_off
+from jobs.upkeep import SECONDS_BETWEEN, clear_sessions
 
 log = logging.getLogger(__name__)
 SECONDS_BETWEEN_LOOKS = 0.5
@@ -40,9 +41,13 @@ class Command(BaseCommand):
 
 
 def _work_for_ever() -> None:
+    next_upkeep = time.monotonic()
     while True:
         close_old_connections()
         try:
+            if time.monotonic() >= next_upkeep:
+                next_upkeep = time.monotonic() + SECONDS_BETWEEN
+                clear_sessions()
             if job := Job.objects.take(worker_name()):
                 run(job)
                 continue

@@ -10,7 +10,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from base.errors import ReeljudgeError
-from releases.archive import ReleaseArchive
+from base.text import printable
+from releases.archive import UNREADABLE, ReleaseArchive
 from releases.difference import HEADER, difference
 
 
@@ -27,14 +28,17 @@ class Command(BaseCommand):
         try:
             changes = list(difference(ReleaseArchive(options["old"]), ReleaseArchive(options["new"])))
         except ReeljudgeError as fault:
-            raise CommandError(str(fault), returncode=2) from fault
-        except (KeyError, ValueError) as fault:
+            raise CommandError(printable(str(fault)), returncode=2) from fault
+        except UNREADABLE as fault:
             raise CommandError(
-                f"qrels.txt cannot be read ({fault}); try verify_release", returncode=2
+                f"qrels.txt cannot be read ({printable(str(fault)[:300])}); try verify_release", returncode=2
             ) from fault
         writer = csv.writer(self.stdout, lineterminator="\n")
         writer.writerow(HEADER)
-        writer.writerows([each.what, each.query, each.moment, each.before, each.after] for each in changes)
+        for each in changes:
+            writer.writerow(
+                [each.what, printable(each.query), printable(each.moment), each.before, each.after]
+            )
         counts = Counter(each.what for each in changes)
         summary = ", ".join(f"{counts[what]:,} {what}" for what in ("added", "changed", "gone"))
         sys.stderr.write(f"{summary}\n")

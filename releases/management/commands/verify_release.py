@@ -7,10 +7,12 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from base.errors import ReeljudgeError
+from base.text import printable
 from releases.archive import ReleaseArchive
-from releases.verifying import CHECKS, verify
+from releases.verifying import CHECKS, MOST_FAULTS, verify
 
 MOST_FINDINGS = 10
+LONGEST = 300  # characters of a finding
 
 
 class Command(BaseCommand):
@@ -25,16 +27,19 @@ class Command(BaseCommand):
         try:
             release = ReleaseArchive(options["file"])
         except ReeljudgeError as fault:
-            raise CommandError(str(fault), returncode=2) from fault
-        self.stdout.write(f"{release.manifest['campaign']}, release {release.manifest['version']}")
+            raise CommandError(printable(str(fault)), returncode=2) from fault
+        self.stdout.write(printable(f"{release.manifest['campaign']}, release {release.manifest['version']}"))
         found = verify(release)
         for check in CHECKS:
             findings = found.get(check.says)
             result = "skipped" if findings is None else "BROKEN " if findings else "ok     "
             self.stdout.write(f"  {result} {check.says}")
             for finding in (findings or [])[:MOST_FINDINGS]:
-                self.stdout.write(f"           {finding}")
+                self.stdout.write(f"           {printable(finding[:LONGEST])}")
             if findings and len(findings) > MOST_FINDINGS:
-                self.stdout.write(f"           … and {len(findings) - MOST_FINDINGS:,} more")
+                more = len(findings) - MOST_FINDINGS
+                self.stdout.write(
+                    f"           … and {more:,}{' or more' * (len(findings) == MOST_FAULTS)} others"
+                )
         if any(found.values()):
             raise CommandError("the release is not what it was", returncode=1)

@@ -1,0 +1,80 @@
+"""The web server is stopped neither by requests that stay half-sent, nor, where it could be, opened to strangers."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management.base import CommandError
+
+from jobs.management.commands.serve import THREADS
+from tests import made_once
+from tests.installation import ROOT
+from tests.terminal import printed
+from tests.waiting import wait_until
+
+HALVES = [
+    b"GET /sign-in/ HTTP/1.1\r\nHost: 127.0.0.1\r\nX-",
+    b"POST /sign-in/ HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\n\r\nuse",
+]
+# The server with one second of patience, so that the test needs no more.
+SERVER = """
+import django; django.setup()
+from jobs.management.commands import serve
+serve.SECONDS_OF_SILENCE = 1
+serve._Server("127.0.0.1:{port}", 1).run()
+"""
+
+
+@pytest.mark.parametrize("bind", ["0.0.0.0:1", ":1", "192.0.2.1:1", "judge.example.org:1", "[::]:1"])
+def test_it_listens_to_strangers_only_behind_a_proxy(bind: str, settings: Any) -> None:
+    settings.TRUSTED_PROXIES = []
+    with pytest.raises(CommandError, match=r"half-sent requests .* TRUSTED_PROXIES") as refusal:
+        printed("serve", "--bind", bind)
+    assert refusal.value.returncode == 2
+
+
+@pytest.fixture
+def port(tmp_path: Path) -> Iterator[int]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        number: int = free.getsockname()[1]
+    made_once.migrated_sqlite(tmp_path / "reeljudge.sqlite3")
+    (tmp_path / "static").symlink_to(made_once.collected_static())
+    env = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
+    env |= {"REELJUDGE_HOME": str(tmp_path), "DJANGO_SETTINGS_MODULE": "config.settings"}
+    with (tmp_path / "log").open("wb") as log:
+        server = subprocess.Popen(
+            [sys.executable, "-c", SERVER.format(port=number)], cwd=ROOT, env=env, stdout=log, stderr=log
+        )
+    try:
+        wait_until(lambda: answers(number), lambda: (tmp_path / "log").read_text())
+        yield number
+    finally:
+        server.send_signal(signal.SIGTERM)
+        server.wait(30)
+
+
+def answers(port: int, patience: float = 5) -> bool:
+    with suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/sign-in/", timeout=patience):
+        return True
+    return False
+
+
+@pytest.mark.parametrize("half", HALVES, ids=["headers", "body"])
+def test_half_sent_requests_do_not_stop_it(port: int, half: bytes) -> None:
+    """As many of them as it has threads; it answers as soon as it has given them up."""
+    with ExitStack() as open_ones:
+        for _ in range(THREADS):
+            connection = open_ones.enter_context(socket.create_connection(("127.0.0.1", port)))
+            connection.sendall(half)
+        assert answers(port, patience=60)

@@ -1,0 +1,69 @@
+"""A new installation: what it makes is its owner's alone, and it says what has to be done first."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.installation import ROOT
+
+
+def test_nobody_else_can_look_into_the_home(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    env = {name: value for name, value in os.environ.items() if name not in ("DATABASE_URL", "SECRET_KEY")}
+    code = (
+        f"import os; os.chdir({str(home)!r}); "
+        "from django.db import connection; c = connection.cursor(); c.execute('CREATE TABLE t (x)');"
+        "print(*(f'{f}:{os.stat(f).st_mode & 0o777:o}' for f in sorted(os.listdir('.'))))"
+    )
+    done = subprocess.run(
+        [
+            sys.executable,
+            str(ROOT / "manage.py"),
+            "shell",
+            "--no-imports",
+            "-c",
+            f"import os; os.chdir({str(home)!r}); {code}",
+        ],
+        env=env | {"REELJUDGE_HOME": str(home)},
+        umask=0o022,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert f"{home.stat().st_mode & 0o777:o}" == "700"
+    modes = dict(each.split(":") for each in done.stdout.split())
+    assert {"reeljudge.sqlite3", "reeljudge.sqlite3-wal", "secret_key"} <= modes.keys()
+    assert set(modes.values()) == {"600"}
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["import_corpus", "tvr", "moments.jsonl", "--format", "tvr"],
+        ["create_campaign", "tvr", "--corpus", "tvr", "--queries", "queries.json"],
+        ["add_member", "tvr", "ada"],
+        ["audit"],
+    ],
+    ids=lambda command: command[0],
+)
+def test_a_command_before_migrate_says_so(tmp_path: Path, command: list[str]) -> None:
+    moment = {"vid_name": "v", "duration": 9, "ts": [0, 3], "desc": "A person sits down.", "type": "v"}
+    (tmp_path / "moments.jsonl").write_text(json.dumps(moment))
+    (tmp_path / "queries.json").write_text("[]")
+    env = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "manage.py"), *command],
+        cwd=tmp_path,
+        env=env | {"REELJUDGE_HOME": str(tmp_path / "home")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, "Traceback" in done.stderr) == (2, False)
+    assert "run `python manage.py migrate` first" in done.stderr
