@@ -37,8 +37,8 @@ def review(batch: Batch, lead: Membership | None, verdict: str, reason: str = ""
     elif batch.query.batches.filter(number__gt=batch.number).exists():
         raise WrongState("The second batch is there already; close the query from that one.")
     made = Review.objects.create(batch=batch, lead=lead, verdict=verdict, reason=reason)
-    note_closed(batch.query)
     batch.editions.filter(state=Batch.State.SETTLED).update(state=Batch.State.REVIEWED)
+    note_closed(batch.query)
     if lead:
         lead.campaign.touch()
     return made
@@ -62,10 +62,10 @@ def _open_second(batch: Batch) -> None:
 
 
 def note_closed(query: Query) -> None:
-    """Set whether the query is closed: it is if one of its batches has the verdict to close it."""
+    """Set whether the query is closed: it is while each of its batches is reviewed. The caller has set their states."""
     locked(Query.objects.filter(pk=query.pk)).get()
-    verdicts = Review.objects.in_force().filter(batch__query=query, verdict=CLOSE)
-    Query.objects.filter(pk=query.pk).update(closed=verdicts.exists())
+    closed = Query.objects.filter(pk=query.pk).all_reviewed().exists()
+    Query.objects.filter(pk=query.pk).update(closed=closed)
 
 
 @all_or_nothing
@@ -85,8 +85,8 @@ def undo(review: Review, lead: Membership) -> None:
     if review.verdict == SECOND:
         _put_back_second(query)
     Review.objects.filter(pk=review.pk).undo(lead)
-    note_closed(query)
     review.batch.editions.filter(state=Batch.State.REVIEWED).update(state=Batch.State.SETTLED)
+    note_closed(query)
     lead.campaign.touch()
 
 
