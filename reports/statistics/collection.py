@@ -116,7 +116,7 @@ def _splits(campaign: Campaign, candidates: Records) -> Splits:
     keys = np.array([pk for pk, _, _ in found], np.int64)
     names = np.array([split or "no split" for _, _, split in found], "U20")
     judged = np.isin(keys, candidates["query"])
-    parts = {name: np.flatnonzero((names == name) & judged) for name in dict.fromkeys(names.tolist())}
+    parts = {name: np.flatnonzero((names == name) & judged) for name in sorted(set(names.tolist()))}
     parts = {name: part for name, part in parts.items() if len(part)}
     everything = {ALL: np.flatnonzero(judged)}
     return Splits(keys, [text for _, text, _ in found], everything if len(parts) < 2 else parts | everything)

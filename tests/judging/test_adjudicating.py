@@ -120,7 +120,7 @@ def test_the_leads_grades_have_files_of_their_own(judged: Batch, leo: Membership
     files = exported(judged.query.campaign)
     assert files["adjudicated.txt"] == f"1 0 {at_rank(1).moment} 3\n"
     record = json.loads(files["adjudicated.jsonl"])
-    assert (record["pair_id"], record["relevance"]) == (at_rank(1).pk, 3)
+    assert (record["pair_id"], record["relevance"]) == ("1-1", 3)
     assert (record["consensus"], record["reason"]) == ("adjudicated", "all but the chair")
     assert str(at_rank(1).moment) in files["moments.csv"]
     manifest = json.loads(files["manifest.json"])

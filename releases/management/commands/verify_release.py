@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from base.errors import ReeljudgeError
 from releases.archive import ReleaseArchive
-from releases.verifying import CHECKS, verify
+from releases.verifying import CHECKS, known_faults, verify
 
 MOST_FINDINGS = 10
 
@@ -36,5 +36,8 @@ class Command(BaseCommand):
                 self.stdout.write(f"           {finding}")
             if findings and len(findings) > MOST_FINDINGS:
                 self.stdout.write(f"           … and {len(findings) - MOST_FINDINGS:,} more")
+        if found.keys() == {check.says for check in CHECKS}:
+            for fault in known_faults(release):
+                self.stdout.write(f"  known   {fault}")
         if any(found.values()):
             raise CommandError("the release is not what it was", returncode=1)
