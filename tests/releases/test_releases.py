@@ -138,6 +138,22 @@ def test_the_card_begins_with_a_header_that_hubs_read(judged: Campaign, leo: Mem
     assert header["size_categories"] == ["n<1K"]
 
 
+@pytest.mark.parametrize("split", ["", "val"])
+def test_the_card_lists_the_files_that_are_there(judged: Campaign, leo: Membership, split: str) -> None:
+    """And says nothing of what is not: no empty table, no splits, no language that nobody told."""
+    judged.queries.update(split=split)
+    archive = opened(frozen(judged, leo))
+    card = archive.read("README.md").decode()
+    listed = re.findall(r"^- `([^`]+)`: \S", card, flags=re.M)
+    assert sorted(listed) == sorted(set(archive.namelist()) - {"README.md"})
+    assert ("splits/" in card) == bool(split)
+    assert "language" not in card
+    assert "similarity of unknown origin" in card
+    for name in listed:
+        if name.startswith("figures/") and name.endswith(".csv"):
+            assert archive.read(name).count(b"\n") > 1, name
+
+
 def test_people_are_numbers(judged: Campaign, leo: Membership) -> None:
     archive = opened(frozen(judged, leo))
     everything = b" ".join(archive.read(name) for name in archive.namelist()).decode()
