@@ -148,7 +148,7 @@ def _imported(release: Release) -> str:
         if campaign.rounds_known
         else "Unknown too is which ratings belong to which round, and so is the agreement within a round."
     )
-    again = f" In {twice:,} pairs one worker counts twice; the ratings came so." if twice else ""
+    again = f" Pairs in which one worker counts twice, as the ratings came: {twice:,}." if twice else ""
     left_out = (
         f" The source rates {campaign.left_out:,} more pairs, which have no final grade, and does not tell their"
         " queries and moments; they are left out."

@@ -195,7 +195,7 @@ def left_out(release: ReleaseArchive) -> Findings:
 def known_faults(release: ReleaseArchive) -> Iterator[str]:
     """Yield what the release itself says is not as it should be, once it has passed all checks."""
     if twice := release.manifest["counts"]["one_worker_twice"]:
-        yield f"in {twice:,} pairs one worker counts twice: the imported ratings came so"
+        yield f"pairs in which one worker counts twice, as in the imported ratings: {twice:,}"
     unfinished = release.manifest["unfinished"]
     if number := len(unfinished["queries"]):
         fate = "held as they were" if unfinished["held"] else "left out"

@@ -110,10 +110,12 @@ def test_a_release_of_ratings_that_stopped_anywhere_is_whole(tmp_path: Path) -> 
         (4, None), (4, None), (6, None), (9, None)
     ]  # fmt: skip
     assert json.loads(archive.read("MANIFEST.json"))["counts"]["annotators"] == 3
-    assert "known   in 1 pairs one worker counts twice" in printed("verify_release", release.file.path)
+    assert "known   pairs in which one worker counts twice, as in the imported ratings: 1" in printed(
+        "verify_release", release.file.path
+    )
     card = " ".join(archive.read("README.md").decode().split())
     assert "imported as finished ratings" in card
-    assert "In 1 pairs one worker counts twice" in card
+    assert "one worker counts twice, as the ratings came: 1." in card
     assert "which ratings belong to which round" in card
     for untrue in ("seeing the clip", "ranked by", "language", "guidelines/", "splits/"):
         assert untrue not in card, untrue
