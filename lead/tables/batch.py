@@ -96,11 +96,11 @@ VERDICTS = {Review.Verdict.SECOND: ("Second batch", "b"), Review.Verdict.CLOSE: 
 
 
 def verdict_buttons(recommendation: Recommendation) -> list[VerdictButton]:
-    """The verdicts that are possible; `y` and Enter accept the recommendation, `n` refuses it."""
+    """The verdicts that are possible; `y` accepts the recommendation, `n` refuses it."""
     buttons = []
     for verdict, (words, key) in VERDICTS.items():
         recommended = verdict == recommendation.verdict
-        more = " y Enter" if recommended else " n" if verdict == recommendation.other else ""
+        more = " y" if recommended else " n" if verdict == recommendation.other else ""
         if verdict in recommendation.possible:
             buttons.append(VerdictButton(verdict, words, key, f"{key}{more}", recommended))
     return buttons
