@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 
 from base.errors import BadValue, Forged, NotFound, ReeljudgeError, WrongState
@@ -40,10 +41,24 @@ def problem(request: HttpRequest, fault: ReeljudgeError) -> HttpResponse:
             document, status=fault.status, content_type="application/problem+json"
         )
     else:
-        answer = render(request, "problem.html", {"fault": fault}, status=fault.status)
+        answer = render(
+            request, "problem.html", {"fault": fault, "back": _back(request)}, status=fault.status
+        )
     if fault.status == 503:
         answer["Retry-After"] = "2"
     return answer
+
+
+def _back(request: HttpRequest) -> str:
+    """Return the address that leads back: the page without its query, or the page whose link or form was refused.
+
+    It is empty if neither is known.
+    """
+    if request.method == "GET" and request.GET:
+        return request.path
+    before = request.headers.get("referer", "")
+    own = url_has_allowed_host_and_scheme(before, {request.get_host()}, require_https=request.is_secure())
+    return before if own and before != request.build_absolute_uri() else ""
 
 
 @contextmanager
