@@ -8,6 +8,7 @@ from django.contrib import messages
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views import defaults
 
@@ -64,10 +65,22 @@ def problem(request: HttpRequest, fault: ReeljudgeError) -> HttpResponse:
     else:
         # The page of a 503 asks the database for nothing, not even who is signed in.
         template = "503.html" if fault.status == 503 else "problem.html"
-        answer = render(request, template, {"fault": fault}, status=fault.status)
+        answer = render(request, template, {"fault": fault, "back": _back(request)}, status=fault.status)
     if fault.status == 503:
         answer["Retry-After"] = "2"
     return answer
+
+
+def _back(request: HttpRequest) -> str:
+    """Return the address that leads back: the page without its query, or the page whose link or form was refused.
+
+    It is empty if neither is known.
+    """
+    if request.method == "GET" and request.GET:
+        return request.path
+    before = request.headers.get("referer", "")
+    own = url_has_allowed_host_and_scheme(before, {request.get_host()}, require_https=request.is_secure())
+    return before if own and before != request.build_absolute_uri() else ""
 
 
 @contextmanager

@@ -147,7 +147,7 @@ class Job(models.Model):
             message=message[:200],
             lease=Now() + timedelta(seconds=settings.JOB_LEASE),
         )
-        self.done, self.total = done, total
+        self.done, self.total, self.message = done, total, message[:200]
 
     def finish(self) -> None:
         self._end(state=Job.State.DONE, done=F("total"), error="")

@@ -1,28 +1,42 @@
-"""Running all due jobs in a terminal, with a line of progress."""
+"""Running all due jobs in a terminal, with a line of progress, or in a log, with a line now and then."""
 
 import sys
+import time
 from typing import TextIO
 
 from jobs.models import Job
-from jobs.running import run, worker_name
+from jobs.running import Watch, run, worker_name
+
+SECONDS_BETWEEN_LINES = 10  # of a log
 
 
 def work_off(out: TextIO = sys.stdout) -> list[Job]:
     """Run due jobs until none is left. Return the jobs that failed or will be tried again later."""
     seen: dict[int, Job] = {}
     while job := Job.objects.take(worker_name()):
-        run(job, lambda job: _progress(job, out))
+        run(job, _progress_on(out))
         job.refresh_from_db()
         _ended(job, out)
         seen[job.pk] = job
     return [job for job in seen.values() if job.state != Job.State.DONE]
 
 
-def _progress(job: Job, out: TextIO) -> None:
-    if out.isatty():
-        filled = "━" * (job.percent // 4)
-        out.write(f"\r  {job}  {filled:<25} {job.percent:3d} %")
-        out.flush()
+def _progress_on(out: TextIO) -> Watch:
+    """Return a function that shows a job's progress, and what it is doing."""
+    last = time.monotonic()
+
+    def show(job: Job) -> None:
+        nonlocal last
+        doing = f": {job.message}" if job.message else ""
+        if out.isatty():
+            out.write(f"\r\033[K  {job}  {'━' * (job.percent // 4):<25} {job.percent:3d} %{doing}")
+            out.flush()
+        elif time.monotonic() - last >= SECONDS_BETWEEN_LINES:
+            last = time.monotonic()
+            out.write(f"  {job}: {job.percent} %{doing}\n")
+            out.flush()
+
+    return show
 
 
 def _ended(job: Job, out: TextIO) -> None:

@@ -203,8 +203,8 @@ def _reviews(campaign: Campaign) -> Findings:
     for batch in Batch.objects.in_campaign(campaign).filter(state=Batch.State.REVIEWED):
         if (batch.query_id, batch.number) not in parts:
             yield f"batch {batch.pk} is reviewed, but no review of it holds"
-    closing = Review.objects.in_force().filter(batch__query=OuterRef("pk"), verdict=Review.Verdict.CLOSE)
-    for query in campaign.queries.annotate(verdict=Exists(closing)).exclude(closed=F("verdict")):
+    reviewed = campaign.queries.all_reviewed().values("pk")
+    for query in campaign.queries.filter(Q(closed=True) ^ Q(pk__in=reviewed)):
         yield f"query {query.pk} is {'closed' if query.closed else 'not closed'}, against its reviews"
 
 

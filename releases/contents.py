@@ -5,29 +5,32 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from urllib.parse import quote
 
-from django.db.models import Sum
+from django.db.models import F, Sum
+from django.db.models.functions import Floor
 
 from campaigns.guideline_text import GUIDELINE
 from campaigns.models import Campaign
-from judging.models import Candidate, Judgement
+from judging.models import Judgement
 from metrics.formats.moment_ids import moment_id
 from releases.data_card import card, licence_text, rule_text
 from releases.exports import (
     FILES,
     MOMENT,
-    ROUND,
     WORKER,
     Lines,
     csv_lines,
+    in_order,
     manifest,
     number_or_text,
     pair_id,
+    round_of,
     split_qrels,
 )
 from releases.models import Release
+from releases.scope import Scope, by_query, by_rank
 from reports.figures import csv_files as figure_csv
 from reports.figures.catalogue import DRAWN, TABLES, Figure
 from reports.figures.numbers import Rows, Subject
@@ -37,38 +40,44 @@ from reports.statistics.collection import collection
 
 @dataclass(frozen=True)
 class Part:
-    """A file of the release. Its lines are made one after the other while it is written."""
+    """A file of the release, and what the data card says of it. Its lines are made while it is written."""
 
     name: str
+    what: str
     lines: Callable[[], Lines]
 
 
 def parts(release: Release) -> list[Part]:
     """Return all files of a release except its manifest, in the order in which they are written."""
-    campaign = release.campaign
-    exports = [Part(each.file, partial(each.lines, campaign)) for each in FILES if each.lines is not manifest]
-    return [
-        Part("README.md", partial(card, release)),
-        Part("LICENSE", partial(licence_text, release)),
-        *exports,
-        Part("qrels.nested.json", partial(nested_qrels, campaign)),
-        Part("pairs.csv", partial(pairs, campaign)),
-        Part("judgements.jsonl", partial(judgements, campaign)),
-        Part("rules/consensus.md", partial(rule_text, campaign)),
-        *_splits(campaign),
-        *_guidelines(campaign),
-        *_figures(campaign),
+    scope = scope_of(release)
+    exports = [
+        Part(each.file, each.what, partial(each.make, scope)) for each in FILES if each.make is not manifest
     ]
+    described = [
+        Part("LICENSE", "the licence of the judgements", partial(licence_text, release)),
+        *exports,
+        Part("qrels.nested.json", "qrels as `{query: {moment: grade}}`", partial(nested_qrels, scope)),
+        Part("pairs.csv", "every pair with rank, similarity and outcome", partial(pairs, scope)),
+        Part("judgements.jsonl", "every judgement, by worker number", partial(judgements, scope)),
+        Part("rules/consensus.md", "how the final grades were made", partial(rule_text, scope.campaign)),
+        *_splits(scope),
+        *_guidelines(scope.campaign),
+        *_figures(scope),
+        Part("MANIFEST.json", "the SHA-256 of each file, the counts, versions of rule and model", iter),
+    ]
+    files = [(each.name, each.what) for each in described]
+    return [Part("README.md", "this card", partial(card, release, files)), *described[:-1]]
 
 
-def pairs(campaign: Campaign) -> Lines:
-    """Yield every candidate of the pool that is in a batch, with its outcome, as CSV."""
+def scope_of(release: Release) -> Scope:
+    return Scope(release.campaign, finished_only=not release.with_unfinished)
+
+
+def pairs(scope: Scope) -> Lines:
+    """Yield every candidate that is in a batch, with its outcome, as CSV."""
     header = ["pair_id", "query_id", "moment_id", "rank", "similarity", "outcome", "grade", "rule"]
-    rows = (
-        Candidate.objects.in_pool(campaign)
-        .order_by("query", "rank")
-        .values_list(pair_id(), "query__query_id", *MOMENT, "rank", "similarity", "outcome", "grade", "rule")
-    )
+    fields = (pair_id(), "query__query_id", *MOMENT, "rank", "similarity", "outcome", "grade", "rule")
+    rows = scope.candidates.order_by(*by_rank()).values_list(*fields)
     listed = (
         (pair, query, moment_id(video, start, end), rank, round(similarity, 6), *rest)
         for pair, query, video, start, end, rank, similarity, *rest in rows.iterator(chunk_size=5000)
@@ -76,17 +85,18 @@ def pairs(campaign: Campaign) -> Lines:
     return csv_lines(header, listed)
 
 
-def judgements(campaign: Campaign) -> Lines:
-    """Yield every judgement of the pool, by worker number, as JSON lines, also those that do not count.
+def judgements(scope: Scope) -> Lines:
+    """Yield every judgement, by worker number, as JSON lines, also those that do not count.
 
-    `seconds` are active seconds.
+    `seconds` are active seconds. `round` and `guideline` are null if imported ratings do not say them.
     """
-    rows = Judgement.objects.filter(candidate__in=Candidate.objects.in_pool(campaign))
-    rows = rows.annotate(seconds=Sum("revisions__seconds"))
-    fields = (pair_id("candidate__"), WORKER, ROUND, "grade", "seat", "reopening", "seconds")
-    ordered = rows.order_by("candidate__query", "candidate__rank", ROUND, "annotator__worker")
-    listed = ordered.values_list(*fields, "assignment__guideline")
-    for pair, worker, number, grade, seat, reopening, seconds, guideline in listed.iterator(chunk_size=5000):
+    # Whole milliseconds: a sum of fractions would depend on the order in which the database adds them.
+    milliseconds = Sum(Floor(F("revisions__seconds") * 1000))
+    rows = Judgement.objects.filter(candidate__in=scope.candidates).annotate(milliseconds=milliseconds)
+    shown = round_of(scope.campaign)
+    fields = (pair_id("candidate__"), WORKER, shown, "grade", "seat", "reopening", "milliseconds")
+    listed = rows.order_by(*in_order(scope.campaign)).values_list(*fields, "assignment__guideline")
+    for pair, worker, number, grade, seat, reopening, spent, guideline in listed.iterator(chunk_size=5000):
         record = {
             "pair_id": number_or_text(pair),
             "worker": worker,
@@ -94,15 +104,15 @@ def judgements(campaign: Campaign) -> Lines:
             "grade": grade,
             "counts": seat is not None,
             "reopened": reopening is not None,
-            "seconds": None if seconds is None else round(seconds, 1),
-            "guideline": guideline,
+            "seconds": None if spent is None else round(spent / 1000, 1),
+            "guideline": None if scope.campaign.imported else guideline,
         }
         yield json.dumps(record) + "\n"
 
 
-def nested_qrels(campaign: Campaign) -> Lines:
+def nested_qrels(scope: Scope) -> Lines:
     """Yield the qrels as JSON, `{query_id: {moment_id: grade}}`, which ir_measures and pytrec_eval read."""
-    candidates = Candidate.objects.in_pool(campaign).settled().order_by("query", "rank")
+    candidates = scope.candidates.settled().order_by(*by_rank())
     listed = candidates.values_list("query__query_id", *MOMENT, "grade")
     query, graded = None, dict[str, int]()
     yield "{"
@@ -119,50 +129,59 @@ def _entry(query: str, graded: dict[str, int]) -> str:
     return f"{json.dumps(query, ensure_ascii=False)}: {json.dumps(graded, ensure_ascii=False)}"
 
 
-def _splits(campaign: Campaign) -> Iterator[Part]:
+def _splits(scope: Scope) -> Iterator[Part]:
     """Yield the list of queries and the TREC qrels of each named split."""
-    names = campaign.queries.pool().exclude(split="").order_by("split").values_list("split", flat=True)
-    for split in names.distinct():
+    for split in sorted(set(scope.queries.exclude(split="").order_by().values_list("split", flat=True))):
         name = quote(split, safe="")
-        yield Part(f"splits/{name}.queries.txt", partial(_queries_of, campaign, split))
-        yield Part(f"splits/{name}.qrels.txt", partial(split_qrels, campaign, split))
+        queries, qrels = partial(_queries_of, scope, split), partial(split_qrels, scope, split)
+        yield Part(f"splits/{name}.queries.txt", f"the queries of the split {split}", queries)
+        yield Part(f"splits/{name}.qrels.txt", f"TREC qrels of the split {split}", qrels)
 
 
-def _queries_of(campaign: Campaign, split: str) -> Lines:
-    for name in campaign.queries.pool().filter(split=split).order_by("pk").values_list("query_id", flat=True):
+def _queries_of(scope: Scope, split: str) -> Lines:
+    rows = scope.queries.filter(split=split).order_by(*by_query())
+    for name in rows.values_list("query_id", flat=True):
         yield f"{name}\n"
 
 
 def _guidelines(campaign: Campaign) -> Iterator[Part]:
-    """Yield every version of the guideline. Version 0 is the built-in one; judgements name theirs."""
-    versions = dict(campaign.guidelines.values_list("version", "text"))
-    for version, text in ({0: GUIDELINE} | versions).items():
-        yield Part(f"guidelines/{version}.md", partial(iter, [text + "\n"]))
+    """Yield every version of the guideline. Version 0 is the built-in one; judgements name theirs.
+
+    Imported ratings were made under a guideline that is not here, so they have none.
+    """
+    versions = dict(campaign.guidelines.order_by("version").values_list("version", "text"))
+    for version, text in ({} if campaign.imported else {0: GUIDELINE} | versions).items():
+        what = f"version {version} of what annotators were told"
+        yield Part(f"guidelines/{version}.md", what, partial(iter, [text + "\n"]))
 
 
-def _figures(campaign: Campaign) -> Iterator[Part]:
-    """Yield the paper's tables and figures as CSV and SVG. There are none before a candidate is settled."""
-    if not Candidate.objects.in_pool(campaign).settled().exists():
+def _figures(scope: Scope) -> Iterator[Part]:
+    """Yield the paper's tables and figures as CSV and SVG, except those without a row, and Figure 6 of one query.
+
+    There are none before a candidate is settled.
+    """
+    if not scope.candidates.settled().exists():
         return
-    counts = cache(lambda: collection(campaign, read(campaign)))
-    subject = Subject(campaign)
-
-    def rows(figure: Figure) -> Rows:
-        return figure.rows(counts(), subject)
-
-    for figure in (
-        each for each in (*TABLES, *DRAWN) if each.key != "figure-6"
-    ):  # Figure 6 is about one query.
-        yield Part(f"figures/{figure.key}.csv", partial(_table, figure, rows))
+    campaign = scope.campaign
+    queries = scope.queries.values("pk") if scope.finished_only else None
+    counts = collection(campaign, read(campaign, queries=queries))
+    for figure in (each for each in (*TABLES, *DRAWN) if each.key != "figure-6"):
+        if not (rows := _rounded(figure.rows(counts, Subject(campaign)))):
+            continue
+        yield Part(f"figures/{figure.key}.csv", figure.title, partial(figure_csv.csv_lines, rows))
         if figure.drawn:
-            yield Part(f"figures/{figure.key}.svg", partial(_drawing, figure, rows))
+            yield Part(f"figures/{figure.key}.svg", f"{figure.title}, drawn", partial(_drawing, figure, rows))
 
 
-def _table(figure: Figure, rows: Callable[[Figure], Rows]) -> Lines:
-    yield from figure_csv.csv_lines(rows(figure))
+def _rounded(rows: Rows) -> Rows:
+    """Round fractions, whose last digits depend on the order in which they were added."""
+    return [
+        {name: round(value, 6) if isinstance(value, float) else value for name, value in row.items()}
+        for row in rows
+    ]
 
 
-def _drawing(figure: Figure, rows: Callable[[Figure], Rows]) -> Iterator[str]:
+def _drawing(figure: Figure, rows: Rows) -> Iterator[str]:
     from reports.figures.drawing import svg
 
-    yield svg(figure.key, rows(figure)).decode()
+    yield svg(figure.key, rows).decode()

@@ -1,4 +1,8 @@
-"""The texts of a release: its data card with the header that dataset hubs read, its licence and its rule."""
+"""The texts of a release: its data card with the header that dataset hubs read, its licence and its rule.
+
+The card says what the release holds and nothing else: its numbers are counted in the release's scope, its list of files
+is that of the zip, and what nobody knows of imported ratings is said to be unknown.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,7 @@ from judging.consensus import RULE
 from judging.models import Candidate, Judgement
 from releases.exports import WORKER
 from releases.models import Release
+from releases.scope import Scope
 
 LICENCES = {
     "CC-BY-4.0": ("Creative Commons Attribution 4.0", "https://creativecommons.org/licenses/by/4.0/"),
@@ -27,33 +32,42 @@ LICENCES = {
     "MIT": ("MIT License", "https://opensource.org/license/mit"),
 }
 SIZES = [(1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M")]
+MOST_NAMED = 100  # queries that the card names; the manifest names all
 
 
-def counted(campaign: Campaign) -> dict[str, Any]:
-    """Count what a release of the campaign holds."""
-    pool = Candidate.objects.in_pool(campaign)
+def counted(scope: Scope) -> dict[str, Any]:
+    """Count what a release holds."""
+    pool = scope.candidates
     outcomes = {name: Count("pk", filter=Q(outcome=name)) for name in Candidate.Outcome.values}
     grades = dict(pool.settled().order_by().values_list("grade").annotate(n=Count("pk")))
-    counting = Judgement.objects.filter(candidate__in=pool, seat__isnull=False)
+    counting = Judgement.objects.filter(candidate__in=pool, seat__isnull=False).order_by()
+    by_worker = counting.values("candidate", who=WORKER).annotate(n=Count("pk"))
     return {
-        "queries": campaign.queries.pool().count(),
+        "queries": scope.queries.count(),
         "pairs": pool.aggregate(**outcomes),
         "grades": {str(grade): grades.get(grade, 0) for grade in range(5)},
         "judgements": counting.count(),
-        "annotators": counting.order_by().values(who=WORKER).distinct().count(),
+        "annotators": counting.values(who=WORKER).distinct().count(),
+        "one_worker_twice": by_worker.filter(n__gt=1).values("candidate").distinct().count(),
     }
 
 
-def card(release: Release) -> Iterator[str]:
-    """Yield README.md: a YAML header, then what the release is, how it was made, and its files."""
+def card(release: Release, files: list[tuple[str, str]]) -> Iterator[str]:
+    """Yield README.md: a YAML header, then what the release is, how it was made, and its files.
+
+    Parameters
+    ----------
+    files
+        The name of each other file, and what it is.
+    """
     yield _header(release)
     yield _numbers(release)
-    yield _making(release.campaign)
-    if release.campaign.imported:
-        yield "\nThe judgements were made elsewhere and imported as finished ratings.\n"
+    yield _unfinished(release)
+    yield _imported(release) if release.campaign.imported else _making(release.campaign)
     if release.notes:
         yield f"\n## Notes\n\n{release.notes}\n"
-    yield FILES
+    yield "\n## Files\n\n"
+    yield from (f"- `{name}`: {what}\n" for name, what in files)
 
 
 def _header(release: Release) -> str:
@@ -62,8 +76,6 @@ def _header(release: Release) -> str:
     return f"""---
 pretty_name: {_quoted(str(release.campaign))}
 license: {release.licence.lower()}
-language:
-- en
 task_categories:
 - text-retrieval
 tags:
@@ -83,7 +95,7 @@ def _numbers(release: Release) -> str:
     return f"""
 # {release.campaign}, release {release.version}
 
-A test collection with graded relevance for video moment retrieval, frozen on {release.at:%Y-%m-%d}.
+A test collection with graded relevance for video moment retrieval.
 
 | what | number |
 |---|---|
@@ -99,26 +111,56 @@ Final grades: {", ".join(f"{grade}: {number:,}" for grade, number in counts["gra
 """
 
 
+def _unfinished(release: Release) -> str:
+    number = len(release.unfinished)
+    if not number:
+        return (
+            "\nAll queries of the campaign are finished: none was being judged when the release was frozen.\n"
+        )
+    are = "1 query was" if number == 1 else f"{number:,} queries were"
+    consequence = (
+        "This release holds what was settled of them; the rest of their pairs can change."
+        if release.with_unfinished
+        else "They are left out of this release."
+    )
+    named = ", ".join(f"`{name}`" for name in release.unfinished[:MOST_NAMED])
+    more = f", and {number - MOST_NAMED:,} more, which `MANIFEST.json` names" if number > MOST_NAMED else ""
+    return f"\n{are} not finished when the release was frozen. {consequence} Not finished: {named}{more}.\n"
+
+
 def _making(campaign: Campaign) -> str:
+    ranked = f"by the model `{campaign.encoder}`" if campaign.encoder else "by a similarity of unknown origin"
+    second = ", the second only where there was probably more to find" if campaign.batches > 1 else ""
     return f"""
 ## How it was made
 
-For each query the {campaign.depth} moments whose captions are most similar to it were ranked by the model
-`{campaign.encoder or "unknown"}`, and judged in batches of {campaign.batch_size}, the second only where a lead saw
-more to find. Two annotators graded each pair from 0 to 4, seeing the clip and the query only. The consensus
-`{RULE}` made the final grade: `rules/consensus.md` states it in full.
+For each query the {campaign.depth} moments whose captions are most similar to it were ranked {ranked}, and judged in
+batches of {campaign.batch_size}{second}. Two annotators graded each pair from 0 to 4, seeing the clip and the query
+only; two others graded the pairs that stayed contested. The consensus `{RULE}` made the final grade:
+`rules/consensus.md` states it in full.
 """
 
 
-FILES = """
-## Files
+def _imported(release: Release) -> str:
+    campaign, twice = release.campaign, release.counts["one_worker_twice"]
+    rounds = (
+        "The source says which ratings belong to which round."
+        if campaign.rounds_known
+        else "Unknown too is which ratings belong to which round, and so is the agreement within a round."
+    )
+    again = f" Pairs in which one worker counts twice, as the ratings came: {twice:,}." if twice else ""
+    left_out = (
+        f" The source rates {campaign.left_out:,} more pairs, which have no final grade, and does not tell their"
+        " queries and moments; they are left out."
+        if campaign.left_out
+        else ""
+    )
+    return f"""
+## How it was made
 
-- `qrels.txt` (TREC), `qrels.jsonl` (a JSON object a pair), `qrels.nested.json`: settled pairs only
-- `splits/`: queries and TREC qrels of each split; `queries.csv`, `moments.csv`: what the ids stand for
-- `pairs.csv`: every pair with rank, similarity and outcome; `judgements.jsonl`: every judgement by worker number
-- `adjudicated.*`: pairs without consensus that the lead graded; never part of the qrels
-- `guidelines/`: each version of what annotators were told; `figures/`: how grades are spread
-- `MANIFEST.json`: SHA-256 of each file, versions of rule and model
+The judgements were made elsewhere and imported as finished ratings. What the annotators were told and saw, when and how
+long they worked, and how the pairs were chosen is unknown here. {rounds}{again}{left_out} Ranks are by the similarity
+that the source gives. The consensus `{RULE}` made the final grades anew: `rules/consensus.md` states it in full.
 """
 
 
@@ -138,8 +180,17 @@ def rule_text(campaign: Campaign) -> Iterator[str]:
    the two that are left differ by at most {campaign.tolerance}, their mean, halves up, is the final grade.
 3. Otherwise the pair is discarded. It stays in `pairs.csv` and `judgements.jsonl`, and never in the qrels.
 
-A pair that an annotator could not judge is flagged, and has no final grade. A grade by the lead alone is marked
-`adjudicated`, and is not a consensus.
+"""
+    yield IMPORTED_RULE if campaign.imported else ""
+    yield LEADS_RULE
+
+
+LEADS_RULE = """A pair that an annotator could not judge is flagged, and has no final grade. A grade by the lead
+alone is marked `adjudicated`, and is not a consensus.
+"""
+IMPORTED_RULE = """These ratings were imported. Two ratings of a pair are taken as in step 1, four as in step 2.
+Nobody will rate the pairs any more, so a pair that is not settled is discarded, however many ratings it has.
+
 """
 
 

@@ -1,8 +1,8 @@
 """Exports: a campaign's qrels, its raw ratings, and what is needed to read them.
 
 Qrels and ratings hold pairs on which annotators reached a consensus, and nothing else. Grades that a lead gave, and
-pairs without a final grade, have files of their own. All files are ordered by query and rank and have no dates or
-names, so the same judgements give the same bytes.
+pairs without a final grade, have files of their own. All files are ordered by query and rank, and have no dates, names
+or keys of the database, so the same judgements give the same bytes.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from django.db.models import Case, CharField, Count, IntegerField, Value, When
+from django.db.models import Case, CharField, Count, F, IntegerField, Value, When
 from django.db.models.expressions import Combinable
-from django.db.models.functions import Cast, Coalesce, NullIf
+from django.db.models.functions import Cast, Coalesce, Concat, NullIf
 
 from base.spreadsheet import harmless
 from campaigns.models import Campaign
@@ -26,12 +26,13 @@ from judging.consensus import RULE
 from judging.models import Adjudication, Candidate, Judgement
 from judging.models.pool import ANNOTATORS
 from metrics.formats.moment_ids import as_word, moment_id
+from releases.scope import Scope, by_query, by_rank
 
 Lines = Iterator[str]
 # In imported ratings a worker can have several memberships; exports print the number of the first one.
 WORKER = Coalesce("annotator__same_as__worker", "annotator__worker")
 # The round follows from the seat, because imported ratings of both rounds are in one assignment.
-ROUND = Case(
+_ROUND = Case(
     When(seat__lte=ANNOTATORS, then=1),
     When(seat__isnull=False, then=2),
     default="assignment__round",
@@ -42,8 +43,9 @@ MOMENT = ("moment__video__name", "moment__start", "moment__end")
 
 
 def pair_id(candidate: str = "") -> Coalesce:
-    """Return the id of a pair as text: the id that it was imported with, or its candidate's primary key."""
-    own = Cast(f"{candidate}pk", CharField())
+    """Return the id of a pair as text: the id that it was imported with, or its query's id and its rank."""
+    rank = Cast(f"{candidate}rank", CharField())
+    own = Concat(f"{candidate}query__query_id", Value("-"), rank, output_field=CharField())
     return Coalesce(NullIf(f"{candidate}imported_as", Value("")), own, output_field=CharField())
 
 
@@ -58,6 +60,17 @@ RECORD: list[str | Combinable] = [
 RECORD += ["similarity", "grade", "rule"]
 
 
+def round_of(campaign: Campaign) -> Combinable:
+    """Return the round of a judgement, or NULL if imported ratings do not say it."""
+    return _ROUND if campaign.rounds_known else Value(None, output_field=IntegerField())
+
+
+def in_order(campaign: Campaign) -> tuple[Combinable, ...]:
+    """Return the order of judgements: by candidate, round, worker, and in imported ratings by grade at last."""
+    rounds = (_ROUND,) if campaign.rounds_known else ()
+    return *by_rank("candidate__"), *rounds, WORKER, F("grade")
+
+
 @dataclass(frozen=True)
 class Export:
     """A kind of file: its name, a description of its content, and the function that makes its lines."""
@@ -65,43 +78,46 @@ class Export:
     file: str
     what: str
     content_type: str
-    lines: Callable[[Campaign], Lines]
+    make: Callable[[Scope], Lines]
+
+    def lines(self, campaign: Campaign) -> Lines:
+        return self.make(Scope(campaign))
 
 
-def trec_qrels(campaign: Campaign) -> Lines:
+def trec_qrels(scope: Scope) -> Lines:
     """Yield qrels in TREC format, `query_id 0 moment_id grade`."""
-    return _trec(campaign, Outcome.SETTLED)
+    return _trec(scope, Outcome.SETTLED)
 
 
-def adjudicated_trec(campaign: Campaign) -> Lines:
+def adjudicated_trec(scope: Scope) -> Lines:
     """Yield the pairs that a lead graded, in TREC format."""
-    return _trec(campaign, Outcome.ADJUDICATED)
+    return _trec(scope, Outcome.ADJUDICATED)
 
 
-def split_qrels(campaign: Campaign, split: str) -> Lines:
+def split_qrels(scope: Scope, split: str) -> Lines:
     """Yield the qrels of one split in TREC format."""
-    return _trec(campaign, Outcome.SETTLED, query__split=split)
+    return _trec(scope, Outcome.SETTLED, query__split=split)
 
 
-def _trec(campaign: Campaign, outcome: str, **only: str) -> Lines:
-    for query, *moment, grade in _of(campaign, [outcome], "query__query_id", *MOMENT, "grade", **only):
+def _trec(scope: Scope, outcome: str, **only: str) -> Lines:
+    for query, *moment, grade in _of(scope, [outcome], "query__query_id", *MOMENT, "grade", **only):
         yield f"{as_word(query)} 0 {moment_id(*moment)} {grade}\n"
 
 
-def tvr_ranking(campaign: Campaign) -> Lines:
+def tvr_ranking(scope: Scope) -> Lines:
     """Yield a JSON object for each pair, with TVR-Ranking's fields and the version of the consensus."""
-    for row in _of(campaign, [Outcome.SETTLED], *RECORD):
+    for row in _of(scope, [Outcome.SETTLED], *RECORD):
         yield json.dumps(_record(*row), ensure_ascii=False) + "\n"
 
 
-def adjudicated(campaign: Campaign) -> Lines:
+def adjudicated(scope: Scope) -> Lines:
     """Yield a JSON object for each pair that a lead graded.
 
     It has TVR-Ranking's fields and the lead's `reason`; `consensus` is "adjudicated".
     """
-    adjudications = Adjudication.objects.in_force().filter(candidate__query__campaign=campaign)
+    adjudications = Adjudication.objects.in_force().filter(candidate__query__campaign=scope.campaign)
     reasons = dict(adjudications.order_by().values_list(pair_id("candidate__"), "reason"))
-    for row in _of(campaign, [Outcome.ADJUDICATED], *RECORD):
+    for row in _of(scope, [Outcome.ADJUDICATED], *RECORD):
         record = _record(*row) | {"reason": reasons[row[0]]}
         yield json.dumps(record, ensure_ascii=False) + "\n"
 
@@ -124,23 +140,20 @@ def _record(
     }
 
 
-def ratings(campaign: Campaign) -> Lines:
+def ratings(scope: Scope) -> Lines:
     """Yield each counted grade of settled pairs with the worker's number, ordered by round and worker."""
-    settled = Candidate.objects.in_pool(campaign).settled()
-    counted = Judgement.objects.filter(candidate__in=settled, seat__isnull=False).order_by(
-        "candidate__query", "candidate__rank", ROUND, "annotator__worker", "seat"
-    )
+    counted = Judgement.objects.filter(candidate__in=scope.candidates.settled(), seat__isnull=False)
+    counted = counted.order_by(*in_order(scope.campaign))
     rows = counted.values_list(pair_id("candidate__"), WORKER, "grade")
     return csv_lines(["pair_id", "worker", "relevance"], rows.iterator(chunk_size=2000))
 
 
-def discarded(campaign: Campaign) -> Lines:
+def discarded(scope: Scope) -> Lines:
     """Yield each counted grade of the pairs that have no consensus after a complete round."""
     without = [Outcome.DISCARDED, Outcome.FLAGGED, Outcome.ADJUDICATED]
-    pairs = Candidate.objects.in_pool(campaign).filter(outcome__in=without)
-    counted = Judgement.objects.filter(candidate__in=pairs, seat__isnull=False).order_by(
-        "candidate__query", "candidate__rank", ROUND, "annotator__worker"
-    )
+    pairs = scope.candidates.filter(outcome__in=without)
+    counted = Judgement.objects.filter(candidate__in=pairs, seat__isnull=False)
+    counted = counted.order_by(*in_order(scope.campaign))
     moment = [f"candidate__moment__{field}" for field in ("video__name", "start", "end")]
     fields: list[str | Combinable] = [
         pair_id("candidate__"),
@@ -153,17 +166,17 @@ def discarded(campaign: Campaign) -> Lines:
     return csv_lines(header, rows.iterator(chunk_size=2000))
 
 
-def moments(campaign: Campaign) -> Lines:
+def moments(scope: Scope) -> Lines:
     """Yield the video and the times, in seconds, of each moment id in the TREC files."""
-    found = _of(campaign, [Outcome.SETTLED, Outcome.ADJUDICATED], *MOMENT)
+    found = _of(scope, [Outcome.SETTLED, Outcome.ADJUDICATED], *MOMENT)
     listed = {moment_id(*moment): moment for moment in found}
     rows = ((name, *moment) for name, moment in sorted(listed.items()))
     return csv_lines(["moment_id", "video", "start", "end"], rows)
 
 
-def queries(campaign: Campaign) -> Lines:
+def queries(scope: Scope) -> Lines:
     """Yield the queries, each with the ids of the queries that were merged into it. No text is run as a formula."""
-    rows = campaign.queries.pool().order_by("pk").values_list("query_id", "text", "split", "aliases")
+    rows = scope.queries.order_by(*by_query()).values_list("query_id", "text", "split", "aliases")
     listed = (
         (key, harmless(text), harmless(split), harmless(" ".join(map(str, aliases))))
         for key, text, split, aliases in rows.iterator(chunk_size=2000)
@@ -171,19 +184,19 @@ def queries(campaign: Campaign) -> Lines:
     return csv_lines(["query_id", "query", "split", "aliases"], listed)
 
 
-def manifest(campaign: Campaign) -> Lines:
+def manifest(scope: Scope) -> Lines:
     """Yield the manifest: the rule, the model, the counts, and the checksums of the other files."""
-    outcomes = Candidate.objects.in_pool(campaign)
+    campaign, outcomes = scope.campaign, scope.candidates
     counts = dict(outcomes.order_by().values_list("outcome").annotate(Count("pk")))
     record = {
         "campaign": campaign.name,
         "corpus": campaign.corpus.name,
         "consensus": {"rule": RULE, "tolerance": campaign.tolerance},
         "encoder": campaign.encoder,
-        "queries": campaign.queries.pool().count(),
+        "queries": scope.queries.count(),
         "candidates": {outcome: counts.get(outcome, 0) for outcome in Candidate.Outcome.values},
         "sha256": {
-            export.file: _sha256(export.lines(campaign)) for export in FILES if export.lines is not manifest
+            export.file: _sha256(export.make(scope)) for export in FILES if export.make is not manifest
         },
     }
     yield json.dumps(record, ensure_ascii=False, indent=2) + "\n"
@@ -214,11 +227,11 @@ BY_NAME = {export.file: export for export in FILES}
 
 
 def _of(
-    campaign: Campaign, outcomes: list[str], *fields: str | Combinable, **only: str
+    scope: Scope, outcomes: list[str], *fields: str | Combinable, **only: str
 ) -> Iterator[tuple[Any, ...]]:
     """Yield fields of the pool's pairs with these outcomes. These are tuples: there may be hundreds of thousands."""
-    candidates = Candidate.objects.in_pool(campaign).filter(outcome__in=outcomes, **only)
-    return candidates.order_by("query", "rank").values_list(*fields).iterator(chunk_size=5000)
+    candidates = scope.candidates.filter(outcome__in=outcomes, **only).order_by(*by_rank())
+    return candidates.values_list(*fields).iterator(chunk_size=5000)
 
 
 def number_or_text(id: str) -> int | str:

@@ -1,4 +1,7 @@
-"""Freezing a release: a campaign's state at one instant, written into a zip whose bytes depend on nothing else."""
+"""Freezing a release: a campaign's state at one instant, written into a zip whose bytes depend on nothing else.
+
+The zip holds no clock time and no key of the database. Another database with the same campaign writes the same bytes.
+"""
 
 from __future__ import annotations
 
@@ -23,22 +26,27 @@ from jobs.models import Job
 from jobs.registry import Report
 from judging.consensus import RULE
 from releases.archive import FORMAT
-from releases.contents import parts
+from releases.contents import parts, scope_of
 from releases.data_card import LICENCES, counted
 from releases.models import Release
+from releases.scope import by_query
 
 FREEZE = "freeze a release"
 
 LONGEST_NOTES = 20_000  # characters
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip can hold; files in releases have no other time
 AT_ONCE = 1 << 16  # bytes
+WRITTEN = ("state", "file", "sha256", "size", "counts", "unfinished", "at")  # what writing sets
 
 
 @transaction.atomic
-def freeze(campaign: Campaign, lead: Membership, licence: str, notes: str = "") -> Release:
+def freeze(
+    campaign: Campaign, lead: Membership, licence: str, notes: str = "", *, with_unfinished: bool = False
+) -> Release:
     """Make the campaign's next release, and ask for the job that writes it. Judging goes on meanwhile.
 
-    While a release with the same licence and notes is being written, that one is returned, and no other is made.
+    While a release that was asked for in the same way is being written, that one is returned, and no other is made.
+    Queries that are not finished are left out, unless `with_unfinished`.
 
     Raises
     ------
@@ -51,11 +59,11 @@ def freeze(campaign: Campaign, lead: Membership, licence: str, notes: str = "") 
         raise BadValue("notes", f"{len(notes):,} characters", f"at most {LONGEST_NOTES:,}, without NUL")
     locked(Campaign.objects.filter(pk=campaign.pk)).get()
     newest = campaign.releases.order_by("version").last()
-    told = {"licence": licence, "notes": notes.strip()}
-    release = campaign.releases.filter(state=Release.State.MAKING, **told).first()
+    wanted = {"licence": licence, "notes": notes.strip(), "with_unfinished": with_unfinished}
+    release = campaign.releases.filter(state=Release.State.MAKING, **wanted).first()
     if release is None:
         version = newest.version + 1 if newest else 1
-        release = Release.objects.create(campaign=campaign, version=version, by=lead, **told)
+        release = Release.objects.create(campaign=campaign, version=version, by=lead, **wanted)
     ask_for(release)
     return release
 
@@ -97,21 +105,31 @@ def write(release: Release, report: Report) -> None:
 def _publish(release: Release) -> None:
     """Mark the release as ready, unless another worker, which had been given up, was faster."""
     release.state = Release.State.READY
-    written = {name: getattr(release, name) for name in ("state", "file", "sha256", "size", "counts", "at")}
+    written = {name: getattr(release, name) for name in WRITTEN}
     mine = Release.objects.filter(pk=release.pk, state=Release.State.MAKING).update(**written)
     if not mine:
-        release.file.delete(save=False)  # This file holds another instant, so it has another name.
+        storage, name = release.file.storage, release.file.name
         release.refresh_from_db()
+        if name != release.file.name:  # A store that replaces files has one file for the same bytes.
+            storage.delete(name)
 
 
 def _read_and_write(release: Release, file: Path, progress: Progress) -> None:
     try:
         with snapshot(), zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
-            release.at, release.counts = timezone.now(), counted(release.campaign)
+            release.at, release.counts = timezone.now(), counted(scope_of(release))
+            release.unfinished = _unfinished(release.campaign)
             files = _write_parts(release, archive, progress)
             _write(archive, "MANIFEST.json", iter([json.dumps(_manifest(release, files), indent=2) + "\n"]))
     finally:
         connection.close()  # this thread's own
+
+
+def _unfinished(campaign: Campaign) -> list[str]:
+    """Return the ids of the queries that are not finished, of which some may have no batch yet."""
+    pool = campaign.queries.pool()
+    rows = pool.exclude(pk__in=pool.finished().order_by().values("pk")).order_by(*by_query())
+    return list(rows.values_list("query_id", flat=True))
 
 
 def _write_parts(
@@ -155,13 +173,14 @@ def _manifest(release: Release, files: dict[str, dict[str, object]]) -> dict[str
         "format": FORMAT,
         "campaign": campaign.name,
         "version": release.version,
-        "frozen": release.at.strftime("%Y-%m-%dT%H:%M:%SZ"),
         "licence": release.licence,
         "corpus": campaign.corpus.name,
         "encoder": campaign.encoder,
         "consensus": {"rule": RULE, "tolerance": campaign.tolerance},
-        "guideline": campaign.guideline.version,
+        "guideline": None if campaign.imported else campaign.guideline.version,
         "imported": campaign.imported is not None,
+        "rounds_known": campaign.rounds_known,
+        "unfinished": {"held": release.with_unfinished, "queries": release.unfinished},
         "counts": release.counts,
         "files": files,
     }

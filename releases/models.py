@@ -20,6 +20,10 @@ class Release(models.Model):
     state = models.CharField(max_length=10, choices=State.choices, default=State.MAKING)
     licence = models.CharField(max_length=40, help_text="SPDX identifier")
     notes = models.TextField(blank=True)
+    with_unfinished = models.BooleanField(
+        default=False, help_text="whether it holds queries that were not finished"
+    )
+    unfinished = models.JSONField(default=list, help_text="ids of the queries that were not finished")
     file = models.FileField(blank=True)
     sha256 = models.CharField(max_length=64, blank=True)
     size = models.BigIntegerField(default=0, help_text="bytes")

@@ -68,19 +68,22 @@ def files_are_whole(release: ReleaseArchive) -> Findings:
 
 
 def four_at_most(release: ReleaseArchive) -> Findings:
-    seen: set[tuple[int, int]] = set()
-    counting: Counter[int] = Counter()
-    for judgement in release.records("judgements.jsonl"):
-        if not judgement["counts"]:
-            continue
-        pair, worker = judgement["pair_id"], judgement["worker"]
-        counting[pair] += 1
-        # A worker can rate a pair twice in imported ratings: that is a defect of their process, not of the file.
-        if (pair, worker) in seen and not release.manifest["imported"]:
-            yield f"pair {pair}: worker {worker} counts twice"
-        if counting[pair] == 5:
-            yield f"pair {pair}: more than four judgements count"
-        seen.add((pair, worker))
+    counting = Counter(each["pair_id"] for each in release.records("judgements.jsonl") if each["counts"])
+    for pair, number in counting.items():
+        if number > 4:
+            yield f"pair {pair}: {number} judgements count"
+
+
+def other_workers(release: ReleaseArchive) -> Findings:
+    """Find workers who count twice for a pair. In imported ratings the manifest says how many pairs have one."""
+    counting = (each for each in release.records("judgements.jsonl") if each["counts"])
+    times = Counter((each["pair_id"], each["worker"]) for each in counting)
+    twice = [pair for pair, number in times.items() if number > 1]
+    if not release.manifest["imported"]:
+        yield from (f"pair {pair}: worker {worker} counts twice" for pair, worker in twice)
+    said = release.manifest["counts"]["one_worker_twice"]
+    if (pairs := len({pair for pair, _ in twice})) != said:
+        yield f"one worker counts twice in {pairs:,} pairs; the manifest says in {said}"
 
 
 def same_consensus(release: ReleaseArchive) -> Findings:
@@ -91,7 +94,7 @@ def same_consensus(release: ReleaseArchive) -> Findings:
     rounds: dict[str, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
     for judgement in release.records("judgements.jsonl"):
         if judgement["counts"]:
-            rounds[str(judgement["pair_id"])][judgement["round"] - 1].append(judgement["grade"])
+            rounds[str(judgement["pair_id"])][(judgement["round"] or 1) - 1].append(judgement["grade"])
     for row in release.rows("pairs.csv"):
         first, second = rounds[row["pair_id"]]
         begun, ended = (consensus(grades, tolerance) for grades in (first, first + second))
@@ -189,11 +192,30 @@ def same_counts(release: ReleaseArchive) -> Findings:
             yield f"the manifest counts {number:,} {outcome} pairs; pairs.csv has {outcomes[outcome]:,}"
 
 
+def left_out(release: ReleaseArchive) -> Findings:
+    unfinished = release.manifest["unfinished"]
+    there = set() if unfinished["held"] else {row["query_id"] for row in release.rows("pairs.csv")}
+    for query in there.intersection(unfinished["queries"]):
+        yield f"pairs.csv has pairs of query {query}, which is said to be left out"
+
+
+def known_faults(release: ReleaseArchive) -> Iterator[str]:
+    """Yield what the release itself says is not as it should be, once it has passed all checks."""
+    if twice := release.manifest["counts"]["one_worker_twice"]:
+        yield f"pairs in which one worker counts twice, as in the imported ratings: {twice:,}"
+    unfinished = release.manifest["unfinished"]
+    if number := len(unfinished["queries"]):
+        fate = "held as they were" if unfinished["held"] else "left out"
+        yield f"queries that were not finished, and are {fate}: {number:,}"
+
+
 CHECKS = [
     Check("Every file is whole, and none is strange", files_are_whole),
-    Check("At most four judgements of a pair count, each of another worker", four_at_most),
+    Check("At most four judgements of a pair count", four_at_most),
+    Check("Those of a pair are by different workers, or imported and counted as by one", other_workers),
     Check("The judgements give the stored outcomes", same_consensus),
     Check("All forms of the qrels hold the settled pairs, and only those", same_qrels),
     Check("The files of grades hold what was judged", same_grades),
     Check("The counts are right", same_counts),
+    Check("Queries that are said to be left out are left out", left_out),
 ]

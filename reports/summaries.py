@@ -29,7 +29,7 @@ PROGRESS, PEOPLE, DAYS = "progress", "people", "days"
 # How each summary is computed. The campaign's arrays are read once, when the first summary needs them.
 NAMES: dict[str, Callable[[Campaign, Callable[[], Read]], Any]] = {
     AGREEMENT: lambda campaign, pool: agreement(pool(), campaign.tolerance),
-    QUERIES: lambda campaign, pool: by_query(pool(), campaign.tolerance),
+    QUERIES: lambda campaign, pool: by_query(pool(), campaign.tolerance, campaign.rounds_known),
     FIGURES: lambda campaign, pool: collection(campaign, pool()),
     PROGRESS: lambda campaign, pool: progress(campaign, pool()),
     PEOPLE: lambda campaign, pool: people(campaign),

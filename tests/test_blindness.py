@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
+from html import unescape
+from io import StringIO
 from typing import Any
+from urllib.parse import urljoin
 from uuid import uuid4
 
 import pytest
+from django.contrib.auth.models import User
 from django.core.files.base import ContentFile
 from django.test import Client
 from django.urls import reverse
 
 from campaigns.models import Campaign, Event, Membership, Message
 from corpus.models import Clip, Moment
-from judging.models import Assignment, Batch, Candidate, Example
+from jobs.terminal import work_off
+from judging.models import Assignment, Batch, Candidate, Example, Flag
+from judging.quality.exam import set_exam
 from judging.quality.examples import add_own_example
 from judging.quality.gold import draw_gold
+from judging.review.reopening import reopen_all_of
 from judging.work import grading
 from tests.cast import (
     browser,
@@ -24,6 +32,8 @@ from tests.cast import (
     content_of,
     expire,
     judge_all,
+    make_query,
+    settle_round_one,
     settled_and_more,
     work_until_check,
 )
@@ -199,3 +209,57 @@ def test_a_check_looks_like_any_other_work(
         assert workplace_of(ada) == seen[kind]
         judge_all(plain, lambda candidate: 1)
         Campaign.objects.update(check_rate=0)
+
+
+# Researchers ------------------------------------------------------------------------------------------------
+NAMES = ("secret-ada", "secret-bob", "secret-cleo", "secret-dan")
+PRIVATE = "secret words of the lead"
+DRAWN = re.compile(r"\.(pdf|svg)(\?|$)")
+
+
+@pytest.fixture
+def watched(batch: Batch, leo: Membership) -> Campaign:
+    """People with secret names; the lead wrote about each of them wherever a lead can write about somebody."""
+    campaign = batch.query.campaign
+    users = [User.objects.create(username=name) for name in NAMES]
+    people = [campaign.add_member(user, Membership.Role.ANNOTATOR) for user in users]
+    settle_round_one(batch, people[0], people[1], apart=4)
+    for person in people[2:]:
+        judge_all(claim(person), lambda candidate: 1 + 3 * (candidate.rank % 2))
+    make_query(campaign, "2", "A person stands up.")
+    held = claim(people[0])
+    grading.flag(held, 1, Flag.Reason.OTHER, "hm", fence=held.fence, key=uuid4())
+    make_query(campaign, "3", "A person waves.")
+    set_exam(campaign, 1, 1, 3)
+    Event.objects.create(member=people[1], kind=Event.Kind.QUALIFIED, reason=PRIVATE, by=leo)
+    Message.objects.create(to=people[0], text=PRIVATE, by=leo)
+    people[2].pause(leo, PRIVATE)
+    reopen_all_of(leo, people[3], PRIVATE)
+    work_off(StringIO())
+    return campaign
+
+
+def test_a_researcher_reads_no_annotators_name_and_no_private_word(
+    watched: Campaign, member: Callable[..., Membership]
+) -> None:
+    """On any page that a link leads to."""
+    client = browser(member("rio", Membership.Role.RESEARCHER))
+    begun = [
+        reverse("campaign", args=["films"]),
+        reverse("exam", args=["films"]),
+        reverse("reopenings", args=["films"]),
+    ]
+    waiting, seen = [*begun], set[str]()
+    while waiting:
+        address = waiting.pop()
+        answer = client.get(address)
+        text = everything(answer)
+        for secret in (*NAMES, PRIVATE):
+            assert secret not in text, f"{secret} in {address}"
+        for found in re.findall(r'href="([^"#]*)', text) if answer.status_code == 200 else []:
+            link = urljoin(address, unescape(found))
+            if link.startswith("/campaigns/films/") and link not in seen and not DRAWN.search(link):
+                seen.add(link)
+                waiting.append(link)
+    for name in ("exam/people/2", "agreement/annotators/2", "batches/", "agreement/judgements", "reopenings"):
+        assert any(name in each for each in seen | set(begun)), f"{name} was not reached"

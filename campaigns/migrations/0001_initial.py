@@ -45,6 +45,8 @@ class Migration(migrations.Migration):
                 ('auto_close_below', models.FloatField(blank=True, help_text='mean below which the policy closes the query', null=True)),
                 ('encoder', models.CharField(blank=True, help_text='the model that ranked its candidates', max_length=200)),
                 ('imported', models.DateTimeField(blank=True, help_text='when its finished ratings were imported', null=True)),
+                ('rounds_known', models.BooleanField(default=True, help_text='False for imported ratings whose file does not say their rounds')),
+                ('left_out', models.PositiveIntegerField(default=0, help_text='rated pairs without a final grade that the imported pair file does not hold')),
                 ('created', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
                 ('touched', models.DateTimeField(blank=True, help_text='when a lead last changed something that its statistics depend on', null=True)),
                 ('corpus', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='campaigns', to='corpus.corpus')),

@@ -114,6 +114,12 @@ class Campaign(models.Model):
     imported = models.DateTimeField(
         null=True, blank=True, help_text="when its finished ratings were imported"
     )
+    rounds_known = models.BooleanField(
+        default=True, help_text="False for imported ratings whose file does not say their rounds"
+    )
+    left_out = models.PositiveIntegerField(
+        default=0, help_text="rated pairs without a final grade that the imported pair file does not hold"
+    )
     created = models.DateTimeField(db_default=Now())
     touched = models.DateTimeField(
         null=True, blank=True, help_text="when a lead last changed something that its statistics depend on"

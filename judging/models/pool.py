@@ -26,6 +26,16 @@ class QueryQuerySet(models.QuerySet["Query"]):
         """Return the queries whose candidates can reach the qrels."""
         return self.filter(kind=Kind.POOL, withdrawn__isnull=True)
 
+    def all_reviewed(self) -> QueryQuerySet:
+        """Return the queries with batches of which each is reviewed."""
+        batches = Batch.objects.filter(query=OuterRef("pk"))
+        return self.filter(Exists(batches), ~Exists(batches.unreviewed()))
+
+    def finished(self) -> QueryQuerySet:
+        """Return the queries with batches of which none is being prepared or judged."""
+        batches = Batch.objects.filter(query=OuterRef("pk"))
+        return self.filter(Exists(batches), ~Exists(batches.unfinished()))
+
     def lock_with_batches(self) -> None:
         """Lock the queries until the transaction ends; their batches first, as claiming and submitting do."""
         keys = set(self.values_list("pk", flat=True))
@@ -183,6 +193,9 @@ class BatchQuerySet(models.QuerySet["Batch"]):
 
     def unfinished(self) -> BatchQuerySet:
         return self.filter(state__in=[Batch.State.PREPARING, Batch.State.OPEN])
+
+    def unreviewed(self) -> BatchQuerySet:
+        return self.exclude(state__in=[Batch.State.REVIEWED, Batch.State.REPLACED])
 
     def to_review(self) -> BatchQuerySet:
         """Return the batches that a lead can review.

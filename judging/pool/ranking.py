@@ -37,7 +37,7 @@ def rank(campaign: Campaign, report: Report) -> None:
     found = compare(queries, moments, depth, report)
     Campaign.objects.filter(pk=campaign.pk).update(encoder=model_name())
     for start in range(0, len(queries), QUERIES_AT_A_TIME):
-        report(start, len(queries), "storing candidates")
+        report(start, len(queries), f"storing candidates: {start:,} of {len(queries):,} queries")
         with transaction.atomic():
             for number, query in enumerate(queries[start : start + QUERIES_AT_A_TIME], start):
                 _store(query, moments, found, number)
@@ -64,8 +64,9 @@ def compare(queries: list[Query], moments: list[Moment], depth: int, report: Rep
     """The moments with the captions nearest to each query."""
 
     def saying(message: str) -> Callable[[int, int], None]:
-        return lambda done, total: report(done, total, message)
+        return lambda done, total: report(done, total, f"{message}: {done:,} of {total:,}")
 
+    report(0, len(moments), "loading the model")
     captions = embed([moment.caption for moment in moments], saying("encoding captions"))
     texts = embed([query.text for query in queries], saying("encoding queries"))
     return nearest(texts.reshape(len(queries), -1), captions, depth, report=saying("comparing"))

@@ -13,6 +13,7 @@ from base.errors import ReeljudgeError
 from base.transactions import many_rows_are_new, store
 from campaigns.models import Campaign, Membership
 from corpus.models import Corpus, Moment, Video
+from judging.consensus import consensus
 from judging.models import Assignment, Batch, Candidate, Judgement, Query
 from judging.models.pool import ANNOTATORS
 from judging.ratings.pairs import Pair
@@ -26,24 +27,41 @@ def import_ratings(name: str, ratings: Ratings, pairs: dict[str, Pair], title: s
     """Store finished ratings as a campaign, all or nothing, and return it.
 
     A worker who rated a pair more than once gets a further membership for each repetition, because nobody judges a
-    candidate twice. These memberships refer to the first one, and exports print the first one's number.
+    candidate twice. These memberships refer to the first one, and exports print the first one's number. Rated pairs
+    without a final grade may be missing in the pair file, as in files of qrels; they are left out and counted.
 
     Raises
     ------
     ReeljudgeError
-        If the campaign exists, a rated pair is not among the pairs, or a query has more pairs than two batches hold.
+        If the campaign exists, a rated pair with a final grade is not among the pairs, or a query has more pairs than
+        two batches hold.
     """
-    if lacking := next((pair for pair in ratings if pair not in pairs), None):
-        raise ReeljudgeError(f"pair {lacking}: has ratings, but is not in the pair file")
+    told = _told(ratings, pairs)
     if Campaign.objects.filter(name=name).exists():
         raise ReeljudgeError(f"campaign {name}: is there already; ratings are imported into a new one")
     corpus, _ = Corpus.objects.get_or_create(name=name, defaults={"format": "ratings"})
-    campaign = Campaign.objects.create(name=name, title=title, corpus=corpus, imported=timezone.now())
-    rated = [pairs[pair] for pair in ratings]
-    candidates = _candidates(campaign, rated, ratings, _moments(corpus, rated))
+    campaign = Campaign.objects.create(
+        name=name,
+        title=title,
+        corpus=corpus,
+        imported=timezone.now(),
+        rounds_known=ratings.rounds_known,
+        left_out=len(ratings) - len(told),
+    )
+    candidates = _candidates(campaign, told, ratings, _moments(corpus, told))
     _judgements(campaign, candidates, ratings)
     many_rows_are_new()
     return campaign
+
+
+def _told(ratings: Ratings, pairs: dict[str, Pair]) -> list[Pair]:
+    """Return the rated pairs that the pair file holds."""
+    for pair in ratings:
+        if pair not in pairs and consensus([grade for _, grade in ratings[pair]]).grade is not None:
+            raise ReeljudgeError(f"pair {pair}: has ratings and a final grade, but is not in the pair file")
+    if not any(pair in pairs for pair in ratings):
+        raise ReeljudgeError("no rated pair is in the pair file; expected the same pair_id in both files")
+    return [pairs[pair] for pair in ratings if pair in pairs]
 
 
 def _moments(corpus: Corpus, pairs: list[Pair]) -> dict[tuple[str, float, float], Moment]:
@@ -124,7 +142,7 @@ def _judgements(campaign: Campaign, candidates: dict[str, Candidate], ratings: R
             assert candidate.batch_id is not None
             key = candidate.batch_id, worker
             if key not in assignments:
-                done = {"state": Assignment.State.SUBMITTED, "lease": now, "submitted": now, "round": 1}
+                done = {"state": Assignment.State.SUBMITTED, "lease": now, "round": 1}  # nobody knows when
                 assignments[key] = Assignment(
                     batch_id=candidate.batch_id, annotator=members[worker], slot=None, **done
                 )

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from base.errors import ReeljudgeError
 from campaigns.models.campaign import TOLERANCE
 from judging.consensus import Outcome, Status, consensus
+from judging.models.pool import ANNOTATORS
 from metrics import MeasureError
 from metrics.formats.ratings import rating_rows
 
 MOST_RATINGS = 4  # of a pair
-Ratings = dict[str, list[tuple[str, int]]]
+
+
+class Ratings(dict[str, list[tuple[str, int]]]):
+    """The workers and grades of each pair: by rounds if the file says them, or else in the order of the file."""
+
+    rounds_known = False
 
 
 @dataclass
@@ -72,19 +77,30 @@ def _one_worker_twice(pair: str, given: list[tuple[str, int]], result: Settled) 
 
 
 def read(file: Path) -> Ratings:
-    """Return the ratings of each pair, in the order of the file.
+    """Return the ratings of each pair.
 
     Raises
     ------
     ReeljudgeError
-        If the file or a rating is wrong, or a pair has more than four ratings; it names the line and the field.
+        If the file or a rating is wrong, a pair has more than four ratings, or more than two in a round; it names the
+        line and the field. If a pair has ratings in round two, but not two in round one; it names the pair.
     """
-    ratings: Ratings = defaultdict(list)
+    ratings, second = Ratings(), dict[str, list[tuple[str, int]]]()
     try:
-        for place, (pair, worker, grade) in rating_rows(file):
-            if len(ratings[pair]) == MOST_RATINGS:
+        for place, (pair, worker, grade, number) in rating_rows(file):
+            ratings.rounds_known = number is not None
+            given = ratings.setdefault(pair, [])
+            if number == 2:
+                given = second.setdefault(pair, [])
+            if number and len(given) == ANNOTATORS:
+                raise place.fail(f"a third rating of pair {pair} in round {number}; expected at most two")
+            if len(given) == MOST_RATINGS:
                 raise place.fail(f"a fifth rating of pair {pair}; expected at most four")
-            ratings[pair].append((worker, grade))
+            given.append((worker, grade))
     except MeasureError as fault:
         raise ReeljudgeError(str(fault)) from fault
+    for pair, given in second.items():
+        if len(ratings[pair]) < ANNOTATORS:
+            raise ReeljudgeError(f"{file}: pair {pair} has ratings of round 2, and not two of round 1")
+        ratings[pair] += given
     return ratings

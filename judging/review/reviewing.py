@@ -8,7 +8,7 @@ from base.errors import WrongState
 from base.transactions import all_or_nothing, locked
 from campaigns.models.campaign import Campaign
 from campaigns.models.membership import Membership
-from judging.models.pool import Batch, Candidate, Query
+from judging.models.pool import Batch, BatchQuerySet, Candidate, Query
 from judging.models.review import Review
 from judging.pool import opening
 from judging.review.recommending import CLOSE, SECOND, format_mean, recommendation
@@ -37,8 +37,8 @@ def review(batch: Batch, lead: Membership | None, verdict: str, reason: str = ""
     elif batch.query.batches.filter(number__gt=batch.number).exists():
         raise WrongState("The second batch is there already; close the query from that one.")
     made = Review.objects.create(batch=batch, lead=lead, verdict=verdict, reason=reason)
-    note_closed(batch.query)
     batch.editions.filter(state=Batch.State.SETTLED).update(state=Batch.State.REVIEWED)
+    note_closed(batch.query)
     if lead:
         lead.campaign.touch()
     return made
@@ -51,8 +51,22 @@ def review_in_force(batch: Batch) -> Review | None:
 
 def next_to_review(batch: Batch) -> Batch | None:
     """Return the next batch to review, by primary key. After the last comes the first."""
-    others = Batch.objects.in_campaign(batch.query.campaign).to_review().exclude(pk=batch.pk)
-    return others.alias(before=Q(pk__lt=batch.pk)).order_by("before", "pk").first()
+    return _others_to_review(batch).alias(before=Q(pk__lt=batch.pk)).order_by("before", "pk").first()
+
+
+def previous_to_review(batch: Batch) -> Batch | None:
+    """Return the batch to review that comes before, by primary key. Before the first comes the last."""
+    return _others_to_review(batch).alias(after=Q(pk__gt=batch.pk)).order_by("after", "-pk").first()
+
+
+def _others_to_review(batch: Batch) -> BatchQuerySet:
+    return Batch.objects.in_campaign(batch.query.campaign).to_review().exclude(pk=batch.pk)
+
+
+def last_reviews(lead: Membership) -> list[Review]:
+    """Return the review that the lead gave last and has not undone, in a list. Undone one after the other, all come."""
+    given = Review.objects.in_force().filter(lead=lead).select_related("batch__query__campaign")
+    return list(given.order_by("-pk")[:1])
 
 
 def _open_second(batch: Batch) -> None:
@@ -62,10 +76,10 @@ def _open_second(batch: Batch) -> None:
 
 
 def note_closed(query: Query) -> None:
-    """Set whether the query is closed: it is if one of its batches has the verdict to close it."""
+    """Set whether the query is closed: it is while each of its batches is reviewed. The caller has set their states."""
     locked(Query.objects.filter(pk=query.pk)).get()
-    verdicts = Review.objects.in_force().filter(batch__query=query, verdict=CLOSE)
-    Query.objects.filter(pk=query.pk).update(closed=verdicts.exists())
+    closed = Query.objects.filter(pk=query.pk).all_reviewed().exists()
+    Query.objects.filter(pk=query.pk).update(closed=closed)
 
 
 @all_or_nothing
@@ -85,8 +99,8 @@ def undo(review: Review, lead: Membership) -> None:
     if review.verdict == SECOND:
         _put_back_second(query)
     Review.objects.filter(pk=review.pk).undo(lead)
-    note_closed(query)
     review.batch.editions.filter(state=Batch.State.REVIEWED).update(state=Batch.State.SETTLED)
+    note_closed(query)
     lead.campaign.touch()
 
 

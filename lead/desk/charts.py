@@ -11,6 +11,7 @@ from django.utils.formats import date_format
 
 from campaigns.models import Campaign
 from lead.desk.sparks import Spark, bars, line
+from lead.templatetags.figures import share_of
 from reports.pay.rates import Rates
 from reports.summaries import AGREEMENT, PROGRESS, CurrentSummary
 
@@ -23,12 +24,8 @@ def charts(campaign: Campaign, kept: dict[str, CurrentSummary]) -> list[Spark]:
     numbers, agreement = kept[PROGRESS].counts, kept[AGREEMENT].counts
     if not numbers or not numbers["judgements"]:
         return []
-    return [
-        _progress(campaign, numbers),
-        _agreement(campaign, agreement),
-        _grades(campaign, numbers),
-        _spent(campaign, numbers),
-    ]
+    drawn = [_progress(campaign, numbers), _agreement(campaign, agreement), _grades(campaign, numbers)]
+    return [*drawn, _spent(campaign, numbers)] if numbers["seconds"] else drawn
 
 
 def _progress(campaign: Campaign, numbers: Numbers) -> Spark:
@@ -41,7 +38,8 @@ def _progress(campaign: Campaign, numbers: Numbers) -> Spark:
     else:
         note = f"about {numbers['left']:,} left"
     value = f"{numbers['judgements']:,} judgements"
-    description = f"{value}; {numbers['pace']:.0f} a day lately; {note}"
+    pace = f"{numbers['pace']:.0f} a day lately" if days else "the days are unknown"
+    description = f"{value}; {pace}; {note}"
     ends = (_day(days[0][0]), _day(days[-1][0])) if days else ("", "")
     address = reverse("agreement-judgements", args=[campaign.name])
     return Spark(
@@ -57,15 +55,25 @@ def _progress(campaign: Campaign, numbers: Numbers) -> Spark:
 
 def _agreement(campaign: Campaign, numbers: Numbers) -> Spark:
     weeks = numbers["weeks"][-DAYS_SHOWN:]
-    alpha = numbers["alpha"]["round_one"]
-    value = "–" if alpha is None else f"α {alpha:.2f}"
-    contested = numbers["contested"]
-    note = "ordinal, before round two" if contested is None else f"{contested:.0%} of pairs contested"
+    value, note = _alpha(numbers) if campaign.rounds_known else _alpha_without_rounds(numbers)
     ends = (_week(weeks[0]["week"]), _week(weeks[-1]["week"])) if weeks else ("", "")
     points = line([week["alpha"] for week in weeks], top=1.0)
-    description = f"Agreement {value}, {note}; a line of alpha by week, from 0 to 1"
+    drawn = "; a line of alpha by week, from 0 to 1" if points else ""
+    description = f"Agreement {value}, {note}{drawn}"
     address = reverse("agreement", args=[campaign.name])
     return Spark("Agreement", value, note, description, address, line=points, labels=ends)
+
+
+def _alpha(numbers: Numbers) -> tuple[str, str]:
+    alpha, contested = numbers["alpha"]["round_one"], numbers["contested"]
+    note = "ordinal, before round two" if contested is None else f"{contested:.0%} of pairs contested"
+    return "–" if alpha is None else f"α {alpha:.2f}", note
+
+
+def _alpha_without_rounds(numbers: Numbers) -> tuple[str, str]:
+    """All that imported ratings tell whose rounds are unknown."""
+    alpha, share = numbers["alpha"]["all"], share_of(numbers["escalated"], numbers["rated"])
+    return "–" if alpha is None else f"α {alpha:.3f}", f"over all grades; {share} escalated"
 
 
 def _grades(campaign: Campaign, numbers: Numbers) -> Spark:

@@ -33,7 +33,10 @@ class Spark:
 
 
 def bars(heights: Sequence[float], labels: Sequence[str]) -> list[Bar]:
-    top, step = max(heights, default=0) or 1, WIDTH / max(1, len(heights))
+    """Return a bar for each number, or none if all are 0."""
+    top, step = max(heights, default=0), WIDTH / max(1, len(heights))
+    if not top:
+        return []
     return [
         Bar(place * step, HEIGHT * (1 - height / top), step * (1 - GAP), HEIGHT * height / top, label)
         for place, (height, label) in enumerate(zip(heights, labels, strict=True))
@@ -41,11 +44,14 @@ def bars(heights: Sequence[float], labels: Sequence[str]) -> list[Bar]:
 
 
 def line(heights: Sequence[float | None], top: float) -> str:
-    """Points of a polyline from 0 at the bottom to `top`; what is not known is left out."""
+    """Return the points of a line from 0 at the bottom to `top`, or none if it would have one point at most.
+
+    What is not known is left out.
+    """
     step = WIDTH / max(1, len(heights) - 1)
     points = [
         (place * step, HEIGHT * (1 - max(0.0, min(height, top)) / top))
         for place, height in enumerate(heights)
         if height is not None
     ]
-    return " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    return " ".join(f"{x:.1f},{y:.1f}" for x, y in points) if len(points) > 1 else ""

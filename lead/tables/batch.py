@@ -21,6 +21,7 @@ class GradeRow:
 
     judgement: Judgement
     who: str
+    for_lead: bool = True  # who may know why all work of a person was reopened
 
     @property
     def struck(self) -> bool:
@@ -43,7 +44,10 @@ class GradeRow:
     @property
     def why_struck(self) -> str:
         record = self.judgement.reopening
-        return f"Reopened {time_of(record.at)}: {record.reason}" if record else ""
+        if not record:
+            return ""
+        why = record.reason if self.for_lead or not record.annotator_id else record.what
+        return f"Reopened {time_of(record.at)}: {why}"
 
 
 @dataclass(frozen=True)
@@ -92,11 +96,11 @@ VERDICTS = {Review.Verdict.SECOND: ("Second batch", "b"), Review.Verdict.CLOSE: 
 
 
 def verdict_buttons(recommendation: Recommendation) -> list[VerdictButton]:
-    """The verdicts that are possible; `y` and Enter accept the recommendation, `n` refuses it."""
+    """The verdicts that are possible; `y` accepts the recommendation, `n` refuses it."""
     buttons = []
     for verdict, (words, key) in VERDICTS.items():
         recommended = verdict == recommendation.verdict
-        more = " y Enter" if recommended else " n" if verdict == recommendation.other else ""
+        more = " y" if recommended else " n" if verdict == recommendation.other else ""
         if verdict in recommendation.possible:
             buttons.append(VerdictButton(verdict, words, key, f"{key}{more}", recommended))
     return buttons
@@ -160,7 +164,7 @@ def candidate_rows(editions: Editions, reader: Membership) -> list[CandidateRow]
 def _row(candidate: Candidate, reader: Membership, last: bool) -> CandidateRow:
     judgements = [each for each in candidate.judgements.all() if each.seat or each.reopening_id]
     judgements.sort(key=lambda each: (each.seat is not None, each.seat or 0, each.pk))
-    grades = [GradeRow(each, named(each.annotator, reader)) for each in judgements]
+    grades = [GradeRow(each, named(each.annotator, reader), reader.may_review) for each in judgements]
     flags = [FlagRow(each, named(each.assignment.annotator, reader)) for each in candidate.flags.all()]
     return CandidateRow(candidate, grades, flags, next(iter(candidate.adjudications.all()), None), last)
 

@@ -40,7 +40,7 @@ class Examinee:
         if last.result == Sitting.Result.PASSED:
             return f"passed in round {last.round}"
         if self.member.qualified:
-            return "works by your decision"
+            return "works by a lead's decision"
         if last.result == Sitting.Result.FAILED:
             return "failed"
         return "submitted, waits for others" if last.is_waiting else f"in round {last.round}"

@@ -49,19 +49,19 @@ def judgements_page(campaign: Campaign, asked: QueryDict) -> JudgementsPage:
     pool = Query.objects.filter(candidates=OuterRef("candidate"), campaign=campaign).pool()
     rows: Judgements = Judgement.objects.filter(Exists(pool), seat__isnull=False)
     rows = rows.annotate(partner=Case(*(When(seat=one, then=other) for one, other in PARTNERS.items())))
-    for name, choose in FILTERS.items():
+    for name, choose in filters_of(campaign).items():
         if value := asked.get(name):
             rows = choose(rows, value, campaign)
     # Keys first: what a line shows is joined to those of a page only.
     keys = list(rows.order_by("-pk").values_list("pk", flat=True)[: ON_A_PAGE + 1])
     page = keys[:ON_A_PAGE]
-    return JudgementsPage(_lines(page), page[-1] if len(keys) > ON_A_PAGE else None)
+    return JudgementsPage(_lines(page, campaign), page[-1] if len(keys) > ON_A_PAGE else None)
 
 
-def _lines(keys: Sequence[int]) -> list[Line]:
+def _lines(keys: Sequence[int], campaign: Campaign) -> list[Line]:
     chosen = Judgement.objects.filter(pk__in=keys).order_by("-pk")
     page = list(chosen.select_related("candidate__query", "candidate__clip", "annotator__user", "assignment"))
-    candidates = [judgement.candidate_id for judgement in page]
+    candidates = [judgement.candidate_id for judgement in page] if campaign.rounds_known else []
     judgements = Judgement.objects.filter(candidate__in=candidates, seat__isnull=False)
     seats = {(each.candidate_id, each.seat): each for each in judgements.select_related("annotator__user")}
     first = Revision.objects.filter(judgement__in=page, number=1)
@@ -104,7 +104,7 @@ def _query(rows: Judgements, value: str, campaign: Campaign) -> Judgements:
 
 
 def _only(rows: Judgements, value: str, campaign: Campaign) -> Judgements:
-    return ONLY[one_of("only", value, ONLY)](rows, campaign)
+    return ONLY[one_of("only", value, only_of(campaign))](rows, campaign)
 
 
 def _round_one(rows: Judgements, campaign: Campaign) -> Judgements:
@@ -120,6 +120,10 @@ def _contested(rows: Judgements, campaign: Campaign) -> Judgements:
         grade__lt=OuterRef("grade") - campaign.tolerance
     )
     return rows.filter(Exists(_others().filter(far)), seat__lte=ANNOTATORS)
+
+
+def _escalated(rows: Judgements, campaign: Campaign) -> Judgements:
+    return rows.filter(candidate__escalated=True)
 
 
 def _settled(rows: Judgements, campaign: Campaign) -> Judgements:
@@ -169,6 +173,7 @@ ONLY: dict[str, Callable[[Judgements, Campaign], Judgements]] = {
     "round-one": _round_one,
     "never-escalated": _never_escalated,
     "contested": _contested,
+    "escalated": _escalated,
     "settled": _settled,
     "discarded": _discarded,
     "fast": _fast,
@@ -183,3 +188,19 @@ FILTERS: dict[str, Callable[[Judgements, str, Campaign], Judgements]] = {
     "other": _other,
     "before": _before,
 }
+# What the rounds, and what the times tell. Of imported ratings times are never known, and rounds seldom.
+OF_ROUNDS, OF_TIMES = {"with", "own", "other", "round-one", "never-escalated", "contested"}, {"week", "fast"}
+
+
+def filters_of(campaign: Campaign) -> dict[str, Callable[[Judgements, str, Campaign], Judgements]]:
+    """Return the filters by what is known of the campaign's judgements."""
+    return {name: choose for name, choose in FILTERS.items() if name not in _unknown(campaign)}
+
+
+def only_of(campaign: Campaign) -> list[str]:
+    """Return the values of the filter `only`."""
+    return [name for name in ONLY if name not in _unknown(campaign)]
+
+
+def _unknown(campaign: Campaign) -> set[str]:
+    return (OF_TIMES if campaign.imported else set()) | (set() if campaign.rounds_known else OF_ROUNDS)

@@ -27,10 +27,15 @@ class PersonRow:
     month: Worked
     live: Assignment | None
 
+    @property
+    def is_imported(self) -> bool:
+        """Whether the judgements are imported ratings, of which neither times nor batches are known."""
+        return bool(self.judgements) and self.last_seen is None
+
 
 def person_rows(campaign: Campaign, counted: CurrentSummary) -> list[PersonRow]:
     """Everybody with what they did so far, by worker number."""
-    members = campaign.memberships.select_related("user").order_by("worker")
+    members = campaign.memberships.filter(same_as=None).select_related("user").order_by("worker")
     numbers = {key: rest for key, *rest in counted.counts["made"]} if counted.counts else {}
     batches = _each(Assignment.objects.submitted().filter(annotator__campaign=campaign), n=Count("pk"))
     live = Assignment.objects.live().filter(annotator__campaign=campaign)
@@ -50,7 +55,8 @@ def person_rows(campaign: Campaign, counted: CurrentSummary) -> list[PersonRow]:
 
 def _made(numbers: list[Any] | None) -> tuple[int, datetime | None]:
     """How many judgements, and when the last one was given."""
-    return (numbers[0], datetime.fromisoformat(numbers[1])) if numbers else (0, None)
+    number, last = numbers or (0, None)
+    return number, datetime.fromisoformat(last) if last else None
 
 
 def _each(rows: Any, **number: Any) -> dict[int, Any]:

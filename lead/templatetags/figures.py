@@ -35,6 +35,16 @@ def percent(value: float | None) -> str:
 
 
 @register.filter
+def share_of(number: int, whole: int) -> str:
+    """A number as a share of another, with two decimals.
+
+    >>> share_of(17_421, 96_483), share_of(0, 0)
+    ('18.06 %', '–')
+    """
+    return f"{100 * number / whole:.2f} %" if whole else UNKNOWN
+
+
+@register.filter
 def decimals(value: float | None, places: int) -> str:
     return UNKNOWN if value is None else f"{value:.{places}f}"
 

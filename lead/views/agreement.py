@@ -11,12 +11,12 @@ from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_POST, require_safe
 
 from base.templatetags.page_parts import Heading
-from campaigns.models import Membership
+from campaigns.models import Campaign, Membership
 from campaigns.pages import campaign_page
 from judging import doors
 from judging.consensus import GRADES
 from judging.models import Query
-from lead.tables.judgements import FILTERS, ON_A_PAGE, ONLY, judgements_page
+from lead.tables.judgements import ON_A_PAGE, filters_of, judgements_page, only_of
 from lead.views.figures import plot_of
 from reports.figures.catalogue import DRIFT, WEEKS
 from reports.figures.numbers import Subject, annotator_of, week_name
@@ -31,10 +31,7 @@ NUMBERS = {
     "seconds": "Median seconds",
     "fast": "Under 2 s",
 }
-HEADINGS = [
-    Heading("Worker", sort_key="worker"),
-    *(Heading(text, is_number=True, sort_key=key) for key, text in NUMBERS.items()),
-]
+OF_PAIRS, OF_TIMES = {"kappa", "severity", "contested"}, {"seconds", "fast"}
 
 
 @require_safe
@@ -50,7 +47,7 @@ def overall(request: HttpRequest, name: str) -> HttpResponse:
         numbers=numbers,
         counts=numbers.counts,
         page=Paginator(_sorted(people, sort), ON_A_PAGE).get_page(request.GET.get("page")),
-        headings=HEADINGS,
+        headings=_headings(member.campaign),
         sort=sort or "worker",
         weeks=plot_of(WEEKS, numbers.counts, Subject(member.campaign)) if numbers.counts else None,
     )
@@ -104,7 +101,8 @@ def queries(request: HttpRequest, name: str) -> HttpResponse:
 @require_safe
 def judgements(request: HttpRequest, name: str) -> HttpResponse:
     member = doors.membership(request, name)
-    asked = {key: value for key in FILTERS if (value := request.GET.get(key)) and key != "before"}
+    filters = filters_of(member.campaign)
+    asked = {key: value for key in filters if (value := request.GET.get(key)) and key != "before"}
     found = judgements_page(member.campaign, request.GET)
     return campaign_page(
         request,
@@ -112,7 +110,7 @@ def judgements(request: HttpRequest, name: str) -> HttpResponse:
         "lead/agreement_judgements.html",
         found=found,
         asked=asked,
-        only=ONLY,
+        only=only_of(member.campaign),
     )
 
 
@@ -133,6 +131,14 @@ def count(request: HttpRequest, name: str) -> HttpResponse:
     ask_to_count(doors.lead(request, name).campaign)
     messages.success(request, "The numbers are being counted again.")
     return redirect("agreement", name=name)
+
+
+def _headings(campaign: Campaign) -> list[Heading]:
+    """The columns of what is known: imported ratings have no times, and often no rounds."""
+    unknown = (OF_TIMES if campaign.imported else set()) | (set() if campaign.rounds_known else OF_PAIRS)
+    known = {key: text for key, text in NUMBERS.items() if key not in unknown}
+    numbers = (Heading(text, is_number=True, sort_key=key) for key, text in known.items())
+    return [Heading("Worker", sort_key="worker"), *numbers]
 
 
 def _people(member: Membership, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -17,7 +17,7 @@ from judging.models import Batch, Review
 from judging.quality.examples import teachable
 from judging.review import reviewing
 from judging.review.recommending import recommendation
-from judging.review.reviewing import next_to_review
+from judging.review.reviewing import last_reviews, next_to_review, previous_to_review
 from lead.desk.queries import appearance
 from lead.tables.batch import Editions, candidate_rows, verdict_buttons
 from lead.tables.batch_chart import grades_by_rank
@@ -29,6 +29,8 @@ def detail(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     editions = Editions.of(doors.batch(member, pk))
     batch, rows = editions.batch, candidate_rows(editions, member)
     reviews, advice = list(editions.reviews), recommendation(batch)
+    own = next((each for each in reviews if not each.undone and each.batch_id == batch.pk), None)
+    done = doors.reviews(member, request.GET.getlist("done"))
     return campaign_page(
         request,
         member,
@@ -40,11 +42,12 @@ def detail(request: HttpRequest, name: str, pk: int) -> HttpResponse:
         recommendation=advice,
         verdicts=verdict_buttons(advice),
         to_review=editions.is_to_review,
-        review=next((each for each in reviews if not each.undone and each.batch_id == batch.pk), None),
+        review=own,
         undone=[each for each in reviews if each.undone],
         others=editions.others,
         next=next_to_review(batch),
-        done=doors.reviews(member, request.GET.getlist("done")),
+        previous=previous_to_review(batch),
+        done=done if done or own else last_reviews(member),
         grades=LEVELS,
         teachable={each.pk for each in teachable(member.campaign).filter(query=batch.query)},
     )

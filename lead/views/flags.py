@@ -41,7 +41,7 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
 
 @require_POST
 def handle(request: HttpRequest, name: str, pk: int) -> HttpResponse:
-    """Put the flag away because nothing is wrong, or have the clip cut again."""
+    """Put the flag away, or have the clip cut again."""
     lead = doors.lead(request, name)
     flag = doors.flag(lead, pk)
     act = ACTIONS[one_of("action", request.POST.get("action", ""), ACTIONS)]
@@ -52,7 +52,9 @@ def handle(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 
 def _dismiss(flag: Flag, lead: Membership) -> str:
     Flag.objects.filter(pk=flag.pk).handle(lead)
-    return "The flag is put away. A flagged candidate has no grade until you grade or reopen it."
+    if not flag.candidate.is_flagged:
+        return "The flag is put away."
+    return "The flag is put away. Its pair has no grade until you grade it or have it judged again."
 
 
 def _retry(flag: Flag, lead: Membership) -> str:

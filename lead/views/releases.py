@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from django.contrib import messages
 from django.http import FileResponse, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_POST, require_safe
@@ -38,16 +37,19 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
         "licences": LICENCES.items(),
         "chosen": releases[0].licence if releases else USUAL_LICENCE,
     }
-    template = "lead/_releases.html" if request.headers.get("hx-request") else "lead/releases.html"
-    return campaign_page(request, member, template, **context)
+    if request.headers.get("hx-request"):
+        return campaign_page(request, member, "lead/_releases.html", **context)
+    pool = member.campaign.queries.pool()
+    numbers = {"n_queries": pool.count(), "n_unfinished": pool.count() - pool.finished().count()}
+    return campaign_page(request, member, "lead/releases.html", **context, **numbers)
 
 
 @require_POST
 def make(request: HttpRequest, name: str) -> HttpResponse:
     lead = doors.lead(request, name)
-    made = freeze(lead.campaign, lead, request.POST.get("licence", ""), request.POST.get("notes", ""))
-    messages.success(request, f"Release {made.version} is being written. The campaign goes on.")
-    return redirect("releases", name=name)
+    asked, choice = request.POST, {"with_unfinished": request.POST.get("with_unfinished") == "on"}
+    freeze(lead.campaign, lead, asked.get("licence", ""), asked.get("notes", ""), **choice)
+    return redirect("releases", name=name)  # its row says how far it is
 
 
 @require_safe

@@ -15,6 +15,7 @@ from .place import Place
 from .showing import show
 
 COLUMNS = ("pair_id", "worker", "relevance")
+ROUNDS = {"1": 1, "2": 2}
 
 
 class Rating(NamedTuple):
@@ -23,6 +24,7 @@ class Rating(NamedTuple):
     pair: str
     worker: str
     grade: int
+    round: int | None = None  # 1 or 2; None if the file does not say it
 
 
 class Ratings(NamedTuple):
@@ -39,7 +41,7 @@ class Ratings(NamedTuple):
         workers: dict[str, int] = {}
         rows = [
             (pairs.setdefault(pair, len(pairs)), workers.setdefault(worker, len(workers)), grade)
-            for pair, worker, grade in ratings
+            for pair, worker, grade, _ in ratings
         ]
         return cls(*np.array(rows, dtype=np.int64).reshape(-1, 3).T)
 
@@ -52,8 +54,8 @@ def read_ratings(path: str | Path, highest: int = HIGHEST_GRADE) -> Ratings:
 def rating_rows(path: str | Path, highest: int = HIGHEST_GRADE) -> Iterator[tuple[Place, Rating]]:
     """Ratings with their places, in the order of a CSV with the columns pair_id, worker and relevance.
 
-    Pairs and workers are texts that are not blank; a relevance is an integer from 0 to `highest`. The columns are
-    found by their names; further columns and blank lines are passed over.
+    Pairs and workers are texts that are not blank; a relevance is an integer from 0 to `highest`. A column round, if
+    there is one, holds 1 or 2. The columns are found by their names; further columns and blank lines are passed over.
 
     Raises
     ------
@@ -71,7 +73,9 @@ def rating_rows(path: str | Path, highest: int = HIGHEST_GRADE) -> Iterator[tupl
         for name in COLUMNS[:2]:
             if not row[name].strip():
                 raise _wrong(place, row, name, "an id")
-        yield place, Rating(row["pair_id"], row["worker"], grade)
+        if row.get("round", "1") not in ROUNDS:
+            raise _wrong(place, row, "round", "1 or 2")
+        yield place, Rating(row["pair_id"], row["worker"], grade, ROUNDS.get(row.get("round", "")))
     if place is None:
         raise MeasureError(f"{source}: holds no ratings; expected lines of {','.join(COLUMNS)}")
 

@@ -22,6 +22,8 @@ class Migration(migrations.Migration):
                 ('state', models.CharField(choices=[('making', 'Making'), ('ready', 'Ready')], default='making', max_length=10)),
                 ('licence', models.CharField(help_text='SPDX identifier', max_length=40)),
                 ('notes', models.TextField(blank=True)),
+                ('with_unfinished', models.BooleanField(default=False, help_text='whether it holds queries that were not finished')),
+                ('unfinished', models.JSONField(default=list, help_text='ids of the queries that were not finished')),
                 ('file', models.FileField(blank=True, upload_to='')),
                 ('sha256', models.CharField(blank=True, max_length=64)),
                 ('size', models.BigIntegerField(default=0, help_text='bytes')),

@@ -24,11 +24,14 @@ CONCLUDED = (SETTLED, DISCARDED)
 def agreement(pool: Read, tolerance: int) -> Numbers:
     """Return all numbers of the pages of agreement, except those of the queries."""
     candidates, judged = pool
+    rated = _rated(pool)
     first = judged.where(judged.seat <= ANNOTATORS).paired
     never_escalated = first.where(~candidates["escalated"][first.candidate])
     return {
         "judgements": len(judged.grade),
         "pairs": len(first.grade) // 2,
+        "rated": len(rated),
+        "escalated": int(candidates["escalated"][rated].sum()),
         "alpha": {
             "round_one": _alpha(first),
             "never_escalated": _alpha(never_escalated),
@@ -44,19 +47,24 @@ def agreement(pool: Read, tolerance: int) -> Numbers:
     }
 
 
-def by_query(pool: Read, tolerance: int) -> list[list[Any]]:
+def by_query(pool: Read, tolerance: int, rounds_known: bool = True) -> list[list[Any]]:
     """Return the numbers of each query with pairs, the query with the most disagreement first.
 
     Returns
     -------
     list of [key, pairs, contested, discarded, distance, grade]
         The query's primary key, its number of pairs, the shares of contested and of discarded candidates, the mean
-        distance of two grades, and the mean final grade. A number is None if nothing is settled.
+        distance of two grades, and the mean final grade. A number is None if nothing is settled. If the rounds are
+        unknown, the pairs are candidates, contested are those with more than two grades, and no distance is known.
     """
     candidates, judged = pool
     keys, query = np.unique(candidates["query"], return_inverse=True)
     first = judged.where(judged.seat == 1).paired
-    of_pair = query[first.candidate]
+    of_pair, contested, distance = query[first.candidate], _gap(first) > tolerance, _gap(first).astype(float)
+    if not rounds_known:
+        rated = _rated(pool)
+        of_pair, contested = query[rated], candidates["escalated"][rated]
+        distance = np.full(len(rated), np.nan)
 
     def mean(places: Ints, values: Any) -> Floats:
         with np.errstate(invalid="ignore"):
@@ -66,9 +74,9 @@ def by_query(pool: Read, tolerance: int) -> list[list[Any]]:
     settled = candidates["outcome"] == SETTLED
     done = settled | (candidates["outcome"] == DISCARDED)
     columns = [
-        mean(of_pair, _gap(first) > tolerance),
+        mean(of_pair, contested),
         mean(query[done], candidates["outcome"][done] == DISCARDED),
-        mean(of_pair, _gap(first)),
+        mean(of_pair, distance),
         mean(query[settled], candidates["grade"][settled]),
     ]
     pairs = np.bincount(of_pair, minlength=len(keys))
@@ -76,7 +84,13 @@ def by_query(pool: Read, tolerance: int) -> list[list[Any]]:
         [int(keys[place]), int(pairs[place]), *(_plain(column[place]) for column in columns)]
         for place in np.flatnonzero(pairs)
     ]
-    return sorted(rows, key=lambda row: (-row[2], -row[4], row[0]))
+    return sorted(rows, key=lambda row: (-row[2], -(row[4] or 0), row[0]))
+
+
+def _rated(pool: Read) -> Ints:
+    """Return the indices of the candidates with two counted grades or more."""
+    times = np.bincount(pool.judged.candidate, minlength=len(pool.candidates))
+    return np.flatnonzero(times >= ANNOTATORS)
 
 
 def _annotator(pool: Read, who: Ints, tolerance: int) -> Numbers:
@@ -133,6 +147,7 @@ def _weeks(judged: Judged, first: Judged, tolerance: int) -> list[Numbers]:
             "contested": _share(_gap(pairs) > tolerance),
         }
         for week, number in zip(weeks, judgements, strict=True)
+        if week  # 0 is an unknown one
     ]
 
 

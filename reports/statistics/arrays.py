@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from django.db.models import Case, F, FilteredRelation, IntegerField, OuterRef, Q, Subquery, When
+from django.db.models import Case, F, FilteredRelation, IntegerField, OuterRef, Q, QuerySet, Subquery, When
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 from numpy.typing import NDArray
@@ -74,12 +74,18 @@ class Read(NamedTuple):
     judged: Judged
 
 
-def read(campaign: Campaign, kind: Kind = Kind.POOL) -> Read:
-    """Read the candidates in batches of one kind and their counted judgements, without withdrawn queries."""
-    return joined(candidates_of(campaign, kind), _judgements(campaign, kind), _weeks(campaign, kind))
+def read(campaign: Campaign, kind: Kind = Kind.POOL, queries: QuerySet[Any] | None = None) -> Read:
+    """Read the candidates in batches of one kind and their counted judgements, without withdrawn queries.
+
+    With `queries`, their primary keys, it reads those of these queries only.
+    """
+    candidates, judgements = candidates_of(campaign, kind, queries), _judgements(campaign, kind, queries)
+    return joined(candidates, judgements, _weeks(campaign, kind), campaign.rounds_known)
 
 
-def joined(candidates: Records, judgements: Records, weeks: dict[int, int]) -> Read:
+def joined(
+    candidates: Records, judgements: Records, weeks: dict[int, int], rounds_known: bool = True
+) -> Read:
     """Put each judgement beside its co-judge's.
 
     Parameters
@@ -90,9 +96,13 @@ def joined(candidates: Records, judgements: Records, weeks: dict[int, int]) -> R
         Records of `JUDGEMENT`, with each seat of a candidate once at most.
     weeks
         The week of submission by the assignment's key.
+    rounds_known
+        Whether the seats tell the rounds. If they do not, nobody is known to have a co-judge.
     """
     place = np.searchsorted(candidates["pk"], judgements["candidate"])
     partner = _partners(place, judgements["seat"], len(candidates))
+    if not rounds_known:
+        partner = np.full(len(place), NOBODY)
     alone = partner == NOBODY
     annotator, grade = judgements["annotator"], judgements["grade"]
     judged = Judged(
@@ -108,8 +118,8 @@ def joined(candidates: Records, judgements: Records, weeks: dict[int, int]) -> R
     return Read(candidates, judged)
 
 
-def candidates_of(campaign: Campaign, kind: Kind) -> Records:
-    candidates = Candidate.objects.filter(**_of_kind("query__", campaign, kind), batch__isnull=False)
+def candidates_of(campaign: Campaign, kind: Kind, queries: QuerySet[Any] | None = None) -> Records:
+    candidates = Candidate.objects.filter(**_of_kind("query", campaign, kind, queries), batch__isnull=False)
     adjudications = Adjudication.objects.in_force().filter(candidate=OuterRef("pk"))
     by_lead = Q(outcome=Candidate.Outcome.ADJUDICATED)
     columns = candidates.order_by("pk").values_list(
@@ -122,10 +132,9 @@ def candidates_of(campaign: Campaign, kind: Kind) -> Records:
     return np.fromiter(columns.iterator(chunk_size=CHUNK), CANDIDATE)
 
 
-def _judgements(campaign: Campaign, kind: Kind) -> Records:
-    judgements = Judgement.objects.filter(
-        **_of_kind("candidate__query__", campaign, kind), candidate__batch__isnull=False, seat__isnull=False
-    )
+def _judgements(campaign: Campaign, kind: Kind, queries: QuerySet[Any] | None) -> Records:
+    of_kind = _of_kind("candidate__query", campaign, kind, queries)
+    judgements = Judgement.objects.filter(**of_kind, candidate__batch__isnull=False, seat__isnull=False)
     judgements = judgements.annotate(first=FilteredRelation("revisions", condition=Q(revisions__number=1)))
     columns = judgements.order_by().values_list(
         "candidate",
@@ -138,8 +147,9 @@ def _judgements(campaign: Campaign, kind: Kind) -> Records:
     return np.fromiter(columns.iterator(chunk_size=CHUNK), JUDGEMENT)
 
 
-def _of_kind(path: str, campaign: Campaign, kind: Kind) -> dict[str, Any]:
-    return {f"{path}campaign": campaign, f"{path}kind": kind, f"{path}withdrawn__isnull": True}
+def _of_kind(path: str, campaign: Campaign, kind: Kind, queries: QuerySet[Any] | None) -> dict[str, Any]:
+    of_kind = {f"{path}__campaign": campaign, f"{path}__kind": kind, f"{path}__withdrawn__isnull": True}
+    return of_kind if queries is None else of_kind | {f"{path}__in": queries}
 
 
 def _weeks(campaign: Campaign, kind: Kind) -> dict[int, int]:

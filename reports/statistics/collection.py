@@ -14,6 +14,7 @@ from campaigns.models import Campaign
 from corpus.models import Corpus, Moment
 from judging.consensus import GRADES
 from judging.models import Kind
+from judging.models.pool import ANNOTATORS
 from reports.statistics.arrays import (
     CHUNK,
     CONTESTED,
@@ -92,8 +93,14 @@ def by_rank(candidates: Records) -> list[Numbers]:
 
 
 def spread(pool: Read) -> list[list[int]]:
-    """Count candidates by the lowest (row) and highest (column) raw grade of complete rounds, in shape (5, 5)."""
+    """Count candidates by the lowest (row) and highest (column) raw grade of complete rounds, in shape (5, 5).
+
+    If the rounds are unknown, all grades of candidates with two or more take their place.
+    """
     judged = pool.judged.paired
+    if not len(judged.grade):
+        times = np.bincount(pool.judged.candidate, minlength=len(pool.candidates))
+        judged = pool.judged.where(times[pool.judged.candidate] >= ANNOTATORS)
     lowest = np.full(len(pool.candidates), len(GRADES))
     highest = np.full(len(pool.candidates), -1)
     np.minimum.at(lowest, judged.candidate, judged.grade)
@@ -116,7 +123,7 @@ def _splits(campaign: Campaign, candidates: Records) -> Splits:
     keys = np.array([pk for pk, _, _ in found], np.int64)
     names = np.array([split or "no split" for _, _, split in found], "U20")
     judged = np.isin(keys, candidates["query"])
-    parts = {name: np.flatnonzero((names == name) & judged) for name in dict.fromkeys(names.tolist())}
+    parts = {name: np.flatnonzero((names == name) & judged) for name in sorted(set(names.tolist()))}
     parts = {name: part for name, part in parts.items() if len(part)}
     everything = {ALL: np.flatnonzero(judged)}
     return Splits(keys, [text for _, text, _ in found], everything if len(parts) < 2 else parts | everything)

@@ -6,10 +6,11 @@ from datetime import timedelta
 from typing import Any
 
 from django.db.models import Count, Max, Q
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from campaigns.models import Campaign
-from judging.models import Revision
+from judging.models import Judgement, Revision
 from judging.quality.check_results import check_totals, speeds
 from reports.pay.hours import EVER, worked_on_days
 
@@ -24,10 +25,18 @@ def people(campaign: Campaign) -> dict[str, Any]:
     first, last = Count("pk", filter=Q(number=1)), Max("at")
     made = revisions.values_list("judgement__annotator").annotate(n=first, last=last)
     return {
-        "made": [[key, number, at.isoformat()] for key, number, at in made],
+        "made": [[key, number, at.isoformat()] for key, number, at in made] + _imported(campaign),
         "checked": [[key, each.pairs, each.missed] for key, each in check_totals(campaign).items()],
         "speeds": [[key, each.judgements, each.fast, each.median] for key, each in speeds(campaign).items()],
     }
+
+
+def _imported(campaign: Campaign) -> list[list[Any]]:
+    """Return the imported ratings of each worker. They have no revision, and nobody knows when they were made."""
+    rows = Judgement.objects.filter(annotator__campaign=campaign, revisions__isnull=True).order_by()
+    worker = Coalesce("annotator__same_as", "annotator")
+    made = rows.values_list(worker).annotate(n=Count("pk")) if campaign.imported else ()
+    return [[key, number, None] for key, number in made]
 
 
 def days_over(campaign: Campaign) -> dict[str, Any]:

@@ -106,10 +106,10 @@ def test_where_there_is_consensus_or_nothing_yet_the_lead_gives_no_grade(
 def test_no_file_of_the_consensus_holds_an_adjudicated_pair(judged: Batch, leo: Membership) -> None:
     adjudicate(at_rank(1), leo, 3, "all but the chair")
     files = exported(judged.query.campaign)
-    pair, moment = at_rank(1).pk, str(at_rank(1).moment)
+    pair, moment = "1-1", str(at_rank(1).moment)
     assert moment not in files["qrels.txt"]
     assert pair not in [json.loads(line)["pair_id"] for line in files["qrels.jsonl"].splitlines()]
-    assert str(pair) not in [row["pair_id"] for row in csv.DictReader(files["ratings.csv"].splitlines())]
+    assert pair not in [row["pair_id"] for row in csv.DictReader(files["ratings.csv"].splitlines())]
     for line in files["qrels.jsonl"].splitlines():
         assert json.loads(line)["consensus"] == "tvr-ranking/1"
 
@@ -120,7 +120,7 @@ def test_the_leads_grades_have_files_of_their_own(judged: Batch, leo: Membership
     files = exported(judged.query.campaign)
     assert files["adjudicated.txt"] == f"1 0 {at_rank(1).moment} 3\n"
     record = json.loads(files["adjudicated.jsonl"])
-    assert (record["pair_id"], record["relevance"]) == (at_rank(1).pk, 3)
+    assert (record["pair_id"], record["relevance"]) == ("1-1", 3)
     assert (record["consensus"], record["reason"]) == ("adjudicated", "all but the chair")
     assert str(at_rank(1).moment) in files["moments.csv"]
     manifest = json.loads(files["manifest.json"])

@@ -12,7 +12,7 @@ from django.db.models import F
 from django.urls import reverse
 
 from annotate.assignment_data import assignment_data
-from base.errors import BadValue, Stale, WrongState
+from base.errors import Stale, WrongState
 from campaigns.models import Campaign, Event, Membership
 from judging.audit import audit
 from judging.models import Assignment, Batch, Candidate, Judgement, Kind, Query, Revision, Sitting
@@ -94,7 +94,7 @@ def test_what_has_begun_or_is_closed_is_not_drawn(campaign: Campaign, batch: Bat
     claim(ada)
     make_query(campaign, "2", "closed")
     Query.objects.filter(query_id="2").update(closed=True)
-    with pytest.raises(BadValue, match="at most 0"):
+    with pytest.raises(WrongState, match="Add queries to it"):
         set_exam(campaign, 1, queries=1)
     assert not campaign.queries.filter(kind=Kind.EXAM).exists()
 

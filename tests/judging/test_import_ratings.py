@@ -5,19 +5,22 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import zipfile
 from collections import Counter
 from pathlib import Path
 
 import pytest
 from django.contrib.auth.models import User
+from django.urls import reverse
 
 from campaigns.models import Campaign, Membership
 from jobs.terminal import work_off
-from judging.models import Candidate, Judgement
+from judging.models import Assignment, Candidate, Judgement
 from judging.review.adjudicating import adjudicate, withdraw_adjudication
 from releases.data_card import counted
 from releases.freezing import freeze
+from releases.scope import Scope
 from reports.summaries import store_summaries
 from tests.cast import browser
 from tests.stand_ins import HEADER, write_pairs
@@ -25,6 +28,13 @@ from tests.terminal import printed, refused
 
 RATINGS = ["0,4,4", "0,6,3", "1,4,0", "1,6,3", "1,9,2", "1,10,1", "2,4,0", "2,6,3", "2,4,4", "2,4,0"]
 PAIRS = ["0,q1,A man sits.,film,0,2.5,.9", "1,q1,A man sits.,film,3,4,.8", "2,q2,A dog runs.,film,0,2.5,.7"]
+
+
+def text_of(campaign: Campaign, address: str, *arguments: object) -> str:
+    """A page as the lead sees it, without line breaks."""
+    lead = campaign.add_member(User.objects.get_or_create(username="leo")[0], Membership.Role.LEAD)
+    page = browser(lead).get(reverse(address, args=[campaign.name, *arguments]))
+    return " ".join(page.content.decode().split())
 
 
 def importing(folder: Path, ratings: list[str] = RATINGS, pairs: list[str] = PAIRS) -> tuple[object, ...]:
@@ -97,9 +107,18 @@ def test_a_release_of_ratings_that_stopped_anywhere_is_whole(tmp_path: Path) -> 
     archive = zipfile.ZipFile(release.file.path)
     judged = [json.loads(line) for line in archive.read("judgements.jsonl").splitlines()]
     assert [(row["worker"], row["round"]) for row in judged if row["pair_id"] == 14] == [
-        (4, 1), (9, 1), (6, 2), (4, 2)
+        (4, None), (4, None), (6, None), (9, None)
     ]  # fmt: skip
     assert json.loads(archive.read("MANIFEST.json"))["counts"]["annotators"] == 3
+    assert "known   pairs in which one worker counts twice, as in the imported ratings: 1" in printed(
+        "verify_release", release.file.path
+    )
+    card = " ".join(archive.read("README.md").decode().split())
+    assert "imported as finished ratings" in card
+    assert "one worker counts twice, as the ratings came: 1." in card
+    assert "which ratings belong to which round" in card
+    for untrue in ("seeing the clip", "ranked by", "language", "guidelines/", "splits/"):
+        assert untrue not in card, untrue
     assert [json.loads(row)["pair_id"] for row in archive.read("qrels.jsonl").splitlines()] == [14]
 
 
@@ -144,7 +163,8 @@ def test_a_wrong_line_of_json_is_named(tmp_path: Path, line: str, words: str) ->
 @pytest.mark.parametrize(
     ("pairs", "words"),
     [
-        (PAIRS[:2], "pair 2: has ratings, but is not in the pair file"),
+        (PAIRS[::2], "pair 1: has ratings and a final grade, but is not in the pair file"),
+        (["9,q1,A man sits.,film,0,2.5,.9"], "pair 0: has ratings and a final grade"),
         ([*PAIRS, "0,q1,A man sits.,film,5,6,.9"], "line 5: field pair_id: 0 stands for another pair"),
         ([*PAIRS[:2], "2,q2,A man sits.,film,0,2.5,.7"], "query q2: has the text of query q1"),
         ([*PAIRS[:2], "2,q1,A man stands.,film,7,8,.7"], "pair 2: query q1 has another text in pair 0"),
@@ -161,6 +181,93 @@ def test_a_wrong_line_of_json_is_named(tmp_path: Path, line: str, words: str) ->
 def test_bad_pairs_are_named_and_nothing_is_stored(tmp_path: Path, pairs: list[str], words: str) -> None:
     assert words in refused(*importing(tmp_path, pairs=pairs))
     assert not Campaign.objects.exists()
+
+
+@pytest.mark.django_db
+def test_a_pair_file_of_settled_pairs_only_is_enough(tmp_path: Path) -> None:
+    """As TVR-Ranking's authors publish their pairs. Of the discarded ones nobody knows query and moment."""
+    answer = printed(*importing(tmp_path, pairs=PAIRS[:2]))
+    assert "done: 2 pairs, 2 settled, 0 discarded" in answer
+    assert "without a final grade and not in the pair file, left out: 1\n" in answer
+    page = text_of(Campaign.objects.get(), "agreement")
+    assert "1 more candidates without a final grade were rated" in page
+
+
+@pytest.mark.parametrize(
+    ("ratings", "words"),
+    [
+        (["0,4,4,1", "0,6,3,3"], "line 3: field round: '3'; expected 1 or 2"),
+        (["0,4,4,1", "0,6,3,"], "line 3: field round: ''; expected 1 or 2"),
+        (
+            ["0,4,4,1", "0,6,3,1", "0,7,3,1"],
+            "line 4: a third rating of pair 0 in round 1; expected at most two",
+        ),
+        (["0,4,4,1", "0,6,3,2"], "pair 0 has ratings of round 2, and not two of round 1"),
+    ],
+)
+@pytest.mark.django_db
+def test_wrong_rounds_are_named(tmp_path: Path, ratings: list[str], words: str) -> None:
+    arguments = importing(tmp_path)
+    (tmp_path / "ratings.csv").write_text("\n".join(["pair_id,worker,relevance,round", *ratings, ""]))
+    assert words in refused(*arguments)
+
+
+@pytest.mark.django_db
+def test_a_column_says_the_rounds(tmp_path: Path) -> None:
+    """Whatever the order of the lines."""
+    arguments = importing(tmp_path)
+    lines = ["1,4,0,2", "1,6,3,1", "1,9,2,2", "1,10,0,1", "0,4,4,1", "0,6,3,1"]
+    (tmp_path / "ratings.csv").write_text("\n".join(["pair_id,worker,relevance,round", *lines, ""]))
+    assert "no column round" not in printed(*arguments)
+    campaign = Campaign.objects.get()
+    seats = Judgement.objects.filter(candidate__imported_as="1").order_by("seat")
+    assert [(each.annotator.worker, each.seat) for each in seats] == [(6, 1), (10, 2), (4, 3), (9, 4)]
+    page = text_of(campaign, "agreement")
+    assert "Report the first number" in page
+    assert "of 2 pairs in round one" in page
+    assert "Under 2 s" not in page
+
+
+@pytest.mark.django_db
+def test_what_nobody_knows_of_imported_ratings_is_not_shown(tmp_path: Path) -> None:
+    """The order of the file says nothing: the same lines, sorted, are the same campaign."""
+    printed(*importing(tmp_path, sorted(RATINGS, key=lambda line: line.split(",")[1])))
+    campaign = Campaign.objects.get()
+    assert not Assignment.objects.exclude(submitted=None).exists()
+    agreement = text_of(campaign, "agreement")
+    assert "Ordinal alpha, all grades" in agreement
+    assert "66.67 %" in agreement
+    assert "2 of 3 candidates have more than two grades" in agreement
+    assert "does not say which of them belong to which round" in agreement
+    for unknown in (
+        "before escalation",
+        "Contested",
+        "Quadratic kappa",
+        "Severity",
+        "Under 2 s",
+        "Median seconds",
+    ):
+        assert unknown not in agreement, unknown
+    worker = text_of(campaign, "agreement-annotator", 4)
+    assert "imported; rounds and co-judges are unknown" in worker
+    for unknown in ("Quadratic kappa", "With each co-judge", "Median seconds"):
+        assert unknown not in worker, unknown
+    queries = text_of(campaign, "agreement-queries")
+    assert ("Escalated" in queries, "Mean distance" in queries) == (True, False)
+    judgements = text_of(campaign, "agreement-judgements")
+    assert (judgements.count("unknown"), "not yet" in judgements, "Co-judge" in judgements) == (
+        11,
+        False,
+        False,
+    )
+    people = text_of(campaign, "people")
+    assert "a dash stands for it" in people
+    assert "15" not in people  # the membership that holds worker 4's second rating of a pair
+    assert "When and how long the imported ratings were made is unknown" in text_of(campaign, "hours")
+    desk = text_of(campaign, "campaign")
+    assert "over all grades; 66.67 % escalated" in desk
+    for empty in ("0.0 hours", "Spent", "contested of", "<polyline"):
+        assert empty not in desk, empty
 
 
 @pytest.mark.django_db
@@ -186,11 +293,15 @@ def test_the_ratings_of_tvr_ranking(shared: Path, tmp_path: Path) -> None:
     assert "96,483 pairs, 94,442 settled, 2,041 discarded" in answer
     assert "one worker twice: 11,682" in answer
     campaign = Campaign.objects.get()
-    assert counted(campaign)["judgements"] == 227_808
+    held = counted(Scope(campaign))
+    assert (held["judgements"], held["annotators"], held["one_worker_twice"]) == (227_808, 21, 11_682)
     store_summaries(campaign)
     client = browser(campaign.add_member(User.objects.create(username="leo"), Membership.Role.LEAD))
-    agreement = client.get("/campaigns/tvr-ranking/agreement/").context["counts"]
-    assert agreement["alpha"]["all"] == pytest.approx(0.615, abs=5e-4)
+    page = client.get("/campaigns/tvr-ranking/agreement/")
+    assert page.context["counts"]["alpha"]["all"] == pytest.approx(0.615, abs=5e-4)
+    headlines = " ".join(re.sub("<[^>]*>", " ", page.content.decode()).split())
+    assert "Ordinal alpha, all grades 0.615 of 227,808 judgements" in headlines
+    assert "Escalated 18.06 % 17,421 of 96,483 candidates" in headlines
     final = client.get("/campaigns/tvr-ranking/figures/figure-5b.csv").content.decode().splitlines()
     counts = [int(row["candidates"]) for row in csv.DictReader(final)]
     assert counts == [5929, 19245, 30056, 24439, 14773]

@@ -103,6 +103,34 @@ def test_candidates_come_by_similarity_and_the_first_batch_opens(small: Campaign
     assert small.encoder == model_name()
 
 
+class Terminal(StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("out", [StringIO(), Terminal()])
+def test_ranking_says_what_it_is_doing(
+    small: Campaign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, out: StringIO
+) -> None:
+    """In a log, in a terminal, and in the job, whose message the campaign's page shows."""
+    monkeypatch.setattr("jobs.terminal.SECONDS_BETWEEN_LINES", 0)
+    monkeypatch.setattr("jobs.running.SECONDS_BETWEEN_REPORTS", 0)
+    monkeypatch.setattr("retrieval.embedding.TEXTS_AT_A_TIME", 2)
+    printed(*creating(queries(tmp_path, "Someone opens a door")))
+    stored, report = list[str](), Job.report
+
+    def reported(job: Job, *progress: Any) -> None:
+        report(job, *progress)
+        stored.append(Job.objects.get(pk=job.pk).message)
+
+    monkeypatch.setattr(Job, "report", reported)
+    assert work_off(out) == []
+    doing = [f"encoding captions: {done} of 6" for done in (0, 2, 4)]
+    assert stored[:5] == ["loading the model", *doing, "encoding queries: 0 of 1"]
+    for line in stored[:5]:
+        assert f" %: {line}" in out.getvalue()
+
+
 def by_hand(query: Query) -> list[float]:
     cosines = embed(CAPTIONS).astype(np.float64) @ embed([query.text])[0].astype(np.float64)
     return sorted(cosines.tolist(), reverse=True)

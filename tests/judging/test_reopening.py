@@ -26,9 +26,9 @@ from judging.review.reopening import (
     scope_of_batch,
     scope_of_candidate,
 )
-from judging.review.reviewing import review, review_in_force
+from judging.review.reviewing import review, review_in_force, undo
 from judging.work import claiming, grading, submitting
-from lead.desk.queries import unfinished_jobs
+from lead.desk.queries import Table, unfinished_jobs
 from lead.tables.batch import Editions, candidate_rows
 from lead.tables.reopening_cost import cost_of
 from releases.exports import FILES
@@ -141,6 +141,34 @@ def test_where_the_second_batch_is_there_the_first_can_only_say_so_again(
         review(back, leo, "close")
     review(back, leo, "second")
     assert Query.objects.get().batches.filter(number=2).count() == 1
+    assert sound(settled.query.campaign)
+
+
+def test_a_query_is_open_while_its_first_batch_is_judged_again(
+    settled: Batch, ada: Membership, bob: Membership, cleo: Membership, dan: Membership, leo: Membership
+) -> None:
+    """Also if its second batch was closed, which says nothing about the first."""
+    review(settled, leo, "second")
+    second = Query.objects.get().batches.get(number=2)
+    second.open()
+    for annotator in (ada, bob):
+        judge_all(claim(annotator), lambda candidate: 1)
+    second.refresh_from_db()
+    review(second, leo, "close")
+    closed = Table(show="closed").queries(settled.query.campaign)
+    assert closed.exists()
+    reopen(leo, scope_of_batch(settled), "a slip of the mouse")
+    assert (Query.objects.get().closed, closed.exists()) == (False, False)
+    assert not Query.objects.finished().exists()
+    Batch.objects.get(edition=2).open()
+    for annotator in (cleo, dan):
+        judge_all(claim(annotator), lambda candidate: 3)
+    assert (Query.objects.get().closed, Query.objects.finished().exists()) == (False, True)
+    (back,) = Batch.objects.to_review()
+    review(back, leo, "second")
+    assert Query.objects.get().closed
+    undo(Review.objects.get(batch=second), leo)
+    assert not Query.objects.get().closed
     assert sound(settled.query.campaign)
 
 

@@ -55,7 +55,22 @@ def test_a_researcher_reads_no_name_and_has_no_buttons(flag: Flag, member: Calla
     assert "<button" not in page
 
 
-def test_nothing_wrong_puts_the_flag_away_for_good(flag: Flag, leo: Membership) -> None:
+def test_a_flag_that_left_no_grade_leads_to_those_who_give_one(
+    flag: Flag, leo: Membership, cleo: Membership
+) -> None:
+    """It is said before the flag is put away, and again afterwards."""
+    page = " ".join(listed(leo).split())
+    assert "left this pair without a final grade" in page
+    assert "the pair stays without a grade" in page
+    address = f"{reverse('reopen', args=['films'])}?candidate={flag.candidate_id}"
+    assert f'href="{address}">Nothing is wrong: have others judge it' in page
+    form = {"candidate": str(flag.candidate_id), "reason": "the clip is fine"}
+    browser(leo).post(reverse("reopen", args=["films"]), form)
+    assert claim(cleo).candidates.get() == flag.candidate
+    assert not Flag.objects.waiting(leo.campaign).exists()
+
+
+def test_putting_a_flag_away_is_for_good(flag: Flag, leo: Membership) -> None:
     assert handle(leo, flag, "dismiss") == 302
     flag.refresh_from_db()
     first = flag.handled

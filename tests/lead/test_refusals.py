@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from campaigns.models import Membership
 from judging.models import Batch, Candidate, Query
-from tests.cast import browser
+from tests.cast import browser, claim
 
 
 def forms(batch: Batch, lead: Membership) -> dict[str, tuple[str, dict[str, str]]]:
@@ -31,6 +31,23 @@ def test_a_page_says_why_and_nothing_is_changed(settled: Batch, leo: Membership,
     answer = browser(leo).post(address, form, follow=True)
     assert answer.redirect_chain, "not redirected"
     assert 'class="message error"' in answer.content.decode()
+
+
+def test_a_wrong_value_is_no_dead_end(batch: Batch, leo: Membership, ada: Membership) -> None:
+    """The page says what would be right, and leads back: to itself, or to the form."""
+    client, figures = browser(leo), reverse("figures", args=["films"])
+    answer = client.get(figures, {"query": "999"})
+    assert (answer.status_code, f'href="{figures}"' in answer.content.decode()) == (400, True)
+    assert "expected the id of one of this campaign’s queries" in answer.content.decode()
+    make, exam = (reverse(name, args=["films"]) for name in ("exam-make", "exam"))
+    form, before = {"queries": "2", "depth": "4", "seed": "9"}, f"http://testserver{exam}"
+    answer = client.post(make, form, headers={"referer": before})
+    assert (answer.status_code, f'href="{before}"' in answer.content.decode()) == (400, True)
+    elsewhere = client.post(make, form, headers={"referer": "http://elsewhere.example/exam/"})
+    assert "elsewhere" not in elsewhere.content.decode()
+    claim(ada)
+    answer = client.post(make, form, follow=True)
+    assert "Add queries to it" in " ".join(answer.content.decode().split())
 
 
 @pytest.mark.parametrize("name", ["adjudicate", "set-gold", "person-change"])

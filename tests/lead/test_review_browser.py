@@ -76,10 +76,43 @@ def by_keys(page: Page, campaign: str) -> None:
     expect(page.locator(".done")).to_contain_text(f"Open the second batch: done for “{TEXTS[2]}”")
     key(page, "u")
     expect(page.locator("h1")).to_have_text(TEXTS[2])
-    expect(page.locator(".message")).to_contain_text("Undone")
+    expect(page.locator(".message:not(.done)")).to_contain_text("Undone")
     page.focus("[name=reason]")
     page.keyboard.type("bcn, yu")  # a reason is no command
     expect(page.locator("[name=reason]")).to_have_value("bcn, yu")
+    enter_decides_only_what_is_recommended(page)
+    as_far_as_it_goes(page, campaign)
+
+
+def enter_decides_only_what_is_recommended(page: Page) -> None:
+    """Not from the reason's field, whose first button is the second batch, nor on the other verdict's button."""
+    page.keyboard.press("Enter")
+    page.focus("[data-verdict]:not([data-recommended])")
+    page.keyboard.press("Enter")
+    page.reload()
+    expect(page.locator("[data-recommended]")).to_be_focused()
+    page.keyboard.press("Space")
+    page.mouse.click(5, 300)
+    page.keyboard.press("Enter")
+    key(page, "ArrowLeft")
+    expect(page.locator("h1")).to_have_text(TEXTS[3])
+    key(page, "ArrowRight")
+    expect(page.locator("h1")).to_have_text(TEXTS[2])
+    expect(page.locator(".verdict")).to_contain_text("Close the query")
+
+
+def as_far_as_it_goes(page: Page, campaign: str) -> None:
+    """Whatever Shift and Caps Lock are; each undo brings its batch back, until nothing is left to undo."""
+    page.goto(f"{campaign}/reviews/")
+    expect(page.locator("tbody tr")).to_have_count(2)
+    for letter, text in (("Shift+U", TEXTS[1]), ("u", TEXTS[0])):
+        key(page, letter)
+        expect(page.locator("h1")).to_have_text(text)
+        expect(page.locator(".message:not(.done)")).to_contain_text("Undone")
+    expect(page.locator(".done")).to_have_count(0)
+    for letter, text in (("Y", TEXTS[1]), ("Shift+Y", TEXTS[2])):  # with Caps Lock a browser says Y
+        key(page, letter)
+        expect(page.locator("h1")).to_have_text(text)
 
 
 def by_the_list(page: Page, campaign: str) -> None:
@@ -88,7 +121,7 @@ def by_the_list(page: Page, campaign: str) -> None:
     page.click("text=Accept these 2 recommendations")
     expect(page.locator(".done")).to_contain_text("2 batches reviewed")
     key(page, "u")
-    expect(page.locator(".message")).to_contain_text("Undone: 2 reviews")
+    expect(page.locator(".message:not(.done)")).to_contain_text("Undone: 2 reviews")
     expect(page.locator("tbody tr")).to_have_count(2)
 
 

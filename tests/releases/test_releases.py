@@ -12,18 +12,23 @@ from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.contrib.auth.models import User
+from django.core.management import call_command
 from django.urls import reverse
+from django.utils import timezone
 
 from base.errors import BadValue, ReeljudgeError
 from campaigns.models import Campaign, Membership
+from corpus.models import Corpus, Moment, Video
 from jobs.models import Job
 from jobs.terminal import work_off
-from judging.models import Batch, Candidate
+from judging.models import Batch, Candidate, Query
+from judging.pool.opening import open_batch
+from judging.review.reopening import reopen, scope_of_candidate
 from judging.work import grading
 from releases.archive import ReleaseArchive
 from releases.comparing import compare
@@ -31,6 +36,7 @@ from releases.difference import difference
 from releases.exports import FILES
 from releases.freezing import FREEZE, freeze, write
 from releases.models import Release
+from releases.scope import Scope
 from releases.verifying import CHECKS, verify
 from tests.cast import browser, claim, content_of, judge_all, make_query, settle_round_one
 from tests.terminal import manage, printed, refused
@@ -56,6 +62,43 @@ def frozen(campaign: Campaign, lead: Membership, notes: str = "") -> Release:
     assert work_off(io.StringIO()) == []
     release.refresh_from_db()
     return release
+
+
+def judged_in_order(ids: list[str], name: str = "films") -> ReleaseArchive:
+    """A release of queries of two splits and of none, whose rows were made in that order."""
+    corpus = Corpus.objects.create(name=name, format="tvr")
+    video = Video.objects.create(corpus=corpus, name="film", duration=100)
+    for place in sorted(range(8), key=lambda place: place * int(ids[0]) % 9):
+        times = {"start": place * 10 + 1 / 3, "end": place * 10 + 7 / 3}
+        Moment.objects.create(video=video, **times, description="", caption=f"caption {place}")
+    campaign = Campaign.objects.create(name=name, corpus=corpus, batch_size=4, batches=1)
+    users = [User.objects.get_or_create(username=each)[0] for each in ("ada", "bob", "cleo", "dan", "leo")]
+    people = [campaign.add_member(user, "annotator") for user in users[:4]]
+    for key in ids:
+        _judged_query(campaign, key, people, backwards=ids[0] == "1")
+    release = frozen(campaign, campaign.add_member(users[4], "lead"))
+    assert set(release.counts["pairs"].values()) > {0}
+    return ReleaseArchive(Path(release.file.path))
+
+
+def _judged_query(campaign: Campaign, key: str, people: list[Membership], backwards: bool) -> None:
+    split = {"1": "Test", "2": "val", "10": ""}[key]
+    query = Query.objects.create(campaign=campaign, query_id=key, text=f"Query {key}.", split=split)
+    rows = Moment.objects.filter(video__corpus=campaign.corpus)
+    moments = sorted(rows, key=lambda each: (each.start * int(key) % 7, each.start))[:4]
+    for rank, moment in sorted(enumerate(moments, 1), reverse=backwards):
+        Candidate.objects.create(query=query, moment=moment, rank=rank, similarity=1 / (rank + 1))
+    batch = open_batch(query, 1)
+    batch.open()
+    for two in (people[:2], people[2:]):
+        batch.refresh_from_db()
+        for person in (reversed(two) if backwards else two) if not batch.is_done else ():
+            grades = partial(_grade_of, person.worker, int(key))
+            judge_all(batch.hand_to(person), grades)
+
+
+def _grade_of(worker: int, key: int, candidate: Candidate) -> int:
+    return (3 * candidate.rank + key * worker) % 5
 
 
 def opened(release: Release) -> zipfile.ZipFile:
@@ -106,21 +149,52 @@ def test_the_card_begins_with_a_header_that_hubs_read(judged: Campaign, leo: Mem
     assert header["size_categories"] == ["n<1K"]
 
 
+@pytest.mark.parametrize("split", ["", "val"])
+def test_the_card_lists_the_files_that_are_there(judged: Campaign, leo: Membership, split: str) -> None:
+    """And says nothing of what is not: no empty table, no splits, no language that nobody told."""
+    judged.queries.update(split=split)
+    archive = opened(frozen(judged, leo))
+    card = archive.read("README.md").decode()
+    listed = re.findall(r"^- `([^`]+)`: \S", card, flags=re.M)
+    assert sorted(listed) == sorted(set(archive.namelist()) - {"README.md"})
+    assert ("splits/" in card) == bool(split)
+    assert "language" not in card
+    assert "similarity of unknown origin" in card
+    for name in listed:
+        if name.startswith("figures/") and name.endswith(".csv"):
+            assert archive.read(name).count(b"\n") > 1, name
+
+
 def test_people_are_numbers(judged: Campaign, leo: Membership) -> None:
     archive = opened(frozen(judged, leo))
     everything = b" ".join(archive.read(name) for name in archive.namelist()).decode()
     assert not re.search(r"\b(ada|bob|cleo|dan|leo)\b", everything)
 
 
-def test_the_same_release_is_the_same_bytes(
-    judged: Campaign, leo: Membership, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_same_release_is_the_same_bytes(judged: Campaign, leo: Membership) -> None:
+    """At any time: the zip has no clock."""
     release = frozen(judged, leo)
-    first = release.sha256
-    monkeypatch.setattr("releases.freezing.timezone", SimpleNamespace(now=lambda: release.at))
     Release.objects.filter(pk=release.pk).update(state=Release.State.MAKING)
-    write(Release.objects.get(pk=release.pk), lambda *_: None)
-    assert Release.objects.get(pk=release.pk).sha256 == first
+    write(again := Release.objects.get(pk=release.pk), lambda *_: None)
+    assert (again.at > release.at, again.sha256) == (True, release.sha256)
+    assert str(timezone.localdate().year) not in opened(again).read("MANIFEST.json").decode()
+
+
+MADE_OF_ROWS = ("judgements.jsonl", "pairs.csv", "ratings.csv", "discarded.csv", "moments.csv", "queries.csv")
+# Of the data of `judged_in_order`, on every database. The drawings depend on the library that draws.
+DATA = "16b3e91a2008b0190fb93b3884ad5272b475c0f916ab9c5a43b2d702ab793878"
+
+
+def test_every_database_writes_the_same_bytes_in_any_order_of_rows() -> None:
+    one = judged_in_order(["2", "10", "1"])
+    names = sorted(name for name in one.names if name.startswith(("qrels", "splits")) or name in MADE_OF_ROWS)
+    data = "".join(one.manifest["files"][name]["sha256"] for name in names)
+    assert hashlib.sha256(data.encode()).hexdigest() == DATA
+    whole = Path(str(one.file)).read_bytes()
+    call_command("flush", interactive=False)
+    judged_in_order(["2"], name="before")  # so that all keys are others
+    other = judged_in_order(["1", "2", "10"])
+    assert hashlib.sha256(Path(str(other.file)).read_bytes()).digest() == hashlib.sha256(whole).digest()
 
 
 def test_splits_have_files_of_their_own(judged: Campaign, leo: Membership) -> None:
@@ -138,20 +212,20 @@ def test_what_is_judged_while_it_is_written_is_not_in_it(
 
     whole = contents.nested_qrels
 
-    def meanwhile(campaign: Campaign) -> Any:
+    def meanwhile(scope: Scope) -> Any:
         monkeypatch.setattr(contents, "nested_qrels", whole)
         from threading import Thread
 
         from django.db import connection
 
         def change() -> None:
-            Candidate.objects.in_pool(campaign).settled().filter(rank=20).update(grade=0)
+            scope.candidates.settled().filter(rank=20).update(grade=0)
             connection.close()
 
         thread = Thread(target=change)
         thread.start()
         thread.join()
-        yield from whole(campaign)
+        yield from whole(scope)
 
     monkeypatch.setattr(contents, "nested_qrels", meanwhile)
     release = frozen(judged, leo)
@@ -209,6 +283,53 @@ def test_freezing_again_tries_what_failed_again(judged: Campaign, leo: Membershi
     Job.objects.filter(kind=FREEZE).update(state=Job.State.FAILED, error="the disk is full")
     assert freeze(judged, leo, "CC0-1.0").version == 1
     assert Job.objects.get(kind=FREEZE).state == Job.State.WAITING
+
+
+def test_queries_that_are_not_finished_are_left_out_and_named(
+    judged: Campaign, leo: Membership, ada: Membership, bob: Membership
+) -> None:
+    """One is being judged, one was reopened, and one has no batch yet."""
+    for number in "23":
+        make_query(judged, number, f"Query {number}.")
+    Query.objects.create(campaign=judged, query_id="4", text="Query 4.")
+    for annotator in (ada, bob):
+        judge_all(judged.queries.get(query_id="2").batches.get().hand_to(annotator), lambda candidate: 3)
+    reopen(leo, scope_of_candidate(judged.queries.get(query_id="2").candidates.get(rank=1)), "again")
+    client, address = browser(leo), reverse("releases", args=["films"])
+    assert "3 of 4 queries are not finished" in " ".join(client.get(address).content.decode().split())
+    client.post(reverse("release-make", args=["films"]), {"licence": "MIT"})
+    client.post(reverse("release-make", args=["films"]), {"licence": "MIT", "with_unfinished": "on"})
+    assert work_off(io.StringIO()) == []
+    whole, part = judged.releases.all()
+    for release, held, ids in ((part, False, {"1"}), (whole, True, {"1", "2", "3"})):
+        archive = ReleaseArchive(Path(release.file.path))
+        assert archive.manifest["unfinished"] == {"held": held, "queries": ["2", "3", "4"]}
+        assert {row["query_id"] for row in archive.rows("pairs.csv")} == ids
+        assert archive.manifest["counts"]["queries"] == (4 if held else 1)
+        text = "".join(archive.lines("README.md"))
+        assert "3 queries were not finished when the release was frozen." in text
+        assert "Not finished: `2`, `3`, `4`." in text
+        assert not any(verify(archive).values())
+        assert f"not finished, and are {'held as they were' if held else 'left out'}: 3" in printed(
+            "verify_release", release.file.path
+        )
+    assert {query for query, _ in ReleaseArchive(Path(part.file.path)).qrels()} == {"1"}
+    page = " ".join(client.get(address).content.decode().split())
+    assert "3 unfinished queries left out" in page
+    assert "3 unfinished queries held" in page
+    assert page.count("2, 3, 4") == 2
+
+
+def test_a_command_freezes_and_writes(judged: Campaign, leo: Membership) -> None:
+    make_query(judged, "2", "A person stands up.")
+    answer = printed("freeze_release", "films", "--licence", "MIT")
+    release = Release.objects.get()
+    assert f"release 1\nqueries: 1; unfinished and left out: 1\nSHA-256 {release.sha256}\n" in answer
+    printed("freeze_release", "films", "--licence", "MIT", "--with-unfinished")
+    assert Release.objects.get(version=2).counts["queries"] == 2
+    assert work_off(io.StringIO()) == []
+    assert [each.is_ready for each in Release.objects.all()] == [True, True]
+    assert "licence: GPL; expected one of" in refused("freeze_release", "films", "--licence", "GPL")
 
 
 def test_a_wrong_licence_is_refused(judged: Campaign, leo: Membership) -> None:
@@ -340,7 +461,6 @@ def test_a_release_shows_the_instant_whose_state_it_holds(judged: Campaign, leo:
     assert work_off(io.StringIO()) == []
     release.refresh_from_db()
     assert release.at >= asked
-    assert json.loads(opened(release).read("MANIFEST.json"))["frozen"] == f"{release.at:%Y-%m-%dT%H:%M:%SZ}"
 
 
 def test_a_worker_thought_dead_replaces_nothing(

@@ -20,7 +20,12 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("campaign", help="the new campaign's name")
-        parser.add_argument("--ratings", required=True, type=Path, help="CSV of pair_id,worker,relevance")
+        parser.add_argument(
+            "--ratings",
+            required=True,
+            type=Path,
+            help="CSV of pair_id,worker,relevance and, where known, round",
+        )
         parser.add_argument(
             "--pairs",
             required=True,
@@ -53,6 +58,12 @@ class Command(BaseCommand):
         self.stdout.write(
             f"{campaign.name}: {all_:,} pairs, {settled:,} settled, {all_ - settled:,} discarded"
         )
+        if campaign.left_out:
+            self.stdout.write(
+                f"  without a final grade and not in the pair file, left out: {campaign.left_out:,}"
+            )
+        if not campaign.rounds_known:
+            self.stdout.write("  the ratings have no column round, so agreement within a round is unknown")
         for defect, found in result.defects.items():
             self.stdout.write(f"  {defect}: {len(found):,}")
         self.stdout.write(f"{time.monotonic() - began:.0f} s")

@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 from base.errors import ReeljudgeError
 from base.text import printable
 from releases.archive import ReleaseArchive
-from releases.verifying import CHECKS, MOST_FAULTS, verify
+from releases.verifying import CHECKS, MOST_FAULTS, known_faults, verify
 
 MOST_FINDINGS = 10
 LONGEST = 300  # characters of a finding
@@ -41,5 +41,8 @@ class Command(BaseCommand):
                 self.stdout.write(
                     f"           … and {more:,}{' or more' * (len(findings) == MOST_FAULTS)} others"
                 )
+        if found.keys() == {check.says for check in CHECKS}:
+            for known in known_faults(release):
+                self.stdout.write(f"  known   {printable(known[:LONGEST])}")
         if any(found.values()):
             raise CommandError("the release is not what it was", returncode=1)

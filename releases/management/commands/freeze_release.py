@@ -1,0 +1,51 @@
+"""manage.py freeze_release: freeze a campaign's next release and write its zip."""
+
+import sys
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from base.errors import ReeljudgeError
+from campaigns.lookup import campaign_named
+from releases.data_card import LICENCES
+from releases.freezing import freeze, write
+
+
+class Command(BaseCommand):
+    help = (
+        "Freeze a campaign's next release and write its zip. Prints the SHA-256 and where the file is stored."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("campaign")
+        parser.add_argument("--licence", required=True, help=f"of the judgements: {', '.join(LICENCES)}")
+        parser.add_argument("--notes", default="", help="for the data card")
+        parser.add_argument(
+            "--with-unfinished",
+            action="store_true",
+            help="hold queries too that are still being judged; by default they are left out and named",
+        )
+
+    def handle(self, **options: Any) -> None:
+        campaign = campaign_named(options["campaign"])
+        lead = campaign.memberships.leads().order_by("worker").first()
+        if lead is None:
+            raise CommandError(f"campaign {campaign.name}: has no lead, who freezes releases", returncode=2)
+        choice = {"with_unfinished": options["with_unfinished"]}
+        try:
+            release = freeze(campaign, lead, options["licence"], options["notes"], **choice)
+        except ReeljudgeError as fault:
+            raise CommandError(str(fault), returncode=2) from fault
+        write(release, _progress)
+        number = len(release.unfinished)
+        fate = "held" if release.with_unfinished else "left out"
+        self.stdout.write(f"{campaign.name}, release {release.version}")
+        self.stdout.write(f"queries: {release.counts['queries']:,}; unfinished and {fate}: {number:,}")
+        self.stdout.write(f"SHA-256 {release.sha256}")
+        self.stdout.write(release.file.name)
+
+
+def _progress(done: int, total: int, message: str = "") -> None:
+    if sys.stderr.isatty():
+        sys.stderr.write(f"\r\033[K{message or 'reading'}, file {done:,} of {total:,}")
