@@ -10,6 +10,10 @@ def workplace() -> dict[str, str]:
         "graded": gettext("{grade} for clip {clip} ✓ · ← to change"),
         "flagged": gettext("Clip {clip} is flagged ✓ · ← to change"),
         "unflagged": gettext("The flag of clip {clip} is removed"),
+        "early": gettext("Too early: this clip has only just appeared. Watch it, then judge."),
+        "early, or back": gettext(
+            "Too early for clip {clip}, which has only just appeared. ← changes clip {before}."
+        ),
         "gate": gettext("Watch the clip to its end once, then judge it."),
         "covered": gettext("The guideline covers the clip. Close it, then judge."),
         "muted": gettext("Sound on"),

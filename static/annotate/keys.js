@@ -1,12 +1,18 @@
 // Keys, buttons, and other signs of a person. `grade(value, input)` judges, `keys` and `clicks` say what the rest does.
 "use strict";
 
+// What a key means: Caps Lock changes nothing, and Ctrl+Z is the only key that goes with another.
+function keyOf({ key, ctrlKey, metaKey, altKey, shiftKey }) {
+  if (altKey) return "";
+  if (ctrlKey || metaKey) return key.toLowerCase() === "z" && !shiftKey ? "undo" : "";
+  return key.length > 1 ? key : key.toLowerCase();
+}
+
 function listen({ grade, flag, keys, clicks, sign }) {
   document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
-    if (event.target.matches("input") && event.key !== "Escape") return;
+    if (event.repeat || (event.target.matches("input") && event.key !== "Escape")) return;
     if (event.target.matches("button, a, summary, video") && (event.key === " " || event.key === "Enter")) return;
-    const key = event.key.length > 1 ? event.key : event.key.toLowerCase(); // Caps Lock changes nothing
+    const key = keyOf(event);
     if (/^[0-4]$/.test(key)) grade(Number(key), "key");
     else if (keys[key]) keys[key]();
     else return;

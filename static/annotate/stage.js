@@ -9,10 +9,12 @@ class Stage {
   static SPEEDS = [1, 1.5, 2, 0.5];
   static FRAME = 1 / 25; // seconds, until a clip has shown its own
   static LEAD = 0.9; // of the first frame is over when a clip begins: it moves the sooner
+  static STALL = 250; // milliseconds without another picture, after which a clip does not count as moving
 
-  // `box` is the element, `clips` the addresses or null; `told` hears "absent", "time" and "pause".
-  constructor({ box, clips, sound, told }) {
-    Object.assign(this, { box, clips, sound, told });
+  // `box` is the element, `clips` the addresses or null; `told` hears "absent", "time" and "pause". `enough` is how
+  // many milliseconds a clip must have been moving before it is judged.
+  constructor({ box, clips, sound, enough, told }) {
+    Object.assign(this, { box, clips, sound, enough, told });
     this.videos = new Map(); // index → <video>
     this.whole = new Map(); // index → address and size in bytes of the whole clip, kept here
     this.broken = new Set();
@@ -25,6 +27,7 @@ class Stage {
     this.frame = Stage.FRAME; // of the clips so far
     this.at = 0;
     this.hidden = false; // behind the list of all clips: nothing plays
+    this.visit = 0; // how many times a clip was shown
   }
 
   get video() {
@@ -40,6 +43,11 @@ class Stage {
     return this.absent || !(this.pictured.has(this.at) || this.video.readyState >= HTMLMediaElement.HAVE_CURRENT_DATA);
   }
 
+  // The present clip has not been moving for long enough since it came.
+  get early() {
+    return this.video.moved < this.enough;
+  }
+
   // Make a clip the present one, playing from its beginning.
   show(index) {
     if (this.at !== index) this.video?.pause();
@@ -49,6 +57,7 @@ class Stage {
     this.load(index);
     for (const [key, video] of this.videos) video.classList.toggle("seen", key === index);
     this.play();
+    this.watch();
     this.told("absent");
     setTimeout(() => this.prepare(index)); // after the picture
   }
@@ -142,6 +151,22 @@ class Stage {
     else this.prepare(this.at);
   }
 
+  // Count how long the present clip moves: its time goes on, and nobody has stopped it.
+  watch() {
+    const { video } = this;
+    if (!video) return;
+    const visit = ++this.visit;
+    let [time, since] = [video.currentTime, performance.now()];
+    video.moved = 0;
+    const look = (now) => {
+      if (visit !== this.visit) return;
+      if (video.currentTime !== time && !video.paused) video.moved += Math.min(now - since, Stage.STALL);
+      if (video.currentTime !== time || video.paused) [time, since] = [video.currentTime, now];
+      if (video.moved < this.enough) requestAnimationFrame(look);
+    };
+    requestAnimationFrame(look);
+  }
+
   play() {
     const { video } = this;
     if (!video) return;
@@ -176,6 +201,7 @@ class Stage {
 
   stop() {
     this.hidden = true;
+    this.visit += 1;
     for (const video of this.videos.values()) video.pause();
   }
 

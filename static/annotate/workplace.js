@@ -18,6 +18,7 @@
     box: $("stage"),
     clips: assignment.places.map((place) => place.clip),
     sound: "sound" in page.dataset,
+    enough: 1000 * Number(page.dataset.watchFirst),
     told: (what) => ({ absent: showAbsence, time: showTime, pause: showPause })[what](),
   });
   const outbox = new Outbox({
@@ -63,6 +64,7 @@
     else show(open, at);
   }
 
+  // To what was said last, which another key changes.
   function back() {
     if (over()) show(at);
     else if (came !== null) show(came);
@@ -81,11 +83,18 @@
     if (covered()) return hint(word("covered"));
     if (stage.unseen) return hint(stage.absent ? absence() : word("loading"));
     if (gated()) return hint(word("gate"));
+    if (stage.early && !places.answered(at)) return tooEarly();
     say("PUT", "judgements", { grade: value, seconds: spent(), input });
     const said = word("graded", { grade: value, clip: at + 1 });
     next();
     hint(said);
     blink(document.querySelector(`[data-grade="${value}"]`));
+  }
+
+  // A second press of the same key, or one that should have mended the first: it does not grade the next clip.
+  function tooEarly() {
+    hint(came === null ? word("early") : word("early, or back", { clip: at + 1, before: came + 1 }));
+    blink($("stage"));
   }
 
   const gated = () => once && places.all[at].grade === null && !stage.playedOnce;
@@ -237,6 +246,8 @@
   // Keys and buttons -----------------------------------------------------------------------------------
   const keys = {
     ArrowLeft: back,
+    Backspace: back,
+    undo: back,
     ArrowRight: forward,
     " ": () => over() || stage.pause(),
     s: faster,

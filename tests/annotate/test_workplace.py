@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from tests import browsing
-from tests.browsing import SAVING, Person, cut_off, moving, press, seen, stocked
+from tests.browsing import SAVING, Person, cut_off, moving, press, stocked
 from tests.installation import Installation, sql
 from tests.waiting import wait_until
 
@@ -86,6 +86,36 @@ def test_a_press_is_confirmed_and_the_counts_move(person: Callable[..., Person])
     expect(page.locator("#saved")).to_have_text("saved ✓")
     page.reload()
     expect(page.locator("#today")).to_have_text("1 today")
+
+
+def test_a_second_press_grades_no_clip_unseen(person: Callable[..., Person], place: Installation) -> None:
+    someone = person(has_touch=True)
+    page = someone.claim()
+    moving(page)
+    page.keyboard.press("2")
+    page.keyboard.press("2")
+    expect(page.locator("#hint")).to_have_text(
+        "Too early for clip 2, which has only just appeared. ← changes clip 1."
+    )
+    at(page, "2 / 20")
+    moving(page)
+    page.dblclick("[data-grade='3']")
+    at(page, "3 / 20")
+    moving(page)
+    twice = "() => [1, 2].forEach(() => document.querySelector('[data-grade=\"1\"]').click())"
+    page.evaluate(twice)  # as two taps
+    at(page, "4 / 20")
+    for number, undo in ((3, "ArrowLeft"), (2, "Backspace"), (1, "Control+z")):
+        page.keyboard.press(undo)
+        at(page, f"{number} / 20")
+        page.keyboard.press(str(number + 1))  # a slip is mended at once
+        page.keyboard.press(str(number + 1))
+        at(page, "4 / 20")
+        page.keyboard.press("a")
+        page.click(f"#strip li:nth-child({number}) button")
+    expect(page.locator("#saved")).to_have_text("saved ✓")
+    said = sql(place, f"SELECT grade FROM judging_revision {of(someone)} ORDER BY id")
+    assert said == [(2,), (3,), (1,), (4,), (3,), (2,)]
 
 
 def test_back_leads_to_what_was_said_last_wherever_it_is(person: Callable[..., Person]) -> None:
@@ -253,7 +283,7 @@ def test_the_guideline_leaves_room_for_clip_and_grades(person: Callable[..., Per
 
 def test_a_key_says_that_the_guideline_covers_the_clip(person: Callable[..., Person]) -> None:
     page = person(viewport={"width": 800, "height": 720}).claim()
-    seen(page)
+    moving(page)
     page.keyboard.press("?")
     for width in (800, 360):
         page.set_viewport_size({"width": width, "height": 720})
@@ -299,9 +329,9 @@ def test_how_it_was_said_is_noted(person: Callable[..., Person], place: Installa
     page = someone.claim()
     moving(page)
     press(page, "1")
-    seen(page)
+    moving(page)
     page.click("[data-grade='2']")
-    seen(page)
+    moving(page)
     page.tap("[data-grade='3']")
     expect(page.locator("#saved")).to_have_text("saved ✓")
     said = sql(place, f"SELECT grade, input FROM judging_revision {of(someone)} ORDER BY id")
