@@ -29,7 +29,8 @@ def assignment_data(assignment: Assignment) -> dict[str, Any]:
         | ({"note": candidate.why or gettext(AGAIN)} if assignment.is_again else {})
         for candidate in assignment.candidates_in_order()
     ]
-    return {"token": assignment.token, "fence": assignment.fence, "places": places}
+    numbers = {"fence": assignment.fence, "presses": assignment.presses}
+    return {"token": assignment.token, **numbers, "places": places}
 
 
 # Says that a grade was wrong, but not whether it was too high or too low.

@@ -53,6 +53,9 @@ def outbox() -> dict[str, str]:
         "resumed": gettext(
             "You were away for a long time. The batch is still yours, and all your grades are saved."
         ),
+        "overtaken": gettext(
+            "Clip {clip} was judged later in another browser, and that grade holds. Load this page again to see it."
+        ),
         "elsewhere": gettext("Clip {clip} was changed in another tab."),
         "gone": gettext(
             "This batch is closed to you: it was submitted, or went to others while you were away."

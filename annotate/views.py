@@ -12,13 +12,13 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from annotate import about_me, script_texts
 from annotate.assignment_data import assignment_data, judged_today
 from annotate.exam import nothing_for
-from annotate.fields import fence_in, grade_in, input_in, json_body, key_in, seconds_in
+from annotate.fields import fence_in, grade_in, input_in, json_body, key_in, press_in, seconds_in
 from base.problem_documents import speaks_json
 from base.request_fields import one_of, text_in
 from campaigns.models import Membership
 from campaigns.pages import campaign_page
 from judging import doors
-from judging.models import Assignment, Flag
+from judging.models import Assignment, Flag, Revision
 from judging.quality.examples import levels
 from judging.work import claiming, grading, submitting
 
@@ -104,10 +104,12 @@ def judge(request: HttpRequest, token: str, position: int) -> HttpResponse:
         grade_in(body),
         fence=fence_in(body),
         key=key_in(body),
+        press=press_in(body),
         seconds=seconds_in(body),
         input=input_in(body),
     )
-    return JsonResponse({"position": position, "grade": revision.grade, "revision": revision.number})
+    stored = {"position": position, "grade": revision.grade, "revision": revision.number}
+    return JsonResponse(stored | _overtaken(assignment, revision))
 
 
 @require_http_methods(["PUT", "DELETE"])
@@ -115,13 +117,20 @@ def flag(request: HttpRequest, token: str, position: int) -> HttpResponse:
     """Flag a clip, or take the flag back."""
     assignment, body = doors.assignment(request, token), json_body(request)
     if request.method == "DELETE":
-        grading.unflag(assignment, position, fence=fence_in(body), key=key_in(body))
+        grading.unflag(assignment, position, fence=fence_in(body), key=key_in(body), press=press_in(body))
         return JsonResponse({"position": position, "reason": None})
     reason = one_of("reason", body.get("reason"), Flag.Reason.values)
     comment, seconds = text_in(body, "comment", 500), seconds_in(body)
-    fence, key = fence_in(body), key_in(body)
-    grading.flag(assignment, position, reason, comment, fence=fence, key=key, seconds=seconds)
-    return JsonResponse({"position": position, "reason": reason})
+    fence, key, press = fence_in(body), key_in(body), press_in(body)
+    flag = grading.flag(
+        assignment, position, reason, comment, fence=fence, key=key, press=press, seconds=seconds
+    )
+    return JsonResponse({"position": position, "reason": reason} | _overtaken(assignment, flag))
+
+
+def _overtaken(assignment: Assignment, said: Revision | Flag) -> dict[str, int]:
+    """The number of the last press, for a browser that said something before what another one has said."""
+    return {"overtaken": assignment.presses} if said.overtaken else {}
 
 
 @require_POST

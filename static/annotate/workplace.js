@@ -25,10 +25,12 @@
     who,
     token: assignment.token,
     fence: assignment.fence,
+    presses: assignment.presses,
     address: here,
     csrf: document.querySelector("[name=csrfmiddlewaretoken]").value,
     changed: showState,
     undo: (entry) => (places.takeBack(entry), showPlace()),
+    overtaken: ({ position }) => hint(word("overtaken", { clip: position })),
   });
 
   const closed = () => outbox.state === "stale";
@@ -204,7 +206,7 @@
     showSubmit();
     $("submit").textContent = word("submitting");
     const answer = (await outbox.drained()) && (await outbox.request("POST", `${here}submit`, { fence: outbox.fence }));
-    if (answer && answer.ok) return void (window.location.href = home);
+    if (answer && answer.ok) return outbox.forget(), void (window.location.href = home);
     const problem = answer ? await answer.json().catch(() => ({})) : {};
     if (problem.code === "stale" && (await outbox.resume())) return submit();
     submitting = false;
@@ -235,7 +237,7 @@
 
   // What another tab says of the same batch holds here too.
   window.addEventListener("storage", ({ key, newValue }) => {
-    if (!key || !key.startsWith(outbox.prefix) || !newValue) return;
+    if (!key || !key.startsWith(outbox.prefix) || key === outbox.counter || !newValue) return;
     const entry = JSON.parse(newValue);
     places.say(entry);
     $("news").textContent = word("elsewhere", { clip: entry.position });

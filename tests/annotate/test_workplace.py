@@ -338,10 +338,10 @@ def test_how_it_was_said_is_noted(person: Callable[..., Person], place: Installa
     assert said == [(1, "key"), (2, "pointer"), (3, "touch")]
 
 
-def of(someone: Person) -> str:
-    """The rows of revisions that somebody wrote."""
+def of(someone: Person, column: str = "judgement_id") -> str:
+    """The rows of revisions that somebody wrote; or of judgements, by the column `id`."""
     return (
-        "WHERE judgement_id IN (SELECT j.id FROM judging_judgement j JOIN campaigns_membership m"
+        f"WHERE {column} IN (SELECT j.id FROM judging_judgement j JOIN campaigns_membership m"
         f" ON j.annotator_id = m.id JOIN auth_user u ON m.user_id = u.id WHERE u.username = '{someone.name}')"
     )
 
@@ -446,6 +446,28 @@ def test_what_came_too_late_is_shown_and_then_forgotten(
     expect(page.locator("#leftovers")).to_have_text("")
     assert page.evaluate("() => localStorage.length") == 0
     someone.faults.clear()  # the lost network, and the conflicts that were answered
+
+
+def test_the_last_press_holds_whatever_the_clock_says(
+    person: Callable[..., Person], place: Installation
+) -> None:
+    someone = person()
+    page = someone.claim()
+    cut_off(page)
+    tomorrow = page.evaluate("() => Date.now() + 24 * 60 * 60 * 1000")
+    page.clock.set_system_time(tomorrow)
+    press(page, "0")
+    page.reload()  # what it knows of the clock is gone
+    page.clock.set_system_time(tomorrow - 24 * 60 * 60 * 1000)
+    page.keyboard.press("ArrowLeft")
+    press(page, "4")
+    expect(page.locator("#saved")).to_contain_text("(2)")
+    page.unroute(SAVING)
+    expect(page.locator("#saved")).to_have_text("saved ✓")
+    said = sql(place, f"SELECT press, grade FROM judging_revision {of(someone)} ORDER BY id")
+    assert said == [(1, 0), (2, 4)]
+    assert sql(place, f"SELECT grade FROM judging_judgement {of(someone, 'id')}") == [(4,)]
+    someone.faults.clear()  # the aborted requests
 
 
 def test_what_was_kept_is_sent_from_her_home(person: Callable[..., Person], place: Installation) -> None:

@@ -49,7 +49,8 @@ def now() -> Campaign:
 
 def test_all_that_may_change_changes(batch: Batch, leo: Membership) -> None:
     said = {
-        "title": "Our films", "padding": "1.5", "sound": "on", "play_once": "on", "watch_first": "0.25", "tolerance": "0", "order_seed": "-3",
+        "title": "Our films", "padding": "1.5", "sound": "on", "play_once": "on", "watch_first": "0.25",
+        "tolerance": "0", "order_seed": "-3",
         "second_from": "2.5", "auto_second_from": "3", "auto_close_below": "1.2", "exam": "on", "exam_rounds": "2",
         "check_rate": "0.1", "check_warn": "0.2", "check_pause": "0.5", "hourly_rate": "14.00", "currency": "sgd",
     }  # fmt: skip
