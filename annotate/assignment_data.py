@@ -33,6 +33,13 @@ def assignment_data(assignment: Assignment) -> dict[str, Any]:
     return {"token": assignment.token, **numbers, "places": places}
 
 
+def first_clip(data: dict[str, Any]) -> str | None:
+    """The address of the clip that the workplace shows first: it loads before the scripts are there."""
+    open_places = [each for each in data["places"] if each["grade"] is None and each["flag"] is None]
+    address: str | None = open_places[0]["clip"] if open_places else None
+    return address
+
+
 # Says that a grade was wrong, but not whether it was too high or too low.
 AGAIN = gettext_noop(
     "This clip came back, because your grade is too far from the right one. Watch it again with the guideline open. "

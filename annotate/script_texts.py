@@ -1,6 +1,22 @@
-"""The texts of the workplace's scripts, in the page's language. The browser fills in the `{names}`."""
+"""The workplace's scripts, and their texts in the page's language. The browser fills in the `{names}`."""
 
 from django.utils.translation import gettext
+
+# In the order in which they run. The annotator's home loads them ahead, so that the first clip need not wait for them.
+SCRIPTS = [
+    f"annotate/{name}.js"
+    for name in (
+        "words",
+        "timer",
+        "places",
+        "stage",
+        "outbox",
+        "keys",
+        "guideline",
+        "elements",
+        "workplace",
+    )
+]
 
 
 def workplace() -> dict[str, str]:
@@ -10,6 +26,7 @@ def workplace() -> dict[str, str]:
         "graded": gettext("{grade} for clip {clip} ✓ · ← to change"),
         "flagged": gettext("Clip {clip} is flagged ✓ · ← to change"),
         "unflagged": gettext("The flag of clip {clip} is removed"),
+        "comes": gettext("Loading, {percent} %"),
         "early": gettext("Too early: this clip has only just appeared. Watch it, then judge."),
         "early, or back": gettext(
             "Too early for clip {clip}, which has only just appeared. ← changes clip {before}."

@@ -10,7 +10,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotate import about_me, script_texts
-from annotate.assignment_data import assignment_data, judged_today
+from annotate.assignment_data import assignment_data, first_clip, judged_today
 from annotate.exam import nothing_for
 from annotate.fields import fence_in, grade_in, input_in, json_body, key_in, press_in, seconds_in
 from base.problem_documents import speaks_json
@@ -29,7 +29,8 @@ def work(request: HttpRequest) -> HttpResponse:
     """The annotator's home: one button for each campaign, and the work done so far."""
     own = Membership.objects.filter(user=request.user.pk, role=Membership.Role.ANNOTATOR)
     members = own.select_related("campaign").order_by("campaign__name")
-    context = {"campaigns": [about_me.home(member) for member in members], "words": script_texts.outbox()}
+    campaigns = [about_me.home(member) for member in members]
+    context = {"campaigns": campaigns, "words": script_texts.outbox(), "scripts": script_texts.SCRIPTS}
     return render(request, "annotate/work.html", context)
 
 
@@ -74,18 +75,20 @@ def workplace(request: HttpRequest, token: str) -> HttpResponse:
     if assignment.state != Assignment.State.LIVE:
         messages.info(request, _ended(assignment))
         return redirect("work")
-    annotator = assignment.annotator
+    annotator, data = assignment.annotator, assignment_data(assignment)
     return campaign_page(
         request,
         annotator,
         "annotate/workplace.html",
         assignment=assignment,
-        assignment_data=assignment_data(assignment),
+        assignment_data=data,
+        first_clip=first_clip(data),
         query=assignment.batch.query.text,
         judged_today=judged_today(annotator),
         levels=levels(annotator.campaign),
         reasons=Flag.Reason.choices,
         words=script_texts.workplace(),
+        scripts=script_texts.SCRIPTS,
     )
 
 

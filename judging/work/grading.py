@@ -65,10 +65,10 @@ def _judge(
     seconds: float | None,
     input: str,
 ) -> Revision:
-    if earlier := Revision.objects.filter(key=key).select_related("judgement").first():
-        stored = (earlier.judgement.assignment_id, earlier.judgement.candidate_id, earlier.grade)
+    if known := Revision.objects.filter(key=key).select_related("judgement").first():
+        stored = (known.judgement.assignment_id, known.judgement.candidate_id, known.grade)
         if stored == (assignment.pk, candidate, grade):
-            return earlier
+            return known
         raise KeyReused(
             f"key: {key} came before with another grade or place; expected a new key for each press"
         )
@@ -116,10 +116,10 @@ def _flag(
     press: int | None,
     seconds: float | None,
 ) -> Flag:
-    if earlier := Flag.recorded.filter(key=key).first():
-        stored = (earlier.assignment_id, earlier.candidate_id, earlier.reason, earlier.comment)
+    if known := Flag.recorded.filter(key=key).first():
+        stored = (known.assignment_id, known.candidate_id, known.reason, known.comment)
         if stored == (assignment.pk, candidate, reason, comment):
-            return earlier
+            return known
         raise KeyReused(
             f"key: {key} came before with another flag or place; expected a new key for each press"
         )

@@ -20,6 +20,7 @@
     if (wanted) before = document.activeElement;
     panel.hidden = !wanted;
     help.setAttribute("aria-expanded", String(wanted));
+    for (const video of panel.querySelectorAll("video")) video.preload = "metadata"; // and not before it is read
     if (wanted) panel.focus();
     else if (inside) (before === document.body ? document.querySelector("main") : before).focus();
   }

@@ -19,7 +19,7 @@
     clips: assignment.places.map((place) => place.clip),
     sound: "sound" in page.dataset,
     enough: 1000 * Number(page.dataset.watchFirst),
-    told: (what) => ({ absent: showAbsence, time: showTime, pause: showPause })[what](),
+    told: (what) => ({ absent: showAbsence, load: showLoading, time: showTime, pause: showPause })[what](),
   });
   const outbox = new Outbox({
     who,
@@ -144,7 +144,14 @@
     $("absent").hidden = !stage.absent;
     $("bar").hidden = !places.all[at].clip; // what does not load can be tried again there
     $("absent").textContent = stage.absent ? absence() : "";
+    showLoading();
     showGate();
+  }
+
+  function showLoading() {
+    const { loaded } = stage;
+    $("loading").hidden = loaded === null;
+    $("loading").textContent = word("comes", { percent: Math.round(100 * loaded) });
   }
 
   const absence = () => word(places.all[at].clip ? "broken" : "missing");

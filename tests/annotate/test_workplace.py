@@ -256,6 +256,29 @@ def test_nobody_judges_what_cannot_be_seen(person: Callable[..., Person]) -> Non
     someone.faults.clear()  # the aborted requests
 
 
+def test_the_first_clip_has_the_network_to_itself(person: Callable[..., Person]) -> None:
+    page = person("once").claim()
+    moving(page)
+    stocked(page, 20)
+    held: list[Route] = []
+    released: list[Route] = []
+    page.route("**/clips/*", lambda route: route.continue_() if released else held.append(route))
+    page.reload(wait_until="commit")
+    expect(page.locator("#loading")).to_have_text("Loading, 0 %")
+    first = page.locator("video.seen").get_attribute("src") or "none"
+    page.evaluate("() => new Promise((done) => setTimeout(() => requestAnimationFrame(done)))")
+    assert {route.request.url.rpartition("/")[2] for route in held} == {first.rpartition("/")[2]}
+    released += held
+    for route in held:
+        route.continue_()
+    moving(page)
+    expect(page.locator("#loading")).to_be_hidden()
+    stocked(page, 20)
+    assert page.evaluate("() => document.querySelector('#guideline video').readyState") == 0
+    page.keyboard.press("?")
+    page.wait_for_function("() => document.querySelector('#guideline video').currentTime > 0")
+
+
 def test_the_guideline_shows_the_campaigns_examples_playing(person: Callable[..., Person]) -> None:
     page = person("once").claim()
     moving(page)
@@ -392,6 +415,20 @@ def test_a_clip_of_few_frames_is_played_from_its_first_to_its_end(
         return stage.playedOnce;
     }"""
     assert timed.evaluate(played, [start, begins, ends]) is enough
+
+
+@pytest.mark.parametrize(
+    ("ready", "duration", "end", "share"), [(1, 5, 2, 0.4), (0, None, None, 0), (2, 5, 5, 1), (3, 5, 2, None)]
+)
+def test_the_stage_says_how_much_of_a_clip_has_come(
+    timed: Page, ready: int, duration: float | None, end: float | None, share: float | None
+) -> None:
+    loaded = """([readyState, duration, end]) => {
+        const stage = new Stage({ clips: ["/clips/x"] });
+        stage.videos.set(0, { readyState, duration, buffered: { length: end === null ? 0 : 1, end: () => end } });
+        return stage.loaded;
+    }"""
+    assert timed.evaluate(loaded, [ready, duration, end]) == share
 
 
 def test_an_idle_hour_counts_as_the_cap(person: Callable[..., Person], place: Installation) -> None:
