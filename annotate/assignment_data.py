@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext, gettext_noop
 
-from annotate.exam import exam_state
+from annotate.exam import exam_state, has_just_passed
 from campaigns.models import Membership
 from corpus.models import Clip
 from judging.models import Assignment, Revision
@@ -66,6 +66,7 @@ def progress(member: Membership) -> dict[str, Any]:
         "campaign": member.campaign,
         "live": live,
         "exam": exam_state(member),
+        "passed": has_just_passed(member),
         "new": not member.assignments.exists(),
         "left": len(live.unanswered()) if live else 0,
         "batches": member.assignments.submitted().count(),
