@@ -9,12 +9,13 @@ class Outbox {
   // `fence` is null where the page did not get one: then the assignment is taken up again first. `presses` is the
   // number of the last press that the server knows of.
   constructor({ who, token, fence, presses = 0, address, csrf, changed, undo, overtaken }) {
-    Object.assign(this, { token, fence, presses, address, csrf, changed, undo, overtaken });
+    Object.assign(this, { who, token, fence, presses, address, csrf, changed, undo, overtaken });
     this.prefix = `${Outbox.ROOT}${encodeURIComponent(who)}/${token}/`;
     this.counter = `${this.prefix}${Outbox.COUNTER}`;
     this.memory = new Map(); // where storage is full or forbidden
-    this.state = "saved"; // saved, sending, offline, signed out, closed, busy, stale, refused
+    this.state = "saved"; // saved, sending, offline, signed out, another, closed, busy, stale, refused
     this.refusal = "";
+    this.user = ""; // who is signed in instead
     this.trouble = ""; // what stood in the way since all was saved last: waited, resumed
     this.sent = 0; // since then
     this.wait = 0;
@@ -77,9 +78,9 @@ class Outbox {
   }
 
   // Wait until all is acknowledged, for as long as a patient person would; true when it is.
-  async drained() {
+  async drained(patience = 10000) {
     this.send();
-    for (const end = Date.now() + 10000; !this.empty && Date.now() < end && this.state !== "stale"; )
+    for (const end = Date.now() + patience; !this.empty && Date.now() < end && this.state !== "stale"; )
       await new Promise((resolve) => setTimeout(resolve, 50));
     return this.empty;
   }
@@ -118,7 +119,7 @@ class Outbox {
     if (answer.ok && said?.position !== entry.position) return this.later("offline");
     if (answer.ok) return this.stored(entry, said), true;
     if (answer.status === 401 || answer.status === 403) return this.later("signed out");
-    if (answer.status === 404) return this.later("closed"); // paused, or somebody else is signed in: keep it
+    if (answer.status === 404) return this.later(this.isOfAnother(said) ? "another" : "closed"); // or paused: keep it
     if (answer.status >= 500 || answer.status === 429) return this.later("offline");
     if (said?.code === "stale") return this.resume();
     this.remove(entry.name);
@@ -142,11 +143,17 @@ class Outbox {
     const said = answer && (await answer.json().catch(() => null));
     if (said?.code === "stale") return this.tell("stale"), false;
     if (said?.code === "wrongstate") return this.later("busy");
-    if (answer?.status === 404) return this.later("closed");
+    if (answer?.status === 404) return this.later(this.isOfAnother(said) ? "another" : "closed");
     if (!answer?.ok || !said || said.fence === this.fence) return this.later("offline");
     this.fence = said.fence;
     this.trouble = "resumed";
     return true;
+  }
+
+  // Somebody else is signed in in this browser meanwhile.
+  isOfAnother(problem) {
+    this.user = problem?.user || "";
+    return this.user !== "" && this.user !== this.who;
   }
 
   later(state) {
