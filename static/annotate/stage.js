@@ -122,6 +122,7 @@ class Stage {
     video.addEventListener("canplaythrough", () => this.prepare(index));
     video.addEventListener("error", () => this.failed(index, video));
     video.addEventListener("timeupdate", tell("time"));
+    video.addEventListener("loadedmetadata", tell("time"));
     for (const kind of ["progress", "loadeddata", "waiting", "canplay", "playing"])
       video.addEventListener(kind, tell("load"));
   }
@@ -257,6 +258,11 @@ class Stage {
   hear() {
     this.sound = this.video ? this.video.muted : !this.sound;
     for (const video of this.videos.values()) video.muted = !this.sound;
+  }
+
+  // To a share of the present clip's time.
+  seek(share) {
+    if (this.video?.duration) this.video.currentTime = Math.min(0.999, Math.max(0, share)) * this.video.duration;
   }
 
   // One frame forwards or back, onto its middle, where rounding cannot move it to another.

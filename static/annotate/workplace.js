@@ -1,5 +1,5 @@
 // The workplace: one query, one clip at a time, keys 0-4. Clips play on the stage (stage.js), grades travel behind
-// the picture (outbox.js), active time is counted (timer.js); small doings with elements are in elements.js.
+// the picture (outbox.js), active time is counted (timer.js); the clip is stopped, sought and sped up in bar.js.
 "use strict";
 
 (() => {
@@ -19,8 +19,10 @@
     clips: assignment.places.map((place) => place.clip),
     sound: "sound" in page.dataset,
     enough: 1000 * Number(page.dataset.watchFirst),
-    told: (what) => ({ absent: showAbsence, load: showLoading, time: showTime, pause: showPause })[what](),
+    told: (what) => told[what](),
   });
+  const bar = new Bar(stage);
+  const told = { absent: showAbsence, load: () => bar.showLoading(), time: showTime, pause: () => bar.showPause() };
   const outbox = new Outbox({
     who,
     token: assignment.token,
@@ -45,12 +47,12 @@
     came = from;
     shown = performance.now();
     stage.show(at);
+    bar.showTime();
     page.classList.remove("over");
     hide($("summary"));
     openReasons(false);
     $("news").textContent = "";
     showPlace();
-    window.scrollTo(0, 0);
   }
 
   // The time of a visit belongs to its place; that of the summary to none.
@@ -110,6 +112,14 @@
     hint(said);
   }
 
+  // Enter behind the comment: it goes with the reason that is set, or with the one to be chosen now.
+  function again() {
+    const { flag: reason } = places.all[at];
+    if (reason !== null) return flag(reason);
+    $("reasons").querySelector("[data-reason]").focus();
+    hint(word("reason"));
+  }
+
   function unflag() {
     if (closed()) return;
     say("DELETE", "flags", {});
@@ -132,8 +142,9 @@
     $("unflag").hidden = flag === null;
     $("note").textContent = note || "";
     $("note").hidden = !note;
-    $("back").disabled = at === 0 && came === null;
+    $("back").disabled = !over() && at === 0 && came === null;
     $("forward").disabled = over() || !places.answered(at);
+    $("flag").disabled = over();
     $("position").textContent = `${at + 1} / ${places.all.length}`;
     $("left").textContent = word("left", { n: left() });
     $("today").textContent = word("today", { n: places.today });
@@ -144,29 +155,20 @@
     $("absent").hidden = !stage.absent;
     $("bar").hidden = !places.all[at].clip; // what does not load can be tried again there
     $("absent").textContent = stage.absent ? absence() : "";
-    showLoading();
+    bar.showLoading();
     showGate();
-  }
-
-  function showLoading() {
-    const { loaded } = stage;
-    $("loading").hidden = loaded === null;
-    $("loading").textContent = word("comes", { percent: Math.round(100 * loaded) });
   }
 
   const absence = () => word(places.all[at].clip ? "broken" : "missing");
 
   function showTime() {
-    const { currentTime, duration } = stage.video;
-    if (!duration) return;
-    $("time").value = currentTime / duration;
-    $("clock").textContent = `${clock(currentTime)} / ${clock(duration)}`;
-    const watching = !stage.video.paused && performance.now() - shown < (2000 * duration) / stage.speed;
+    bar.showTime();
+    const { paused, duration } = stage.video;
+    const watching = !paused && performance.now() - shown < (2000 * duration) / stage.speed;
     if (watching && !over()) timer.sign(); // nobody has to move to watch a clip twice
     showGate();
   }
 
-  const showPause = () => label("pause", word(stage.video?.paused ? "play" : "pause"));
   const showGate = () => $("grades").classList.toggle("waiting", stage.absent || gated());
 
   function openReasons(open = $("reasons").hidden) {
@@ -215,6 +217,7 @@
     const answer = (await outbox.drained()) && (await outbox.request("POST", `${here}submit`, { fence: outbox.fence }));
     if (answer && answer.ok) return outbox.forget(), void (window.location.href = home);
     const problem = answer ? await answer.json().catch(() => ({})) : {};
+    if (outbox.isOfAnother(problem)) problem.detail = word("another", { n: 0, user: problem.user, who });
     if (problem.code === "stale" && (await outbox.resume())) return submit();
     submitting = false;
     if (!closed()) $("summary-words").textContent = problem.detail || word("unsent");
@@ -225,10 +228,11 @@
   // Where what was said has got to, and a sentence when something stood in its way.
   function showState({ state, trouble, sent, refusal }) {
     const n = outbox.entries().length;
-    $("saved").textContent = word(state, { n, detail: refusal });
+    $("saved").textContent = word(state, { n, detail: refusal, user: outbox.user, who });
     $("saved").className = `saved ${state.replace(" ", "-")}`;
     if (state === "saved" && trouble) {
-      $("news").textContent = word(trouble === "resumed" ? "resumed" : "again", { n: sent });
+      if (sent || trouble === "resumed")
+        $("news").textContent = word(trouble === "resumed" ? "resumed" : "again", { n: sent });
       stage.retry();
     } else if (state !== "saved" && state !== "sending") $("news").textContent = "";
     if (closed()) showClosed(n);
@@ -259,13 +263,13 @@
     undo: back,
     ArrowRight: forward,
     " ": () => over() || stage.pause(),
-    s: faster,
+    s: () => bar.faster(),
     ",": () => over() || stage.step(-1),
     ".": () => over() || stage.step(1),
     r: () => over() || (stage.absent ? stage.retry() : stage.play()),
-    v: fullScreen,
-    Enter: fullScreen,
-    m: () => $("sound").hidden || hear(),
+    v: () => over() || fullScreen(),
+    Enter: () => (over() ? $("submit").focus() : fullScreen()),
+    m: () => $("sound").hidden || bar.hear(),
     f: () => over() || openReasons(),
     a: () => (over() ? show(at) : summary()),
     Escape: () => openReasons(false),
@@ -280,29 +284,13 @@
     replay: keys.r,
     "frame-back": keys[","],
     "frame-on": keys["."],
-    speed: faster,
+    speed: keys.s,
     full: fullScreen,
-    sound: hear,
+    sound: keys.m,
     submit,
   };
 
-  function faster() {
-    stage.faster();
-    showSpeed();
-  }
-
-  function showSpeed() {
-    const speed = `${String(stage.speed).replace("0.5", "½")}×`;
-    label("speed", speed);
-    $("speed").setAttribute("aria-label", word("speed", { speed }));
-  }
-
-  function hear() {
-    stage.hear();
-    label("sound", word(stage.sound ? "heard" : "muted"));
-  }
-
-  listen({ grade, flag, keys, clicks, sign: () => timer.sign() });
+  listen({ grade, flag, comment: again, keys, clicks, sign: () => timer.sign() });
   document.addEventListener("visibilitychange", () => (document.hidden ? timer.hide() : timer.show()));
   window.addEventListener("online", () => stage.retry());
   if (document.hidden) timer.hide();
@@ -310,8 +298,6 @@
   // What was said before the page was loaded, and is not acknowledged, holds.
   for (const entry of outbox.entries()) places.say(entry);
   if (!outbox.empty) outbox.trouble = "waited";
-  $("full").hidden = !document.fullscreenEnabled;
-  showSpeed();
   show(places.open[0] ?? 0);
   if (!left()) summary();
   outbox.send();

@@ -17,7 +17,7 @@ from tests.installation import Installation, sql
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.timeout(600)
-BATCHES = 14
+BATCHES = 18
 TAUGHT = """
 from corpus.models import Clip, Moment
 from campaigns.models import Campaign
@@ -173,6 +173,118 @@ def test_caps_lock_changes_nothing_and_nothing_plays_behind_the_list(person: Cal
     for key in ("r", " "):
         page.keyboard.press(key)
         assert of_the_clip(page, "paused")
+
+
+def test_clicks_and_keys_do_what_they_say(person: Callable[..., Person], place: Installation) -> None:
+    someone = person()
+    page = someone.claim()
+    moving(page)
+    page.click("#replay")
+    page.keyboard.press(" ")  # pauses, and does not replay again
+    assert of_the_clip(page, "paused")
+    page.click("#stage")
+    page.wait_for_function("() => !document.querySelector('video.seen').paused")
+    page.click("#stage")
+    assert of_the_clip(page, "paused")
+    width = box(page, "#seek")["width"]
+    page.click("#seek", position={"x": 0.75 * width, "y": 8})
+    assert of_the_clip(page, "currentTime / document.querySelector('video.seen').duration") == pytest.approx(
+        0.75, abs=0.02
+    )
+    french = "new KeyboardEvent('keydown', {key: 'é', code: 'Digit2', bubbles: true})"
+    page.evaluate(f"() => document.body.dispatchEvent({french})")
+    at(page, "2 / 20")
+    page.keyboard.press("f")
+    for words in ("dark", "very dark"):
+        page.fill("#comment", words)
+        page.press("#comment", "Enter")  # first to the reasons, then with the one that was chosen
+        if words == "dark":
+            expect(page.locator("[data-reason]").first).to_be_focused()
+            page.keyboard.press("Enter")
+            at(page, "3 / 20")
+            page.keyboard.press("ArrowLeft")
+            page.keyboard.press("f")
+    at(page, "3 / 20")
+    expect(page.locator("#saved")).to_have_text("saved ✓")
+    assert place.shell(FLAGS.format(name=someone.name)).split() == ["2", "1"]
+
+
+def test_the_summary_offers_what_works(person: Callable[..., Person]) -> None:
+    page = person().claim()
+    moving(page)
+    stocked(page, 3)
+    press(page, "1")
+    moved_on = """() => {
+        document.querySelector("[data-grade]").click();
+        return document.getElementById("time").value;
+    }"""
+    moving(page)
+    page.wait_for_function("() => document.getElementById('time').value > 0.4")
+    assert page.evaluate(moved_on) < 0.3  # not the time of the clip before
+    expect(page.locator("#saved")).to_have_text("saved ✓")
+    page.reload()
+    page.keyboard.press("a")
+    expect(page.locator("#flag")).to_be_disabled()
+    expect(page.locator("#forward")).to_be_disabled()
+    expect(page.locator("#back")).to_be_enabled()
+    page.keyboard.press("Enter")
+    page.keyboard.press("v")
+    assert page.evaluate("() => document.fullscreenElement === null")
+    page.click("#back")
+    at(page, "3 / 20")
+
+
+def test_another_person_is_told_who_has_to_sign_in(
+    person: Callable[..., Person], place: Installation
+) -> None:
+    ada, bob = person(), person()
+    page = ada.claim()
+    moving(page)
+    ada.context.clear_cookies()
+    cookies: Any = bob.context.cookies()
+    ada.context.add_cookies(cookies)  # as if he had signed in here
+    page.keyboard.press("3")
+    words = f"kept here (1): {bob.name} is signed in now. Sign in as {ada.name} again to send it."
+    expect(page.locator("#saved")).to_have_text(words)
+    ada.faults.clear()  # the refused requests
+
+
+def test_nobody_signs_out_with_unsent_grades_unasked(
+    person: Callable[..., Person], place: Installation
+) -> None:
+    someone = person()
+    page = someone.claim()
+    moving(page)
+    cut_off(page)
+    press(page, "3")
+    expect(page.locator("#saved")).to_contain_text("(1)")
+    page.goto(f"{place.address}/account/")
+    page.click("form.who button")
+    expect(page.locator("#leftovers .error")).to_contain_text("Your last grades or flags (1) are not sent.")
+    page.click("text=Stay signed in")
+    page.unroute(SAVING)
+    page.click("form.who button")
+    page.wait_for_url("**/sign-in/**")
+    assert sql(place, f"SELECT grade FROM judging_revision {of(someone)}") == [(3,)]
+    assert page.evaluate("() => localStorage.length") == 0
+    someone.faults.clear()  # the aborted requests
+
+
+def test_who_signs_out_all_the_same_leaves_nothing_behind(
+    person: Callable[..., Person], place: Installation
+) -> None:
+    someone = person()
+    page = someone.claim()
+    moving(page)
+    cut_off(page)
+    press(page, "3")
+    page.goto(f"{place.address}/judge/loop/mine")
+    page.evaluate("() => localStorage.setItem('reeljudge/bob/x/1', '{}')")  # of another account
+    page.click("form.who button")
+    page.click("text=Sign out and lose them")
+    page.wait_for_url("**/sign-in/**")
+    assert page.evaluate("() => Object.keys(localStorage)") == ["reeljudge/bob/x/1"]
+    someone.faults.clear()  # the aborted requests
 
 
 def test_examples_wait_for_their_controls_where_less_motion_is_asked_for(
