@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext, gettext_noop
 
-from annotate.exam import exam_state
+from annotate.exam import exam_state, has_just_passed
 from campaigns.models import Membership
 from corpus.models import Clip
 from judging.models import Assignment, Revision
@@ -29,7 +29,15 @@ def assignment_data(assignment: Assignment) -> dict[str, Any]:
         | ({"note": candidate.why or gettext(AGAIN)} if assignment.is_again else {})
         for candidate in assignment.candidates_in_order()
     ]
-    return {"token": assignment.token, "fence": assignment.fence, "places": places}
+    numbers = {"fence": assignment.fence, "presses": assignment.presses}
+    return {"token": assignment.token, **numbers, "places": places}
+
+
+def first_clip(data: dict[str, Any]) -> str | None:
+    """The address of the clip that the workplace shows first: it loads before the scripts are there."""
+    open_places = [each for each in data["places"] if each["grade"] is None and each["flag"] is None]
+    address: str | None = open_places[0]["clip"] if open_places else None
+    return address
 
 
 # Says that a grade was wrong, but not whether it was too high or too low.
@@ -58,6 +66,7 @@ def progress(member: Membership) -> dict[str, Any]:
         "campaign": member.campaign,
         "live": live,
         "exam": exam_state(member),
+        "passed": has_just_passed(member),
         "new": not member.assignments.exists(),
         "left": len(live.unanswered()) if live else 0,
         "batches": member.assignments.submitted().count(),

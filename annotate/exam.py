@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from django.db.models import Exists, OuterRef, Q
 from django.utils.translation import gettext, ngettext
 
 from campaigns.models import Membership
-from judging.models import Candidate, Sitting
+from judging.models import Candidate, Flag, Kind, Sitting
 from judging.models.sitting import exam_batches
 
 
@@ -49,13 +50,30 @@ def _not_begun(member: Membership) -> ExamState:
 
 
 def _came_back(member: Membership) -> ExamState:
-    back = member.judgements.filter(returned__isnull=False).count()
-    words = ngettext(
-        "%(back)s clip of your exam came back with an explanation. Please judge it once more.",
-        "%(back)s clips of your exam came back with explanations. Please judge them once more.",
-        back,
+    returned = member.judgements.filter(returned__isnull=False)
+    pair = {"assignment": OuterRef("assignment"), "candidate": OuterRef("candidate")}
+    answered = Q(pk__in=returned.not_returned()) | Exists(
+        Flag.objects.filter(**pair, at__gt=OuterRef("returned"))
     )
-    return ExamState(words % {"back": back}, gettext("Judge the clips that came back"))
+    back, left = returned.count(), returned.exclude(answered).count()
+    if left == back:
+        words = ngettext(
+            "%(back)s clip of your exam came back with an explanation. Please judge it once more.",
+            "%(back)s clips of your exam came back with explanations. Please judge them once more.",
+            back,
+        )
+    elif left:
+        words = gettext("Clips of your exam came back: %(left)s of %(back)s are still to judge once more.")
+    else:
+        words = gettext("You have judged all clips of your exam that came back. Submit them now.")
+    return ExamState(words % {"back": back, "left": left}, gettext("Judge the clips that came back"))
+
+
+def has_just_passed(member: Membership) -> bool:
+    """Return whether the annotator passed the exam and has had no other work yet."""
+    sitting = member.sittings.last()
+    passed = sitting is not None and sitting.result == Sitting.Result.PASSED
+    return passed and not member.assignments.exclude(batch__kind=Kind.EXAM).exists()
 
 
 def nothing_for(member: Membership) -> str:

@@ -57,6 +57,14 @@ def key_in(body: dict[str, Any]) -> UUID:
         raise BadValue("key", abbreviated(value), "a UUID, new for each press") from fault
 
 
+def press_in(body: dict[str, Any]) -> int | None:
+    """The press's number in its assignment; None from a program that counts none."""
+    value = body.get("press")
+    if value is not None and (type(value) is not int or not 0 <= value < 2**31):
+        raise BadValue("press", abbreviated(value), "a whole number, higher for each press, or null")
+    return value
+
+
 def seconds_in(body: dict[str, Any]) -> float | None:
     value = body.get("seconds")
     if value is None:

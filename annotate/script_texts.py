@@ -1,6 +1,23 @@
-"""The texts of the workplace's scripts, in the page's language. The browser fills in the `{names}`."""
+"""The workplace's scripts, and their texts in the page's language. The browser fills in the `{names}`."""
 
 from django.utils.translation import gettext
+
+# In the order in which they run. The annotator's home loads them ahead, so that the first clip need not wait for them.
+SCRIPTS = [
+    f"annotate/{name}.js"
+    for name in (
+        "words",
+        "timer",
+        "places",
+        "stage",
+        "outbox",
+        "keys",
+        "guideline",
+        "elements",
+        "bar",
+        "workplace",
+    )
+]
 
 
 def workplace() -> dict[str, str]:
@@ -8,8 +25,14 @@ def workplace() -> dict[str, str]:
         "left": gettext("{n} left"),
         "today": gettext("{n} today"),
         "graded": gettext("{grade} for clip {clip} ✓ · ← to change"),
+        "reason": gettext("Choose what is wrong. Your words go with it."),
         "flagged": gettext("Clip {clip} is flagged ✓ · ← to change"),
         "unflagged": gettext("The flag of clip {clip} is removed"),
+        "comes": gettext("Loading, {percent} %"),
+        "early": gettext("Too early: this clip has only just appeared. Watch it, then judge."),
+        "early, or back": gettext(
+            "Too early for clip {clip}, which has only just appeared. ← changes clip {before}."
+        ),
         "gate": gettext("Watch the clip to its end once, then judge it."),
         "covered": gettext("The guideline covers the clip. Close it, then judge."),
         "muted": gettext("Sound on"),
@@ -17,9 +40,9 @@ def workplace() -> dict[str, str]:
         "speed": gettext("Speed {speed}"),
         "play": gettext("Play"),
         "pause": gettext("Pause"),
-        "missing": gettext("This clip is missing. Flag it with f and go on."),
+        "missing": gettext("This clip is missing. Flag it and go on."),
         "loading": gettext("This clip is loading. Judge it when you have seen it."),
-        "broken": gettext("This clip does not load. Try again with r, or flag it with f."),
+        "broken": gettext("This clip does not load. Press Replay to try again, or flag it."),
         "open": gettext("{n} of {all} are still to judge"),
         "all": gettext("All {all} judged. Change any grade if you like, then submit."),
         "clip": gettext("Clip {clip}: {state}"),
@@ -41,6 +64,7 @@ def outbox() -> dict[str, str]:
         "sending": gettext("saving…"),
         "offline": gettext("kept here, sending… ({n})"),
         "signed out": gettext("kept here ({n}): sign in again in another tab"),
+        "another": gettext("kept here ({n}): {user} is signed in now. Sign in as {who} again to send it."),
         "closed": gettext("kept here ({n}): this batch is closed to you at the moment"),
         "busy": gettext("kept here ({n}): submit the other batch that you hold first"),
         "stale": gettext("closed"),
@@ -48,6 +72,9 @@ def outbox() -> dict[str, str]:
         "again": gettext("The server answers again. Everything that was kept here is saved ({n})."),
         "resumed": gettext(
             "You were away for a long time. The batch is still yours, and all your grades are saved."
+        ),
+        "overtaken": gettext(
+            "Clip {clip} was judged later in another browser, and that grade holds. Load this page again to see it."
         ),
         "elsewhere": gettext("Clip {clip} was changed in another tab."),
         "gone": gettext(
@@ -67,4 +94,10 @@ def outbox() -> dict[str, str]:
             " at the moment."
         ),
         "forget": gettext("Understood"),
+        "unsent here": gettext(
+            "Your last grades or flags ({n}) are not sent. If you sign out now, they are deleted from this browser, and"
+            " nobody can send them."
+        ),
+        "stay": gettext("Stay signed in"),
+        "lose": gettext("Sign out and lose them"),
     }

@@ -9,15 +9,15 @@ from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotate import about_me, script_texts
-from annotate.assignment_data import assignment_data, judged_today
+from annotate.assignment_data import assignment_data, first_clip, judged_today
 from annotate.exam import nothing_for
-from annotate.fields import fence_in, grade_in, input_in, json_body, key_in, seconds_in
+from annotate.fields import fence_in, grade_in, input_in, json_body, key_in, press_in, seconds_in
 from base.problem_documents import speaks_json
 from base.request_fields import one_of, text_in
 from campaigns.models import Membership
 from campaigns.pages import campaign_page
 from judging import doors
-from judging.models import Assignment, Flag
+from judging.models import Assignment, Flag, Revision
 from judging.quality.examples import levels
 from judging.work import claiming, grading, submitting
 
@@ -27,7 +27,8 @@ def work(request: HttpRequest) -> HttpResponse:
     """The annotator's home: one button for each campaign, and the work done so far."""
     own = Membership.objects.filter(user=request.user.pk, role=Membership.Role.ANNOTATOR)
     members = own.select_related("campaign").order_by("campaign__name")
-    context = {"campaigns": [about_me.home(member) for member in members], "words": script_texts.outbox()}
+    campaigns = [about_me.home(member) for member in members]
+    context = {"campaigns": campaigns, "words": script_texts.outbox(), "scripts": script_texts.SCRIPTS}
     return render(request, "annotate/work.html", context)
 
 
@@ -70,18 +71,20 @@ def workplace(request: HttpRequest, token: str) -> HttpResponse:
     if not Assignment.objects.held().filter(pk=assignment.pk).exists():
         messages.info(request, _ended(assignment))
         return redirect("work")
-    annotator = assignment.annotator
+    annotator, data = assignment.annotator, assignment_data(assignment)
     return campaign_page(
         request,
         annotator,
         "annotate/workplace.html",
         assignment=assignment,
-        assignment_data=assignment_data(assignment),
+        assignment_data=data,
+        first_clip=first_clip(data),
         query=assignment.batch.query.text,
         judged_today=judged_today(annotator),
         levels=levels(annotator.campaign),
         reasons=Flag.Reason.choices,
         words=script_texts.workplace(),
+        scripts=script_texts.SCRIPTS,
     )
 
 
@@ -100,10 +103,12 @@ def judge(request: HttpRequest, token: str, position: int) -> HttpResponse:
         grade_in(body),
         fence=fence_in(body),
         key=key_in(body),
+        press=press_in(body),
         seconds=seconds_in(body),
         input=input_in(body),
     )
-    return JsonResponse({"position": position, "grade": revision.grade, "revision": revision.number})
+    stored = {"position": position, "grade": revision.grade, "revision": revision.number}
+    return JsonResponse(stored | _overtaken(assignment, revision))
 
 
 @require_http_methods(["PUT", "DELETE"])
@@ -111,13 +116,20 @@ def flag(request: HttpRequest, token: str, position: int) -> HttpResponse:
     """Flag a clip, or take the flag back."""
     assignment, body = doors.assignment(request, token), json_body(request)
     if request.method == "DELETE":
-        grading.unflag(assignment, position, fence=fence_in(body), key=key_in(body))
+        grading.unflag(assignment, position, fence=fence_in(body), key=key_in(body), press=press_in(body))
         return JsonResponse({"position": position, "reason": None})
     reason = one_of("reason", body.get("reason"), Flag.Reason.values)
     comment, seconds = text_in(body, "comment", 500), seconds_in(body)
-    fence, key = fence_in(body), key_in(body)
-    grading.flag(assignment, position, reason, comment, fence=fence, key=key, seconds=seconds)
-    return JsonResponse({"position": position, "reason": reason})
+    fence, key, press = fence_in(body), key_in(body), press_in(body)
+    flag = grading.flag(
+        assignment, position, reason, comment, fence=fence, key=key, press=press, seconds=seconds
+    )
+    return JsonResponse({"position": position, "reason": reason} | _overtaken(assignment, flag))
+
+
+def _overtaken(assignment: Assignment, said: Revision | Flag) -> dict[str, int]:
+    """The number of the last press, for a browser that said something before what another one has said."""
+    return {"overtaken": assignment.presses} if said.overtaken else {}
 
 
 @require_POST

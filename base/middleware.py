@@ -7,7 +7,8 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth.middleware import LoginRequiredMiddleware
 from django.core.exceptions import MiddlewareNotUsed
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.middleware.gzip import GZipMiddleware
 from django.middleware.locale import LocaleMiddleware
 from django.urls import reverse
 from django.utils import translation
@@ -74,6 +75,16 @@ class SignedInMiddleware(LoginRequiredMiddleware):
             )
         answer: HttpResponse = super().handle_no_permission(request, view_func)
         return answer
+
+
+class CompressionMiddleware(GZipMiddleware):
+    """Django's middleware for pages and JSON only: clips answer ranges, and files are packed already."""
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        kind = response.get("Content-Type", "").partition(";")[0]
+        if response.streaming or kind not in ("text/html", "application/json"):
+            return response
+        return super().process_response(request, response)
 
 
 class ProblemMiddleware:

@@ -57,6 +57,8 @@ def problem(request: HttpRequest, fault: ReeljudgeError) -> HttpResponse:
         document = {"type": "about:blank", "title": _(fault.title), "status": fault.status}
         document["detail"] = str(fault)
         document["code"] = type(fault).__name__.lower()
+        if isinstance(fault, NotFound) and request.user.is_authenticated:
+            document["user"] = request.user.get_username()  # the page may be that of another person
         if isinstance(fault, BadValue):
             document["field"] = fault.field
         answer: HttpResponse = JsonResponse(

@@ -13,6 +13,7 @@ MODULES = [
     "desk",
     "importing",
     "workplace",
+    "first_clip",
     "metrics_kernel",
     "metrics_reading",
     "metrics_plain",

@@ -12,11 +12,15 @@ from playwright.sync_api import Browser, Page
 
 from benchmarks.databases import on_each
 from tests import browsing
-from tests.browsing import Person, moving, seen
+from tests.browsing import Person, moving
 from tests.faults import Shift
 from tests.installation import Installation, installation
 
-LATENCY, PRESSES, BETWEEN = 300, 240, 700  # milliseconds of network; presses; milliseconds between them
+LATENCY, PRESSES, BETWEEN = (
+    300,
+    240,
+    700,
+)  # milliseconds of network; presses; milliseconds after a clip may be judged
 SHIFT, SPARE = 500, 4  # presses on each database, and batches more than they need
 PASSWORD = "reeljudge-demo"
 # When a press brings another clip: until that clip's first frame is presented while it plays, and until the next one.
@@ -78,7 +82,7 @@ def _batch(person: Person) -> list[dict[str, float]]:
     page = person.claim()
     moving(page)
     while page.locator("#summary").is_hidden():
-        seen(page)  # before the wait: asking keeps the page busy
+        moving(page)  # before the wait: asking keeps the page busy
         page.wait_for_timeout(BETWEEN)
         page.keyboard.press("3")
     page.wait_for_timeout(BETWEEN)

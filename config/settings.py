@@ -66,6 +66,7 @@ MIDDLEWARE = [
     "base.middleware.ClientAddressMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "base.middleware.CompressionMiddleware",
     "csp.middleware.CSPMiddleware",
     "base.middleware.NotStoredMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",

@@ -98,6 +98,7 @@ class Person:
             body = {
                 "grade": grade,
                 "fence": fence,
+                "press": position,
                 "key": str(UUID(int=chance.getrandbits(128), version=4)),
                 "seconds": round(chance.uniform(4, 30), 1),
             }

@@ -46,8 +46,8 @@ def nothing_lost(campaign: Campaign) -> Findings:
     judgements = _judgements(campaign).annotate(last=Max("revisions__number"))
     for judgement in judgements.filter(last__isnull=True):
         yield f"judgement {judgement.pk} has no revision"
-    revisions = _revisions(campaign).order_by("judgement", "number")
-    newest = dict(revisions.values_list("judgement", "grade"))  # of each judgement the last revision remains
+    revisions = _revisions(campaign).order_by("judgement", "press", "number")
+    newest = dict(revisions.values_list("judgement", "grade"))  # of each judgement the last press remains
     for judgement in judgements.filter(last__isnull=False):
         if newest[judgement.pk] != judgement.grade:
             yield f"judgement {judgement.pk} says {judgement.grade}, its last revision {newest[judgement.pk]}"

@@ -30,7 +30,7 @@ MOST_ROUNDS = 10  # of an exam
 
 SECTIONS = {
     "The campaign": ("title",),
-    "Clips": ("padding", "sound", "play_once"),
+    "Clips": ("padding", "sound", "play_once", "watch_first"),
     "Batches and agreement": ("batch_size", "batches", "tolerance", "order_seed"),
     "When a query has had enough": ("second_from", "auto_second_from", "auto_close_below"),
     "Who may judge": ("exam", "exam_rounds", "may_return"),
@@ -42,6 +42,7 @@ LABELS = {
     "padding": "Seconds around a moment",
     "sound": "Clips have sound",
     "play_once": "A clip must play to its end before it is graded",
+    "watch_first": "Seconds that a clip must move before it is graded",
     "batch_size": "Candidates in a batch",
     "batches": "Batches of a query, at most",
     "tolerance": "Grades agree when they differ by at most",
@@ -64,6 +65,7 @@ HELP = {
     "padding": "Time shown before and after each moment, 0 to 60. Annotators then see more than they grade.",
     "sound": "Annotators hear the clips where the videos have sound.",
     "play_once": "The keys 0-4 do nothing until the clip has played to its end.",
+    "watch_first": "0 to 10. A key that comes sooner grades nothing, so that a double press grades no clip unseen.",
     "batch_size": "20 in the published method.",
     "batches": "2 in the published method: ranks 1-20, then 21-40 where there is more to find.",
     "tolerance": "1 in the published method. A candidate whose grades differ by more goes to two other annotators.",
@@ -141,6 +143,7 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # the stubs' par
         for name in ("check_warn", "check_pause"):
             self._between(name, 0, 1)
         self._between("padding", 0, 60)
+        self._between("watch_first", 0, 10)
         self._between("batch_size", 1, 100)
         self._between("batches", 1, 2)
         self._between("tolerance", 0, 3)

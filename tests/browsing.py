@@ -117,14 +117,21 @@ def signed_in(place: Installation, browser: Browser, name: str, password: str) -
     assert person.faults == []
 
 
-def moving(page: Page) -> None:
-    page.wait_for_function("() => document.querySelector('video.seen')?.currentTime > 0.1")
+MOVING = """() => {
+    const video = document.querySelector("video.seen");
+    return video && video.currentTime > 0 && video.moved >= 1000 * document.querySelector("main").dataset.watchFirst;
+}"""
+
+
+def moving(page: Page, timeout: float = 30_000) -> None:
+    """Wait until the clip that is shown has been moving for long enough to be judged."""
+    page.wait_for_function(MOVING, timeout=timeout)
 
 
 def press(page: Page, *keys: str) -> None:
-    """One key after the other, each once there is a picture of the clip that is shown."""
+    """One key after the other, each once the clip that is shown has been moving for long enough."""
     for key in keys:
-        seen(page)
+        moving(page)
         page.keyboard.press(key)
 
 
@@ -132,11 +139,6 @@ def key(page: Page, name: str) -> None:
     """Press a key once the page's scripts listen."""
     page.wait_for_load_state("domcontentloaded")
     page.keyboard.press(name)
-
-
-def seen(page: Page, timeout: float = 30_000) -> None:
-    """Wait for a picture of the clip that is shown."""
-    page.wait_for_function("() => document.querySelector('video.seen')?.readyState >= 2", timeout=timeout)
 
 
 SAVING = "**/judgements/*"

@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from playwright.sync_api import Error, Page, Route, TimeoutError, expect
 
-from tests.browsing import Person, seen
+from tests.browsing import Person, moving
 from tests.installation import sql
 from tests.waiting import wait_until
 
@@ -88,7 +88,7 @@ class Shift:
         """Whether there is a picture to judge by, perhaps after another try."""
         for _ in range(2):
             with suppress(TimeoutError):
-                seen(self.page, timeout=1000)
+                moving(self.page, timeout=2000)
                 return True
             self.page.keyboard.press("r")
         return False

@@ -191,7 +191,7 @@ def test_missing_clips_say_so_and_are_flagged(
     page = person("ada").claim()
     for number in range(20):
         expect(page.locator("#position")).to_have_text(f"{number + 1} / 20")
-        expect(page.locator("#absent")).to_have_text("This clip is missing. Flag it with f and go on.")
+        expect(page.locator("#absent")).to_have_text("This clip is missing. Flag it and go on.")
         page.keyboard.press("3")
         expect(page.locator("#position")).to_have_text(f"{number + 1} / 20")
         page.keyboard.press("f")

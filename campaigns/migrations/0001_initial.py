@@ -32,6 +32,7 @@ class Migration(migrations.Migration):
                 ('padding', models.FloatField(default=0, help_text='seconds shown before and after each moment')),
                 ('sound', models.BooleanField(default=False, help_text='whether clips are heard')),
                 ('play_once', models.BooleanField(default=False, help_text='whether a clip must have played to its end before it is graded')),
+                ('watch_first', models.FloatField(default=0.4, help_text='seconds for which a clip must have been moving before it is graded')),
                 ('exam', models.BooleanField(default=False, help_text='whether annotators must pass the exam to get work')),
                 ('exam_rounds', models.PositiveSmallIntegerField(default=3, help_text='attempts at the exam')),
                 ('may_return', models.BooleanField(default=False, help_text='whether who began a batch in round one may judge it in round two if nobody else is left')),
@@ -147,6 +148,10 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='campaign',
             constraint=models.CheckConstraint(condition=models.Q(('padding__gte', 0), ('padding__lte', 60)), name='padding_is_short'),
+        ),
+        migrations.AddConstraint(
+            model_name='campaign',
+            constraint=models.CheckConstraint(condition=models.Q(('watch_first__gte', 0), ('watch_first__lte', 10)), name='waiting_for_a_clip_is_short'),
         ),
         migrations.AddConstraint(
             model_name='campaign',

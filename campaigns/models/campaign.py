@@ -23,6 +23,7 @@ from corpus.models import Corpus
 BATCH_SIZE = 20
 BATCHES = 2
 TOLERANCE = 1  # the largest difference at which two grades agree
+WATCH_FIRST = 0.4  # seconds for which a clip moves before it can be graded
 LAST = 5  # candidates at a batch's end; their grades tell whether there is more to find
 SECOND_BATCH_FROM = 2.0  # mean grade of these candidates
 EXAM_ROUNDS = 3
@@ -82,6 +83,9 @@ class Campaign(models.Model):
     play_once = models.BooleanField(
         default=False, help_text="whether a clip must have played to its end before it is graded"
     )
+    watch_first = models.FloatField(
+        default=WATCH_FIRST, help_text="seconds for which a clip must have been moving before it is graded"
+    )
     # Who may judge, and how that is watched
     exam = models.BooleanField(default=False, help_text="whether annotators must pass the exam to get work")
     exam_rounds = models.PositiveSmallIntegerField(default=EXAM_ROUNDS, help_text="attempts at the exam")
@@ -133,6 +137,9 @@ class Campaign(models.Model):
             models.CheckConstraint(condition=Q(batches__gte=1, batches__lte=2), name="never_a_third_batch"),
             models.CheckConstraint(condition=Q(tolerance__lte=3), name="tolerance_within_scale"),
             models.CheckConstraint(condition=Q(padding__gte=0, padding__lte=60), name="padding_is_short"),
+            models.CheckConstraint(
+                condition=Q(watch_first__gte=0, watch_first__lte=10), name="waiting_for_a_clip_is_short"
+            ),
             models.CheckConstraint(condition=Q(exam_rounds__gte=1), name="exam_has_a_round"),
             models.CheckConstraint(
                 condition=Q(check_rate=0) | Q(check_rate__range=CHECK_RATES), name="checks_are_few_or_none"

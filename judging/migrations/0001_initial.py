@@ -113,6 +113,7 @@ class Migration(migrations.Migration):
                 ('handled', models.DateTimeField(help_text='when a lead handled it', null=True)),
                 ('at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
                 ('key', models.UUIDField(help_text="the browser's idempotency key", null=True, unique=True)),
+                ('press', models.PositiveIntegerField(default=0, help_text='the number that the browser gave the press: of two, the higher one was said later')),
                 ('taken_back', models.DateTimeField(null=True)),
                 ('taken_back_key', models.UUIDField(help_text='the idempotency key of taking it back', null=True, unique=True)),
                 ('assignment', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='flags', to='judging.assignment')),
@@ -195,6 +196,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('number', models.PositiveSmallIntegerField()),
+                ('press', models.PositiveIntegerField(default=0, help_text='the number that the browser gave the press: of two, the higher one was said later')),
                 ('grade', models.PositiveSmallIntegerField()),
                 ('seconds', models.FloatField(help_text="active seconds, bounded by the server's clock", null=True)),
                 ('input', models.CharField(blank=True, choices=[('key', 'Key'), ('pointer', 'Pointer'), ('touch', 'Touch')], max_length=10)),

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import F, Max, Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext
 
@@ -126,6 +126,13 @@ class Assignment(models.Model):
     def is_again(self) -> bool:
         """Whether it holds the pairs of an exam that the annotator has to judge again."""
         return self.slot is None and self.round > 1
+
+    @property
+    def presses(self) -> int:
+        """The number of the last press that is stored of it; 0 if there is none."""
+        flags = Flag.recorded.filter(assignment=self)
+        numbers = self.judgements.aggregate(last=Max("revisions__press")), flags.aggregate(last=Max("press"))
+        return max(number["last"] or 0 for number in numbers)
 
     @property
     def candidates(self) -> CandidateQuerySet:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from django.db import models
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Count, Exists, Max, OuterRef, Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
@@ -16,6 +16,9 @@ from judging.models.states import AssignmentState, Kind
 if TYPE_CHECKING:
     from campaigns.models.campaign import Campaign
     from campaigns.models.membership import Membership
+
+
+PRESS = "the number that the browser gave the press: of two, the higher one was said later"
 
 
 class JudgementQuerySet(models.QuerySet["Judgement"]):
@@ -63,24 +66,30 @@ class Judgement(models.Model):
     def __str__(self) -> str:
         return f"{self.grade} by {self.annotator_id}"
 
-    def revise(self, grade: int, key: UUID, seconds: float | None, input: str = "") -> Revision:
-        """Add a revision with the new grade. The caller holds the assignment's lock."""
+    def revise(self, grade: int, key: UUID, press: int, seconds: float | None, input: str = "") -> Revision:
+        """Add a revision. The judgement gets its grade, unless a later press is stored already.
+
+        The caller holds the assignment's lock.
+        """
+        stored = self.revisions.aggregate(number=Count("pk"), press=Max("press"))
         revision = Revision.objects.create(
             judgement=self,
-            number=self.revisions.count() + 1,
+            number=stored["number"] + 1,
+            press=press,
             grade=grade,
             key=key,
             seconds=seconds,
             input=input,
         )
-        if self.grade != grade:
+        revision.overtaken = press < (stored["press"] or 0)
+        if self.grade != grade and not revision.overtaken:
             self.grade = grade
             self.save(update_fields=["grade"])
         return revision
 
 
 class Revision(models.Model):
-    """One press of a key: the grade that an annotator gave at one moment."""
+    """One press of a key: the grade that an annotator gave at one moment. That of the last press holds."""
 
     class Input(models.TextChoices):
         KEY = "key"
@@ -89,11 +98,13 @@ class Revision(models.Model):
 
     judgement = models.ForeignKey("judging.Judgement", models.PROTECT, related_name="revisions")
     number = models.PositiveSmallIntegerField()
+    press = models.PositiveIntegerField(default=0, help_text=PRESS)
     grade = models.PositiveSmallIntegerField()
     seconds = models.FloatField(null=True, help_text="active seconds, bounded by the server's clock")
     input = models.CharField(max_length=10, choices=Input.choices, blank=True)
     key = models.UUIDField(unique=True, help_text="the browser's idempotency key")
     at = models.DateTimeField(db_default=Now())
+    overtaken = False  # whether something later was stored before it
 
     class Meta:
         ordering = ["judgement", "number"]
@@ -157,11 +168,13 @@ class Flag(models.Model):
     at = models.DateTimeField(db_default=Now())
 
     key = models.UUIDField(null=True, unique=True, help_text="the browser's idempotency key")
+    press = models.PositiveIntegerField(default=0, help_text=PRESS)
     taken_back = models.DateTimeField(null=True)
     taken_back_key = models.UUIDField(
         null=True, unique=True, help_text="the idempotency key of taking it back"
     )
 
+    overtaken = False  # as of a revision
     objects = FlagManager()
     recorded = AllFlags["Flag"]()  # includes flags that were taken back
 

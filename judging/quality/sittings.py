@@ -146,7 +146,7 @@ def exam_grades(campaign: Campaign) -> list[ExamGrades]:
     flags = Flag.objects.filter(assignment=OuterRef("assignment"), candidate=OuterRef("candidate"))
     judgements = judgements.exclude(Exists(flags.filter(at__lte=OuterRef("ended"))))
     revisions = Revision.objects.filter(judgement=OuterRef("pk"), at__lte=OuterRef("ended"))
-    first = Subquery(revisions.order_by("-number").values("grade")[:1])
+    first = Subquery(revisions.order_by("-press", "-number").values("grade")[:1])
     columns = judgements.annotate(first=first).values_list(
         "pk", "annotator", "candidate", "first", "grade", "returned"
     )

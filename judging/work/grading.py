@@ -20,6 +20,7 @@ def judge(
     *,
     fence: int,
     key: UUID,
+    press: int | None = None,
     seconds: float | None = None,
     input: str = "",
 ) -> Revision:
@@ -33,6 +34,9 @@ def judge(
         The assignment's fence when the browser got it.
     key
         The idempotency key of this press.
+    press
+        The number that the browser gave the press. If a later press for the candidate came first, this one is stored
+        and changes nothing else. None stands for "after all that is stored".
     seconds
         Active seconds, or None if the browser did not measure them.
     input
@@ -47,7 +51,7 @@ def judge(
     Stale
         If the fence is an old one or the lease has run out.
     """
-    return _judge(assignment, assignment.candidate_at(position), grade, fence, key, seconds, input)
+    return _judge(assignment, assignment.candidate_at(position), grade, fence, key, press, seconds, input)
 
 
 @all_or_nothing
@@ -57,25 +61,30 @@ def _judge(
     grade: int,
     fence: int,
     key: UUID,
+    press: int | None,
     seconds: float | None,
     input: str,
 ) -> Revision:
-    if earlier := Revision.objects.filter(key=key).select_related("judgement").first():
-        stored = (earlier.judgement.assignment_id, earlier.judgement.candidate_id, earlier.grade)
+    if known := Revision.objects.filter(key=key).select_related("judgement").first():
+        stored = (known.judgement.assignment_id, known.judgement.candidate_id, known.grade)
         if stored == (assignment.pk, candidate, grade):
-            return earlier
+            return known
         raise KeyReused(
             f"key: {key} came before with another grade or place; expected a new key for each press"
         )
     assignment.extend_lease(fence)
     seconds = bounded(assignment, seconds)
-    seconds = add_seconds(_replace_flag(assignment, candidate), seconds)
+    press = assignment.presses if press is None else press
+    earlier, later = _flags(assignment, candidate, press)
+    seconds = add_seconds(_replace(earlier), seconds)
     judgement, _ = Judgement.objects.get_or_create(
         candidate_id=candidate,
         annotator=assignment.annotator,
         defaults={"assignment": assignment, "grade": grade},
     )
-    return judgement.revise(grade, key, seconds, input)
+    revision = judgement.revise(grade, key, press, seconds, input)
+    revision.overtaken |= any(flag.taken_back is None for flag in later)
+    return revision
 
 
 def flag(
@@ -86,6 +95,7 @@ def flag(
     *,
     fence: int,
     key: UUID,
+    press: int | None = None,
     seconds: float | None = None,
 ) -> Flag:
     """Flag a candidate that cannot be judged. A grade that it has does not count while the flag is there.
@@ -93,7 +103,7 @@ def flag(
     A new flag replaces the one before. A request that comes twice with one key returns the first flag. For
     parameters and errors see `judge`.
     """
-    return _flag(assignment, assignment.candidate_at(position), reason, comment, fence, key, seconds)
+    return _flag(assignment, assignment.candidate_at(position), reason, comment, fence, key, press, seconds)
 
 
 @all_or_nothing
@@ -104,53 +114,74 @@ def _flag(
     comment: str,
     fence: int,
     key: UUID,
+    press: int | None,
     seconds: float | None,
 ) -> Flag:
-    if earlier := Flag.recorded.filter(key=key).first():
-        stored = (earlier.assignment_id, earlier.candidate_id, earlier.reason, earlier.comment)
+    if known := Flag.recorded.filter(key=key).first():
+        stored = (known.assignment_id, known.candidate_id, known.reason, known.comment)
         if stored == (assignment.pk, candidate, reason, comment):
-            return earlier
+            return known
         raise KeyReused(
             f"key: {key} came before with another flag or place; expected a new key for each press"
         )
     assignment.extend_lease(fence)
     seconds = bounded(assignment, seconds)
-    seconds = add_seconds(_replace_flag(assignment, candidate), seconds)
-    return assignment.flags.create(
-        candidate_id=candidate, reason=reason, comment=comment, seconds=seconds, key=key
+    press = assignment.presses if press is None else press
+    earlier, later = _flags(assignment, candidate, press)
+    graded = Revision.objects.filter(judgement__assignment=assignment, judgement__candidate=candidate)
+    overtaken = bool(later) or graded.filter(press__gt=press).exists()
+    spent = None if overtaken else _replace(earlier)
+    flag = assignment.flags.create(
+        candidate_id=candidate,
+        reason=reason,
+        comment=comment,
+        seconds=add_seconds(spent, seconds),
+        key=key,
+        press=press,
+        taken_back=Now() if overtaken else None,
     )
+    flag.overtaken = overtaken
+    return flag
 
 
-def unflag(assignment: Assignment, position: int, *, fence: int, key: UUID) -> None:
+def unflag(assignment: Assignment, position: int, *, fence: int, key: UUID, press: int | None = None) -> None:
     """Take a flag back, so that an earlier grade counts again.
 
     A request that comes twice with one key does nothing, even after the submission. For errors see `judge`.
     """
-    _unflag(assignment, assignment.candidate_at(position), fence, key)
+    _unflag(assignment, assignment.candidate_at(position), fence, key, press)
 
 
 @all_or_nothing
-def _unflag(assignment: Assignment, candidate: int, fence: int, key: UUID) -> None:
+def _unflag(assignment: Assignment, candidate: int, fence: int, key: UUID, press: int | None) -> None:
     if earlier := Flag.recorded.filter(taken_back_key=key).first():
         if (earlier.assignment_id, earlier.candidate_id) == (assignment.pk, candidate):
             return
         raise KeyReused(f"key: {key} took another flag back before; expected a new key for each press")
     assignment.extend_lease(fence)
-    assignment.flags.filter(candidate=candidate).update(taken_back=Now(), taken_back_key=key)
+    flags = assignment.flags.filter(candidate=candidate)
+    flags = flags if press is None else flags.filter(press__lte=press)
+    flags.update(taken_back=Now(), taken_back_key=key)
 
 
-def _replace_flag(assignment: Assignment, candidate: int) -> float | None:
-    """Take back the candidate's flag, if there is one, because a grade or another flag replaces it.
+def _flags(assignment: Assignment, candidate: int, press: int) -> tuple[list[Flag], list[Flag]]:
+    """Return all flags of a candidate, also those that were taken back: those up to a press, and the later ones."""
+    flags = list(Flag.recorded.filter(assignment=assignment, candidate=candidate))
+    return [flag for flag in flags if flag.press <= press], [flag for flag in flags if flag.press > press]
+
+
+def _replace(flags: list[Flag]) -> float | None:
+    """Take back a candidate's flags, because a grade or another flag replaces them.
 
     Returns
     -------
     float or None
-        The active seconds of all its flags, which the replacement takes over; None if none are known.
+        The active seconds of all these flags, which the replacement takes over; None if none are known.
     """
-    flags = Flag.recorded.filter(assignment=assignment, candidate=candidate)
-    if not (spent := list(flags.values_list("seconds", flat=True))):
+    if not flags:
         return None
-    flags.filter(taken_back=None).update(taken_back=Now())
-    flags.update(seconds=None)
-    known = [seconds for seconds in spent if seconds is not None]
+    replaced = Flag.recorded.filter(pk__in=[flag.pk for flag in flags])
+    replaced.filter(taken_back=None).update(taken_back=Now())
+    replaced.update(seconds=None)
+    known = [flag.seconds for flag in flags if flag.seconds is not None]
     return sum(known) if known else None

@@ -1,25 +1,43 @@
 // Keys, buttons, and other signs of a person. `grade(value, input)` judges, `keys` and `clicks` say what the rest does.
 "use strict";
 
-function listen({ grade, flag, keys, clicks, sign }) {
+// What a key means: Caps Lock changes nothing, a digit is one without Shift too (on French keyboards it is not), and
+// Ctrl+Z is the only key that goes with another.
+function keyOf({ key, code, ctrlKey, metaKey, altKey, shiftKey }) {
+  if (altKey) return "";
+  if (ctrlKey || metaKey) return key.toLowerCase() === "z" && !shiftKey ? "undo" : "";
+  if (!shiftKey && /^Digit[0-4]$/.test(code)) return code.slice(-1);
+  return key.length > 1 ? key : key.toLowerCase();
+}
+
+function listen({ grade, flag, comment, keys, clicks, sign }) {
   document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
-    if (event.target.matches("input") && event.key !== "Escape") return;
+    if (event.repeat || (event.target.matches("input") && event.key !== "Escape")) return;
     if (event.target.matches("button, a, summary, video") && (event.key === " " || event.key === "Enter")) return;
-    const key = event.key.length > 1 ? event.key : event.key.toLowerCase(); // Caps Lock changes nothing
+    const key = keyOf(event);
     if (/^[0-4]$/.test(key)) grade(Number(key), "key");
     else if (keys[key]) keys[key]();
     else return;
     event.preventDefault();
   });
-  for (const [id, does] of Object.entries(clicks)) document.getElementById(id).addEventListener("click", does);
+  // After a click, space pauses again and presses no button; who came by key stays.
+  const click = (button, does) =>
+    button.addEventListener("click", (event) => {
+      if (event.detail) button.blur();
+      does(event);
+    });
+  for (const [id, does] of Object.entries(clicks)) click(document.getElementById(id), does);
   for (const button of document.querySelectorAll("[data-grade]"))
-    button.addEventListener("click", ({ pointerType }) => {
-      if (pointerType) button.blur(); // space pauses again; who came by key stays
+    click(button, ({ pointerType }) => {
       grade(Number(button.dataset.grade), { touch: "touch", "": "key" }[pointerType] || "pointer");
     });
   for (const button of document.querySelectorAll("[data-reason]"))
     button.addEventListener("click", () => flag(button.dataset.reason));
+  document.getElementById("comment").addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.isComposing) return;
+    event.preventDefault();
+    comment();
+  });
   for (const kind of ["keydown", "pointermove", "pointerdown", "wheel", "touchstart"])
     document.addEventListener(kind, sign, { capture: true, passive: true });
 }

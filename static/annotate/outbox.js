@@ -4,17 +4,20 @@
 
 class Outbox {
   static ROOT = "reeljudge/";
+  static COUNTER = "presses"; // the name of the number of the last press, beside the entries
 
-  // `fence` is null where the page did not get one: then the assignment is taken up again first.
-  constructor({ who, token, fence, address, csrf, changed, undo }) {
-    Object.assign(this, { token, fence, address, csrf, changed, undo });
+  // `fence` is null where the page did not get one: then the assignment is taken up again first. `presses` is the
+  // number of the last press that the server knows of.
+  constructor({ who, token, fence, presses = 0, address, csrf, changed, undo, overtaken }) {
+    Object.assign(this, { who, token, fence, presses, address, csrf, changed, undo, overtaken });
     this.prefix = `${Outbox.ROOT}${encodeURIComponent(who)}/${token}/`;
+    this.counter = `${this.prefix}${Outbox.COUNTER}`;
     this.memory = new Map(); // where storage is full or forbidden
-    this.state = "saved"; // saved, sending, offline, signed out, closed, busy, stale, refused
+    this.state = "saved"; // saved, sending, offline, signed out, another, closed, busy, stale, refused
     this.refusal = "";
+    this.user = ""; // who is signed in instead
     this.trouble = ""; // what stood in the way since all was saved last: waited, resumed
     this.sent = 0; // since then
-    this.last = 0;
     this.wait = 0;
     this.working = false;
     window.addEventListener("online", () => this.send());
@@ -26,29 +29,38 @@ class Outbox {
   static kept(who) {
     const root = `${Outbox.ROOT}${encodeURIComponent(who)}/`;
     const names = Object.keys(localStorage).filter((name) => name.startsWith(root));
-    return new Set(names.map((name) => name.slice(root.length).split("/")[0]));
+    const kept = names.map((name) => name.slice(root.length).split("/")).filter(([, what]) => what !== Outbox.COUNTER);
+    return new Set(kept.map(([token]) => token));
   }
 
   entries() {
     const found = new Map(this.memory);
     for (const name of Object.keys(localStorage))
-      if (name.startsWith(this.prefix)) found.set(name, JSON.parse(localStorage.getItem(name)));
+      if (name.startsWith(this.prefix) && name !== this.counter) found.set(name, JSON.parse(localStorage.getItem(name)));
     return [...found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, entry]) => ({ name, ...entry }));
   }
 
   add(entry) {
     const key = Outbox.uuid();
-    this.last = Math.max(Date.now(), this.last + 1); // in order, also when the clock is set back
-    const name = `${this.prefix}${String(this.last).padStart(15, "0")}-${key}`;
-    const kept = { ...entry, body: { ...entry.body, key } };
+    const press = this.count();
+    const name = `${this.prefix}${String(press).padStart(10, "0")}-${key}`;
+    const kept = { ...entry, body: { ...entry.body, key, press } };
     try {
       localStorage.setItem(name, JSON.stringify(kept));
+      localStorage.setItem(this.counter, press);
     } catch {
       this.memory.set(name, kept);
     }
     this.wait = 0;
     this.refusal = "";
     this.send();
+  }
+
+  // The number of the next press, whichever tab counted last. No clock tells what was said last: clocks are set.
+  count() {
+    const kept = this.entries().map(({ body }) => body.press);
+    this.presses = Math.max(this.presses, Number(localStorage.getItem(this.counter)), ...kept) + 1;
+    return this.presses;
   }
 
   remove(name) {
@@ -58,6 +70,7 @@ class Outbox {
 
   forget() {
     for (const { name } of this.entries()) this.remove(name);
+    localStorage.removeItem(this.counter);
   }
 
   get empty() {
@@ -65,9 +78,9 @@ class Outbox {
   }
 
   // Wait until all is acknowledged, for as long as a patient person would; true when it is.
-  async drained() {
+  async drained(patience = 10000) {
     this.send();
-    for (const end = Date.now() + 10000; !this.empty && Date.now() < end && this.state !== "stale"; )
+    for (const end = Date.now() + patience; !this.empty && Date.now() < end && this.state !== "stale"; )
       await new Promise((resolve) => setTimeout(resolve, 50));
     return this.empty;
   }
@@ -104,9 +117,9 @@ class Outbox {
     if (!answer) return this.later("offline");
     const said = await answer.json().catch(() => null); // a page of somebody between us, or half an answer
     if (answer.ok && said?.position !== entry.position) return this.later("offline");
-    if (answer.ok) return this.remove(entry.name), (this.sent += 1), true;
+    if (answer.ok) return this.stored(entry, said), true;
     if (answer.status === 401 || answer.status === 403) return this.later("signed out");
-    if (answer.status === 404) return this.later("closed"); // paused, or somebody else is signed in: keep it
+    if (answer.status === 404) return this.later(this.isOfAnother(said) ? "another" : "closed"); // or paused: keep it
     if (answer.status >= 500 || answer.status === 429) return this.later("offline");
     if (said?.code === "stale") return this.resume();
     this.remove(entry.name);
@@ -115,17 +128,32 @@ class Outbox {
     return true;
   }
 
+  // The server has it. Another browser may have said something later, which holds: the next press here is later still.
+  stored(entry, { overtaken }) {
+    this.remove(entry.name);
+    this.sent += 1;
+    if (!overtaken) return;
+    this.presses = Math.max(this.presses, overtaken);
+    this.overtaken?.(entry);
+  }
+
   // The lease ran out: if our place is still free we go on with a new fence, else what is unsent is stale.
   async resume() {
     const answer = await this.request("POST", `${this.address}resume`);
     const said = answer && (await answer.json().catch(() => null));
     if (said?.code === "stale") return this.tell("stale"), false;
     if (said?.code === "wrongstate") return this.later("busy");
-    if (answer?.status === 404) return this.later("closed");
+    if (answer?.status === 404) return this.later(this.isOfAnother(said) ? "another" : "closed");
     if (!answer?.ok || !said || said.fence === this.fence) return this.later("offline");
     this.fence = said.fence;
     this.trouble = "resumed";
     return true;
+  }
+
+  // Somebody else is signed in in this browser meanwhile.
+  isOfAnother(problem) {
+    this.user = problem?.user || "";
+    return this.user !== "" && this.user !== this.who;
   }
 
   later(state) {

@@ -1,5 +1,5 @@
-// The stage: the clip that is watched, those before and after it, loaded before they are needed. Whole clips are
-// fetched one after the other, so that a lost network stops nobody within a batch.
+// The stage: the clip that is watched, and those before and after it, loaded before they are needed. The network is the
+// present clip's until it moves; then the others are fetched whole, so that a lost network stops nobody within a batch.
 "use strict";
 
 class Stage {
@@ -9,10 +9,14 @@ class Stage {
   static SPEEDS = [1, 1.5, 2, 0.5];
   static FRAME = 1 / 25; // seconds, until a clip has shown its own
   static LEAD = 0.9; // of the first frame is over when a clip begins: it moves the sooner
+  static STALL = 250; // milliseconds without another picture, after which a clip does not count as moving
 
-  // `box` is the element, `clips` the addresses or null; `told` hears "absent", "time" and "pause".
-  constructor({ box, clips, sound, told }) {
-    Object.assign(this, { box, clips, sound, told });
+  // `box` is the element, in which the first clip may be already; `clips` the addresses or null; `told` hears "absent",
+  // "load", "time" and "pause". `enough` is how
+  // many milliseconds a clip must have been moving before it is judged.
+  constructor({ box, clips, sound, enough, told }) {
+    Object.assign(this, { box, clips, sound, enough, told });
+    this.first = box?.querySelector("video"); // that the page came with
     this.videos = new Map(); // index → <video>
     this.whole = new Map(); // index → address and size in bytes of the whole clip, kept here
     this.broken = new Set();
@@ -25,6 +29,7 @@ class Stage {
     this.frame = Stage.FRAME; // of the clips so far
     this.at = 0;
     this.hidden = false; // behind the list of all clips: nothing plays
+    this.visit = 0; // how many times a clip was shown
   }
 
   get video() {
@@ -40,6 +45,23 @@ class Stage {
     return this.absent || !(this.pictured.has(this.at) || this.video.readyState >= HTMLMediaElement.HAVE_CURRENT_DATA);
   }
 
+  // The present clip has not been moving for long enough since it came.
+  get early() {
+    return this.video.moved < this.enough;
+  }
+
+  // The share of the present clip that has come, as long as it cannot play; null when it can.
+  get loaded() {
+    if (this.absent || this.video.readyState >= HTMLMediaElement.HAVE_FUTURE_DATA) return null;
+    const { buffered, duration } = this.video;
+    return buffered.length && duration ? buffered.end(buffered.length - 1) / duration : 0;
+  }
+
+  // The present clip moves and goes on moving; or it does not come.
+  get calm() {
+    return this.absent || (this.video.moved > 0 && this.video.readyState === HTMLMediaElement.HAVE_ENOUGH_DATA);
+  }
+
   // Make a clip the present one, playing from its beginning.
   show(index) {
     if (this.at !== index) this.video?.pause();
@@ -49,6 +71,7 @@ class Stage {
     this.load(index);
     for (const [key, video] of this.videos) video.classList.toggle("seen", key === index);
     this.play();
+    this.watch();
     this.told("absent");
     setTimeout(() => this.prepare(index)); // after the picture
   }
@@ -58,6 +81,7 @@ class Stage {
     const near = (key) => Math.abs(key - index) <= Stage.AROUND;
     for (const key of [...this.videos.keys()]) if (!near(key)) this.unload(key);
     for (const [key, video] of this.videos) if (key !== index) this.rewind(video);
+    if (!this.calm) return;
     for (let step = 1; step <= Stage.AROUND; step++) {
       this.load(index + step);
       this.load(index - step);
@@ -69,25 +93,47 @@ class Stage {
     if (!this.clips[index] || this.videos.has(index)) return;
     const comes = this.bytes < Stage.STOCK && !this.refused.has(index) && !this.whole.has(index);
     if (comes && index !== this.at) return; // whole, in a moment
-    const video = document.createElement("video");
-    Object.assign(video, { muted: !this.sound, loop: true, playsInline: true, preload: "auto" });
-    video.src = this.whole.get(index)?.address || this.clips[index];
-    video.tabIndex = -1;
+    const video = this.element(this.whole.get(index)?.address || this.clips[index]);
     video.frame = Infinity;
+    this.videos.set(index, video);
+    this.listen(index, video);
+    if (video.requestVideoFrameCallback) this.measureFrames(video);
+    if (video.readyState >= HTMLMediaElement.HAVE_CURRENT_DATA) this.pictured.add(index);
+    if (video.error) this.failed(index, video);
+  }
+
+  // A new element for an address, or the one that the page came with.
+  element(address) {
+    const { first } = this;
+    this.first = null;
+    if (first?.getAttribute("src") === address) return first;
+    if (first) this.discard(first);
+    const video = document.createElement("video");
+    Object.assign(video, { muted: !this.sound, loop: true, playsInline: true, preload: "auto", src: address });
+    video.tabIndex = -1;
+    this.box.append(video);
+    return video;
+  }
+
+  listen(index, video) {
+    const tell = (what) => () => index === this.at && this.told(what);
     video.addEventListener("loadedmetadata", () => index === this.at || this.rewind(video));
     video.addEventListener("loadeddata", () => this.pictured.add(index));
+    video.addEventListener("canplaythrough", () => this.prepare(index));
     video.addEventListener("error", () => this.failed(index, video));
-    video.addEventListener("timeupdate", () => index === this.at && this.told("time"));
-    this.videos.set(index, video);
-    this.box.append(video);
-    if (video.requestVideoFrameCallback) this.measureFrames(video);
+    video.addEventListener("timeupdate", tell("time"));
+    video.addEventListener("loadedmetadata", tell("time"));
+    for (const kind of ["progress", "loadeddata", "waiting", "canplay", "playing"])
+      video.addEventListener(kind, tell("load"));
   }
 
   failed(index, video) {
     if (this.videos.get(index) !== video) return; // unloaded meanwhile
     if (this.whole.has(index)) this.drop(index);
     this.broken.add(index);
-    if (index === this.at) this.told("absent");
+    if (index !== this.at) return;
+    this.told("absent");
+    this.prepare(index);
   }
 
   // What was kept whole is no clip, it seems. It comes anew when it is tried again.
@@ -103,13 +149,17 @@ class Stage {
     this.broken.delete(index);
     const video = this.videos.get(index);
     if (!video) return;
-    video.removeAttribute("src");
-    video.load();
-    video.remove();
+    this.discard(video);
     this.videos.delete(index);
   }
 
-  // Fetch the nearest clip that is not here yet, those to come before those gone by; then the next one.
+  discard(video) {
+    video.removeAttribute("src");
+    video.load(); // nothing more of it comes
+    video.remove();
+  }
+
+  // Fetch a clip that is not here yet; then the next one.
   async carry() {
     const index = this.wanted();
     if (index === undefined) return;
@@ -131,7 +181,9 @@ class Stage {
 
   wanted() {
     if (this.bytes >= Stage.STOCK || this.busy.size >= Stage.CARRIERS) return undefined;
-    const order = [...this.clips.keys()].sort((a, b) => (a < this.at) - (b < this.at) || a - b);
+    // Those to come, those gone by, and last the present one, of which the element has all that it needs.
+    const late = (key) => (key !== this.at ? Number(key < this.at) : this.broken.has(key) ? 0 : 2);
+    const order = [...this.clips.keys()].sort((a, b) => late(a) - late(b) || a - b);
     return order.find((key) => this.clips[key] && ![this.whole, this.busy, this.refused].some((some) => some.has(key)));
   }
 
@@ -140,6 +192,24 @@ class Stage {
     this.refused.clear();
     if (this.broken.has(this.at) && !this.hidden) this.show(this.at);
     else this.prepare(this.at);
+  }
+
+  // Count how long the present clip moves: its time goes on, and nobody has stopped it.
+  watch() {
+    const { video } = this;
+    if (!video) return;
+    const visit = ++this.visit;
+    let [time, since] = [video.currentTime, performance.now()];
+    video.moved = 0;
+    const look = (now) => {
+      if (visit !== this.visit) return;
+      const before = video.moved;
+      if (video.currentTime !== time && !video.paused) video.moved += Math.min(now - since, Stage.STALL);
+      if (video.currentTime !== time || video.paused) [time, since] = [video.currentTime, now];
+      if (video.moved && !before) this.prepare(this.at);
+      if (!video.moved || video.moved < this.enough) requestAnimationFrame(look);
+    };
+    requestAnimationFrame(look);
   }
 
   play() {
@@ -176,6 +246,7 @@ class Stage {
 
   stop() {
     this.hidden = true;
+    this.visit += 1;
     for (const video of this.videos.values()) video.pause();
   }
 
@@ -187,6 +258,11 @@ class Stage {
   hear() {
     this.sound = this.video ? this.video.muted : !this.sound;
     for (const video of this.videos.values()) video.muted = !this.sound;
+  }
+
+  // To a share of the present clip's time.
+  seek(share) {
+    if (this.video?.duration) this.video.currentTime = Math.min(0.999, Math.max(0, share)) * this.video.duration;
   }
 
   // One frame forwards or back, onto its middle, where rounding cannot move it to another.

@@ -18,10 +18,10 @@
   }
 
   document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
+    if (event.repeat) return;
     const own = event.target.matches("button, a, summary, video") && (event.key === " " || event.key === "Enter");
     if (own) return;
-    const key = event.key.length > 1 ? event.key : event.key.toLowerCase(); // Caps Lock changes nothing
+    const key = keyOf(event);
     const wanted = document.querySelector(`[data-key="${CSS.escape(key)}"]`);
     if (key === " " && clip) pause();
     else if (wanted) wanted.click();

@@ -1,5 +1,5 @@
 // The workplace: one query, one clip at a time, keys 0-4. Clips play on the stage (stage.js), grades travel behind
-// the picture (outbox.js), active time is counted (timer.js); small doings with elements are in elements.js.
+// the picture (outbox.js), active time is counted (timer.js); the clip is stopped, sought and sped up in bar.js.
 "use strict";
 
 (() => {
@@ -18,16 +18,21 @@
     box: $("stage"),
     clips: assignment.places.map((place) => place.clip),
     sound: "sound" in page.dataset,
-    told: (what) => ({ absent: showAbsence, time: showTime, pause: showPause })[what](),
+    enough: 1000 * Number(page.dataset.watchFirst),
+    told: (what) => told[what](),
   });
+  const bar = new Bar(stage);
+  const told = { absent: showAbsence, load: () => bar.showLoading(), time: showTime, pause: () => bar.showPause() };
   const outbox = new Outbox({
     who,
     token: assignment.token,
     fence: assignment.fence,
+    presses: assignment.presses,
     address: here,
     csrf: document.querySelector("[name=csrfmiddlewaretoken]").value,
     changed: showState,
     undo: (entry) => (places.takeBack(entry), showPlace()),
+    overtaken: ({ position }) => hint(word("overtaken", { clip: position })),
   });
 
   const closed = () => outbox.state === "stale";
@@ -42,12 +47,12 @@
     came = from;
     shown = performance.now();
     stage.show(at);
+    bar.showTime();
     page.classList.remove("over");
     hide($("summary"));
     openReasons(false);
     $("news").textContent = "";
     showPlace();
-    window.scrollTo(0, 0);
   }
 
   // The time of a visit belongs to its place; that of the summary to none.
@@ -63,6 +68,7 @@
     else show(open, at);
   }
 
+  // To what was said last, which another key changes.
   function back() {
     if (over()) show(at);
     else if (came !== null) show(came);
@@ -81,11 +87,18 @@
     if (covered()) return hint(word("covered"));
     if (stage.unseen) return hint(stage.absent ? absence() : word("loading"));
     if (gated()) return hint(word("gate"));
+    if (stage.early && !places.answered(at)) return tooEarly();
     say("PUT", "judgements", { grade: value, seconds: spent(), input });
     const said = word("graded", { grade: value, clip: at + 1 });
     next();
     hint(said);
     blink(document.querySelector(`[data-grade="${value}"]`));
+  }
+
+  // A second press of the same key, or one that should have mended the first: it does not grade the next clip.
+  function tooEarly() {
+    hint(came === null ? word("early") : word("early, or back", { clip: at + 1, before: came + 1 }));
+    blink($("stage"));
   }
 
   const gated = () => once && places.all[at].grade === null && !stage.playedOnce;
@@ -97,6 +110,14 @@
     const said = word("flagged", { clip: at + 1 });
     next();
     hint(said);
+  }
+
+  // Enter behind the comment: it goes with the reason that is set, or with the one to be chosen now.
+  function again() {
+    const { flag: reason } = places.all[at];
+    if (reason !== null) return flag(reason);
+    $("reasons").querySelector("[data-reason]").focus();
+    hint(word("reason"));
   }
 
   function unflag() {
@@ -121,8 +142,9 @@
     $("unflag").hidden = flag === null;
     $("note").textContent = note || "";
     $("note").hidden = !note;
-    $("back").disabled = at === 0 && came === null;
+    $("back").disabled = !over() && at === 0 && came === null;
     $("forward").disabled = over() || !places.answered(at);
+    $("flag").disabled = over();
     $("position").textContent = `${at + 1} / ${places.all.length}`;
     $("left").textContent = word("left", { n: left() });
     $("today").textContent = word("today", { n: places.today });
@@ -133,22 +155,20 @@
     $("absent").hidden = !stage.absent;
     $("bar").hidden = !places.all[at].clip; // what does not load can be tried again there
     $("absent").textContent = stage.absent ? absence() : "";
+    bar.showLoading();
     showGate();
   }
 
   const absence = () => word(places.all[at].clip ? "broken" : "missing");
 
   function showTime() {
-    const { currentTime, duration } = stage.video;
-    if (!duration) return;
-    $("time").value = currentTime / duration;
-    $("clock").textContent = `${clock(currentTime)} / ${clock(duration)}`;
-    const watching = !stage.video.paused && performance.now() - shown < (2000 * duration) / stage.speed;
+    bar.showTime();
+    const { paused, duration } = stage.video;
+    const watching = !paused && performance.now() - shown < (2000 * duration) / stage.speed;
     if (watching && !over()) timer.sign(); // nobody has to move to watch a clip twice
     showGate();
   }
 
-  const showPause = () => label("pause", word(stage.video?.paused ? "play" : "pause"));
   const showGate = () => $("grades").classList.toggle("waiting", stage.absent || gated());
 
   function openReasons(open = $("reasons").hidden) {
@@ -195,8 +215,9 @@
     showSubmit();
     $("submit").textContent = word("submitting");
     const answer = (await outbox.drained()) && (await outbox.request("POST", `${here}submit`, { fence: outbox.fence }));
-    if (answer && answer.ok) return void (window.location.href = home);
+    if (answer && answer.ok) return outbox.forget(), void (window.location.href = home);
     const problem = answer ? await answer.json().catch(() => ({})) : {};
+    if (outbox.isOfAnother(problem)) problem.detail = word("another", { n: 0, user: problem.user, who });
     if (problem.code === "stale" && (await outbox.resume())) return submit();
     submitting = false;
     if (!closed()) $("summary-words").textContent = problem.detail || word("unsent");
@@ -207,10 +228,11 @@
   // Where what was said has got to, and a sentence when something stood in its way.
   function showState({ state, trouble, sent, refusal }) {
     const n = outbox.entries().length;
-    $("saved").textContent = word(state, { n, detail: refusal });
+    $("saved").textContent = word(state, { n, detail: refusal, user: outbox.user, who });
     $("saved").className = `saved ${state.replace(" ", "-")}`;
     if (state === "saved" && trouble) {
-      $("news").textContent = word(trouble === "resumed" ? "resumed" : "again", { n: sent });
+      if (sent || trouble === "resumed")
+        $("news").textContent = word(trouble === "resumed" ? "resumed" : "again", { n: sent });
       stage.retry();
     } else if (state !== "saved" && state !== "sending") $("news").textContent = "";
     if (closed()) showClosed(n);
@@ -226,7 +248,7 @@
 
   // What another tab says of the same batch holds here too.
   window.addEventListener("storage", ({ key, newValue }) => {
-    if (!key || !key.startsWith(outbox.prefix) || !newValue) return;
+    if (!key || !key.startsWith(outbox.prefix) || key === outbox.counter || !newValue) return;
     const entry = JSON.parse(newValue);
     places.say(entry);
     $("news").textContent = word("elsewhere", { clip: entry.position });
@@ -237,15 +259,17 @@
   // Keys and buttons -----------------------------------------------------------------------------------
   const keys = {
     ArrowLeft: back,
+    Backspace: back,
+    undo: back,
     ArrowRight: forward,
     " ": () => over() || stage.pause(),
-    s: faster,
+    s: () => bar.faster(),
     ",": () => over() || stage.step(-1),
     ".": () => over() || stage.step(1),
     r: () => over() || (stage.absent ? stage.retry() : stage.play()),
-    v: fullScreen,
-    Enter: fullScreen,
-    m: () => $("sound").hidden || hear(),
+    v: () => over() || fullScreen(),
+    Enter: () => (over() ? $("submit").focus() : fullScreen()),
+    m: () => $("sound").hidden || bar.hear(),
     f: () => over() || openReasons(),
     a: () => (over() ? show(at) : summary()),
     Escape: () => openReasons(false),
@@ -260,29 +284,13 @@
     replay: keys.r,
     "frame-back": keys[","],
     "frame-on": keys["."],
-    speed: faster,
+    speed: keys.s,
     full: fullScreen,
-    sound: hear,
+    sound: keys.m,
     submit,
   };
 
-  function faster() {
-    stage.faster();
-    showSpeed();
-  }
-
-  function showSpeed() {
-    const speed = `${String(stage.speed).replace("0.5", "½")}×`;
-    label("speed", speed);
-    $("speed").setAttribute("aria-label", word("speed", { speed }));
-  }
-
-  function hear() {
-    stage.hear();
-    label("sound", word(stage.sound ? "heard" : "muted"));
-  }
-
-  listen({ grade, flag, keys, clicks, sign: () => timer.sign() });
+  listen({ grade, flag, comment: again, keys, clicks, sign: () => timer.sign() });
   document.addEventListener("visibilitychange", () => (document.hidden ? timer.hide() : timer.show()));
   window.addEventListener("online", () => stage.retry());
   if (document.hidden) timer.hide();
@@ -290,8 +298,6 @@
   // What was said before the page was loaded, and is not acknowledged, holds.
   for (const entry of outbox.entries()) places.say(entry);
   if (!outbox.empty) outbox.trouble = "waited";
-  $("full").hidden = !document.fullscreenEnabled;
-  showSpeed();
   show(places.open[0] ?? 0);
   if (!left()) summary();
   outbox.send();

@@ -59,6 +59,7 @@ def test_a_grade_is_one_of_the_integers_0_to_4(held: Assignment, grade: str, sho
     [
         ({"fence": None}, "fence"), ({"fence": "1"}, "fence"), ({"fence": 0}, "fence"), ({"fence": 2**40}, "fence"),
         ({"fence": True}, "fence"), ({"key": "x"}, "key"), ({"key": None}, "key"), ({"key": 7}, "key"),
+        ({"press": "1"}, "press"), ({"press": -1}, "press"), ({"press": 2**40}, "press"), ({"press": True}, "press"),
         ({"seconds": "4"}, "seconds"), ({"seconds": -1}, "seconds"), ({"seconds": 1e9}, "seconds"),
         ({"seconds": 10**400}, "seconds"), ({"seconds": float("nan")}, "seconds"),
         ({"input": "mouse"}, "input"), ({"input": None}, "input"), ({"input": ["key"]}, "input"),

@@ -114,6 +114,64 @@ def test_a_small_phone_needs_no_sideways_scrolling_and_has_large_buttons(
         assert (button.bounding_box() or {"height": 0})["height"] >= 44
 
 
+SEEN = """() => [...document.querySelectorAll("h1, #position, #stage, #grades button, .below")].every((each) => {
+    const { top, left, bottom, right, height } = each.getBoundingClientRect();
+    return top >= 0 && left >= 0 && bottom <= innerHeight && right <= innerWidth && height > 20;
+})"""
+STILL = "() => document.documentElement.scrollHeight <= innerHeight"
+# Of a small phone, upright and on its side; of a page of 1280 × 720 at 200 %, and of a smaller one; of a desk.
+WINDOWS = [(360, 640), (320, 568), (740, 360), (640, 360), (683, 334), (800, 600), (1280, 720)]
+QUERIES = [
+    "A person walks " * 23,
+    "Donaudampfschifffahrtsgesellschaft" * 6,
+    "شخص يجلس (a chair) " * 4,
+    "Short.",
+]
+
+
+def test_query_clip_and_grades_are_in_sight_in_every_window(place: Installation, chromium: Browser) -> None:
+    password = place.accounts("keyboard", "annotator", "kay")["kay"]
+    page = Person(place, chromium.new_context(has_touch=True), "kay", password).claim()
+    moving(page)
+    for query in QUERIES:
+        set_query = "(text) => { h1.textContent = text; h1.classList.toggle('long', text.length > 120); }"
+        page.evaluate(set_query.replace("h1", "document.querySelector('h1')"), query)
+        for width, height in WINDOWS:
+            page.set_viewport_size({"width": width, "height": height})
+            assert page.evaluate(SEEN), (query, width, height)
+            assert page.evaluate(STILL), (query, width, height)
+            assert fits(page), (query, width, height)
+    page.set_viewport_size({"width": 360, "height": 400})  # too low for all of it: then it stays where it is
+    page.evaluate("() => scrollTo(0, 1000)")
+    before = page.evaluate("() => scrollY")
+    page.evaluate("() => document.querySelector('[data-grade=\"4\"]').click()")
+    expect(page.locator("#position")).to_have_text("2 / 20")
+    assert page.evaluate("() => scrollY") == before > 0
+
+
+def test_the_guideline_of_a_phone_is_closed_by_its_button_and_by_back(
+    place: Installation, chromium: Browser
+) -> None:
+    password = place.accounts("keyboard", "annotator", "kim2")["kim2"]
+    context = chromium.new_context(viewport={"width": 360, "height": 640}, has_touch=True, is_mobile=True)
+    page = Person(place, context, "kim2", password).claim()
+    workplace = page.url
+    page.tap("#help")
+    page.locator("#guideline").evaluate("(panel) => panel.scrollTo(0, panel.scrollHeight)")
+    expect(page.locator("#close-guideline")).to_be_in_viewport()
+    expect(page.locator("#guideline kbd").first).to_be_hidden()
+    expect(page.locator(".by-keys")).to_be_hidden()
+    page.go_back()
+    expect(page.locator("#guideline")).to_be_hidden()
+    assert page.url == workplace
+    page.tap("#help")
+    page.tap("#close-guideline")
+    expect(page.locator("#guideline")).to_be_hidden()
+    page.wait_for_function("() => history.state === null")
+    page.go_back()  # from where she came, and not to the guideline
+    page.wait_for_url("**/judge/")
+
+
 def fits(page: Page) -> bool:
     return bool(page.evaluate("() => document.documentElement.scrollWidth <= window.innerWidth"))
 

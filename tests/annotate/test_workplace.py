@@ -12,12 +12,12 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from tests import browsing
-from tests.browsing import SAVING, Person, cut_off, moving, press, seen, stocked
+from tests.browsing import SAVING, Person, cut_off, moving, press, stocked
 from tests.installation import Installation, sql
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.timeout(600)
-BATCHES = 14
+BATCHES = 18
 TAUGHT = """
 from corpus.models import Clip, Moment
 from campaigns.models import Campaign
@@ -88,6 +88,36 @@ def test_a_press_is_confirmed_and_the_counts_move(person: Callable[..., Person])
     expect(page.locator("#today")).to_have_text("1 today")
 
 
+def test_a_second_press_grades_no_clip_unseen(person: Callable[..., Person], place: Installation) -> None:
+    someone = person(has_touch=True)
+    page = someone.claim()
+    moving(page)
+    page.keyboard.press("2")
+    page.keyboard.press("2")
+    expect(page.locator("#hint")).to_have_text(
+        "Too early for clip 2, which has only just appeared. ← changes clip 1."
+    )
+    at(page, "2 / 20")
+    moving(page)
+    page.dblclick("[data-grade='3']")
+    at(page, "3 / 20")
+    moving(page)
+    twice = "() => [1, 2].forEach(() => document.querySelector('[data-grade=\"1\"]').click())"
+    page.evaluate(twice)  # as two taps
+    at(page, "4 / 20")
+    for number, undo in ((3, "ArrowLeft"), (2, "Backspace"), (1, "Control+z")):
+        page.keyboard.press(undo)
+        at(page, f"{number} / 20")
+        page.keyboard.press(str(number + 1))  # a slip is mended at once
+        page.keyboard.press(str(number + 1))
+        at(page, "4 / 20")
+        page.keyboard.press("a")
+        page.click(f"#strip li:nth-child({number}) button")
+    expect(page.locator("#saved")).to_have_text("saved ✓")
+    said = sql(place, f"SELECT grade FROM judging_revision {of(someone)} ORDER BY id")
+    assert said == [(2,), (3,), (1,), (4,), (3,), (2,)]
+
+
 def test_back_leads_to_what_was_said_last_wherever_it_is(person: Callable[..., Person]) -> None:
     page = person().claim()
     moving(page)
@@ -143,6 +173,118 @@ def test_caps_lock_changes_nothing_and_nothing_plays_behind_the_list(person: Cal
     for key in ("r", " "):
         page.keyboard.press(key)
         assert of_the_clip(page, "paused")
+
+
+def test_clicks_and_keys_do_what_they_say(person: Callable[..., Person], place: Installation) -> None:
+    someone = person()
+    page = someone.claim()
+    moving(page)
+    page.click("#replay")
+    page.keyboard.press(" ")  # pauses, and does not replay again
+    assert of_the_clip(page, "paused")
+    page.click("#stage")
+    page.wait_for_function("() => !document.querySelector('video.seen').paused")
+    page.click("#stage")
+    assert of_the_clip(page, "paused")
+    width = box(page, "#seek")["width"]
+    page.click("#seek", position={"x": 0.75 * width, "y": 8})
+    assert of_the_clip(page, "currentTime / document.querySelector('video.seen').duration") == pytest.approx(
+        0.75, abs=0.02
+    )
+    french = "new KeyboardEvent('keydown', {key: 'é', code: 'Digit2', bubbles: true})"
+    page.evaluate(f"() => document.body.dispatchEvent({french})")
+    at(page, "2 / 20")
+    page.keyboard.press("f")
+    for words in ("dark", "very dark"):
+        page.fill("#comment", words)
+        page.press("#comment", "Enter")  # first to the reasons, then with the one that was chosen
+        if words == "dark":
+            expect(page.locator("[data-reason]").first).to_be_focused()
+            page.keyboard.press("Enter")
+            at(page, "3 / 20")
+            page.keyboard.press("ArrowLeft")
+            page.keyboard.press("f")
+    at(page, "3 / 20")
+    expect(page.locator("#saved")).to_have_text("saved ✓")
+    assert place.shell(FLAGS.format(name=someone.name)).split() == ["2", "1"]
+
+
+def test_the_summary_offers_what_works(person: Callable[..., Person]) -> None:
+    page = person().claim()
+    moving(page)
+    stocked(page, 3)
+    press(page, "1")
+    moved_on = """() => {
+        document.querySelector("[data-grade]").click();
+        return document.getElementById("time").value;
+    }"""
+    moving(page)
+    page.wait_for_function("() => document.getElementById('time').value > 0.4")
+    assert page.evaluate(moved_on) < 0.3  # not the time of the clip before
+    expect(page.locator("#saved")).to_have_text("saved ✓")
+    page.reload()
+    page.keyboard.press("a")
+    expect(page.locator("#flag")).to_be_disabled()
+    expect(page.locator("#forward")).to_be_disabled()
+    expect(page.locator("#back")).to_be_enabled()
+    page.keyboard.press("Enter")
+    page.keyboard.press("v")
+    assert page.evaluate("() => document.fullscreenElement === null")
+    page.click("#back")
+    at(page, "3 / 20")
+
+
+def test_another_person_is_told_who_has_to_sign_in(
+    person: Callable[..., Person], place: Installation
+) -> None:
+    ada, bob = person(), person()
+    page = ada.claim()
+    moving(page)
+    ada.context.clear_cookies()
+    cookies: Any = bob.context.cookies()
+    ada.context.add_cookies(cookies)  # as if he had signed in here
+    page.keyboard.press("3")
+    words = f"kept here (1): {bob.name} is signed in now. Sign in as {ada.name} again to send it."
+    expect(page.locator("#saved")).to_have_text(words)
+    ada.faults.clear()  # the refused requests
+
+
+def test_nobody_signs_out_with_unsent_grades_unasked(
+    person: Callable[..., Person], place: Installation
+) -> None:
+    someone = person()
+    page = someone.claim()
+    moving(page)
+    cut_off(page)
+    press(page, "3")
+    expect(page.locator("#saved")).to_contain_text("(1)")
+    page.goto(f"{place.address}/account/")
+    page.click("form.who button")
+    expect(page.locator("#leftovers .error")).to_contain_text("Your last grades or flags (1) are not sent.")
+    page.click("text=Stay signed in")
+    page.unroute(SAVING)
+    page.click("form.who button")
+    page.wait_for_url("**/sign-in/**")
+    assert sql(place, f"SELECT grade FROM judging_revision {of(someone)}") == [(3,)]
+    assert page.evaluate("() => localStorage.length") == 0
+    someone.faults.clear()  # the aborted requests
+
+
+def test_who_signs_out_all_the_same_leaves_nothing_behind(
+    person: Callable[..., Person], place: Installation
+) -> None:
+    someone = person()
+    page = someone.claim()
+    moving(page)
+    cut_off(page)
+    press(page, "3")
+    page.goto(f"{place.address}/judge/loop/mine")
+    page.evaluate("() => localStorage.setItem('reeljudge/bob/x/1', '{}')")  # of another account
+    page.click("form.who button")
+    page.click("text=Sign out and lose them")
+    page.wait_for_url("**/sign-in/**")
+    assert page.evaluate("() => Object.keys(localStorage)") == ["reeljudge/bob/x/1"]
+    someone.faults.clear()  # the aborted requests
 
 
 def test_examples_wait_for_their_controls_where_less_motion_is_asked_for(
@@ -226,6 +368,29 @@ def test_nobody_judges_what_cannot_be_seen(person: Callable[..., Person]) -> Non
     someone.faults.clear()  # the aborted requests
 
 
+def test_the_first_clip_has_the_network_to_itself(person: Callable[..., Person]) -> None:
+    page = person("once").claim()
+    moving(page)
+    stocked(page, 20)
+    held: list[Route] = []
+    released: list[Route] = []
+    page.route("**/clips/*", lambda route: route.continue_() if released else held.append(route))
+    page.reload(wait_until="commit")
+    expect(page.locator("#loading")).to_have_text("Loading, 0 %")
+    first = page.locator("video.seen").get_attribute("src") or "none"
+    page.evaluate("() => new Promise((done) => setTimeout(() => requestAnimationFrame(done)))")
+    assert {route.request.url.rpartition("/")[2] for route in held} == {first.rpartition("/")[2]}
+    released += held
+    for route in held:
+        route.continue_()
+    moving(page)
+    expect(page.locator("#loading")).to_be_hidden()
+    stocked(page, 20)
+    assert page.evaluate("() => document.querySelector('#guideline video').readyState") == 0
+    page.keyboard.press("?")
+    page.wait_for_function("() => document.querySelector('#guideline video').currentTime > 0")
+
+
 def test_the_guideline_shows_the_campaigns_examples_playing(person: Callable[..., Person]) -> None:
     page = person("once").claim()
     moving(page)
@@ -253,7 +418,7 @@ def test_the_guideline_leaves_room_for_clip_and_grades(person: Callable[..., Per
 
 def test_a_key_says_that_the_guideline_covers_the_clip(person: Callable[..., Person]) -> None:
     page = person(viewport={"width": 800, "height": 720}).claim()
-    seen(page)
+    moving(page)
     page.keyboard.press("?")
     for width in (800, 360):
         page.set_viewport_size({"width": width, "height": 720})
@@ -299,19 +464,19 @@ def test_how_it_was_said_is_noted(person: Callable[..., Person], place: Installa
     page = someone.claim()
     moving(page)
     press(page, "1")
-    seen(page)
+    moving(page)
     page.click("[data-grade='2']")
-    seen(page)
+    moving(page)
     page.tap("[data-grade='3']")
     expect(page.locator("#saved")).to_have_text("saved ✓")
     said = sql(place, f"SELECT grade, input FROM judging_revision {of(someone)} ORDER BY id")
     assert said == [(1, "key"), (2, "pointer"), (3, "touch")]
 
 
-def of(someone: Person) -> str:
-    """The rows of revisions that somebody wrote."""
+def of(someone: Person, column: str = "judgement_id") -> str:
+    """The rows of revisions that somebody wrote; or of judgements, by the column `id`."""
     return (
-        "WHERE judgement_id IN (SELECT j.id FROM judging_judgement j JOIN campaigns_membership m"
+        f"WHERE {column} IN (SELECT j.id FROM judging_judgement j JOIN campaigns_membership m"
         f" ON j.annotator_id = m.id JOIN auth_user u ON m.user_id = u.id WHERE u.username = '{someone.name}')"
     )
 
@@ -362,6 +527,20 @@ def test_a_clip_of_few_frames_is_played_from_its_first_to_its_end(
         return stage.playedOnce;
     }"""
     assert timed.evaluate(played, [start, begins, ends]) is enough
+
+
+@pytest.mark.parametrize(
+    ("ready", "duration", "end", "share"), [(1, 5, 2, 0.4), (0, None, None, 0), (2, 5, 5, 1), (3, 5, 2, None)]
+)
+def test_the_stage_says_how_much_of_a_clip_has_come(
+    timed: Page, ready: int, duration: float | None, end: float | None, share: float | None
+) -> None:
+    loaded = """([readyState, duration, end]) => {
+        const stage = new Stage({ clips: ["/clips/x"] });
+        stage.videos.set(0, { readyState, duration, buffered: { length: end === null ? 0 : 1, end: () => end } });
+        return stage.loaded;
+    }"""
+    assert timed.evaluate(loaded, [ready, duration, end]) == share
 
 
 def test_an_idle_hour_counts_as_the_cap(person: Callable[..., Person], place: Installation) -> None:
@@ -416,6 +595,28 @@ def test_what_came_too_late_is_shown_and_then_forgotten(
     expect(page.locator("#leftovers")).to_have_text("")
     assert page.evaluate("() => localStorage.length") == 0
     someone.faults.clear()  # the lost network, and the conflicts that were answered
+
+
+def test_the_last_press_holds_whatever_the_clock_says(
+    person: Callable[..., Person], place: Installation
+) -> None:
+    someone = person()
+    page = someone.claim()
+    cut_off(page)
+    tomorrow = page.evaluate("() => Date.now() + 24 * 60 * 60 * 1000")
+    page.clock.set_system_time(tomorrow)
+    press(page, "0")
+    page.reload()  # what it knows of the clock is gone
+    page.clock.set_system_time(tomorrow - 24 * 60 * 60 * 1000)
+    page.keyboard.press("ArrowLeft")
+    press(page, "4")
+    expect(page.locator("#saved")).to_contain_text("(2)")
+    page.unroute(SAVING)
+    expect(page.locator("#saved")).to_have_text("saved ✓")
+    said = sql(place, f"SELECT press, grade FROM judging_revision {of(someone)} ORDER BY id")
+    assert said == [(1, 0), (2, 4)]
+    assert sql(place, f"SELECT grade FROM judging_judgement {of(someone, 'id')}") == [(4,)]
+    someone.faults.clear()  # the aborted requests
 
 
 def test_what_was_kept_is_sent_from_her_home(person: Callable[..., Person], place: Installation) -> None:

@@ -192,6 +192,30 @@ def test_what_comes_back_shows_neither_the_grade_nor_the_truth(exam: Campaign, a
     assert [place["grade"] for place in assignment_data(again)["places"]] == [4, None, None]
 
 
+def test_her_home_says_how_many_clips_are_left_and_that_she_has_passed(
+    exam: Campaign, ada: Membership
+) -> None:
+    def says(words: str) -> bool:
+        return words in browser(ada).get(reverse("work")).content.decode()
+
+    make_query(exam, "more", "A person who is no part of the exam.")
+    tell(exam, 4)
+    sit(ada, lambda candidate: 1)
+    assert says("6 clips of your exam came back")
+    again = claim(fresh(ada))
+    grading.judge(again, 1, 4, fence=again.fence, key=uuid4())
+    grading.flag(again, 2, "clip", "black", fence=again.fence, key=uuid4())
+    assert says("Clips of your exam came back: 4 of 6 are still to judge once more.")
+    assert not says("of your batch")
+    grading.judge(again, 2, 4, fence=again.fence, key=uuid4())
+    judge_all(again, lambda candidate: 4)
+    assert not says("You have passed the exam.")
+    judge_all(claim(fresh(ada)), lambda candidate: 4)
+    assert says("You have passed the exam. Now you get work.")
+    claim(fresh(ada))
+    assert not says("You have passed the exam.")
+
+
 def test_without_words_of_the_lead_the_note_tells_no_direction(exam: Campaign, ada: Membership) -> None:
     tell(exam, 4)
     sit(ada, lambda candidate: 1)

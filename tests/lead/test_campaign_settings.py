@@ -24,6 +24,7 @@ from tests.together import at_once
 SENT = {
     "title": "Films",
     "padding": "0",
+    "watch_first": "0.4",
     "tolerance": "1",
     "order_seed": "7",
     "second_from": "2",
@@ -48,7 +49,8 @@ def now() -> Campaign:
 
 def test_all_that_may_change_changes(batch: Batch, leo: Membership) -> None:
     said = {
-        "title": "Our films", "padding": "1.5", "sound": "on", "play_once": "on", "tolerance": "0", "order_seed": "-3",
+        "title": "Our films", "padding": "1.5", "sound": "on", "play_once": "on", "watch_first": "0.25",
+        "tolerance": "0", "order_seed": "-3",
         "second_from": "2.5", "auto_second_from": "3", "auto_close_below": "1.2", "exam": "on", "exam_rounds": "2",
         "check_rate": "0.1", "check_warn": "0.2", "check_pause": "0.5", "hourly_rate": "14.00", "currency": "sgd",
     }  # fmt: skip
@@ -61,7 +63,8 @@ def test_all_that_may_change_changes(batch: Batch, leo: Membership) -> None:
         True,
         True,
     )
-    assert (campaign.tolerance, campaign.order_seed, campaign.second_from) == (0, -3, 2.5)
+    assert (campaign.watch_first, campaign.tolerance) == (0.25, 0)
+    assert (campaign.order_seed, campaign.second_from) == (-3, 2.5)
     assert (campaign.auto_second_from, campaign.auto_close_below) == (3, 1.2)
     assert (campaign.exam, campaign.exam_rounds, campaign.check_rate) == (True, 2, 0.1)
     assert (campaign.check_warn, campaign.check_pause) == (0.2, 0.5)
@@ -79,6 +82,9 @@ def test_all_that_may_change_changes(batch: Batch, leo: Membership) -> None:
         ({"padding": "-1"}, "greater than or equal to 0"),
         ({"padding": "61"}, "less than or equal to 60"),
         ({"padding": "nan"}, "Enter a number"),
+        ({"watch_first": "-0.1"}, "greater than or equal to 0"),
+        ({"watch_first": "11"}, "less than or equal to 10"),
+        ({"watch_first": ""}, "This field is required"),
         ({"tolerance": "4"}, "less than or equal to 3"),
         ({"order_seed": "9" * 30}, "less than or equal to"),
         ({"second_from": ""}, "This field is required"),

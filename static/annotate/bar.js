@@ -1,0 +1,54 @@
+// The bar below the stage: how far the clip is, pause, speed and sound. A click on it leads to that time of the clip, and
+// a click on the clip stops it and lets it go on.
+"use strict";
+
+class Bar {
+  constructor(stage) {
+    this.stage = stage;
+    $("full").hidden = !document.fullscreenEnabled;
+    $("stage").addEventListener("click", () => (stage.absent ? stage.retry() : stage.pause()));
+    for (const kind of ["pointerdown", "pointermove"]) $("seek").addEventListener(kind, (event) => this.seek(event));
+    this.showSpeed();
+  }
+
+  // The time of a clip that has not come yet is not that of the one before.
+  showTime() {
+    const { currentTime, duration } = this.stage.video || {};
+    $("time").value = duration ? currentTime / duration : 0;
+    $("clock").textContent = duration ? `${clock(currentTime)} / ${clock(duration)}` : "";
+  }
+
+  showLoading() {
+    const { loaded } = this.stage;
+    $("loading").hidden = loaded === null;
+    $("loading").textContent = word("comes", { percent: Math.round(100 * loaded) });
+  }
+
+  showPause() {
+    label("pause", word(this.stage.video?.paused ? "play" : "pause"));
+  }
+
+  showSpeed() {
+    const speed = `${String(this.stage.speed).replace("0.5", "½")}×`;
+    label("speed", speed);
+    $("speed").setAttribute("aria-label", word("speed", { speed }));
+  }
+
+  faster() {
+    this.stage.faster();
+    this.showSpeed();
+  }
+
+  hear() {
+    this.stage.hear();
+    label("sound", word(this.stage.sound ? "heard" : "muted"));
+  }
+
+  seek(event) {
+    if (!(event.buttons & 1)) return;
+    if (event.type === "pointerdown") $("seek").setPointerCapture(event.pointerId);
+    const { left, width } = $("seek").getBoundingClientRect();
+    this.stage.seek((event.clientX - left) / width);
+    this.showTime();
+  }
+}
