@@ -16,7 +16,6 @@ from django.utils.translation import gettext as _
 
 from base.errors import ReeljudgeError, SignedOut, TooLarge
 from base.problem_documents import problem, speaks_json
-from base.request_fields import is_whole
 
 
 class ClientAddressMiddleware:
@@ -94,15 +93,22 @@ class ProblemMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        length = request.META.get("CONTENT_LENGTH") or "0"
         most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
         # Django would write an upload to the disk before it looks at anything else.
-        if not is_whole(length, digits=18) or int(length) > most:
+        if not 0 <= _length(request) <= most:
             return problem(request, TooLarge(f"body: more than {most:,} bytes"))
         return self.get_response(request)
 
     def process_exception(self, request: HttpRequest, fault: Exception) -> HttpResponse | None:
         return problem(request, fault) if isinstance(fault, ReeljudgeError) else None
+
+
+def _length(request: HttpRequest) -> int:
+    """Return how many bytes the request says that it has, or -1 if that is no number."""
+    try:
+        return int(request.META.get("CONTENT_LENGTH") or 0)
+    except ValueError:
+        return -1
 
 
 class LanguageMiddleware(LocaleMiddleware):

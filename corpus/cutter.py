@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import time
@@ -18,6 +19,7 @@ from math import ceil
 from pathlib import Path
 from select import select
 from signal import Signals
+from tempfile import TemporaryDirectory
 from typing import IO, cast
 
 from corpus.errors import CorpusError
@@ -31,18 +33,23 @@ ROOT = Path(__file__).parent.parent
 class Cutter:
     """Cuts clips one after the other in a process that is killed if it fails or takes too long.
 
-    The process gets no secrets, because its environment is empty. Its time and its memory are limited.
+    The process gets no secrets, because its environment is empty. Its time and its memory are limited. Where the kernel
+    offers it, the process has no network, and reads no files but those beside the film.
     """
 
     seconds: float  # for one clip
     memory: int  # MiB
     process: subprocess.Popen[bytes] | None = field(init=False, default=None)
+    readable: Path | None = field(init=False, default=None)  # the folder that the process may read
+    writable: TemporaryDirectory[str] = field(init=False)
 
     def __enter__(self) -> Cutter:
+        self.writable = TemporaryDirectory()
         return self
 
     def __exit__(self, *fault: object) -> None:
         self._end()
+        self.writable.cleanup()
 
     def cut(
         self,
@@ -61,8 +68,12 @@ class Cutter:
         CorpusError
             For the reasons of `corpus.cutting.cut`, and if cutting exceeds the limits.
         """
-        process = self.process = self.process or self._begin()
-        order = [str(source), start, end, str(to), frame_rate, with_sound]
+        film, made = source.resolve(), Path(self.writable.name) / "clip.mp4"
+        if film.parent != self.readable:
+            self._end()
+            self.readable = film.parent
+        process = self.process = self.process or self._begin(film.parent)
+        order = [str(film), start, end, str(made), frame_rate, with_sound]
         with suppress(
             BrokenPipeError
         ):  # The process has ended since the last clip. Its answer is empty then.
@@ -76,10 +87,12 @@ class Cutter:
         if error := json.loads(answer):
             self._end()
             raise CorpusError(error)
+        shutil.move(made, to)
 
-    def _begin(self) -> subprocess.Popen[bytes]:
+    def _begin(self, readable: Path) -> subprocess.Popen[bytes]:
+        limits = (str(self.seconds), str(self.memory), str(readable), self.writable.name)
         return subprocess.Popen(  # noqa: S603 - our own interpreter, no shell
-            [sys.executable, "-m", "corpus.cutter", str(self.seconds), str(self.memory)],
+            [sys.executable, "-m", "corpus.cutter", *limits],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             cwd=ROOT,
@@ -118,9 +131,12 @@ def _pipe(pipe: IO[bytes] | None) -> int:
     return cast(IO[bytes], pipe).fileno()
 
 
-def main(seconds: float, memory: int) -> None:
+def main(seconds: float, memory: int, readable: Path, writable: Path) -> None:
     """Run the child process: cut the clip that each line orders, and answer with the error or null."""
-    from corpus.cutting import cut
+    from corpus.confinement import confine
+
+    confine([readable, ROOT / "corpus", ROOT / "base"], writable)
+    from corpus.cutting import cut  # after that, because its libraries start threads
 
     if sys.platform == "linux":
         resource.setrlimit(resource.RLIMIT_AS, (memory * 2**20, memory * 2**20))
@@ -145,4 +161,4 @@ def limit_work(seconds: float) -> None:
 
 
 if __name__ == "__main__":
-    main(float(sys.argv[1]), int(sys.argv[2]))
+    main(float(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3]), Path(sys.argv[4]))

@@ -53,7 +53,7 @@ def client(ada: Membership) -> Client:
 
 
 def is_busy(answer: Any) -> bool:
-    return answer.status_code == 503 and answer["Retry-After"] == "2"
+    return bool(answer.status_code == 503 and answer["Retry-After"] == "2")
 
 
 @pytest.mark.parametrize("fault", [OperationalError, InterfaceError])

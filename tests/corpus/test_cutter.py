@@ -120,3 +120,77 @@ def test_what_cuts_knows_no_secrets(film: Path, tmp_path: Path, monkeypatch: pyt
         assert cutter.process
         environment = Path(f"/proc/{cutter.process.pid}/environ").read_text()
     assert "secret" not in environment
+
+
+# What a process that has confined itself still can, asked of it one after the other.
+ATTEMPTS = """
+import os, socket, sys
+from pathlib import Path
+from corpus.confinement import confine
+beside, secret, writable = map(Path, sys.argv[1:])
+closed = confine([beside.parent, Path("corpus")], writable)
+def attempt(what):
+    try:
+        what()
+    except OSError as fault:
+        return type(fault).__name__
+    return "done"
+network = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+print(*closed)
+print(attempt(beside.read_bytes), attempt((writable / "new").touch), attempt(lambda: network.connect(("192.0.2.1", 9))))
+print(attempt(secret.read_bytes), attempt(lambda: os.listdir("/etc")), attempt((beside.parent / "new").touch))
+"""
+
+
+@pytest.fixture
+def closed(film: Path, tmp_path: Path) -> list[str]:
+    """The lines that the attempts print: what the kernel can close, what is allowed, what is not."""
+    (tmp_path / "elsewhere").mkdir()
+    secret = tmp_path / "elsewhere" / "secret"
+    secret.write_text("secret")
+    (tmp_path / "films").mkdir()
+    beside = film.rename(tmp_path / "films" / "film.mp4")
+    (tmp_path / "made").mkdir()
+    command = [sys.executable, "-c", ATTEMPTS, str(beside), str(secret), str(tmp_path / "made")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    return str(done.stdout).splitlines()
+
+
+def test_what_cuts_has_no_network(closed: list[str]) -> None:
+    if "network" not in closed[0]:
+        pytest.skip("the kernel lets nobody make a network namespace")
+    assert closed[1] == "done done OSError"
+
+
+def test_what_cuts_reads_and_writes_in_its_two_folders_only(closed: list[str]) -> None:
+    if "files" not in closed[0]:
+        pytest.skip("the kernel has no Landlock")
+    assert closed[1].startswith("done done")
+    assert closed[2] == "PermissionError PermissionError PermissionError"
+
+
+def test_a_film_elsewhere_is_cut_by_another_process(film: Path, tmp_path: Path) -> None:
+    (tmp_path / "films").mkdir()
+    other = draw_film(tmp_path / "films" / "other.mp4", 20)
+    (tmp_path / "link.mp4").symlink_to(other)
+    with Cutter(60, MEMORY) as cutter:
+        cutter.cut(film, 0, 0.3, tmp_path / "clip.mp4")
+        first = cutter.process
+        cutter.cut(tmp_path / "link.mp4", 0.5, 0.7, tmp_path / "clip.mp4")
+        assert cutter.process is not first
+        cutter.cut(draw_frames(tmp_path / "films" / "frames", 4), 1, 3, tmp_path / "frames.mp4", 1)
+    assert numbers(tmp_path / "clip.mp4") == [5, 6]
+    assert numbers(tmp_path / "frames.mp4") == [1, 2]
+
+
+def test_the_process_that_cuts_is_confined(film: Path, tmp_path: Path, closed: list[str]) -> None:
+    if "network" not in closed[0]:
+        pytest.skip("the kernel lets nobody make a network namespace")
+    other = draw_film(tmp_path / "films" / "other.mp4", 20)
+    with Cutter(60, MEMORY) as cutter:
+        cutter.cut(other, 0, 0.3, tmp_path / "clip.mp4")
+        assert cutter.process
+        theirs, ours = (os.readlink(f"/proc/{pid}/ns/net") for pid in (cutter.process.pid, "self"))
+        status = Path(f"/proc/{cutter.process.pid}/status").read_text()
+    assert theirs != ours
+    assert "NoNewPrivs:\t1" in status or "files" not in closed[0]
