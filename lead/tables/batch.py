@@ -139,7 +139,7 @@ class Editions:
     def reviews(self) -> QuerySet[Review]:
         """The reviews of all its editions, also those that were undone."""
         rows = Review.objects.filter(batch__in=self.all)
-        return rows.select_related("lead__user", "undone_by__user").order_by("pk")
+        return rows.select_related("lead__user", "undone_by__user", "batch__query").order_by("pk")
 
 
 def candidate_rows(editions: Editions, reader: Membership) -> list[CandidateRow]:
