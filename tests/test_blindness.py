@@ -219,7 +219,7 @@ def watched(batch: Batch, leo: Membership) -> Campaign:
     campaign = batch.query.campaign
     users = [User.objects.create(username=name) for name in NAMES]
     people = [campaign.add_member(user, Membership.Role.ANNOTATOR) for user in users]
-    settle_round_one(batch, *people[:2], apart=4)
+    settle_round_one(batch, people[0], people[1], apart=4)
     for person in people[2:]:
         judge_all(claim(person), lambda candidate: 1 + 3 * (candidate.rank % 2))
     make_query(campaign, "2", "A person stands up.")

@@ -37,7 +37,7 @@ class Command(BaseCommand):
             if findings and len(findings) > MOST_FINDINGS:
                 self.stdout.write(f"           … and {len(findings) - MOST_FINDINGS:,} more")
         if found.keys() == {check.says for check in CHECKS}:
-            for fault in known_faults(release):
-                self.stdout.write(f"  known   {fault}")
+            for known in known_faults(release):
+                self.stdout.write(f"  known   {known}")
         if any(found.values()):
             raise CommandError("the release is not what it was", returncode=1)
