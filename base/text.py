@@ -34,3 +34,12 @@ def _escaped(sign: str) -> str:
 def storable(text: str) -> bool:
     """Return whether databases and files can store the text. JSON can hold characters that UTF-8 cannot."""
     return not re.search("[\0\ud800-\udfff]", text)
+
+
+def with_minus(number: str) -> str:
+    """Return a written number with a minus sign in place of the hyphen.
+
+    >>> with_minus("-0.25")
+    '−0.25'
+    """
+    return number.replace("-", "−")

@@ -15,6 +15,7 @@ from campaigns.guideline_text import GUIDELINE
 from campaigns.models import Campaign
 from judging.models import Judgement
 from metrics.formats.moment_ids import moment_id
+from releases.archive import MANIFEST
 from releases.data_card import card, licence_text, rule_text
 from releases.exports import (
     FILES,
@@ -63,10 +64,12 @@ def parts(release: Release) -> list[Part]:
         *_splits(scope),
         *_guidelines(scope.campaign),
         *_figures(scope),
-        Part("MANIFEST.json", "the SHA-256 of each file, the counts, versions of rule and model", iter),
     ]
-    files = [(each.name, each.what) for each in described]
-    return [Part("README.md", "this card", partial(card, release, files)), *described[:-1]]
+    files = [
+        *((each.name, each.what) for each in described),
+        (MANIFEST, "the SHA-256 of each file, and the counts"),
+    ]
+    return [Part("README.md", "this card", partial(card, release, files)), *described]
 
 
 def scope_of(release: Release) -> Scope:

@@ -110,7 +110,7 @@ def _publish(release: Release) -> None:
     if not mine:
         storage, name = release.file.storage, release.file.name
         release.refresh_from_db()
-        if name != release.file.name:  # A store that replaces files has one file for the same bytes.
+        if name and name != release.file.name:  # A store that replaces files has one file for the same bytes.
             storage.delete(name)
 
 

@@ -37,8 +37,8 @@ class _Bytes(Func):
 
     template = "%(expressions)s"
 
-    def as_postgresql(self, *arguments: Any, **options: Any) -> Any:
-        return self.as_sql(*arguments, template='%(expressions)s COLLATE "C"', **options)
+    def as_postgresql(self, compiler: Any, connection: Any, **options: Any) -> Any:
+        return self.as_sql(compiler, connection, template='%(expressions)s COLLATE "C"', **options)
 
 
 def by_query(path: str = "") -> tuple[Combinable, ...]:

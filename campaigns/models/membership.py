@@ -65,6 +65,11 @@ class Membership(models.Model):
         return f"{self.role} {self.worker}"
 
     @property
+    def as_worker(self) -> Membership:
+        """The membership of the worker whose repeated ratings this one holds; else itself."""
+        return self.same_as or self
+
+    @property
     def is_annotator(self) -> bool:
         return self.role == Membership.Role.ANNOTATOR
 

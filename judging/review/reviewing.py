@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from django.db.models import Q
+from django.db.models import Max, Min, Q, QuerySet
 
 from base.errors import WrongState
 from base.transactions import all_or_nothing, locked
 from campaigns.models.campaign import Campaign
 from campaigns.models.membership import Membership
-from judging.models.pool import Batch, BatchQuerySet, Candidate, Query
+from judging.models.pool import Batch, Candidate, Query
 from judging.models.review import Review
 from judging.pool import opening
 from judging.review.recommending import CLOSE, SECOND, format_mean, recommendation
@@ -49,24 +49,18 @@ def review_in_force(batch: Batch) -> Review | None:
     return batch.reviews.in_force().first()
 
 
-def next_to_review(batch: Batch) -> Batch | None:
-    """Return the next batch to review, by primary key. After the last comes the first."""
-    return _others_to_review(batch).alias(before=Q(pk__lt=batch.pk)).order_by("before", "pk").first()
+def neighbours_to_review(batch: Batch) -> tuple[int | None, int | None]:
+    """Return the primary keys of the batches to review before and after this one. After the last comes the first."""
+    others = Batch.objects.in_campaign(batch.query.campaign).to_review().exclude(pk=batch.pk)
+    before, after = Max("pk", filter=Q(pk__lt=batch.pk)), Min("pk", filter=Q(pk__gt=batch.pk))
+    found = others.aggregate(first=Min("pk"), last=Max("pk"), before=before, after=after)
+    return found["before"] or found["last"], found["after"] or found["first"]
 
 
-def previous_to_review(batch: Batch) -> Batch | None:
-    """Return the batch to review that comes before, by primary key. Before the first comes the last."""
-    return _others_to_review(batch).alias(after=Q(pk__gt=batch.pk)).order_by("after", "-pk").first()
-
-
-def _others_to_review(batch: Batch) -> BatchQuerySet:
-    return Batch.objects.in_campaign(batch.query.campaign).to_review().exclude(pk=batch.pk)
-
-
-def last_reviews(lead: Membership) -> list[Review]:
-    """Return the review that the lead gave last and has not undone, in a list. Undone one after the other, all come."""
-    given = Review.objects.in_force().filter(lead=lead).select_related("batch__query__campaign")
-    return list(given.order_by("-pk")[:1])
+def last_review(lead: Membership) -> QuerySet[Review]:
+    """Return the review that the lead gave last and has not undone. Undone one after the other, all come."""
+    given = Review.objects.in_force().filter(lead=lead).order_by("-pk")
+    return Review.objects.filter(pk__in=given.values("pk")[:1]).select_related("batch__query__campaign")
 
 
 def _open_second(batch: Batch) -> None:

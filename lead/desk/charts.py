@@ -11,7 +11,7 @@ from django.utils.formats import date_format
 
 from campaigns.models import Campaign
 from lead.desk.sparks import Spark, bars, line
-from lead.templatetags.figures import share_of
+from lead.templatetags.figures import decimals, share_of
 from reports.pay.rates import Rates
 from reports.summaries import AGREEMENT, PROGRESS, CurrentSummary
 
@@ -67,13 +67,13 @@ def _agreement(campaign: Campaign, numbers: Numbers) -> Spark:
 def _alpha(numbers: Numbers) -> tuple[str, str]:
     alpha, contested = numbers["alpha"]["round_one"], numbers["contested"]
     note = "ordinal, before round two" if contested is None else f"{contested:.0%} of pairs contested"
-    return "–" if alpha is None else f"α {alpha:.2f}", note
+    return "–" if alpha is None else f"α {decimals(alpha, 2)}", note
 
 
 def _alpha_without_rounds(numbers: Numbers) -> tuple[str, str]:
     """All that imported ratings tell whose rounds are unknown."""
     alpha, share = numbers["alpha"]["all"], share_of(numbers["escalated"], numbers["rated"])
-    return "–" if alpha is None else f"α {alpha:.3f}", f"over all grades; {share} escalated"
+    return "–" if alpha is None else f"α {decimals(alpha, 3)}", f"over all grades; {share} escalated"
 
 
 def _grades(campaign: Campaign, numbers: Numbers) -> Spark:

@@ -139,7 +139,7 @@ class Editions:
     def reviews(self) -> QuerySet[Review]:
         """The reviews of all its editions, also those that were undone."""
         rows = Review.objects.filter(batch__in=self.all)
-        return rows.select_related("lead__user", "undone_by__user").order_by("pk")
+        return rows.select_related("lead__user", "undone_by__user", "batch__query").order_by("pk")
 
 
 def candidate_rows(editions: Editions, reader: Membership) -> list[CandidateRow]:
@@ -150,7 +150,10 @@ def candidate_rows(editions: Editions, reader: Membership) -> list[CandidateRow]
         .select_related("moment__video", "clip", "batch")
         .prefetch_related(
             Prefetch(
-                "judgements", Judgement.objects.select_related("annotator__user", "assignment", "reopening")
+                "judgements",
+                Judgement.objects.select_related(
+                    "annotator__user", "annotator__same_as__user", "assignment", "reopening"
+                ),
             ),
             "judgements__revisions",
             Prefetch("flags", Flag.objects.select_related("assignment__annotator__user").order_by("pk")),
@@ -164,7 +167,9 @@ def candidate_rows(editions: Editions, reader: Membership) -> list[CandidateRow]
 def _row(candidate: Candidate, reader: Membership, last: bool) -> CandidateRow:
     judgements = [each for each in candidate.judgements.all() if each.seat or each.reopening_id]
     judgements.sort(key=lambda each: (each.seat is not None, each.seat or 0, each.pk))
-    grades = [GradeRow(each, named(each.annotator, reader), reader.may_review) for each in judgements]
+    grades = [
+        GradeRow(each, named(each.annotator.as_worker, reader), reader.may_review) for each in judgements
+    ]
     flags = [FlagRow(each, named(each.assignment.annotator, reader)) for each in candidate.flags.all()]
     return CandidateRow(candidate, grades, flags, next(iter(candidate.adjudications.all()), None), last)
 

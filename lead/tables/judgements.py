@@ -60,10 +60,15 @@ def judgements_page(campaign: Campaign, asked: QueryDict) -> JudgementsPage:
 
 def _lines(keys: Sequence[int], campaign: Campaign) -> list[Line]:
     chosen = Judgement.objects.filter(pk__in=keys).order_by("-pk")
-    page = list(chosen.select_related("candidate__query", "candidate__clip", "annotator__user", "assignment"))
+    page = list(
+        chosen.select_related(
+            "candidate__query", "candidate__clip", "annotator__user", "annotator__same_as__user", "assignment"
+        )
+    )
     candidates = [judgement.candidate_id for judgement in page] if campaign.rounds_known else []
     judgements = Judgement.objects.filter(candidate__in=candidates, seat__isnull=False)
-    seats = {(each.candidate_id, each.seat): each for each in judgements.select_related("annotator__user")}
+    people = judgements.select_related("annotator__user", "annotator__same_as__user")
+    seats = {(each.candidate_id, each.seat): each for each in people}
     first = Revision.objects.filter(judgement__in=page, number=1)
     seconds = dict(first.values_list("judgement", "seconds"))
     return [

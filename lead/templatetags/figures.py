@@ -6,6 +6,8 @@ from typing import Any
 
 from django import template
 
+from base.text import with_minus
+
 register = template.Library()
 UNKNOWN = "–"
 
@@ -14,14 +16,14 @@ UNKNOWN = "–"
 def plain(value: Any) -> str:
     """Any value of a row: thousands apart, and three decimals at most.
 
-    >>> plain(12345), plain(0.61234), plain(None), plain("2026-W05")
-    ('12,345', '0.612', '–', '2026-W05')
+    >>> plain(12345), plain(0.61234), plain(-0.5), plain(None), plain("2026-W05")
+    ('12,345', '0.612', '−0.5', '–', '2026-W05')
     """
     if value is None:
         return UNKNOWN
     if isinstance(value, float):
-        return f"{value:,.3f}".rstrip("0").rstrip(".")
-    return f"{value:,}" if isinstance(value, int) else str(value)
+        return with_minus(f"{value:,.3f}".rstrip("0").rstrip("."))
+    return with_minus(f"{value:,}") if isinstance(value, int) else str(value)
 
 
 @register.filter
@@ -46,7 +48,12 @@ def share_of(number: int, whole: int) -> str:
 
 @register.filter
 def decimals(value: float | None, places: int) -> str:
-    return UNKNOWN if value is None else f"{value:.{places}f}"
+    """A number with so many decimals.
+
+    >>> decimals(-0.123, 2), decimals(1234.5, 1)
+    ('−0.12', '1,234.5')
+    """
+    return UNKNOWN if value is None else with_minus(f"{value:,.{places}f}")
 
 
 @register.filter
@@ -56,4 +63,4 @@ def signed(value: float | None) -> str:
     >>> signed(-0.25)
     '−0.25'
     """
-    return UNKNOWN if value is None else f"{value:+.2f}".replace("-", "−")
+    return UNKNOWN if value is None else with_minus(f"{value:+.2f}")

@@ -13,11 +13,11 @@ from campaigns.guideline_text import LEVELS
 from campaigns.models import Membership
 from campaigns.pages import campaign_page
 from judging import doors
-from judging.models import Batch, Review
+from judging.models import Review
 from judging.quality.examples import teachable
 from judging.review import reviewing
 from judging.review.recommending import recommendation
-from judging.review.reviewing import last_reviews, next_to_review, previous_to_review
+from judging.review.reviewing import last_review, neighbours_to_review
 from lead.desk.queries import appearance
 from lead.tables.batch import Editions, candidate_rows, verdict_buttons
 from lead.tables.batch_chart import grades_by_rank
@@ -28,9 +28,12 @@ def detail(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     member = doors.membership(request, name)
     editions = Editions.of(doors.batch(member, pk))
     batch, rows = editions.batch, candidate_rows(editions, member)
-    reviews, advice = list(editions.reviews), recommendation(batch)
+    advice, found = recommendation(batch), list(editions.reviews | last_review(member))
+    reviews = [each for each in found if each.batch in editions.all]
     own = next((each for each in reviews if not each.undone and each.batch_id == batch.pk), None)
+    last = [] if own else [each for each in found if not each.undone and each.lead_id == member.pk][-1:]
     done = doors.reviews(member, request.GET.getlist("done"))
+    previous, following = neighbours_to_review(batch)
     return campaign_page(
         request,
         member,
@@ -45,9 +48,9 @@ def detail(request: HttpRequest, name: str, pk: int) -> HttpResponse:
         review=own,
         undone=[each for each in reviews if each.undone],
         others=editions.others,
-        next=next_to_review(batch),
-        previous=previous_to_review(batch),
-        done=done if done or own else last_reviews(member),
+        previous=previous,
+        next=following,
+        done=done or last,
         grades=LEVELS,
         teachable={each.pk for each in teachable(member.campaign).filter(query=batch.query)},
     )
@@ -61,12 +64,12 @@ def review(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     reason, batch = text_in(request.POST, "reason", 500), doors.batch(lead, pk).newest_edition
     with refusal_as_message(request):
         done = reviewing.review(batch, lead, verdict, reason)
-        return redirect(address_after(lead, next_to_review(batch), [done]))
+        return redirect(address_after(lead, neighbours_to_review(batch)[1], [done]))
     return redirect("batch", name=name, pk=pk)
 
 
-def address_after(lead: Membership, following: Batch | None, done: list[Review]) -> str:
+def address_after(lead: Membership, following: int | None, done: list[Review]) -> str:
     """The next batch to review, or the list of them, with what was done and can be undone."""
     name = lead.campaign.name
-    address = reverse("batch", args=[name, following.pk]) if following else reverse("reviews", args=[name])
+    address = reverse("batch", args=[name, following]) if following else reverse("reviews", args=[name])
     return f"{address}?{urlencode({'done': [each.pk for each in done]}, doseq=True)}"

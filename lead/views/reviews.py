@@ -16,7 +16,7 @@ from campaigns.pages import campaign_page
 from judging import doors
 from judging.models import Batch, Review
 from judging.review.recommending import recommendations
-from judging.review.reviewing import accept, last_reviews, undo
+from judging.review.reviewing import accept, last_review, undo
 from lead.views.batches import address_after
 
 BATCHES_ON_A_PAGE = 100  # and so at most as many at once: each is a transaction of its own
@@ -36,7 +36,7 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
         page=page,
         batches=rows,
         acceptable=[row for row in rows if row[1].verdict],
-        done=doors.reviews(member, request.GET.getlist("done")) or last_reviews(member),
+        done=doors.reviews(member, request.GET.getlist("done")) or list(last_review(member)),
     )
 
 

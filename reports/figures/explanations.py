@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from base.text import with_minus
 from judging.models import Candidate
 from reports.figures.numbers import Rows, Subject
 from reports.statistics.collection import ALL
@@ -101,7 +102,9 @@ def weeks(rows: Rows) -> str:
     if len(known) < 2:
         return "A second week of judgements will show whether agreement drifts."
     first, last = known[0], known[-1]
-    return f"Alpha was {first['alpha']:.2f} in {first['week']} and is {last['alpha']:.2f} in {last['week']}."
+    return (
+        f"Alpha was {_two(first['alpha'])} in {first['week']} and is {_two(last['alpha'])} in {last['week']}."
+    )
 
 
 def drift(rows: Rows) -> str:
@@ -110,8 +113,8 @@ def drift(rows: Rows) -> str:
         return "A second week of judgements will show whether this annotator drifts."
     first, last = known[0], known[-1]
     then, now = (
-        f"{first['severity']:+.2f} grades in {first['week']}",
-        f"{last['severity']:+.2f} in {last['week']}",
+        f"{_two(first['severity'], '+')} grades in {first['week']}",
+        f"{_two(last['severity'], '+')} in {last['week']}",
     )
     return f"Against co-judges: {then}, {now}."
 
@@ -128,3 +131,7 @@ def _high(rows: Rows, words: str) -> str:
         sum(row["share"] for row in rows if row["bin"] == bin and row["grade"] > 2) for bin in (first, last)
     )
     return f"At {words} {first}, {low:.0%} of the candidates are graded 3 or 4; at {last}, {high:.0%}."
+
+
+def _two(value: float, sign: str = "") -> str:
+    return with_minus(f"{value:{sign}.2f}")

@@ -260,6 +260,7 @@ def test_what_nobody_knows_of_imported_ratings_is_not_shown(tmp_path: Path) -> N
         False,
         False,
     )
+    assert "again" not in judgements  # one worker has one number
     people = text_of(campaign, "people")
     assert "a dash stands for it" in people
     assert "15" not in people  # the membership that holds worker 4's second rating of a pair

@@ -43,7 +43,7 @@ class Command(BaseCommand):
         self.stdout.write(f"{campaign.name}, release {release.version}")
         self.stdout.write(f"queries: {release.counts['queries']:,}; unfinished and {fate}: {number:,}")
         self.stdout.write(f"SHA-256 {release.sha256}")
-        self.stdout.write(release.file.name)
+        self.stdout.write(str(release.file))
 
 
 def _progress(done: int, total: int, message: str = "") -> None:
