@@ -3,6 +3,8 @@
 "use strict";
 
 class Bar {
+  static SPEEDS = [1, 1.5, 2, 0.5];
+
   constructor(stage) {
     this.stage = stage;
     $("full").hidden = !document.fullscreenEnabled;
@@ -35,7 +37,9 @@ class Bar {
   }
 
   faster() {
-    this.stage.faster();
+    const { stage } = this;
+    stage.speed = Bar.SPEEDS[(Bar.SPEEDS.indexOf(stage.speed) + 1) % Bar.SPEEDS.length];
+    if (stage.video) stage.video.playbackRate = stage.speed;
     this.showSpeed();
   }
 

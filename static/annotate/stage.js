@@ -6,7 +6,6 @@ class Stage {
   static AROUND = 2; // clips beside the present one that are decoded
   static STOCK = 96 * 1024 * 1024; // bytes of clips kept ahead at most
   static CARRIERS = 2; // clips fetched at the same time
-  static SPEEDS = [1, 1.5, 2, 0.5];
   static FRAME = 1 / 25; // seconds, until a clip has shown its own
   static LEAD = 0.9; // of the first frame is over when a clip begins: it moves the sooner
   static STALL = 250; // milliseconds without another picture, after which a clip does not count as moving
@@ -248,11 +247,6 @@ class Stage {
     this.hidden = true;
     this.visit += 1;
     for (const video of this.videos.values()) video.pause();
-  }
-
-  faster() {
-    this.speed = Stage.SPEEDS[(Stage.SPEEDS.indexOf(this.speed) + 1) % Stage.SPEEDS.length];
-    if (this.video) this.video.playbackRate = this.speed;
   }
 
   hear() {

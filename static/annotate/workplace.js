@@ -188,24 +188,10 @@
     $("summary").hidden = false;
     const all = places.all.length;
     $("summary-words").textContent = left() ? word("open", { n: left(), all }) : word("all", { all });
-    $("strip").replaceChildren(...places.all.map(strip));
+    $("strip").replaceChildren(...places.all.map((place, index) => stripEntry(place, index, () => show(index))));
     showPlace();
     showSubmit();
     if (!left()) $("submit").focus();
-  }
-
-  function strip({ grade, flag }, index) {
-    const entry = document.createElement("li");
-    const button = document.createElement("button");
-    const state = flag !== null ? word("flag") : grade !== null ? word("grade", { grade }) : word("nothing");
-    button.innerHTML = "<span></span><strong></strong>";
-    button.firstChild.textContent = index + 1;
-    button.lastChild.textContent = flag !== null ? "⚑" : (grade ?? "–");
-    button.setAttribute("aria-label", word("clip", { clip: index + 1, state }));
-    button.className = places.answered(index) ? "" : "open";
-    button.addEventListener("click", () => show(index));
-    entry.append(button);
-    return entry;
   }
 
   const showSubmit = () => ($("submit").disabled = submitting || left() > 0 || closed());

@@ -145,6 +145,7 @@ def test_pause_flag_and_guideline_have_the_workplaces_keys(person: Page, place: 
     expect(person.locator("#guideline video").first).to_be_visible()
     key(person, "Escape")
     expect(person.locator("#guideline")).to_be_hidden()
+    person.wait_for_function("() => history.state === null")  # going back is done
     key(person, "f")
     expect(person.locator("#answer")).to_contain_text("Nothing is flagged here")
 
