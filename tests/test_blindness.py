@@ -142,7 +142,7 @@ def test_the_workplace_names_candidates_by_place_only(worked: Batch, ada: Member
     handed = claim(ada)
     page = browser(ada).get(reverse("workplace", args=[handed.token])).content.decode()
     told = json.loads(re.search(r'<script id="assignment"[^>]*>(.*?)</script>', page, re.S)[1])  # type: ignore[index]
-    assert set(told) == {"token", "fence", "places"}
+    assert set(told) == {"token", "fence", "places", "presses"}
     assert {frozenset(place) for place in told["places"]} == {frozenset({"clip", "grade", "flag", "comment"})}
     assert all(place["grade"] is None for place in told["places"])
     assert re.fullmatch(r"/clips/[\w-]{43}", told["places"][0]["clip"])

@@ -325,7 +325,7 @@ def test_progress_is_printed_in_a_terminal(work: Register) -> None:
     ask()
     screen = Screen()
     assert work_off(screen) == []
-    assert "\r  count sheep  ━━━━━━━━━━━━               50 %" in screen.getvalue()
+    assert "\r\x1b[K  count sheep  ━━━━━━━━━━━━               50 %: counting" in screen.getvalue()
     assert screen.getvalue().endswith("\r\033[K  count sheep: done\n")
 
 

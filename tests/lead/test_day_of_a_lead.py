@@ -165,7 +165,7 @@ def pause_and_resume(day: Day, someone: Person) -> None:
     home = f"{day.place.address}/judge/"
     page = day.open("people/")
     page.click(f"tbody a:has-text('{someone.name}')")
-    page.fill("[name=words] >> nth=0", "we talk on Monday")
+    page.fill("[name=reason] >> nth=0", "we talk on Monday")
     page.click("button:has-text('Pause')")
     expect(page.locator(".message")).to_be_visible()
     someone.page.goto(home)

@@ -98,7 +98,7 @@ def test_from_an_invitation_to_a_second_factor_to_an_invitation(
     expect(page.locator("tbody tr", has_text="nell")).to_contain_text("Annotator")
     expect(page.locator("text=None. Make a link above")).to_be_visible()
     page.click("text=nell")
-    page.fill("[name=words] >> nth=0", "just trying")
+    page.fill("[name=reason] >> nth=0", "just trying")
     page.click("text=Has left")
     expect(page.locator("tbody tr", has_text="Left")).to_contain_text("just trying")
     log = (place.home / "log").read_text()

@@ -45,7 +45,7 @@ def packed(file: Path, content: Files, **manifest: Any) -> Path:
     whole = {"format": "reeljudge-release/1", "campaign": "films", "version": 1, "imported": False}
     whole |= {
         "consensus": {"rule": "tvr-ranking/1", "tolerance": 1},
-        "counts": {"pairs": {}},
+        "counts": {"pairs": {}, "one_worker_twice": 0},
         "files": listed,
     }
     whole = {name: value for name, value in (whole | manifest).items() if value is not None}
