@@ -47,6 +47,7 @@ def packed(file: Path, content: Files, **manifest: Any) -> Path:
         "consensus": {"rule": "tvr-ranking/1", "tolerance": 1},
         "counts": {"pairs": {}, "one_worker_twice": 0},
         "files": listed,
+        "unfinished": {"held": False, "queries": []},
     }
     whole = {name: value for name, value in (whole | manifest).items() if value is not None}
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as out:
@@ -114,7 +115,15 @@ def test_a_manifest_without_a_field_is_refused(tmp_path: Path, manifest: dict[st
 
 @pytest.mark.parametrize(
     "manifest",
-    [{"consensus": {}}, {"counts": {}}, {"counts": {"pairs": [1]}}, {"files": {"qrels.txt": 7}}],
+    [
+        {"consensus": {}},
+        {"counts": {}},
+        {"counts": {"pairs": [1]}},
+        {"files": {"qrels.txt": 7}},
+        {"unfinished": None},
+        {"unfinished": {}},
+        {"unfinished": {"held": True, "queries": 7}},
+    ],
 )
 def test_a_manifest_with_strange_values_is_broken(tmp_path: Path, manifest: dict[str, Any]) -> None:
     assert checked(packed(tmp_path / "hostile.zip", files(), **manifest))[0] == 1
