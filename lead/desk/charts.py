@@ -19,13 +19,13 @@ Numbers = dict[str, Any]
 DAYS_SHOWN = 28
 
 
-def charts(campaign: Campaign, kept: dict[str, CurrentSummary]) -> list[Spark]:
+def charts(campaign: Campaign, kept: dict[str, CurrentSummary], *, with_pay: bool) -> list[Spark]:
     """The charts of the numbers that are counted; none before the first are."""
     numbers, agreement = kept[PROGRESS].counts, kept[AGREEMENT].counts
     if not numbers or not numbers["judgements"]:
         return []
     drawn = [_progress(campaign, numbers), _agreement(campaign, agreement), _grades(campaign, numbers)]
-    return [*drawn, _spent(campaign, numbers)] if numbers["seconds"] else drawn
+    return [*drawn, _spent(campaign, numbers)] if with_pay and numbers["seconds"] else drawn
 
 
 def _progress(campaign: Campaign, numbers: Numbers) -> Spark:

@@ -33,7 +33,7 @@ def index(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def desk(request: HttpRequest, name: str) -> HttpResponse:
-    """The desk: what needs the lead now, how it goes, and the queries."""
+    """The desk: what needs the lead now, how it goes, and the queries. To a researcher it tells no needs and no pay."""
     member = doors.membership(request, name)
     campaign, table, found = member.campaign, Table.asked(request.GET), jobs_of(member.campaign)
     kept = current_summaries(campaign, PROGRESS, AGREEMENT)
@@ -43,8 +43,8 @@ def desk(request: HttpRequest, name: str) -> HttpResponse:
         request,
         member,
         "lead/campaign.html",
-        needs=needs(campaign, found["n_failed"]),
-        sparks=charts(campaign, kept),
+        needs=needs(campaign, found["n_failed"]) if member.may_review else [],
+        sparks=charts(campaign, kept, with_pay=member.may_review),
         kept=kept[PROGRESS],
         filters=filters(campaign, table),
         table=table,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from datetime import timedelta
 from typing import Any
@@ -195,9 +196,16 @@ def test_what_is_chosen_on_the_desk_is_accepted(many: Campaign, leo: Membership)
     assert listed(desk(leo)) == []
 
 
-def test_a_researcher_sees_no_buttons(many: Campaign, member: Any) -> None:
-    page = desk(member("rita", "researcher"))
-    assert "1 batch to review" in page
+def test_a_researcher_sees_no_buttons_and_nothing_that_only_a_lead_may_open(
+    many: Campaign, member: Any
+) -> None:
+    rita = member("rita", "researcher")
+    page = desk(rita)
+    assert "needs you" not in page
+    client = browser(rita)
+    links = {link for link in re.findall(r'<a [^>]*href="([^"#]+)', page) if link.startswith("/campaigns/")}
+    assert len(links) > 8
+    assert [link for link in links if client.get(html.unescape(link)).status_code != 200] == []
     assert 'name="seen"' not in page
     assert "Accept the recommendations" not in page
 

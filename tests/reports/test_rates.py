@@ -95,7 +95,7 @@ def test_the_annotator_reads_both_rates(paid: Campaign, leo: Membership, ada: Me
 def test_the_desk_adds_up_what_was_paid(paid: Campaign, leo: Membership) -> None:
     send(leo, hourly_rate="20")
     paid.refresh_from_db()
-    spent = charts(paid, current_summaries(paid, PROGRESS, AGREEMENT))[-1]
+    spent = charts(paid, current_summaries(paid, PROGRESS, AGREEMENT), with_pay=True)[-1]
     assert spent.value == "SGD 39"
 
 
