@@ -46,6 +46,7 @@ TIMES = re.compile(r"\b\d+\.(25|5)\b")  # every moment starts at …1.25 and end
 def worked(batch: Batch, bob: Membership, leo: Membership) -> Batch:
     """Bob has judged it all before Ada looks; clips and examples are there, and similarities are canaries too."""
     Campaign.objects.update(order_seed=SEED)
+    User.objects.filter(pk=bob.user_id).update(username="secret-bob")  # a plain "bob" may stand in a random token
     for number, moment in enumerate(Moment.objects.filter(video__name="secret-video-5")):
         add_own_example(leo, f"Sentence {number}.", moment, number // 2, "As it is.")
     for candidate in batch.candidates.all():
@@ -125,7 +126,6 @@ def test_nothing_that_is_hidden_reaches_an_annotator(
         assert not TIMES.search(re.sub(r"'(Date|Expires|Content-Length)': '[^']*'", "", answer))
         assert "similarity" not in answer
         assert "caption" not in answer
-        assert "bob" not in answer
         assert not re.search(r"\b(check|gold|repeat|threshold|pool|warned)\b", answer)
 
 
@@ -134,6 +134,7 @@ def test_the_canaries_are_found_where_they_may_be(worked: Batch, leo: Membership
     page = everything(browser(leo).get(f"/campaigns/films/batches/{worked.pk}/"))
     assert "secret caption" in page
     assert "secret-video" in page
+    assert "secret-bob" in page
     assert "0.777" in page
     assert TIMES.search(page)
 
