@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import timedelta
 from io import StringIO
@@ -43,6 +44,11 @@ def browser(who: Membership | User) -> Client:
 def content_of(answer: Any) -> bytes:
     """An answer's body, also of one that streams; reading it to its end closes the file behind it."""
     return b"".join(answer.streaming_content) if answer.streaming else bytes(answer.content)
+
+
+def text_between_tags(page: str) -> str:
+    """What is read on a page, without the random tokens in its tags, which may hold any short word or number."""
+    return " ".join(re.sub(r"<[^>]*>", " ", page).split())
 
 
 def judge_all(assignment: Assignment, grade: Callable[[Candidate], int], submit: bool = True) -> None:

@@ -46,7 +46,7 @@ TIMES = re.compile(r"\b\d+\.(25|5)\b")  # every moment starts at …1.25 and end
 def worked(batch: Batch, bob: Membership, leo: Membership) -> Batch:
     """Bob has judged it all before Ada looks; clips and examples are there, and similarities are canaries too."""
     Campaign.objects.update(order_seed=SEED)
-    User.objects.filter(pk=bob.user_id).update(username="secret-bob")  # a plain "bob" may stand in a random token
+    User.objects.filter(pk=bob.user_id).update(username="secret-bob")
     for number, moment in enumerate(Moment.objects.filter(video__name="secret-video-5")):
         add_own_example(leo, f"Sentence {number}.", moment, number // 2, "As it is.")
     for candidate in batch.candidates.all():
