@@ -84,7 +84,9 @@ def world(queries: int, videos: int, seed: int) -> tuple[Spans, Spans]:
 
     def spans(count: int, low: int, high: int) -> Spans:
         shape = (queries, count)
-        start, length = rng.uniform(0, 80, shape).round(2), rng.uniform(2, 20, shape).round(2)
+        # Each begins in a stretch of its own, so that none is there twice.
+        start = (80 / count * (np.arange(count) + rng.uniform(0, 0.98, shape))).round(2)
+        length = rng.uniform(2, 20, shape).round(2)
         video, value = rng.integers(0, videos, shape), rng.integers(low, high, shape)
         return {
             str(q): [

@@ -10,7 +10,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -18,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from metrics import calc, default_measures, read_qrels, read_run
+from metrics.formats import json_files
 
 QUERIES, PREDICTIONS, MOMENTS, VIDEOS = 2781, 100, 40, 2000
 LINES, ROUNDS = 1_000_000, 3
@@ -30,6 +30,14 @@ seconds = time.perf_counter() - started
 assert qrels.grades.size == run.scores.size == int(sys.argv[3])
 print(seconds, time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 """
+WITHOUT_FAST = """
+import sys
+sys.modules["orjson"] = None  # as if it were not installed
+from pathlib import Path
+from benchmarks.metrics_reading import of_json
+for line in of_json(*map(Path, sys.argv[1:])):
+    print(line)
+"""
 
 
 def figures() -> Iterator[str]:
@@ -37,17 +45,25 @@ def figures() -> Iterator[str]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         rng = np.random.default_rng(5)
-        qrels, ranking, lists, index = write_json(folder, rng)
-        yield parser()
-        yield beside_json("run as TVR-Ranking's object", ranking, lambda: read_run(ranking))
-        yield beside_json("run as lists by video index", lists, lambda: read_run(lists, videos=index))
-        yield beside_json_lines("qrels as JSON Lines", qrels, lambda: read_qrels(qrels))
-        yield scoring(qrels, ranking)
+        files = write_json(folder, rng)
+        yield from of_json(*files)
+        command = [sys.executable, "-c", WITHOUT_FAST, *map(str, files)]
+        plain = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+        yield from plain.stdout.splitlines()
         yield trec(folder, rng)
 
 
+def of_json(qrels: Path, ranking: Path, lists: Path, index: Path) -> Iterator[str]:
+    """How fast JSON is read, by whatever parser this process finds."""
+    yield parser()
+    yield beside_json("run as TVR-Ranking's object", ranking, lambda: read_run(ranking))
+    yield beside_json("run as lists by video index", lists, lambda: read_run(lists, videos=index))
+    yield beside_json_lines("qrels as JSON Lines", qrels, lambda: read_qrels(qrels))
+    yield scoring(qrels, ranking)
+
+
 def parser() -> str:
-    fast = "orjson" if find_spec("orjson") else "json (without the extra `fast`)"
+    fast = "orjson" if json_files.orjson else "json (without the extra `fast`)"
     return (
         f"{QUERIES:,} x {PREDICTIONS} predictions, {QUERIES * MOMENTS:,} judged moments; JSON read by {fast}"
     )
