@@ -48,7 +48,8 @@ def overview_page(request: HttpRequest, name: str) -> HttpResponse:
 @require_POST
 def make(request: HttpRequest, name: str) -> HttpResponse:
     lead = doors.lead(request, name)
-    seed, queries, depth = (whole_in(request.POST, field) for field in ("seed", "queries", "depth"))
+    queries, depth = (whole_in(request.POST, field) for field in ("queries", "depth"))
+    seed = whole_in(request.POST, "seed") if request.POST.get("seed") else lead.campaign.order_seed
     with refusal_as_message(request):
         set_exam(lead.campaign, seed, queries, depth, keep_in_pool="keep_in_pool" in request.POST)
         messages.success(request, "The exam is made. It opens when its clips are cut.")

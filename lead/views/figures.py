@@ -21,6 +21,7 @@ from judging.models import Kind, Query
 from judging.pool.study import Plan, ask_for_study
 from reports.figures.catalogue import BY_KEY, DRAWN, TABLES, Figure
 from reports.figures.csv_files import csv_lines
+from reports.figures.explanations import NOTHING
 from reports.figures.numbers import Rows, Subject
 from reports.summaries import FIGURES, current_summary
 
@@ -79,14 +80,15 @@ def start_study(request: HttpRequest, name: str) -> HttpResponse:
 def plot_of(figure: Figure, counts: Any, subject: Subject) -> dict[str, Any]:
     """A figure as the page shows it: its words, its numbers, and the addresses of its files."""
     rows = figure.rows(counts, subject)
+    tells = figure.tells(rows)
     asked = "?" + urlencode({"query": subject.query.query_id}) if subject.query else ""
     asked = f"?worker={subject.member.worker}" if subject.member else asked
     address = reverse("figure", args=[subject.campaign.name, f"{figure.key}.KIND"])
     return {
         "figure": figure,
-        "is_drawn": figure.drawn and bool(rows),
+        "is_drawn": figure.drawn and bool(rows) and tells != NOTHING,
         "caption": figure.captioned(counts, subject),
-        "tells": figure.tells(rows),
+        "tells": tells,
         "columns": [name.replace("_", " ") for name in rows[0]] if rows else [],
         "rows": [list(row.values()) for row in rows],
         "files": {kind: address.replace("KIND", kind) + asked for kind in ("json", "svg", "pdf", "csv")},

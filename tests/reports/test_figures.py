@@ -101,6 +101,7 @@ def test_figures_before_anything_is_judged(
     lead = browser(leo)
     page = lead.get(reverse("figures", args=["films"])).content.decode()
     assert "No round is complete yet." in page
+    assert page.count('class="drawing"') == 1  # Figure 6 has similarities already
     for key in ("figure-4a", "figure-5a", "figure-5b", "figure-6"):
         assert get(lead, f"{key}.svg").startswith(b"<svg")
     assert "Start the study" in page
