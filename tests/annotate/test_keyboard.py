@@ -44,6 +44,7 @@ def signed_in_by_keys(place: Installation, chromium: Browser, name: str) -> Page
     password = place.accounts("keyboard", "annotator", name)[name]
     page = chromium.new_context().new_page()
     page.goto(f"{place.address}/sign-in/")
+    expect(page.locator("[name=username]")).to_be_focused()  # by itself, with the first picture of the page
     page.keyboard.type(name)
     page.keyboard.press("Tab")
     page.keyboard.type(password)
