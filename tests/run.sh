@@ -15,8 +15,8 @@ together="-n ${TEST_PROCESSES:-auto} --maxprocesses 4 --dist loadfile --no-loads
 echo "— all tests, on SQLite; with servers on both databases, and browsers"
 env -u DATABASE_URL -u REDIS_URL "$PYTHON" -m pytest -q $together
 if [ -n "${TEST_POSTGRES_URL:-}" ]; then
-  again="database and both_databases"
-  [ "${1:-}" != everything ] || again=database
+  again="database and both_databases and not long"
+  [ "${1:-}" != everything ] || again="database and not long"
   echo "— on PostgreSQL ($again)"
   env -u REDIS_URL DATABASE_URL="$TEST_POSTGRES_URL" "$PYTHON" -m pytest -q $together -m "$again"
 fi
