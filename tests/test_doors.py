@@ -111,6 +111,8 @@ MATRIX = {
     "person": ("GET", 302, 404, 404, 404, 404, 200),
     "person-change": ("POST", 302, 404, 404, 404, 404, 302),
     "invite": ("POST", 302, 404, 404, 404, 404, 200),
+    "invite-by-mail": ("POST", 302, 404, 404, 404, 404, 409),  # let in, but the site sends no mails
+    "invitation-send": ("POST", 302, 404, 404, 404, 404, 404),  # of a link there is no mail
     "invitation-withdraw": ("POST", 302, 404, 404, 404, 404, 302),
     "hours": ("GET", 302, 404, 404, 404, 404, 200),
     "hours-csv": ("GET", 302, 404, 404, 404, 404, 200),
@@ -338,6 +340,7 @@ OBJECTS: dict[str, Callable[[Assignment], list[object]]] = {
     "person": lambda held: [worker(held)],
     "person-change": lambda held: [worker(held)],
     "invitation-withdraw": lambda held: [invited(held)],
+    "invitation-send": lambda held: [invited(held)],
     "job-again": lambda held: [failed(held).pk],
     "agreement-annotator": lambda held: [worker(held)],
     "release": lambda held: [1],

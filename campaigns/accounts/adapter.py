@@ -39,6 +39,7 @@ DONE = {
     "account/messages/password_set.txt": _("Your password is set."),
     "account/messages/email_confirmation_sent.txt": _("A mail with a link is on its way to you."),
     "account/messages/email_confirmed.txt": _("Your mail address is confirmed."),
+    "account/messages/email_confirmation_failed.txt": _("Somebody else has confirmed this address."),
     "account/messages/email_deleted.txt": _("The mail address is removed."),
     "mfa/messages/totp_activated.txt": _("The app is set up. Your other sessions have ended."),
     "mfa/messages/totp_deactivated.txt": _("The app is removed."),

@@ -16,14 +16,14 @@ from allauth.account.forms import (
 )
 from allauth.account.models import EmailAddress
 from django.contrib.auth.forms import UserCreationForm
-from django.forms import Form
+from django.forms import BaseForm
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 FIRST, SECOND = _("New password"), _("New password, once more")
 
 
-def _say(form: Form, labels: dict[str, str | Promise]) -> None:
+def _say(form: BaseForm, labels: dict[str, str | Promise]) -> None:
     """Label the fields of a form of allauth's, without its help and the words that it puts into empty fields."""
     for name, label in labels.items():
         field = form.fields[name]

@@ -102,7 +102,6 @@ class Hostile(forms.Form):
 class AddPasskeyForm(Hostile, AddWebAuthnForm):  # type: ignore[misc]
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self.fields["name"].max_length = NAMED
         self.fields["name"].widget.attrs["maxlength"] = NAMED
 
     def clean_name(self) -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from allauth.account.adapter import get_adapter as get_account_adapter
 from allauth.account.models import EmailAddress
 from allauth.core.exceptions import ImmediateHttpResponse
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
 from allauth.socialaccount.models import SocialLogin
 from allauth.socialaccount.providers.base.constants import AuthError
+from allauth.utils import generate_unique_username
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.models import User
@@ -68,7 +68,9 @@ class SingleSignOnAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  #
         """Make the account, and the membership that the invitation is for, both or neither."""
         user: User = sociallogin.user
         user.set_unusable_password()
-        get_account_adapter().populate_username(request, user)
+        told = sociallogin.account.get_provider_account().get_user_data()
+        names = [told.get(name) for name in ("preferred_username", "email", "name")]
+        user.username = generate_unique_username([*names, "user"])
         invitation = _invitation(request, sociallogin)
         sociallogin.save(request)
         assert invitation
@@ -91,10 +93,8 @@ class SingleSignOnAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  #
         extra_context: Any = None,
     ) -> None:
         """Say on the page to sign in what went wrong, whatever it was."""
-        said = _("You stopped signing in at %(provider)s.")
-        if error != AuthError.CANCELLED:
-            said = _("Signing in at %(provider)s did not work. Try again, or sign in with your password.")
-        messages.error(request, said % {"provider": settings.OIDC_NAME})
+        stopped = _("You stopped signing in at %(provider)s.") % {"provider": settings.OIDC_NAME}
+        messages.error(request, stopped if error == AuthError.CANCELLED else not_working())
         raise ImmediateHttpResponse(redirect("account" if request.user.is_authenticated else "account_login"))
 
     def get_requests_session(self) -> Any:
@@ -102,6 +102,11 @@ class SingleSignOnAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  #
         session = super().get_requests_session()
         session.request = functools.partial(session.request, allow_redirects=False)
         return session
+
+
+def not_working() -> str:
+    said = _("Signing in at %(provider)s did not work. Try again, or sign in with your password.")
+    return said % {"provider": settings.OIDC_NAME}
 
 
 def _invitation(request: HttpRequest, sociallogin: SocialLogin) -> Invitation | None:

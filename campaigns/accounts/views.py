@@ -12,17 +12,21 @@ from allauth.mfa.totp.views import ActivateTOTPView
 from allauth.mfa.webauthn.views import AddWebAuthnView
 from allauth.socialaccount.forms import DisconnectForm
 from allauth.socialaccount.models import SocialAccount
+from allauth.socialaccount.providers.openid_connect import views as oidc
 from allauth.usersessions.internal.flows.sessions import end_other_sessions, end_sessions
 from allauth.usersessions.models import UserSession
 from django.contrib import messages
+from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
+from requests import RequestException
 
 from campaigns import doors
 from campaigns.accounts.second_factor import SINGLE
 from campaigns.accounts.second_factor_forms import SECOND_FACTOR
+from campaigns.accounts.single_sign_on import not_working
 
 
 @require_safe
@@ -44,6 +48,18 @@ def end_session(request: HttpRequest, pk: int) -> HttpResponse:
     end_sessions(request, [session])
     messages.success(request, _("That session has ended."))
     return redirect("usersessions_list")
+
+
+@login_not_required
+@require_POST
+def go_elsewhere(request: HttpRequest, provider_id: str) -> HttpResponse:
+    """Lead to the provider of single sign-on, unless it does not answer."""
+    try:
+        answer: HttpResponse = oidc.login(request, provider_id)
+    except (RequestException, ValueError):
+        messages.error(request, not_working())
+        return redirect("account" if request.user.is_authenticated else "account_login")
+    return answer
 
 
 @require_POST

@@ -33,7 +33,7 @@ INDEX, APP, CODE = "/account/second-factor", "/account/second-factor/app", "/sig
 
 def code_of(secret: str, steps: int = 0) -> str:
     """What the app shows so many half-minutes from now."""
-    return format_hotp_value(hotp_value(secret, int(time.time()) // 30 + steps))
+    return str(format_hotp_value(hotp_value(secret, int(time.time()) // 30 + steps)))
 
 
 def later() -> None:
@@ -55,7 +55,7 @@ def key(lead: User) -> str:
 
 
 def turned_on(user: User) -> str:
-    secret = generate_totp_secret()
+    secret: str = generate_totp_secret()
     TOTP.activate(user, secret)
     RecoveryCodes.activate(user)
     return secret
