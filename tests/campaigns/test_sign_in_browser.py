@@ -1,4 +1,4 @@
-"""In a real browser: signing in by a passkey, at another site, and behind a real nginx after too many wrong passwords."""
+"""In a real browser: a passkey, a provider elsewhere, and a real nginx after too many wrong passwords."""
 
 from __future__ import annotations
 
