@@ -69,10 +69,24 @@ class SignedOut(ReeljudgeError):
 
 
 class CodeNeeded(ReeljudgeError):
-    """Somebody has given the password, but not yet the code of their second factor."""
+    """A lead has no second factor where one is required."""
 
     status = 401
-    title = _("A code is needed")
+    title = _("A second factor is needed")
+
+
+class Locked(ReeljudgeError):
+    """There were too many attempts to sign in."""
+
+    status = 429
+    title = _("Please wait")
+
+
+class Refused(ReeljudgeError):
+    """Somebody proved who they are, and may still not come in."""
+
+    status = 403
+    title = _("You cannot sign in")
 
 
 class Forged(ReeljudgeError):

@@ -12,7 +12,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views import defaults
 
-from base.errors import BadValue, Busy, Forged, NotFound, ReeljudgeError, WrongState
+from base.errors import BadValue, Busy, Forged, Locked, NotFound, ReeljudgeError, WrongState
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
@@ -23,6 +23,10 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     return problem(request, NotFound(_("Nothing is here for you. It may be gone, or not yours to see.")))
+
+
+def too_many_requests(request: HttpRequest) -> HttpResponse:
+    return problem(request, Locked(_("There were too many requests from here. Try again in a few minutes.")))
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

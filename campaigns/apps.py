@@ -3,3 +3,6 @@ from django.apps import AppConfig
 
 class CampaignsConfig(AppConfig):
     name = "campaigns"
+
+    def ready(self) -> None:
+        from campaigns.accounts import mails  # noqa: F401 - registers the kind of job

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import environ
 
-from config import media_store
+from config import media_store, single_sign_on
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = environ.Env()
@@ -32,6 +32,7 @@ def secret_key() -> str:
 
 
 SECRET_KEY = secret_key()
+SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", default=[])
 DEBUG = env.bool("DEBUG", default=False)
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "[::1]"])
 TRUSTED_PROXIES = env.list("TRUSTED_PROXIES", default=[])  # addresses and networks
@@ -43,12 +44,13 @@ INSTALLED_APPS = [
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
-    "axes",
+    "allauth.account",
+    "allauth.mfa",
+    "allauth.socialaccount",
+    "allauth.socialaccount.providers.openid_connect",
+    "allauth.usersessions",
     "csp",
     "django_htmx",
-    "django_otp",
-    "django_otp.plugins.otp_totp",
-    "django_otp.plugins.otp_static",
     "base",
     "jobs",
     "corpus",
@@ -74,13 +76,12 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "django_otp.middleware.OTPMiddleware",
     "base.middleware.SignedInMiddleware",
-    "campaigns.accounts.second_factor.SecondFactorMiddleware",
+    "campaigns.accounts.second_factor.RequiredMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "base.middleware.ProblemMiddleware",
-    "axes.middleware.AxesMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
 ]
 
 ROOT_URLCONF = "config.urls"
@@ -96,6 +97,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "base.middleware.languages",
+                "campaigns.accounts.ways_in.ways_in",
             ],
             "builtins": [
                 "django.templatetags.static",
@@ -124,6 +126,14 @@ else:
     # PostgreSQL needs far longer to compile a page's queries than to answer them.
     DATABASE["OPTIONS"] = {"options": "-c lock_timeout=5000 -c jit=off"}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+# What all machines must know for some minutes: failed attempts to sign in, and used codes. It never needs Redis.
+CACHES = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.db.DatabaseCache",
+        "LOCATION": "shared_cache",  # the table of the model CacheEntry
+        "OPTIONS": {"MAX_ENTRIES": 100_000},  # so that nobody can push a count out by making others
+    }
+}
 
 # Long work ------------------------------------------------------------------------------------------------
 REDIS_URL = env.str("REDIS_URL", default="")
@@ -160,7 +170,7 @@ STATICFILES_FINDERS = [
 ASSIGNMENT_LEASE = env.int("ASSIGNMENT_LEASE", default=90 * 60)  # seconds without activity
 
 # People and security --------------------------------------------------------------------------------------
-AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "campaigns.accounts.second_factor.Backend"]
+AUTHENTICATION_BACKENDS = ["campaigns.accounts.second_factor.Backend"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
@@ -169,15 +179,72 @@ CSRF_FAILURE_VIEW = "base.problem_documents.csrf_failure"
 LOGIN_URL = "sign-in"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "sign-in"
-AXES_FAILURE_LIMIT = env.int("SIGN_IN_ATTEMPTS", default=10)
-AXES_COOLOFF_TIME = 0.25  # hours
-AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
-AXES_LOCKOUT_TEMPLATE = "accounts/locked.html"
-AXES_RESET_ON_SUCCESS = True
-AXES_VERBOSE = False
-AXES_SENSITIVE_PARAMETERS = ["username", "ip_address", "code"]  # not stored with failed attempts
+SIGN_IN_ATTEMPTS = env.int("SIGN_IN_ATTEMPTS", default=10)
 REQUIRE_SECOND_FACTOR = env.bool("REQUIRE_SECOND_FACTOR", default=False)  # of leads
-OTP_TOTP_ISSUER = "Reeljudge"  # as authenticator apps show it
+ACCOUNT_ADAPTER = "campaigns.accounts.adapter.AccountAdapter"
+ACCOUNT_FORMS = {
+    "login": "campaigns.accounts.forms.SignInForm",
+    "change_password": "campaigns.accounts.forms.NewPasswordForm",
+    "set_password": "campaigns.accounts.forms.FirstPasswordForm",
+    "reset_password": "campaigns.accounts.forms.ForgottenForm",
+    "reset_password_from_key": "campaigns.accounts.forms.ResetForm",
+    "reauthenticate": "campaigns.accounts.forms.ConfirmForm",
+    "add_email": "campaigns.accounts.forms.MailAddressForm",
+}
+ACCOUNT_LOGIN_METHODS = {"username", "email"}
+ACCOUNT_SIGNUP_FIELDS = [
+    "username*",
+    "email",
+    "password1*",
+    "password2*",
+]  # nobody signs up but by an invitation
+ACCOUNT_SESSION_REMEMBER = True
+ACCOUNT_CHANGE_EMAIL = True  # a person has one address; a new one replaces it once it is confirmed
+ACCOUNT_EMAIL_VERIFICATION = "none"  # no address is needed to sign in
+ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False  # nobody gets a mail who has no account
+ACCOUNT_REAUTHENTICATION_REQUIRED = True
+ACCOUNT_REAUTHENTICATION_TIMEOUT = 10 * 60  # seconds
+ACCOUNT_RATE_LIMITS = {
+    # The key is a name together with the address of who tries it, and for codes the person. An address alone may fail
+    # with many names, because a whole class sits behind one.
+    "login_failed": f"100/m/ip,{SIGN_IN_ATTEMPTS}/15m/key,{5 * SIGN_IN_ATTEMPTS}/d/key",
+    "login": "",
+    "change_password": "",  # wrong ones count above
+    "reauthenticate": "",
+}
+MFA_ADAPTER = "campaigns.accounts.second_factor.SecondFactorAdapter"
+MFA_FORMS = {
+    "authenticate": "campaigns.accounts.second_factor_forms.CodeForm",
+    "reauthenticate": "campaigns.accounts.second_factor_forms.ConfirmCodeForm",
+    "activate_totp": "campaigns.accounts.second_factor_forms.SetUpAppForm",
+    "add_webauthn": "campaigns.accounts.second_factor_forms.AddPasskeyForm",
+    "authenticate_webauthn": "campaigns.accounts.second_factor_forms.PasskeyForm",
+    "reauthenticate_webauthn": "campaigns.accounts.second_factor_forms.ConfirmPasskeyForm",
+    "login_webauthn": "campaigns.accounts.second_factor_forms.SignInPasskeyForm",
+}
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_PASSKEY_LOGIN_ENABLED = True
+MFA_RECOVERY_CODES_SHOW_ONCE = True
+MFA_ALLOW_UNVERIFIED_EMAIL = True
+MFA_TOTP_ISSUER = "Reeljudge"  # as authenticator apps show it
+MFA_TOTP_TOLERANCE = 1  # half-minutes by which the clock of a phone may be wrong
+
+# Single sign-on at one provider of OpenID Connect
+OIDC_NAME = env.str("OIDC_NAME", default="single sign-on")
+OIDC_ISSUER = env.str("OIDC_ISSUER", default="").rstrip("/")
+SOCIALACCOUNT_ADAPTER = "campaigns.accounts.single_sign_on.SingleSignOnAdapter"
+SOCIALACCOUNT_EMAIL_AUTHENTICATION = True  # by addresses that both sides have confirmed; see the adapter
+SOCIALACCOUNT_EMAIL_AUTHENTICATION_AUTO_CONNECT = True
+SOCIALACCOUNT_PROVIDERS = single_sign_on.providers(
+    OIDC_NAME, OIDC_ISSUER, env.str("OIDC_CLIENT_ID", default=""), env.str("OIDC_CLIENT_SECRET", default="")
+)
+
+# Mail
+MAILS = bool(EMAIL_URL := env.str("EMAIL_URL", default=""))
+if MAILS:
+    vars().update(env.email_url("EMAIL_URL"))
+EMAIL_TIMEOUT = 20  # seconds
+DEFAULT_FROM_EMAIL = env.str("MAIL_FROM", default="reeljudge@localhost")
 
 SESSION_COOKIE_AGE = 14 * 24 * 3600
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024  # bytes of any request
@@ -196,7 +263,8 @@ CONTENT_SECURITY_POLICY = {
         "connect-src": CLIP_ORIGINS,  # clips are shown while they come, and fetched ahead
         "font-src": ["'self'"],
         "base-uri": ["'none'"],
-        "form-action": ["'self'"],
+        # Browsers apply this to where a form is redirected to, as that of signing in elsewhere.
+        "form-action": ["'self'", *single_sign_on.origins(OIDC_ISSUER)],
         "frame-ancestors": ["'none'"],
     }
 }

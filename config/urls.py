@@ -9,3 +9,4 @@ urlpatterns = [
 ]
 handler404 = "base.problem_documents.not_found"
 handler500 = "base.problem_documents.server_error"
+handler429 = "base.problem_documents.too_many_requests"  # of allauth

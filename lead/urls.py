@@ -53,6 +53,12 @@ urlpatterns = [
     path("campaigns/<slug:name>/people/<int:worker>/", people.detail, name="person"),
     path("campaigns/<slug:name>/people/<int:worker>/change", people.change, name="person-change"),
     path("campaigns/<slug:name>/people/invite", people.invite, name="invite"),
+    path("campaigns/<slug:name>/people/invite-by-mail", people.invite_by_mail, name="invite-by-mail"),
+    path(
+        "campaigns/<slug:name>/people/invitations/<int:pk>/send",
+        people.send_invitation,
+        name="invitation-send",
+    ),
     path(
         "campaigns/<slug:name>/people/invitations/<int:pk>/withdraw",
         people.withdraw_invitation,

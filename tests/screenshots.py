@@ -42,6 +42,10 @@ ANNOTATORS_PAGES = {
     "mine": "judge/demo/mine",
     "account": "account/",
     "second-factor": "account/second-factor",
+    "app": "account/second-factor/app",
+    "passkey": "account/second-factor/passkey",
+    "sessions": "account/sessions",
+    "mail": "account/mail",
 }
 
 

@@ -1,11 +1,34 @@
-"""The forms of accounts: Django's own, in our words."""
+"""The forms of accounts: allauth's and Django's, in our words."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from django.contrib.auth.forms import PasswordChangeForm, UserCreationForm
+from allauth.account.adapter import get_adapter
+from allauth.account.forms import (
+    AddEmailForm,
+    ChangePasswordForm,
+    LoginForm,
+    ReauthenticateForm,
+    ResetPasswordForm,
+    ResetPasswordKeyForm,
+    SetPasswordForm,
+)
+from allauth.account.models import EmailAddress
+from django.contrib.auth.forms import UserCreationForm
+from django.forms import BaseForm
+from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
+
+FIRST, SECOND = _("New password"), _("New password, once more")
+
+
+def _say(form: BaseForm, labels: dict[str, str | Promise]) -> None:
+    """Label the fields of a form of allauth's, without its help and the words that it puts into empty fields."""
+    for name, label in labels.items():
+        field = form.fields[name]
+        field.label, field.help_text = label, ""  # type: ignore[assignment]  # lazy texts
+        field.widget.attrs.pop("placeholder", None)
 
 
 class SignUpForm(UserCreationForm):  # type: ignore[type-arg]  # not generic at run time
@@ -13,12 +36,67 @@ class SignUpForm(UserCreationForm):  # type: ignore[type-arg]  # not generic at 
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        labels = {"username": _("Name"), "password1": _("Password"), "password2": _("Password, once more")}
-        for name, label in labels.items():
-            self.fields[name].label, self.fields[name].help_text = label, ""
+        _say(self, {"username": _("Name"), "password1": _("Password"), "password2": _("Password, once more")})
 
 
-class NewPasswordForm(PasswordChangeForm):
+class SignInForm(LoginForm):  # type: ignore[misc]  # allauth has no types
+    """A name or a mail address, and the password. The first field is sent as `username`, which browsers know."""
+
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self.fields["new_password1"].help_text = ""
+        _say(self, {"login": _("Name or mail address"), "password": _("Password")})
+        self.fields["login"].widget.attrs |= {"autocomplete": "username", "autocapitalize": "none"}
+
+    def add_prefix(self, field_name: str) -> str:
+        return str(super().add_prefix("username" if field_name == "login" else field_name))
+
+
+class NewPasswordForm(ChangePasswordForm):  # type: ignore[misc]
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        _say(self, {"oldpassword": _("Present password"), "password1": FIRST, "password2": SECOND})
+
+    def clean_oldpassword(self) -> str:
+        """Check the present password. Wrong ones count towards the lock-out as those of signing in do."""
+        typed: str = self.cleaned_data["oldpassword"]
+        if not get_adapter().reauthenticate(self.user, typed):
+            raise get_adapter().validation_error("enter_current_password")
+        return typed
+
+
+class FirstPasswordForm(SetPasswordForm):  # type: ignore[misc]
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        _say(self, {"password1": FIRST, "password2": SECOND})
+
+
+class ResetForm(ResetPasswordKeyForm):  # type: ignore[misc]
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        _say(self, {"password1": FIRST, "password2": SECOND})
+
+
+class ConfirmForm(ReauthenticateForm):  # type: ignore[misc]
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        _say(self, {"password": _("Your password")})
+
+
+class ForgottenForm(ResetPasswordForm):  # type: ignore[misc]
+    """Sends a link to whoever confirmed that address, and says nothing about whether there is somebody."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        _say(self, {"email": _("Mail address")})
+
+    def clean_email(self) -> str:
+        address: str = self.cleaned_data["email"].lower()
+        confirmed = EmailAddress.objects.filter(email=address, verified=True, user__is_active=True)
+        self.users = [each.user for each in confirmed.select_related("user")]
+        return address
+
+
+class MailAddressForm(AddEmailForm):  # type: ignore[misc]
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        _say(self, {"email": _("Mail address")})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from allauth.account.internal.flows.login import record_authentication
+from allauth.usersessions.models import UserSession
 from django.contrib import messages
 from django.contrib.auth import login
 from django.contrib.auth.decorators import login_not_required
@@ -16,7 +18,6 @@ from django.views.decorators.http import require_http_methods
 from base.errors import NotFound
 from campaigns import doors
 from campaigns.accounts.forms import SignUpForm
-from campaigns.accounts.second_factor import code_not_required
 from campaigns.accounts.sign_up import sign_up
 from campaigns.models import Invitation, Membership
 from campaigns.models.invitation import hash_of
@@ -26,15 +27,15 @@ IN_SESSION = "invitation"  # the session stores the hash only, which opens nothi
 
 @csrf_exempt
 @login_not_required
-@code_not_required
 def opened(request: HttpRequest, secret: str) -> HttpResponse:
     """Store the invitation in the session if there is one, and redirect to an address without the secret.
 
     So no later page, form or log entry repeats the secret, and guesses leave no sessions. The view accepts every
     method, because a refusal would be logged with its address.
     """
-    if Invitation.objects.filter(hash=hash_of(secret)).exists():
-        request.session[IN_SESSION] = hash_of(secret)
+    if invitation := Invitation.objects.filter(hash=hash_of(secret)).first():
+        invitation.note_opened()
+        request.session[IN_SESSION] = invitation.hash
     elif IN_SESSION in request.session:
         del request.session[IN_SESSION]
     return redirect("join")
@@ -54,7 +55,9 @@ def join(request: HttpRequest) -> HttpResponse:
     invitation.must_be_open()
     form: SignUpForm | None = None
     if user is None:
-        form = SignUpForm(request.POST if request.method == "POST" else None)
+        form = SignUpForm(
+            request.POST if request.method == "POST" else None, initial={"username": named(invitation)}
+        )
     if request.method == "POST" and (form is None or form.is_valid()):
         return _come_in(request, invitation, user, form)
     role = Membership.Role(invitation.role).label.lower()
@@ -68,7 +71,9 @@ def _come_in(
     if user is None:
         assert form is not None
         user = sign_up(invitation, form.cleaned_data["username"], form.cleaned_data["password1"])
-        login(request, user, backend="campaigns.accounts.second_factor.Backend")
+        record_authentication(request, user, method="password")
+        login(request, user)
+        UserSession.objects.create_from_request(request)
     else:
         invitation.accept(user)
     request.session.pop(IN_SESSION, None)
@@ -77,7 +82,17 @@ def _come_in(
 
 
 def _invitation_in_session(request: HttpRequest) -> Invitation:
-    invitations = Invitation.objects.select_related("campaign")
-    if invitation := invitations.filter(hash=request.session.get(IN_SESSION, "")).first():
+    if invitation := in_session(request):
         return invitation
     raise NotFound(_("There is no such invitation. Open the whole link, or ask your lead for a new one."))
+
+
+def in_session(request: HttpRequest) -> Invitation | None:
+    """Return the invitation whose link was opened in this browser."""
+    invitations = Invitation.objects.select_related("campaign")
+    return invitations.filter(hash=request.session.get(IN_SESSION, "")).first()
+
+
+def named(invitation: Invitation) -> str:
+    """Return a name for the new account: that of the invited person, without spaces."""
+    return ".".join(invitation.name.lower().split())

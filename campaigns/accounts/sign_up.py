@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from allauth.account.models import EmailAddress
 from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import User
 
@@ -11,6 +12,8 @@ from campaigns.models import Invitation
 
 def sign_up(invitation: Invitation, username: str, password: str) -> User:
     """Make an account and its membership, both or neither.
+
+    The address that the invitation was sent to is confirmed: nobody else has its link.
 
     Raises
     ------
@@ -25,4 +28,11 @@ def sign_up(invitation: Invitation, username: str, password: str) -> User:
 def _sign_up(invitation: Invitation, username: str, hashed: str) -> User:
     user = User.objects.create(username=username, password=hashed)
     invitation.accept(user)
+    confirm_address(user, invitation.address)
     return user
+
+
+def confirm_address(user: User, address: str) -> None:
+    """Store a confirmed mail address of the person, unless there is none or somebody has confirmed it already."""
+    if address and not EmailAddress.objects.filter(email=address.lower(), verified=True).exists():
+        EmailAddress.objects.create(user=user, email=address.lower(), verified=True, primary=True)

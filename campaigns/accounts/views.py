@@ -1,141 +1,108 @@
-"""The pages of a person's account: the password, the second factor, and its code at sign-in."""
+"""The pages of a person's account that allauth does not have, and those of it that do more here."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from axes.handlers.proxy import AxesProxyHandler
+from allauth.account.internal.flows.reauthentication import raise_if_reauthentication_required
+from allauth.account.models import EmailAddress
+from allauth.mfa.base.views import IndexView
+from allauth.mfa.models import Authenticator
+from allauth.mfa.totp.views import ActivateTOTPView
+from allauth.mfa.webauthn.views import AddWebAuthnView
+from allauth.socialaccount.forms import DisconnectForm
+from allauth.socialaccount.models import SocialAccount
+from allauth.socialaccount.providers.openid_connect import views as oidc
+from allauth.usersessions.internal.flows.sessions import end_other_sessions, end_sessions
+from allauth.usersessions.models import UserSession
 from django.contrib import messages
-from django.contrib.auth.forms import PasswordChangeForm
-from django.contrib.auth.models import User
-from django.contrib.auth.signals import user_login_failed
-from django.contrib.auth.views import PasswordChangeView
-from django.contrib.messages.views import SuccessMessageMixin
+from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render, resolve_url
-from django.urls import reverse_lazy
-from django.utils.http import url_has_allowed_host_and_scheme
+from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
-from django_otp import login as otp_login
-from django_otp.models import Device
-from django_otp.plugins.otp_static.models import StaticToken
+from django.views.decorators.http import require_POST, require_safe
+from requests import RequestException
 
 from campaigns import doors
-from campaigns.accounts import second_factor
-from campaigns.accounts.forms import NewPasswordForm
-from campaigns.accounts.second_factor import before_setting_up, code_not_required
-
-page_or_form = require_http_methods(["GET", "HEAD", "POST"])
-
-
-class ChangePassword(SuccessMessageMixin, PasswordChangeView):  # type: ignore[type-arg]
-    form_class = NewPasswordForm
-    template_name = "accounts/password.html"
-    success_url = reverse_lazy("account")
-    success_message = gettext_lazy("Your password is changed.")
-
-    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Change the password. Wrong present passwords count towards the lock-out as those of signing in do."""
-        if not _may_try(request):
-            return HttpResponse()  # axes' middleware says in its place that this name is locked out
-        answer: HttpResponse = super().post(request, *args, **kwargs)
-        return answer
-
-    def form_invalid(self, form: PasswordChangeForm) -> HttpResponse:
-        if form.has_error("old_password", "password_incorrect"):
-            _failed(self.request)
-        return super().form_invalid(form)
+from campaigns.accounts.second_factor import SINGLE
+from campaigns.accounts.second_factor_forms import SECOND_FACTOR
+from campaigns.accounts.single_sign_on import not_working
 
 
 @require_safe
-@before_setting_up
 def account(request: HttpRequest) -> HttpResponse:
-    left = StaticToken.objects.filter(device__user=request.user.pk).count()
-    return render(request, "accounts/account.html", {"backup_codes_left": left})
-
-
-@code_not_required
-@page_or_form
-def code(request: HttpRequest) -> HttpResponse:
-    """The second step of signing in."""
     user = doors.signed_in(request)
-    onward = _onward(request)
-    if not second_factor.is_due(user):
-        return redirect(onward)
-    if request.method == "POST" and (device := _accepted(request, user)):
-        otp_login(request, device)
-        request.session.cycle_key()
-        return redirect(onward)
-    context = {"next": onward, "wrong": request.method == "POST"}
-    return render(request, "accounts/code.html", context)
-
-
-@page_or_form
-@before_setting_up
-def set_up(request: HttpRequest) -> HttpResponse:
-    """Show the QR code for the app. The app's first code turns the second factor on."""
-    user = doors.signed_in(request)
-    if request.method == "POST" and (codes := second_factor.turn_on(user, request.POST.get("code", ""))):
-        otp_login(request, second_factor.app_of(user))
-        return render(request, "accounts/backup_codes.html", {"codes": codes, "fresh": True})
-    device = second_factor.begin(user)
-    context = {"qr": second_factor.qr(device), "secret": second_factor.secret_of(device)}
-    return render(request, "accounts/second_factor.html", context | {"wrong": request.method == "POST"})
+    context = {
+        "address": EmailAddress.objects.get_verified(user),
+        "has_second_factor": Authenticator.objects.filter(user=user, type__in=SINGLE).exists(),
+        "sessions": UserSession.objects.filter(user=user).count(),
+        "connected": SocialAccount.objects.filter(user=user).first(),
+    }
+    return render(request, "accounts/account.html", context)
 
 
 @require_POST
-def backup_codes(request: HttpRequest) -> HttpResponse:
-    user = doors.signed_in(request)
-    if not _accepted(request, user):
-        return _refused(request)
-    codes = second_factor.new_backup_codes(user)
-    return render(request, "accounts/backup_codes.html", {"codes": codes})
+def end_session(request: HttpRequest, pk: int) -> HttpResponse:
+    """End one of the person's sessions. If it is this one, the person is signed out."""
+    session = get_object_or_404(UserSession, pk=pk, user=doors.signed_in(request))
+    end_sessions(request, [session])
+    messages.success(request, _("That session has ended."))
+    return redirect("usersessions_list")
+
+
+@login_not_required
+@require_POST
+def go_elsewhere(request: HttpRequest, provider_id: str) -> HttpResponse:
+    """Lead to the provider of single sign-on, unless it does not answer."""
+    try:
+        answer: HttpResponse = oidc.login(request, provider_id)
+    except (RequestException, ValueError):
+        messages.error(request, not_working())
+        return redirect("account" if request.user.is_authenticated else "account_login")
+    return answer
 
 
 @require_POST
-def turn_off(request: HttpRequest) -> HttpResponse:
-    user = doors.signed_in(request)
-    if not _accepted(request, user):
-        return _refused(request)
-    second_factor.turn_off(user)
-    messages.success(request, _("The second factor is off. From now on your password is enough to sign in."))
+def disconnect(request: HttpRequest, pk: int) -> HttpResponse:
+    """Take away the way to sign in by an account elsewhere, unless it is the only way."""
+    raise_if_reauthentication_required(request, app="allauth.socialaccount")
+    form = DisconnectForm({"account": pk}, request=request)
+    if form.is_valid():
+        form.save()
+    elif SocialAccount.objects.filter(user=doors.signed_in(request), pk=pk).exists():
+        messages.error(request, _("Set a password first: you could not sign in any more."))
     return redirect("account")
 
 
-def _accepted(request: HttpRequest, user: User) -> Device | None:
-    """Return the device whose code was sent, or None. Wrong codes count towards the lock-out as wrong passwords do."""
-    if not _may_try(request):
-        return None
-    device = second_factor.accepted(user, request.POST.get("code", ""))
-    if device is None:
-        _failed(request)
-    return device
+class SecondFactor(IndexView):  # type: ignore[misc]  # allauth has no types
+    template_name = "accounts/second_factor.html"
+
+    def get_context_data(self, **options: Any) -> dict[str, Any]:
+        context: dict[str, Any] = super().get_context_data(**options)
+        found = context["authenticators"]
+        codes = found.get(Authenticator.Type.RECOVERY_CODES)
+        context |= {
+            "app": found.get(Authenticator.Type.TOTP),
+            "passkeys": found.get(Authenticator.Type.WEBAUTHN),
+        }
+        return context | {"codes": codes, "codes_left": len(codes.get_unused_codes()) if codes else 0}
 
 
-def _may_try(request: HttpRequest) -> bool:
-    """Return whether the signed-in person is not locked out; otherwise axes' middleware answers."""
-    is_allowed = bool(AxesProxyHandler.is_allowed(request, _credentials(request)))
-    request.axes_locked_out = not is_allowed  # type: ignore[attr-defined]  # the interface of axes' middleware
-    return is_allowed
+class SetUpApp(ActivateTOTPView):  # type: ignore[misc]
+    template_name = "accounts/app.html"
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        """Turn it on, and end the sessions that began without it."""
+        answer: HttpResponse = super().form_valid(form)
+        self.request.session.pop(SECOND_FACTOR, None)
+        end_other_sessions(self.request, self.request.user)
+        return answer
 
 
-def _failed(request: HttpRequest) -> None:
-    user_login_failed.send(__name__, credentials=_credentials(request), request=request)
+class AddPasskey(AddWebAuthnView):  # type: ignore[misc]
+    template_name = "accounts/passkey.html"
 
-
-def _credentials(request: HttpRequest) -> dict[str, str]:
-    return {"username": doors.signed_in(request).get_username()}
-
-
-def _refused(request: HttpRequest) -> HttpResponse:
-    messages.error(request, _("That code is wrong, or was used before. Wait for the next one."))
-    return redirect("account")
-
-
-def _onward(request: HttpRequest) -> str:
-    """Return the address that the person wanted, if it is on this site, and else that of the home page."""
-    wanted = request.POST.get("next") or request.GET.get("next") or ""
-    is_ours = url_has_allowed_host_and_scheme(wanted, {request.get_host()}, require_https=request.is_secure())
-    return wanted if is_ours else resolve_url("home")
+    def form_valid(self, form: Any) -> HttpResponse:
+        answer: HttpResponse = super().form_valid(form)
+        end_other_sessions(self.request, self.request.user)
+        return answer

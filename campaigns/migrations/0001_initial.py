@@ -20,6 +20,17 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.CreateModel(
+            name='CacheEntry',
+            fields=[
+                ('cache_key', models.CharField(max_length=255, primary_key=True, serialize=False)),
+                ('value', models.TextField()),
+                ('expires', models.DateTimeField(db_index=True)),
+            ],
+            options={
+                'db_table': 'shared_cache',
+            },
+        ),
+        migrations.CreateModel(
             name='Campaign',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
@@ -73,6 +84,12 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('role', models.CharField(max_length=10)),
                 ('hash', models.CharField(help_text="SHA-256 of the link's secret", max_length=64, unique=True)),
+                ('address', models.EmailField(blank=True, max_length=254)),
+                ('name', models.CharField(blank=True, help_text='how the lead calls the person', max_length=150)),
+                ('language', models.CharField(blank=True, help_text='of the mail', max_length=10)),
+                ('seed', models.CharField(blank=True, help_text="what the link's secret is made of, together with SECRET_KEY", max_length=43)),
+                ('sent', models.DateTimeField(null=True)),
+                ('opened', models.DateTimeField(help_text='when somebody first opened the link', null=True)),
                 ('at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
                 ('expires', models.DateTimeField()),
                 ('withdrawn', models.DateTimeField(null=True)),
@@ -180,6 +197,10 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='invitation',
             constraint=models.CheckConstraint(condition=models.Q(models.Q(('used__isnull', True), ('used_by__isnull', True)), models.Q(('used__isnull', False), ('used_by__isnull', False)), _connector='OR'), name='a_used_invitation_has_its_user'),
+        ),
+        migrations.AddConstraint(
+            model_name='invitation',
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('address', ''), ('seed', '')), models.Q(models.Q(('address', ''), _negated=True), models.Q(('seed', ''), _negated=True)), _connector='OR'), name='a_mailed_invitation_has_a_seed'),
         ),
         migrations.AddConstraint(
             model_name='guideline',

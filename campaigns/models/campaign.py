@@ -6,6 +6,7 @@ import secrets
 from datetime import timedelta
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import models
 from django.db.models import F, Max, Q
@@ -15,7 +16,7 @@ from base.errors import Outdated
 from base.transactions import all_or_nothing, locked
 from campaigns.guideline_text import GUIDELINE
 from campaigns.models.guideline import Guideline
-from campaigns.models.invitation import Invitation, secret_of_a_link
+from campaigns.models.invitation import Invitation, hash_of, secret_from, secret_of_a_link
 from campaigns.models.membership import Membership
 from corpus.models import Corpus
 
@@ -221,3 +222,19 @@ class Campaign(models.Model):
         secret, hash = secret_of_a_link()
         expires = Now() + lifetime
         return self.invitations.create(role=role, by=by, hash=hash, expires=expires), secret
+
+    def invite_by_mail(
+        self, role: str, by: Membership, lifetime: timedelta, *, address: str, name: str, language: str
+    ) -> Invitation:
+        """Make an invitation for one person. Its link is made again from the row when the mail is sent."""
+        seed = secrets.token_urlsafe(32)
+        return self.invitations.create(
+            role=role,
+            by=by,
+            expires=Now() + lifetime,
+            hash=hash_of(secret_from(seed, settings.SECRET_KEY)),
+            seed=seed,
+            address=address,
+            name=name,
+            language=language,
+        )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+from base64 import urlsafe_b64encode
 from typing import TYPE_CHECKING
 
 from django.conf import settings
@@ -11,6 +12,7 @@ from django.contrib.auth.models import User
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
+from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext
 
 from base.errors import Gone
@@ -25,6 +27,12 @@ def secret_of_a_link() -> tuple[str, str]:
     """Return a secret of 256 random bits, which nobody can guess, and its hash, which the table stores."""
     secret = secrets.token_urlsafe(32)
     return secret, hash_of(secret)
+
+
+def secret_from(seed: str, key: str) -> str:
+    """Return the secret of a link that is sent by mail: the same each time, but nobody finds it without the key."""
+    made = salted_hmac("reeljudge invitation", seed, secret=key, algorithm="sha256")
+    return urlsafe_b64encode(made.digest()).decode().rstrip("=")
 
 
 def hash_of(secret: str) -> str:
@@ -49,6 +57,15 @@ class Invitation(models.Model):
         related_name="invitations",
         help_text="empty if it was made in the terminal",
     )
+    # If it is sent by mail
+    address = models.EmailField(blank=True)
+    name = models.CharField(max_length=150, blank=True, help_text="how the lead calls the person")
+    language = models.CharField(max_length=10, blank=True, help_text="of the mail")
+    seed = models.CharField(
+        max_length=43, blank=True, help_text="what the link's secret is made of, together with SECRET_KEY"
+    )
+    sent = models.DateTimeField(null=True)
+    opened = models.DateTimeField(null=True, help_text="when somebody first opened the link")
     at = models.DateTimeField(db_default=Now())
     expires = models.DateTimeField()
     withdrawn = models.DateTimeField(null=True)
@@ -63,7 +80,11 @@ class Invitation(models.Model):
                 condition=Q(used__isnull=True, used_by__isnull=True)
                 | Q(used__isnull=False, used_by__isnull=False),
                 name="a_used_invitation_has_its_user",
-            )
+            ),
+            models.CheckConstraint(
+                condition=Q(address="", seed="") | ~Q(address="") & ~Q(seed=""),
+                name="a_mailed_invitation_has_a_seed",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -72,6 +93,17 @@ class Invitation(models.Model):
     @property
     def is_open(self) -> bool:
         return Invitation.objects.open().filter(pk=self.pk).exists()
+
+    def secret(self) -> str:
+        """Return the secret of a link that is sent by mail, also if SECRET_KEY was changed since."""
+        for key in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS):
+            if hash_of(secret := secret_from(self.seed, key)) == self.hash:
+                return secret
+        raise Gone(gettext("This invitation was made under another key of this site. Make a new one."))
+
+    def note_opened(self) -> None:
+        """Note when the link was opened. Only the first time is stored."""
+        Invitation.objects.filter(pk=self.pk, opened__isnull=True).update(opened=Now())
 
     def must_be_open(self) -> None:
         """Raise Gone, with how the invitation ended, if nobody can use it any more."""

@@ -5,24 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import timedelta
 
+from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from base.errors import BadValue
+from base.errors import BadValue, WrongState
 from base.problem_documents import refusal_as_message
 from base.request_fields import is_whole, one_of, text_in
+from base.transactions import all_or_nothing
+from campaigns.accounts import mails
 from campaigns.models import Membership
 from campaigns.pages import campaign_page
 from judging import doors
 from judging.work import leaving
+from lead.invitations_form import LIFETIMES, USUAL_LIFETIME, InvitationsForm
+from lead.tables.invitations import invitation_rows
 from lead.tables.people import DAYS_SHOWN, days_of, person_rows
 from reports.summaries import PEOPLE, current_summary
-
-LIFETIMES = {1: "1 hour", 24: "1 day", 72: "3 days", 168: "7 days", 336: "14 days", 720: "30 days"}
-USUAL_LIFETIME = 168  # hours
 
 
 @require_safe
@@ -30,8 +32,9 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
     return _index(request, doors.lead(request, name))
 
 
-def _index(request: HttpRequest, lead: Membership, link: str = "") -> HttpResponse:
-    invitations = lead.campaign.invitations.open().select_related("by__user").order_by("expires")
+def _index(
+    request: HttpRequest, lead: Membership, link: str = "", form: InvitationsForm | None = None
+) -> HttpResponse:
     counted = current_summary(lead.campaign, PEOPLE)
     return campaign_page(
         request,
@@ -39,11 +42,13 @@ def _index(request: HttpRequest, lead: Membership, link: str = "") -> HttpRespon
         "lead/people.html",
         kept=counted,
         people=person_rows(lead.campaign, counted),
-        invitations=invitations,
+        invitations=invitation_rows(lead.campaign),
         roles=Membership.Role.choices,
         lifetimes=LIFETIMES.items(),
         usual_lifetime=USUAL_LIFETIME,
         link=link,
+        form=form or InvitationsForm(lead.campaign),
+        status=400 if form else 200,
     )
 
 
@@ -109,6 +114,49 @@ def invite(request: HttpRequest, name: str) -> HttpResponse:
         raise BadValue("hours", repr(hours[:40]), "1 to 720")
     _, secret = lead.campaign.invite(role, lead, timedelta(hours=int(hours)))
     return _index(request, lead, request.build_absolute_uri(reverse("invitation", args=[secret])))
+
+
+@require_POST
+def invite_by_mail(request: HttpRequest, name: str) -> HttpResponse:
+    """Send an invitation to each person of a list; if one line is wrong, to nobody."""
+    lead = doors.lead(request, name)
+    _must_send_mails()
+    form = InvitationsForm(lead.campaign, request.POST)
+    if not form.is_valid():
+        return _index(request, lead, form=form)
+    invited = _invite(request, lead, form)
+    messages.success(request, f"Invited: {invited}. The mails are on their way.")
+    return redirect("people", name)
+
+
+@all_or_nothing
+def _invite(request: HttpRequest, lead: Membership, form: InvitationsForm) -> int:
+    said = form.cleaned_data
+    lifetime, language = timedelta(hours=said["hours"]), said["language"]
+    for address, name in said["people"]:
+        invitation = lead.campaign.invite_by_mail(
+            said["role"], lead, lifetime, address=address, name=name, language=language
+        )
+        mails.ask_for(mails.INVITATION, invitation.pk, request, language)
+    return len(said["people"])
+
+
+@require_POST
+def send_invitation(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+    """Send the mail of an open invitation once more, with the same link."""
+    lead = doors.lead(request, name)
+    invitation = get_object_or_404(lead.campaign.invitations.open().exclude(address=""), pk=pk)
+    _must_send_mails()
+    mails.ask_for(mails.INVITATION, invitation.pk, request, invitation.language)
+    messages.success(request, f"The mail to {invitation.address} is on its way.")
+    return redirect("people", name)
+
+
+def _must_send_mails() -> None:
+    if not settings.MAILS:
+        raise WrongState(
+            "This site sends no mails: whoever runs it has to set EMAIL_URL. Make links instead."
+        )
 
 
 @require_POST

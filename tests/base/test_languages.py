@@ -78,13 +78,45 @@ def test_the_tutorial_is_in_chinese(batch: Batch, ada: Membership, step: int) ->
     assert english(answer) == set()
 
 
-@pytest.mark.parametrize("name", ["work", "account", "password", "second-factor", "problem"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "work",
+        "account",
+        "account_change_password",
+        "mfa_index",
+        "usersessions_list",
+        "account_email",
+        "problem",
+    ],
+)
 def test_an_annotators_pages_are_in_chinese(batch: Batch, ada: Membership, name: str) -> None:
     address = "/nowhere" if name == "problem" else reverse(name)
     answer = browser(ada).get(address, **CHINESE)
     assert 'lang="zh-hans"' in answer.content.decode()
     left = english(answer)
     assert left - set(re.findall(r"[A-Z2-7]{2,}", " ".join(left))) == set()  # but for the secret of an app
+
+
+def test_signing_in_again_and_setting_up_an_app_or_a_passkey_are_in_chinese(
+    batch: Batch, ada: Membership
+) -> None:
+    ada.user.set_password("a-long-word-7")
+    ada.user.save()
+    client = Client()
+    client.post(reverse("sign-in"), {"username": "ada", "password": "a-long-word-7"}, **CHINESE)
+    for name in (
+        "mfa_activate_totp",
+        "mfa_add_webauthn",
+        "mfa_generate_recovery_codes",
+        "account_reauthenticate",
+    ):
+        left = english(client.get(reverse(name), **CHINESE))
+        assert left - set(re.findall(r"[A-Z2-7]{2,}", " ".join(left))) == set(), (
+            name
+        )  # but for an app's secret
+    for name in ("account_reset_password", "account_reset_password_done"):
+        assert english(client.get(reverse(name), **CHINESE)) == set(), name
 
 
 def test_work_and_ones_own_page_are_in_chinese(batch: Batch, ada: Membership, bob: Membership) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from base64 import b32decode
 from collections.abc import Iterator
 
 import pytest
@@ -49,16 +48,18 @@ def sign_up(page: Page, link: str, name: str) -> None:
     expect(page.locator(".message")).to_contain_text("Welcome to Films")
 
 
-def turn_on(page: Page) -> tuple[bytes, str]:
-    """The app's key, and one backup code."""
+def turn_on(page: Page) -> tuple[str, str]:
+    """The app's secret, and one recovery code."""
     page.click("text=petra")
-    page.click("text=Turn it on")
-    expect(page.locator(".qr svg")).to_be_visible()
-    key = b32decode(page.locator(".secret").inner_text().replace(" ", ""))
-    page.fill("[name=code]", code_of(key))
+    page.click("text=Apps, passkeys and recovery codes")
+    page.click("text=Set up an app")
+    expect(page.locator("img.qr")).to_be_visible()
+    secret = page.locator(".secret").inner_text()
+    page.fill("[name=code]", code_of(secret))
     page.click("main button")
+    expect(page.locator(".message")).to_contain_text("The app is set up")
     expect(page.locator(".codes li")).to_have_count(10)
-    return key, page.locator(".codes li").first.inner_text()
+    return secret, page.locator(".codes li").first.inner_text()
 
 
 def sign_in(page: Page, address: str, code: str) -> None:
@@ -85,7 +86,7 @@ def test_from_an_invitation_to_a_second_factor_to_an_invitation(
     people = f"{place.address}/campaigns/people/people/"
     sign_in(page, people, backup)
     sign_in(page, people, code_of(key, 1))  # the app's next code, as if half a minute had passed
-    page.select_option("[name=role]", "annotator")
+    page.select_option("[name=role] >> nth=0", "annotator")
     page.click("text=Make a link")
     invitation = page.locator(".once input").input_value()
 

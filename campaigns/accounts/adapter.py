@@ -1,0 +1,142 @@
+"""What allauth asks Reeljudge about accounts: whom to lock out, what to say, and how mails are sent."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from allauth.account.adapter import DefaultAccountAdapter
+from allauth.account.internal.flows.login import get_authentication_records
+from allauth.core import context
+from allauth.core.internal import ratelimit
+from allauth.core.internal.httpkit import get_client_ip
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.core.cache import cache
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
+
+from base.errors import Busy, Locked, ReeljudgeError, Refused
+from campaigns.accounts import mails
+
+WRONG = _("The name or the password is wrong. Capital letters count in the password.")
+WRONG_CODE = _("That code is wrong, or was used before. Wait for the next one.")
+ERRORS = {
+    "email_password_mismatch": WRONG,
+    "username_password_mismatch": WRONG,
+    "enter_current_password": _("This is not your present password."),
+    "incorrect_password": _("This is not your present password."),
+    "incorrect_code": WRONG_CODE,
+    "duplicate_email": _("This is your address already."),
+    "email_taken": _("Somebody else has this address."),
+    "rate_limited": _("There were too many attempts. Try again in a quarter of an hour."),
+}
+# What is said once something is done; what is not named here is not said.
+DONE = {
+    "account/messages/password_changed.txt": _("Your password is changed."),
+    "account/messages/password_set.txt": _("Your password is set."),
+    "account/messages/email_confirmation_sent.txt": _("A mail with a link is on its way to you."),
+    "account/messages/email_confirmed.txt": _("Your mail address is confirmed."),
+    "account/messages/email_confirmation_failed.txt": _("Somebody else has confirmed this address."),
+    "account/messages/email_deleted.txt": _("The mail address is removed."),
+    "mfa/messages/totp_activated.txt": _("The app is set up. Your other sessions have ended."),
+    "mfa/messages/totp_deactivated.txt": _("The app is removed."),
+    "mfa/messages/webauthn_added.txt": _("The passkey is set up. Your other sessions have ended."),
+    "mfa/messages/webauthn_removed.txt": _("The passkey is removed."),
+    "usersessions/messages/sessions_logged_out.txt": _("All your other sessions have ended."),
+    "socialaccount/messages/account_connected.txt": _("You can sign in that way from now on."),
+    "socialaccount/messages/account_connected_other.txt": _("That account belongs to somebody else here."),
+    "socialaccount/messages/account_disconnected.txt": _("You can no longer sign in that way."),
+}
+
+
+class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth has no types
+    error_messages = DefaultAccountAdapter.error_messages | ERRORS
+
+    def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
+        # A name is locked out for the address that tried it only, so that no stranger can lock out a lead.
+        name = credentials.get("username") or credentials.get("email") or ""
+        return f"{name.lower()} from {ratelimit.get_ip(request)}"
+
+    def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
+        """Count the attempt, until it turns out to be right.
+
+        Raises
+        ------
+        Locked
+            If there were too many wrong ones.
+        Busy
+            If the database cannot count it now.
+        """
+        key = self._get_login_attempts_cache_key(request, **credentials)
+        self._login_failed_rl_usage = ratelimit.consume(
+            request, app="allauth.account", action="login_failed", key=key
+        )
+        if not self._login_failed_rl_usage:
+            raise why_not(request, key)
+
+    def respond_user_inactive(self, request: HttpRequest, user: User) -> HttpResponse:
+        raise Refused(_("This account is closed. Ask your lead."))
+
+    def is_open_for_signup(self, request: HttpRequest) -> bool:
+        return False
+
+    def get_client_ip(self, request: HttpRequest) -> str:
+        return str(get_client_ip(request) or "")
+
+    def is_reauthentication_required(self, *, app: str, **options: Any) -> bool:
+        """Return whether the person must give the password again: not within minutes of signing in."""
+        if not super().is_reauthentication_required(app=app, **options):
+            return False
+        records = get_authentication_records(context.request, context.request.user)
+        since = time.time() - settings.ACCOUNT_REAUTHENTICATION_TIMEOUT
+        return not any(record["at"] > since for record in records)
+
+    def get_reauthentication_methods(self, user: Any) -> list[dict[str, Any]]:
+        methods: list[dict[str, Any]] = super().get_reauthentication_methods(user)
+        for method in methods:
+            method["description"] = METHODS[method["id"]]
+        return methods
+
+    def get_password_change_redirect_url(self, request: HttpRequest) -> str:
+        return reverse("account")
+
+    def add_message(
+        self,
+        request: HttpRequest,
+        level: int,
+        message_template: str | None = None,
+        *rest: Any,
+        **options: Any,
+    ) -> None:
+        if message := options.get("message") or DONE.get(message_template or ""):
+            messages.add_message(request, level, message)
+
+    def send_password_reset_mail(self, user: User, email: str, context: dict[str, Any]) -> None:
+        mails.ask_for(mails.RESET, user.pk, self.request)
+
+    def send_confirmation_mail(self, request: HttpRequest, emailconfirmation: Any, signup: bool) -> None:
+        mails.ask_for(mails.CONFIRMATION, emailconfirmation.email_address.pk, request)
+
+
+def why_not(request: HttpRequest, key: str) -> ReeljudgeError:
+    """Return why an attempt was not let through, which allauth does not say: too many, or a database that is busy."""
+    app, action = "allauth.account", "login_failed"
+    for rate in ratelimit.get_rates(app=app, action=action):
+        counted = cache.get(ratelimit.get_cache_key(request, app=app, action=action, rate=rate, key=key), [])
+        if len(counted) >= rate.amount:
+            return Locked(LOCKED)
+    return Busy(_("The database cannot do this now. Go back and try again in a moment."))
+
+
+LOCKED = _(
+    "There were too many wrong passwords or codes for this name from here. Try again in a quarter of an hour, or ask "
+    "your lead."
+)
+METHODS = {
+    "reauthenticate": _("Use your password"),
+    "mfa_reauthenticate": _("Use a code of your app, or a recovery code"),
+    "mfa_reauthenticate:webauthn": _("Use a passkey"),
+}

@@ -1,0 +1,141 @@
+"""Mails with a link: an invitation, a new password, an address to confirm. A job sends each, not a request.
+
+A job's row says whom the mail is for, and never the link: the job makes it when it sends the mail, so that no table
+holds a secret that opens something.
+"""
+
+from __future__ import annotations
+
+import smtplib
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from allauth.account.forms import default_token_generator
+from allauth.account.models import EmailAddress, EmailConfirmationHMAC
+from allauth.account.utils import user_pk_to_url_str
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.core.mail import EmailMessage
+from django.db.models.functions import Now
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils import translation
+from django.utils.formats import date_format
+from django.utils.timezone import localtime
+from django.utils.translation import gettext as _
+
+from campaigns.models import Invitation, Membership
+from jobs.errors import JobError
+from jobs.models import Job
+from jobs.registry import Report, kind
+
+SEND = "send mail"
+INVITATION, RESET, CONFIRMATION = "invitation", "reset", "confirmation"
+
+
+class Mail(NamedTuple):
+    to: str
+    subject: str
+    text: str
+
+
+def key_of(what: str, pk: int) -> str:
+    """Return the key of the job that sends this mail."""
+    return f"{what} {pk}"
+
+
+def ask_for(what: str, pk: int, request: HttpRequest, language: str = "") -> None:
+    """Have a mail sent in that language; by default, in the one of who asks."""
+    Job.objects.ask(
+        SEND,
+        key_of(what, pk),
+        what=what,
+        pk=pk,
+        site=request.build_absolute_uri("/").rstrip("/"),
+        language=language or translation.get_language(),
+    )
+
+
+@kind(SEND)
+def send(arguments: dict[str, Any], report: Report) -> None:
+    """Send one mail. If it is sent twice, both hold links that work."""
+    if not settings.MAILS:
+        raise JobError("there is no mail server: set EMAIL_URL, then send it again")
+    with translation.override(arguments["language"]):
+        mail = MAILS[arguments["what"]](arguments["pk"], arguments["site"])
+        if mail is None:
+            return
+        try:
+            EmailMessage(mail.subject, mail.text, to=[mail.to]).send()
+        except smtplib.SMTPRecipientsRefused as refusal:
+            raise JobError(f"{mail.to}: {_answer(refusal)}; expected an address that takes mail") from refusal
+    if arguments["what"] == INVITATION:
+        Invitation.objects.filter(pk=arguments["pk"]).update(sent=Now())
+
+
+def _answer(refusal: smtplib.SMTPRecipientsRefused) -> str:
+    [(status, words), *_] = refusal.recipients.values()
+    return f"the mail server refuses it ({status} {words.decode(errors='replace')})"
+
+
+def _invitation(pk: int, site: str) -> Mail | None:
+    """The invitation, unless it has ended meanwhile."""
+    invitation = Invitation.objects.open().filter(pk=pk).select_related("campaign").first()
+    if invitation is None:
+        return None
+    said = {
+        "name": invitation.name or invitation.address,
+        "campaign": invitation.campaign,
+        "role": Membership.Role(invitation.role).label.lower(),
+        "link": site + reverse("invitation", args=[invitation.secret()]),
+        "until": date_format(localtime(invitation.expires), "DATETIME_FORMAT"),
+    }
+    text = _(
+        "Hello %(name)s,\n\nyou are invited to join %(campaign)s as %(role)s. This link lets you make an account, or "
+        "sign in with one that you have:\n\n%(link)s\n\nIt works once, until %(until)s. It is for you alone: whoever "
+        "opens it first can use it.\n"
+    )
+    subject = _("Invitation to %(campaign)s") % {"campaign": " ".join(str(invitation.campaign).split())}
+    return Mail(invitation.address, subject, text % said)
+
+
+def _reset(pk: int, site: str) -> Mail | None:
+    user = User.objects.filter(pk=pk, is_active=True).first()
+    address = EmailAddress.objects.get_verified(user) if user else None
+    if user is None or address is None:
+        return None
+    text = _(
+        "Hello %(name)s,\n\nsomebody, probably you, asked for a new password. This link lets you choose one:\n\n"
+        "%(link)s\n\nIt works once, within three days. If it was not you, do nothing: your password stays as it is.\n"
+    )
+    return Mail(
+        address.email,
+        _("A new password"),
+        text % {"name": user.get_username(), "link": reset_link(user, site)},
+    )
+
+
+def reset_link(user: User, site: str) -> str:
+    """Return the link by which the person chooses a new password. It ends once it is used, or after three days."""
+    key = default_token_generator.make_token(user)
+    return site + reverse("account_reset_password_from_key", args=[user_pk_to_url_str(user), key])
+
+
+def _confirmation(pk: int, site: str) -> Mail | None:
+    address = EmailAddress.objects.filter(pk=pk, verified=False).select_related("user").first()
+    if address is None:
+        return None
+    link = site + reverse("account_confirm_email", args=[EmailConfirmationHMAC(address).key])
+    text = _(
+        "Hello %(name)s,\n\nopen this link to confirm that this is your mail address:\n\n%(link)s\n\nIf you did not "
+        "ask for this, do nothing.\n"
+    )
+    said = {"name": address.user.get_username(), "link": link}
+    return Mail(address.email, _("Confirm your mail address"), text % said)
+
+
+MAILS: dict[str, Callable[[int, str], Mail | None]] = {
+    INVITATION: _invitation,
+    RESET: _reset,
+    CONFIRMATION: _confirmation,
+}

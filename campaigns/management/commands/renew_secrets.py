@@ -1,0 +1,35 @@
+"""manage.py renew_secrets: encrypt the secrets of second factors by the present SECRET_KEY."""
+
+from typing import Any
+
+from allauth.mfa.models import Authenticator
+from django.core.management.base import BaseCommand, CommandError
+from django.db import transaction
+
+from base.errors import WrongState
+from base.transactions import locked
+from campaigns.accounts.encryption import renewed
+
+ENCRYPTED = ("secret", "seed")  # fields of what allauth stores
+
+
+class Command(BaseCommand):
+    help = (
+        "Encrypt the secrets of second factors by the present SECRET_KEY, after which a former one is not needed any "
+        "more and can be taken out of SECRET_KEY_FALLBACKS."
+    )
+
+    @transaction.atomic
+    def handle(self, **options: Any) -> None:
+        rows = list(locked(Authenticator.objects.exclude(type=Authenticator.Type.WEBAUTHN)))
+        for row in rows:
+            try:
+                row.data |= {name: renewed(row.data[name]) for name in ENCRYPTED if name in row.data}
+            except WrongState as fault:
+                raise CommandError(
+                    f"second factor of {row.user.get_username()}: unreadable; expected its key in SECRET_KEY or "
+                    "SECRET_KEY_FALLBACKS, else remove it by remove_second_factor",
+                    returncode=2,
+                ) from fault
+            row.save(update_fields=["data"])
+        self.stdout.write(f"{len(rows)} secrets are encrypted by the present SECRET_KEY")

@@ -1,0 +1,20 @@
+"""manage.py reset_password: print a link by which somebody chooses a new password."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from campaigns.accounts.mails import reset_link
+from campaigns.lookup import user_named
+
+
+class Command(BaseCommand):
+    help = "Print a link by which a person chooses a new password. It works once, within three days."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("user")
+        parser.add_argument("--address", default="http://127.0.0.1:8000/", help="the address of this site")
+
+    def handle(self, **options: Any) -> None:
+        self.stdout.write(reset_link(user_named(options["user"]), options["address"].rstrip("/")))
