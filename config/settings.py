@@ -251,11 +251,16 @@ LOGGING = {
     "disable_existing_loggers": False,
     "filters": {"request": {"()": "config.operations.logs.RequestFilter"}},
     "formatters": {
-        "line": {"format": "{asctime} {levelname} {request_id} {name}: {message}", "style": "{"},
+        "line": {
+            "()": "config.operations.logs.LineFormatter",
+            "format": "{asctime} {levelname} {request_id} {name}: {message}",
+            "style": "{",
+        },
         "json": {
             "()": "pythonjsonlogger.json.JsonFormatter",
             "format": "{asctime}{levelname}{name}{request_id}{message}",
             "style": "{",
+            "datefmt": "%Y-%m-%dT%H:%M:%S%z",
             "rename_fields": {"asctime": "time", "levelname": "level", "name": "logger"},
             "reserved_attrs": [*RESERVED_ATTRS, "request"],  # Django's object, which says nothing in a line
         },

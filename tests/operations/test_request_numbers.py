@@ -115,3 +115,14 @@ flush(5)
     assert '"request":"0123456789"' in sent
     assert "query %s" in sent
     assert "canary" not in sent
+
+
+def test_a_line_of_the_log_cannot_be_forged() -> None:
+    described: dict[str, Any] = dict(LOGGING["formatters"]["line"])
+    formatter = import_string(described.pop("()"))(described.pop("format"), **described)
+    record = logging.makeLogRecord(
+        {"msg": "no /x\r\n2026 ERROR forged \x1b[2J é", "request_id": "-", "levelname": "INFO"}
+    )
+    line = formatter.format(record)
+    assert line.endswith("no /x\\r\\n2026 ERROR forged \\x1b[2J é")
+    assert line.count("\n") == 0
