@@ -52,9 +52,7 @@ def front(folder: Path, webs: list[str], media: Path | None = None) -> Iterator[
         believed = ssl.create_default_context(cafile=folder / "certificate.pem")
         wait_until(lambda: _listens(secure), lambda: "nginx listens")
         with httpx.Client(verify=believed, timeout=60) as client:
-            yield Front(
-                f"https://localhost:{secure}", f"http://localhost:{plain}", client, folder
-            )
+            yield Front(f"https://localhost:{secure}", f"http://localhost:{plain}", client, folder)
     finally:
         nginx.terminate()
         nginx.wait(20)

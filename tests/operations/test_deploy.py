@@ -134,24 +134,25 @@ def test_the_units_of_systemd(tmp_path: Path) -> None:
     for name in ("python", "celery"):
         (tmp_path / ".venv" / "bin" / name).symlink_to(shutil.which("true") or "/bin/true")
     units = []
-    for unit in UNITS:
-        units.append(str(tmp_path / unit.name))
-        Path(units[-1]).write_text(unit.read_text().replace("/opt/reeljudge/current", str(tmp_path)))
-    run = {"capture_output": True, "text": True, "env": {**os.environ, "SYSTEMD_PAGER": ""}}
-    verified: Any = subprocess.run(["systemd-analyze", "verify", "--man=no", *units], **run)  # type: ignore[call-overload]
+    for each in UNITS:
+        units.append(str(tmp_path / each.name))
+        Path(units[-1]).write_text(each.read_text().replace("/opt/reeljudge/current", str(tmp_path)))
+    verified = analyzed("verify", "--man=no", *units)
     assert (verified.returncode, verified.stderr) == (0, "")
-    locked = f"--threshold={MOST_EXPOSED * 10:.0f}"
+    security = ["security", "--offline=true", f"--threshold={MOST_EXPOSED * 10:.0f}"]
     for unit in units:
-        found: Any = subprocess.run(  # type: ignore[call-overload]
-            ["systemd-analyze", "security", "--offline=true", locked, unit], **run
-        )
+        found = analyzed(*security, unit)
         assert found.returncode == 0, f"{found.stdout}\n{found.stderr}"
-    control = str(tmp_path / "control.service")
-    Path(control).write_text(
-        re.sub(r"^(Protect|Private|Restrict|NoNew|Capab).*\n", "", UNITS[0].read_text(), flags=re.M)
-    )
-    found = subprocess.run(["systemd-analyze", "security", "--offline=true", locked, control], **run)  # type: ignore[call-overload]
-    assert found.returncode == 1
+    control = tmp_path / "control.service"
+    protecting = r"^(Protect|Private|Restrict|NoNew|Capab).*\n"
+    control.write_text(re.sub(protecting, "", UNITS[0].read_text(), flags=re.M))
+    assert analyzed(*security, str(control)).returncode == 1
+
+
+def analyzed(*arguments: str) -> subprocess.CompletedProcess[str]:
+    env = {**os.environ, "SYSTEMD_PAGER": ""}
+    command = ["systemd-analyze", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, env=env, check=False)
 
 
 def test_a_units_options_are_those_of_the_commands() -> None:
