@@ -23,6 +23,7 @@ from django.test.testcases import QuietWSGIRequestHandler
 from config import settings as ours
 from tests import made_once, nginx
 from tests.installation import ROOT
+from tests.waiting import wait_until
 
 DEPLOY = ROOT / "deploy"
 UNITS = sorted((DEPLOY / "systemd").glob("*.service"))
@@ -106,7 +107,8 @@ def _pages_come_packed_and_numbered(front: nginx.Front) -> None:
     assert front.client.get(front.address + script[1]).headers["Content-Encoding"] in ("br", "gzip")
     number = page.headers["X-Request-ID"]
     assert number != "0123456789-forged"
-    assert re.search(rf"GET /sign-in/ 200 .* {number}$", front.logs, re.M)
+    line = rf"GET /sign-in/ 200 .* {number}$"
+    wait_until(lambda: re.search(line, front.logs, re.M), lambda: f"a line of the log with {number}")
 
 
 def _nothing_of_a_secret_is_logged(front: nginx.Front) -> None:

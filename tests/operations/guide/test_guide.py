@@ -1,13 +1,14 @@
 """docs/deployment.md is followed word for word, from empty machines to an upgrade and a restore while people judge.
 
-Each block that names a machine runs there as it stands. The machines are those of machines.py; the only other things that
-differ from what a reader would do are the values of their own, and two substitutions: packages of Python are taken from
-the suite's environment instead of being fetched, and `systemctl` and `apt-get` are stand-ins.
+Each block that names a machine runs there as it stands. The machines are those of machines.py. What else differs from
+what a reader does: packages of Python are taken from the suite's environment instead of being fetched, and `systemctl`
+and `apt-get` are stand-ins.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import secrets
 import shutil
@@ -47,6 +48,7 @@ UPGRADE, BACKUP = "\n## Upgrading without a pause\n", "\n## Backing up, and tryi
 INSTALL = ".venv/bin/pip install --quiet -r requirements.txt\n"
 PEOPLE = ("ben", "cleo", "dan", "eve", "fay", "gus")
 QUERIES, OPEN_AT_FIRST = 60, 12
+SUITE = Path(pytest.__file__).resolve().parent.parent  # where its packages are
 PACE = 0.4  # seconds between two grades of an annotator
 NEW_MIGRATION = """from django.db import migrations
 
@@ -78,10 +80,10 @@ class Place:
 
     def _substituted(self, block: str) -> str:
         """The same block with the environment of the suite, which a reader's pip would fetch."""
-        packages = Path(pytest.__file__).parent.parent
         linked = (
-            f'echo {packages} > "$(echo .venv/lib/python3.*/site-packages)/suite.pth"\n'
-            "printf '#!%s/.venv/bin/python\\nfrom celery.__main__ import main\\nmain()\\n' \"$PWD\" > .venv/bin/celery\n"
+            f'echo {SUITE} > "$(echo .venv/lib/python3.*/site-packages)/suite.pth"\n'
+            "printf '#!%s/.venv/bin/python\\nfrom celery.__main__ import main\\nmain()\\n' \"$PWD\""
+            " > .venv/bin/celery\n"
             "chmod +x .venv/bin/celery\n"
         )
         return block.replace(INSTALL, linked)
@@ -120,7 +122,7 @@ class Place:
 def place(tmp_path: Path) -> Iterator[Place]:
     tmp_path.chmod(0o755)
     values = {
-        "SOURCE": str(tmp_path / "source.git"),
+        "SOURCE": f"file://{tmp_path}/source.git",
         "VERSION": "v1",
         "NEW": "v2",
         "PASSWORD": secrets.token_hex(24),
@@ -163,7 +165,7 @@ def git(*arguments: str) -> None:
 
 
 def _empty_machines(place: Place) -> None:
-    """What an empty machine has: a cluster as the package of PostgreSQL makes it, and the films where they should be."""
+    """What an empty machine has: a cluster as the package of PostgreSQL makes it, and the films in their place."""
     place.at["data"].run(
         "rm -rf /etc/postgresql/15/main /var/lib/postgresql/15/main /var/lib/redis/*; pg_createcluster 15 main"
     )
@@ -174,7 +176,7 @@ def _empty_machines(place: Place) -> None:
     for name in ("web-1", "web-2"):
         shutil.copytree(place.folder / "films", place.at[name].root / "srv/films")
         # The suite's environment may lie in a folder that only root may enter.
-        above = " ".join(map(str, [Path(pytest.__file__).parent.parent, *Path(pytest.__file__).parents]))
+        above = " ".join(map(str, [SUITE, *SUITE.parents]))
         place.at[name].run(f"for each in {above}; do chmod o+rx $each; done")
 
 
@@ -188,10 +190,11 @@ def _store(place: Place) -> Iterator[None]:
     )
     for name in ("web-1", "web-2"):
         shutil.copy(store.root / "srv/certificate.pem", place.at[name].root / "etc/store.pem")
+    certificate = f"--ssl-cert {store.root}/srv/certificate.pem --ssl-key {store.root}/srv/key.pem"
+    command = f"ip netns exec {store.namespace} {sys.executable} -m moto.server"
     server = subprocess.Popen(
-        ["ip", "netns", "exec", store.namespace, sys.executable, "-m", "moto.server"]
-        + ["--host", store.address, "--port", "443", "--ssl"]
-        + ["--ssl-cert", f"{store.root}/srv/certificate.pem", "--ssl-key", f"{store.root}/srv/key.pem"],
+        f"{command} --host {store.address} --port 443 --ssl {certificate}".split(),
+        env={**os.environ, "MOTO_S3_CUSTOM_ENDPOINTS": "https://s3.example.org"},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
@@ -253,7 +256,8 @@ def test_the_guide(
     with capsys.disabled():
         print(f"\nguide: {', '.join(f'{count:,} {name}' for name, count in sorted(totals.items()))}")
         print(
-            f"guide: {len(said):,} grades acknowledged, 0 lost; {before:,} before the dump, all restored; 0 pages failed"
+            f"guide: {len(said):,} grades acknowledged, 0 lost; {before:,} before the dump, all restored; "
+            "0 pages failed"
         )
 
 
