@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 
 from django.conf import settings
@@ -17,6 +18,7 @@ from base.errors import Busy
 from corpus.stored_files import STORE_FAULTS, Part, opened
 from judging import doors
 
+log = logging.getLogger(__name__)
 RANGE = re.compile(r"bytes=(\d{0,15})-(\d{0,15})")
 TYPE = "video/mp4"
 INTERNAL = "/stored/"  # nginx's location of MEDIA_ROOT, for itself only
@@ -59,8 +61,10 @@ def _proxied(request: HttpRequest, file: FieldFile) -> HttpResponseBase:
         content = opened(file)
         size = content.size
     except OSError as fault:
+        _tell(file, fault)
         raise Http404 from fault
     except STORE_FAULTS as fault:
+        _tell(file, fault)
         raise Busy(gettext("The store of clips does not answer.")) from fault
     asked = RANGE.fullmatch(request.headers.get("range", ""))
     if not asked or not (asked[1] or asked[2]):
@@ -72,6 +76,11 @@ def _proxied(request: HttpRequest, file: FieldFile) -> HttpResponseBase:
     answer = _answer(content, first, last + 1, status=206)
     answer["Content-Range"] = f"bytes {first}-{last}/{size}"
     return answer
+
+
+def _tell(file: FieldFile, fault: Exception) -> None:
+    """Log in one line why a clip cannot be sent."""
+    log.warning("clip %s: %s: %s", file.name, type(fault).__name__, " ".join(str(fault).split()))
 
 
 def _bounds(first: str, last: str, size: int) -> tuple[int, int]:

@@ -67,6 +67,7 @@ def outbox() -> dict[str, str]:
         "another": gettext("kept here ({n}): {user} is signed in now. Sign in as {who} again to send it."),
         "closed": gettext("kept here ({n}): this batch is closed to you at the moment"),
         "busy": gettext("kept here ({n}): submit the other batch that you hold first"),
+        "newer": gettext("kept here ({n}): load this page again to send it"),
         "stale": gettext("closed"),
         "refused": gettext("Not stored: {detail}"),
         "again": gettext("The server answers again. Everything that was kept here is saved ({n})."),

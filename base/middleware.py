@@ -1,7 +1,7 @@
 """Middleware of all pages: who asks, the sign-in, errors as answers, and the language."""
 
-from collections.abc import Callable
-from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from collections.abc import Callable, Iterable
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Any
 
 from django.conf import settings
@@ -17,6 +17,8 @@ from django.utils.translation import gettext as _
 from base.errors import ReeljudgeError, SignedOut, TooLarge
 from base.problem_documents import problem, speaks_json
 
+Network = IPv4Network | IPv6Network
+
 
 class ClientAddressMiddleware:
     """Sets REMOTE_ADDR to the address of who asks, where a proxy that the settings trust passes the request on.
@@ -27,19 +29,26 @@ class ClientAddressMiddleware:
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
-        self.trusted = [ip_network(proxy.strip(), strict=False) for proxy in settings.TRUSTED_PROXIES]
+        self.trusted = networks(settings.TRUSTED_PROXIES)
         if not self.trusted:
             raise MiddlewareNotUsed
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         hops = request.headers.get("x-forwarded-for", "").split(",")
-        while hops and self._is_ours(request.META.get("REMOTE_ADDR", "")) and _address(hops[-1]):
+        while hops and is_within(request.META.get("REMOTE_ADDR", ""), self.trusted) and _address(hops[-1]):
             request.META["REMOTE_ADDR"] = str(_address(hops.pop()))
         return self.get_response(request)
 
-    def _is_ours(self, remote: str) -> bool:
-        address = _address(remote)
-        return address is not None and any(address in network for network in self.trusted)
+
+def networks(addresses: Iterable[str]) -> list[Network]:
+    """Return the networks that a setting names, of which a single address is the smallest."""
+    return [ip_network(each.strip(), strict=False) for each in addresses]
+
+
+def is_within(remote: str, networks: Iterable[Network]) -> bool:
+    """Return whether an address lies in one of the networks; a text that is no address lies in none."""
+    address = _address(remote)
+    return address is not None and any(address in network for network in networks)
 
 
 def _address(text: str) -> IPv4Address | IPv6Address | None:

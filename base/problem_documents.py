@@ -61,6 +61,8 @@ def problem(request: HttpRequest, fault: ReeljudgeError) -> HttpResponse:
         document = {"type": "about:blank", "title": _(fault.title), "status": fault.status}
         document["detail"] = str(fault)
         document["code"] = type(fault).__name__.lower()
+        if number := request.META.get("REQUEST_ID"):
+            document["request"] = number  # as the log has it
         if isinstance(fault, NotFound) and request.user.is_authenticated:
             document["user"] = request.user.get_username()  # the page may be that of another person
         if isinstance(fault, BadValue):

@@ -5,6 +5,8 @@ import secrets
 from pathlib import Path
 
 import environ
+from django.core.exceptions import ImproperlyConfigured
+from pythonjsonlogger.core import RESERVED_ATTRS
 
 from config import media_store, single_sign_on
 
@@ -65,7 +67,10 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "config.operations.requests.RequestMiddleware",
     "base.middleware.ClientAddressMiddleware",
+    "config.operations.probes.ProbesMiddleware",
+    "config.operations.metrics.MetricsMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "base.middleware.CompressionMiddleware",
@@ -98,6 +103,7 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
                 "base.middleware.languages",
                 "campaigns.accounts.ways_in.ways_in",
+                "config.operations.requests.version",
             ],
             "builtins": [
                 "django.templatetags.static",
@@ -268,12 +274,18 @@ CONTENT_SECURITY_POLICY = {
         "frame-ancestors": ["'none'"],
     }
 }
+# What browsers are told to remember for a year: that this host is reached by HTTPS only; that its subdomains are too;
+# that browsers may know so before the first visit. Only the owner of the domain can say the latter two.
+HSTS = env.str("HSTS", default="host")
+if HSTS not in ("off", "host", "subdomains", "preload"):
+    raise ImproperlyConfigured(f"HSTS: {HSTS!r}; expected off, host, subdomains or preload")
+SILENCED_SYSTEM_CHECKS = ["security.W004", "security.W005", "security.W021"]  # which want more of HSTS
 if env.bool("HTTPS", default=False):
     SECURE_SSL_REDIRECT = True
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
-    SECURE_HSTS_SECONDS = 365 * 24 * 3600
-    SECURE_HSTS_INCLUDE_SUBDOMAINS = True
-    SECURE_HSTS_PRELOAD = True
+    SECURE_HSTS_SECONDS = 0 if HSTS == "off" else 365 * 24 * 3600
+    SECURE_HSTS_INCLUDE_SUBDOMAINS = HSTS in ("subdomains", "preload")
+    SECURE_HSTS_PRELOAD = HSTS == "preload"
     SESSION_COOKIE_SECURE = True
     CSRF_COOKIE_SECURE = True
     LANGUAGE_COOKIE_SECURE = True
@@ -288,10 +300,43 @@ LANGUAGE_COOKIE_SAMESITE = "Lax"
 TIME_ZONE = env.str("TIME_ZONE", default="UTC")
 USE_TZ = True
 
+# Serving, and being watched ---------------------------------------------------------------------------------
+WEB_THREADS = env.int("WEB_THREADS", default=16)  # of each web process
+WEB_TIMEOUT = env.int("WEB_TIMEOUT", default=60)  # seconds
+WEB_KEEPALIVE = env.int("WEB_KEEPALIVE", default=30)  # seconds
+WEB_SILENCE = env.int("WEB_SILENCE", default=20)  # seconds
+WEB_RECYCLE = env.int("WEB_RECYCLE", default=0)  # requests; 0: never
+MONITORING_ADDRESSES = env.list("MONITORING_ADDRESSES", default=[])  # addresses and networks
+MONITORING_TOKEN = env.str("MONITORING_TOKEN", default="")
+if SENTRY_DSN := env.str("SENTRY_DSN", default=""):
+    from config.operations import sentry
+
+    sentry.start(SENTRY_DSN)
+
+LOG_FORMAT = env.str("LOG_FORMAT", default="line")
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
-    "handlers": {"terminal": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "filters": {"request": {"()": "config.operations.logs.RequestFilter"}},
+    "formatters": {
+        "line": {
+            "()": "config.operations.logs.LineFormatter",
+            "format": "{asctime} {levelname} {request_id} {name}: {message}",
+            "style": "{",
+        },
+        "json": {
+            "()": "pythonjsonlogger.json.JsonFormatter",
+            "format": "{asctime}{levelname}{name}{request_id}{message}",
+            "style": "{",
+            "datefmt": "%Y-%m-%dT%H:%M:%S%z",
+            "rename_fields": {"asctime": "time", "levelname": "level", "name": "logger"},
+            "reserved_attrs": [*RESERVED_ATTRS, "request"],  # Django's object, which says nothing in a line
+        },
+    },
+    "handlers": {
+        "terminal": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT, "filters": ["request"]}
+    },
     "root": {"handlers": ["terminal"], "level": env.str("LOG_LEVEL", default="WARNING")},
 }
+if LOG_FORMAT not in ("line", "json"):
+    raise ImproperlyConfigured(f"LOG_FORMAT: {LOG_FORMAT!r}; expected line or json")

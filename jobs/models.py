@@ -181,3 +181,19 @@ class Job(models.Model):
         )
         if not mine.update(**changes):
             raise JobLost(f"{self} is in the hands of another worker")
+
+
+class Sign(models.Model):
+    """A worker's sign of life. One that is busy leaves none, but its job has a lease then."""
+
+    worker = models.CharField(max_length=100, unique=True)
+    at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.worker} at {self.at:%H:%M:%S}"
+
+    @classmethod
+    def leave(cls, worker: str) -> None:
+        """Store that the worker looks for jobs, and forget workers that did so more than a day ago."""
+        cls.objects.update_or_create(worker=worker, defaults={"at": Now()})
+        cls.objects.filter(at__lt=Now() - timedelta(days=1)).delete()

@@ -2,7 +2,7 @@
 
 from celery import shared_task
 
-from jobs.models import Job
+from jobs.models import Job, Sign
 from jobs.running import run, worker_name
 from jobs.sending import TASK, send
 from jobs.upkeep import clear_sessions
@@ -21,6 +21,7 @@ def upkeep() -> None:
 
 @shared_task(name="jobs.sweep")  # type: ignore[untyped-decorator]
 def sweep() -> int:
+    Sign.leave(worker_name())
     due = list(Job.objects.due().values_list("pk", flat=True)[:1000])
     for pk in due:
         send(pk)

@@ -6,7 +6,7 @@ import gzip
 import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 
 from playwright.sync_api import (
     Browser,
@@ -27,10 +27,17 @@ FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--
 QUERY = "A person sits down."
 
 
+def chromium() -> AbstractContextManager[Browser]:
+    return chromium_at({})
+
+
 @contextmanager
-def chromium() -> Iterator[Browser]:
+def chromium_at(names: dict[str, str]) -> Iterator[Browser]:
+    """The browser, for which these names of hosts have these addresses."""
+    rules = ", ".join(f"MAP {name} {address}" for name, address in names.items())
+    flags = [*FLAGS, f"--host-resolver-rules={rules}"] if names else FLAGS
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=os.environ["CHROMIUM"], args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=os.environ["CHROMIUM"], args=flags)
         yield browser
         browser.close()
 

@@ -38,4 +38,12 @@ class Migration(migrations.Migration):
                 'constraints': [models.UniqueConstraint(fields=('kind', 'key'), name='one_job_per_kind_and_key'), models.CheckConstraint(condition=models.Q(models.Q(('state', 'running'), _negated=True), ('lease__isnull', False), _connector='OR'), name='running_job_has_a_lease')],
             },
         ),
+        migrations.CreateModel(
+            name='Sign',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('worker', models.CharField(max_length=100, unique=True)),
+                ('at', models.DateTimeField()),
+            ],
+        ),
     ]

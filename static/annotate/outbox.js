@@ -7,13 +7,13 @@ class Outbox {
   static COUNTER = "presses"; // the name of the number of the last press, beside the entries
 
   // `fence` is null where the page did not get one: then the assignment is taken up again first. `presses` is the
-  // number of the last press that the server knows of.
-  constructor({ who, token, fence, presses = 0, address, csrf, changed, undo, overtaken }) {
-    Object.assign(this, { who, token, fence, presses, address, csrf, changed, undo, overtaken });
+  // number of the last press that the server knows of. `version` is that of the page and its scripts.
+  constructor({ who, token, fence, presses = 0, address, csrf, version, changed, undo, overtaken, renewed }) {
+    Object.assign(this, { who, token, fence, presses, address, csrf, version, changed, undo, overtaken, renewed });
     this.prefix = `${Outbox.ROOT}${encodeURIComponent(who)}/${token}/`;
     this.counter = `${this.prefix}${Outbox.COUNTER}`;
     this.memory = new Map(); // where storage is full or forbidden
-    this.state = "saved"; // saved, sending, offline, signed out, another, closed, busy, stale, refused
+    this.state = "saved"; // saved, sending, offline, signed out, another, closed, busy, newer, stale, refused
     this.refusal = "";
     this.user = ""; // who is signed in instead
     this.trouble = ""; // what stood in the way since all was saved last: waited, resumed
@@ -122,6 +122,7 @@ class Outbox {
     if (answer.status === 404) return this.later(this.isOfAnother(said) ? "another" : "closed"); // or paused: keep it
     if (answer.status >= 500 || answer.status === 429) return this.later("offline");
     if (said?.code === "stale") return this.resume();
+    if (this.isOfAnotherVersion(answer)) return this.later("newer"); // the page of that version can say it better
     this.remove(entry.name);
     this.refusal = said?.detail || `${answer.status}`;
     this.undo(entry);
@@ -156,6 +157,12 @@ class Outbox {
     return this.user !== "" && this.user !== this.who;
   }
 
+  // Servers are exchanged while people judge: the one that answers may be newer than the page, or older.
+  isOfAnotherVersion(answer) {
+    const version = answer.headers.get("Reeljudge-Version");
+    return Boolean(this.version && version) && version !== this.version;
+  }
+
   later(state) {
     this.trouble ||= "waited";
     this.tell(state);
@@ -180,7 +187,9 @@ class Outbox {
       signal: AbortSignal.timeout(20000),
     };
     try {
-      return await fetch(address, options);
+      const answer = await fetch(address, options);
+      if (this.isOfAnotherVersion(answer)) this.renewed?.();
+      return answer;
     } catch {
       return null;
     }

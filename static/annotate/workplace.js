@@ -30,6 +30,8 @@
     presses: assignment.presses,
     address: here,
     csrf: document.querySelector("[name=csrfmiddlewaretoken]").value,
+    version: page.dataset.version,
+    renewed: () => ($("renewed").hidden = false),
     changed: showState,
     undo: (entry) => (places.takeBack(entry), showPlace()),
     overtaken: ({ position }) => hint(word("overtaken", { clip: position })),

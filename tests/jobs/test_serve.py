@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -16,10 +17,10 @@ from typing import Any
 import pytest
 from django.core.management.base import CommandError
 
-from jobs.management.commands.serve import THREADS
+from jobs.management.commands.serve import uncollected
 from tests import made_once
 from tests.installation import ROOT
-from tests.terminal import printed
+from tests.terminal import printed, refused
 from tests.waiting import wait_until
 
 HALVES = [
@@ -30,7 +31,6 @@ HALVES = [
 SERVER = """
 import django; django.setup()
 from jobs.management.commands import serve
-serve.SECONDS_OF_SILENCE = 1
 serve._Server("127.0.0.1:{port}", 1).run()
 """
 
@@ -52,6 +52,7 @@ def port(tmp_path: Path) -> Iterator[int]:
     (tmp_path / "static").symlink_to(made_once.collected_static())
     env = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
     env |= {"REELJUDGE_HOME": str(tmp_path), "DJANGO_SETTINGS_MODULE": "config.settings"}
+    env |= {"WEB_SILENCE": "1"}
     with (tmp_path / "log").open("wb") as log:
         server = subprocess.Popen(
             [sys.executable, "-c", SERVER.format(port=number)], cwd=ROOT, env=env, stdout=log, stderr=log
@@ -71,10 +72,19 @@ def answers(port: int, patience: float = 5) -> bool:
 
 
 @pytest.mark.parametrize("half", HALVES, ids=["headers", "body"])
-def test_half_sent_requests_do_not_stop_it(port: int, half: bytes) -> None:
+def test_half_sent_requests_do_not_stop_it(port: int, half: bytes, settings: Any) -> None:
     """As many of them as it has threads; it answers as soon as it has given them up."""
     with ExitStack() as open_ones:
-        for _ in range(THREADS):
+        for _ in range(settings.WEB_THREADS):
             connection = open_ones.enter_context(socket.create_connection(("127.0.0.1", port)))
             connection.sendall(half)
         assert answers(port, patience=60)
+
+
+def test_it_does_not_start_before_static_files_are_collected(tmp_path: Path, settings: Any) -> None:
+    settings.STATIC_ROOT = tmp_path / "static"
+    assert "collectstatic" in refused("serve")
+    shutil.copytree(made_once.collected_static(), settings.STATIC_ROOT)
+    assert uncollected() == ""
+    (settings.STATIC_ROOT / "annotate" / "outbox.js").write_text("// that of an older program\n")
+    assert "annotate/outbox.js is missing or not that of this program" in refused("serve")

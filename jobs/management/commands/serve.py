@@ -1,24 +1,27 @@
 """manage.py serve: run the web server, with an embedded worker if REDIS_URL is not set."""
 
 import os
+import shutil
 import signal
 import struct
 import subprocess
 import sys
 import threading
 from argparse import ArgumentParser
+from filecmp import cmp
 from ipaddress import ip_address
+from pathlib import Path
 from socket import SO_RCVTIMEO, SOL_SOCKET
+from tempfile import mkdtemp
 from typing import Any
 
 from django.conf import settings
 from django.core.checks import run_checks
 from django.core.management.base import BaseCommand, CommandError
 from gunicorn.app.base import BaseApplication
+from gunicorn.glogging import Logger
 
-THREADS = 16
 SECONDS_BEFORE_RESTART = 2
-SECONDS_OF_SILENCE = 20  # after which a request that is not complete is given up
 REACHABLE = "reachable"  # the tag of checks that matter if others can reach this installation
 
 
@@ -35,29 +38,58 @@ class Command(BaseCommand):
         on_sqlite = settings.DATABASES["default"]["ENGINE"] == "config.sqlite"
         processes = 1 if on_sqlite else options["processes"]
         is_local = is_on_this_machine(options["bind"])
-        if not is_local and not settings.TRUSTED_PROXIES:
-            raise CommandError(
-                f"--bind {options['bind']}: {THREADS} half-sent requests would stop a server that strangers can reach. "
-                "Put a proxy before it that buffers requests, and name its address in TRUSTED_PROXIES "
-                "(docs/deployment.md); or bind to 127.0.0.1",
-                returncode=2,
-            )
+        _refuse_what_would_fail(options["bind"], is_local)
         if not is_local or not _has_local_names_only():
             self._warn()
         worker = None if settings.REDIS_URL else EmbeddedWorker()
         self.stdout.write(f"Reeljudge is at http://{options['bind']}/ (Ctrl-C ends it)")
         self.stdout.flush()
         me = os.getpid()
+        # Where the processes keep their counts for /metrics. The library reads the variable when it is imported.
+        counts = os.environ["PROMETHEUS_MULTIPROC_DIR"] = mkdtemp(prefix="reeljudge-metrics-")
         try:
             _Server(options["bind"], processes).run()
         finally:
-            if worker and os.getpid() == me:  # The server's child processes come here too when they end.
-                worker.stop()
+            if os.getpid() == me:  # The server's child processes come here too when they end.
+                shutil.rmtree(counts)
+                if worker:
+                    worker.stop()
 
     def _warn(self) -> None:
         """Print what apps find wrong with an installation that others can reach (checks with the tag `reachable`)."""
         for found in run_checks(tags=[REACHABLE], include_deployment_checks=True, databases=["default"]):
             self.stderr.write(f"WARNING: {found.msg}")
+
+
+def _refuse_what_would_fail(bind: str, is_local: bool) -> None:
+    if not is_local and not settings.TRUSTED_PROXIES:
+        raise CommandError(
+            f"--bind {bind}: {settings.WEB_THREADS} half-sent requests would stop a server that strangers can reach. "
+            "Put a proxy before it that buffers requests, and name its address in TRUSTED_PROXIES "
+            "(docs/deployment.md); or bind to 127.0.0.1",
+            returncode=2,
+        )
+    if missing := uncollected():
+        raise CommandError(
+            f"{settings.STATIC_ROOT}: {missing} is missing or not that of this program. "
+            "Run `python manage.py collectstatic --noinput` first",
+            returncode=2,
+        )
+
+
+def uncollected() -> str:
+    """Return the name of a static file of ours that `collectstatic` has not collected yet, or an empty text."""
+    if settings.DEBUG:
+        return ""
+    collected = Path(settings.STATIC_ROOT)
+    if not (collected / "staticfiles.json").exists():
+        return "staticfiles.json"
+    for folder in map(Path, settings.STATICFILES_DIRS):
+        for source in sorted(folder.rglob("*")):
+            copy = collected / source.relative_to(folder)
+            if source.is_file() and not (copy.exists() and cmp(source, copy, shallow=False)):
+                return str(source.relative_to(folder))
+    return ""
 
 
 def is_on_this_machine(bind: str) -> bool:
@@ -128,10 +160,13 @@ class _Server(BaseApplication):  # type: ignore[misc]
             "bind": self.bind,
             "workers": self.processes,
             "worker_class": "gthread",
-            "threads": THREADS,
-            "keepalive": 30,
-            "timeout": 60,
+            "threads": settings.WEB_THREADS,
+            "keepalive": settings.WEB_KEEPALIVE,
+            "timeout": settings.WEB_TIMEOUT,
+            "max_requests": settings.WEB_RECYCLE,
+            "max_requests_jitter": settings.WEB_RECYCLE // 10,  # not all processes at once
             "loglevel": "warning",
+            "logger_class": _Log,
             "proc_name": "reeljudge",
             "control_socket_disable": True,
             "when_ready": _give_up_silent_requests,
@@ -145,7 +180,16 @@ class _Server(BaseApplication):  # type: ignore[misc]
         return get_wsgi_application()
 
 
+class _Log(Logger):  # type: ignore[misc]
+    """Gunicorn's messages go where all others go, in the same format."""
+
+    def setup(self, cfg: Any) -> None:
+        super().setup(cfg)
+        self.error_log.handlers.clear()
+        self.error_log.propagate = True
+
+
 def _give_up_silent_requests(server: Any) -> None:
     """Limit how long a thread waits for the rest of a request. Connections inherit the limit of their listener."""
     for listener in server.LISTENERS:
-        listener.sock.setsockopt(SOL_SOCKET, SO_RCVTIMEO, struct.pack("ll", SECONDS_OF_SILENCE, 0))
+        listener.sock.setsockopt(SOL_SOCKET, SO_RCVTIMEO, struct.pack("ll", settings.WEB_SILENCE, 0))

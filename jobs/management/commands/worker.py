@@ -11,13 +11,14 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, InterfaceError, close_old_connections
 
-from jobs.models import Job
+from jobs.models import Job, Sign
 from jobs.running import run, worker_name
 from jobs.terminal import work_off
 from jobs.upkeep import SECONDS_BETWEEN, clear_sessions
 
 log = logging.getLogger(__name__)
 SECONDS_BETWEEN_LOOKS = 0.5
+SECONDS_BETWEEN_SIGNS = 20
 
 
 class Command(BaseCommand):
@@ -41,13 +42,16 @@ class Command(BaseCommand):
 
 
 def _work_for_ever() -> None:
-    next_upkeep = time.monotonic()
+    next_upkeep = next_sign = time.monotonic()
     while True:
         close_old_connections()
         try:
             if time.monotonic() >= next_upkeep:
                 next_upkeep = time.monotonic() + SECONDS_BETWEEN
                 clear_sessions()
+            if time.monotonic() >= next_sign:
+                next_sign = time.monotonic() + SECONDS_BETWEEN_SIGNS
+                Sign.leave(worker_name())
             if job := Job.objects.take(worker_name()):
                 run(job)
                 continue

@@ -1,0 +1,59 @@
+"""Answers to machines that watch this one: /healthz, /readyz and /metrics.
+
+They come before everything else, because a probe has no host name, speaks plain HTTP, and signs in nowhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django.http import HttpRequest, HttpResponse, HttpResponseNotFound, JsonResponse
+from django.views.decorators.http import require_safe
+from prometheus_client import CONTENT_TYPE_LATEST
+
+from config.operations import metrics, readiness
+from config.operations.watchers import is_watcher
+
+
+class ProbesMiddleware:
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        probe = PROBES.get(request.path_info)
+        if not probe:
+            return self.get_response(request)
+        answer = probe(request)
+        answer["Cache-Control"] = "no-store"
+        return answer
+
+
+@require_safe
+def alive(request: HttpRequest) -> HttpResponse:
+    """This process answers. Nothing else is asked, so that no database takes all machines out of service."""
+    return HttpResponse("alive\n", content_type="text/plain")
+
+
+@require_safe
+def ready(request: HttpRequest) -> HttpResponse:
+    """Whether this machine can do its work; what it lacks is told to watchers only."""
+    checks = readiness.state()
+    is_ready = all(found == readiness.OK for found in checks.values())
+    told: dict[str, object] = {"ready": is_ready}
+    if is_watcher(request):
+        told["checks"] = checks
+    return JsonResponse(told, status=200 if is_ready else 503)
+
+
+@require_safe
+def figures(request: HttpRequest) -> HttpResponse:
+    if not is_watcher(request):
+        return HttpResponseNotFound()
+    return HttpResponse(metrics.figures(), content_type=CONTENT_TYPE_LATEST)
+
+
+PROBES: dict[str, Callable[[HttpRequest], HttpResponse]] = {
+    "/healthz": alive,
+    "/readyz": ready,
+    "/metrics": figures,
+}

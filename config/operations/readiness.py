@@ -1,0 +1,104 @@
+"""Whether this machine can do its work: the database, its migrations, the store of clips, and somebody who works."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as NoAnswer
+from datetime import timedelta
+from pathlib import Path
+from threading import Lock, Thread
+
+from django.conf import settings
+from django.core.files.storage import FileSystemStorage, default_storage
+from django.db import connection, connections
+from django.db.migrations.executor import MigrationExecutor
+from django.db.models.functions import Now
+
+from jobs.models import Job, Sign
+
+log = logging.getLogger(__name__)
+OK = "ok"
+SECONDS_OF_PATIENCE = 3.0  # for all checks together
+SECONDS_KEPT = 2.0  # during which an outcome is given again, so that asking often costs nothing
+SECONDS_SINCE_A_SIGN = 120  # a sweeper leaves one every 30 seconds, an embedded worker every 20
+
+
+def state() -> dict[str, str]:
+    """Return for each check `ok`, or in a few words what is wrong."""
+    end = time.monotonic() + SECONDS_OF_PATIENCE
+    looks = {name: _look(name) for name in CHECKS}
+    return {name: _outcome(look, end) for name, look in looks.items()}
+
+
+def _outcome(look: Future[str], end: float) -> str:
+    try:
+        return look.result(max(0.0, end - time.monotonic()))
+    except NoAnswer:
+        return f"no answer within {SECONDS_OF_PATIENCE:.0f} seconds"
+
+
+_looks: dict[str, tuple[float, Future[str]]] = {}
+_lock = Lock()
+
+
+def _look(name: str) -> Future[str]:
+    """Return the check that is under way or was made just now, or begin one. At most one of each is under way."""
+    with _lock:
+        began, look = _looks.get(name, (0.0, None))
+        if look is None or (look.done() and time.monotonic() - began > SECONDS_KEPT):
+            look = Future()
+            _looks[name] = time.monotonic(), look
+            # A thread that nobody waits for: a check that hangs delays neither the answer nor the server's end.
+            Thread(target=_make, args=(name, look), daemon=True).start()
+        return look
+
+
+def _make(name: str, look: Future[str]) -> None:
+    try:
+        found = CHECKS[name]()
+    except Exception as fault:  # noqa: BLE001 - whatever it is, it is the outcome
+        log.warning("not ready: %s: %s: %s", name, type(fault).__name__, " ".join(str(fault).split()))
+        found = "failed"
+    finally:
+        connections.close_all()
+    look.set_result(found)
+
+
+def _database() -> str:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
+    return OK
+
+
+def _migrations() -> str:
+    executor = MigrationExecutor(connection)
+    missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    return f"{len(missing)} not applied" if missing else OK
+
+
+def _media() -> str:
+    if isinstance(default_storage, FileSystemStorage) or not settings.MEDIA_STORE:
+        folder = Path(settings.MEDIA_ROOT)
+        # The first clip makes the folder.
+        return OK if os.access(folder if folder.exists() else folder.parent, os.R_OK | os.X_OK) else "failed"
+    default_storage.exists("readyz")  # asks the store, whatever it answers
+    return OK
+
+
+def _workers() -> str:
+    lately = Now() - timedelta(seconds=SECONDS_SINCE_A_SIGN)
+    seen = Sign.objects.filter(at__gt=lately).exists()
+    busy = Job.objects.filter(state=Job.State.RUNNING, lease__gt=Now()).exists()
+    return OK if seen or busy else f"none seen for {SECONDS_SINCE_A_SIGN} seconds"
+
+
+CHECKS: dict[str, Callable[[], str]] = {
+    "database": _database,
+    "migrations": _migrations,
+    "media": _media,
+    "workers": _workers,
+}

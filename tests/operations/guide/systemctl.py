@@ -1,0 +1,103 @@
+#!/usr/bin/python3
+"""What a machine of the guide has in place of systemd: starts and stops what units describe, one process each.
+
+It reads ExecStart, User, WorkingDirectory, EnvironmentFile and TimeoutStopSec. It confines nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+FOLDERS = ("/etc/systemd/system", "/lib/systemd/system")
+RUN = Path("/run/units")
+OWN_WAYS = {  # of services that come with tools of their own
+    "postgresql": {
+        "start": "pg_ctlcluster 15 main start",
+        "stop": "pg_ctlcluster 15 main stop -m fast",
+        "restart": "pg_ctlcluster 15 main restart",
+    },
+    "nginx": {"start": "nginx", "stop": "nginx -s quit", "restart": "nginx", "reload": "nginx -s reload"},
+}
+
+
+def main() -> None:
+    verb, *names = [word for word in sys.argv[1:] if not word.startswith("--")]
+    RUN.mkdir(exist_ok=True)
+    if verb == "daemon-reload":
+        return
+    for name in names:
+        if name in OWN_WAYS:
+            subprocess.run(shlex.split(OWN_WAYS[name][verb]), check=True)
+        elif verb == "enable":
+            start(name)  # with --now
+        elif verb == "restart":
+            stop(name)
+            start(name)
+        else:
+            {"start": start, "stop": stop}[verb](name)
+
+
+def start(name: str) -> None:
+    unit = described(name)
+    # systemd wants the path of a program whole.
+    command = shlex.split(unit["ExecStart"])
+    person = pwd.getpwnam(unit["User"])
+    env = {"PATH": os.environ["PATH"], "HOME": person.pw_dir, "LANG": "C.UTF-8"}
+    for line in Path(unit["EnvironmentFile"]).read_text().splitlines() if "EnvironmentFile" in unit else ():
+        if line and not line.startswith("#"):
+            key, _, value = line.partition("=")
+            env[key] = value
+    with Path(f"/var/log/{name}.log").open("ab") as log:
+        process = subprocess.Popen(
+            command,
+            cwd=unit.get("WorkingDirectory", "/"),
+            env=env,
+            user=person.pw_uid,
+            group=person.pw_gid,
+            extra_groups=[],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+    (RUN / name).write_text(str(process.pid))
+
+
+def stop(name: str) -> None:
+    """As KillMode=mixed does: the main process is asked, and what is left at the end is killed."""
+    file = RUN / name
+    if not file.exists():
+        return
+    pid, end = int(file.read_text()), time.monotonic() + float(described(name).get("TimeoutStopSec", 60))
+    try:
+        os.kill(pid, signal.SIGTERM)
+        while time.monotonic() < end and is_running(pid):
+            time.sleep(0.05)
+        os.killpg(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    file.unlink()
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def described(name: str) -> dict[str, str]:
+    file = next(file for each in FOLDERS if (file := Path(each) / f"{name}.service").exists())
+    lines = [line.partition("=") for line in file.read_text().splitlines() if "=" in line]
+    return {key: value for key, _, value in lines if not key.startswith("#")}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,368 @@
+"""docs/deployment.md is followed word for word, from empty machines to an upgrade and a restore while people judge.
+
+Each block that names a machine runs there as it stands. The machines are those of machines.py. What else differs from
+what a reader does: packages of Python are taken from the suite's environment instead of being fetched, and `systemctl`
+and `apt-get` are stand-ins.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event
+
+import httpx
+import psycopg
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests import browsing
+from tests.browsing import moving
+from tests.films import write_film
+from tests.installation import ROOT
+from tests.operations.guide.annotators import Annotator
+from tests.operations.guide.machines import Machine, are_possible, machines
+from tests.waiting import wait_until
+
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.timeout(1500),
+    pytest.mark.skipif(
+        not are_possible(), reason="needs root, namespaces, overlays, nginx, PostgreSQL 15 and Redis"
+    ),
+    pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="the machines' Python is Debian's 3.11"),
+]
+GUIDE = (ROOT / "docs" / "deployment.md").read_text()
+BLOCK = re.compile(r"<!-- run: on ([\w -]+) -->\n```sh\n(.*?)```", re.S)
+UPGRADE, BACKUP = "\n## Upgrading without a pause\n", "\n## Backing up, and trying a restore\n"
+INSTALL = ".venv/bin/pip install --quiet -r requirements.txt\n"
+PEOPLE = ("ben", "cleo", "dan", "eve", "fay", "gus")
+QUERIES, OPEN_AT_FIRST = 60, 12
+SUITE = Path(pytest.__file__).resolve().parent.parent  # where its packages are
+PACE = 0.4  # seconds between two grades of an annotator
+NEW_MIGRATION = """from django.db import migrations
+
+
+class Migration(migrations.Migration):
+    dependencies = [("jobs", "0001_initial")]
+    operations = [migrations.RunSQL("CREATE TABLE later (id integer)", "DROP TABLE later")]
+"""
+
+
+@dataclass
+class Place:
+    """The machines, and the values that a reader sets."""
+
+    at: dict[str, Machine]
+    folder: Path
+    passwords: dict[str, str] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
+    values: dict[str, str] = field(default_factory=dict)
+
+    def follow(self, part: str) -> None:
+        """Run all blocks of a part of the guide, in its order, each on every machine that it names."""
+        for names, block in BLOCK.findall(part):
+            for name in names.split():
+                printed = self.at[name].run(self._substituted(block), **self.values)
+                self.passwords |= dict(re.findall(r"^(\S+): .* password (\S+)$", printed, re.M))
+                self.counts["blocks"] += 1
+                self.counts["commands"] += len(block.strip().splitlines())
+
+    def _substituted(self, block: str) -> str:
+        """The same block with the environment of the suite, which a reader's pip would fetch."""
+        linked = (
+            f'echo {SUITE} > "$(echo .venv/lib/python3.*/site-packages)/suite.pth"\n'
+            "printf '#!%s/.venv/bin/python\\nfrom celery.__main__ import main\\nmain()\\n' \"$PWD\""
+            " > .venv/bin/celery\n"
+            "chmod +x .venv/bin/celery\n"
+        )
+        return block.replace(INSTALL, linked)
+
+    @property
+    def certificate(self) -> Path:
+        return self.at["proxy"].root / "etc/nginx/reeljudge/certificate.pem"
+
+    def rows(self, database: str = "reeljudge") -> dict[tuple[str, int], int]:
+        """The grades in a database, by assignment and place."""
+        code = (
+            "import json\n"
+            "from judging.models import Assignment\n"
+            "rows = []\n"
+            "for each in Assignment.objects.all():\n"
+            "    grades = dict(each.judgements.values_list('candidate', 'grade'))\n"
+            "    for position, candidate in enumerate(each.candidate_order(), 1):\n"
+            "        if candidate in grades: rows.append([each.token, position, grades[candidate]])\n"
+            "print('ROWS', json.dumps(rows))\n"
+        )
+        settings = "/etc/reeljudge.env" if database == "reeljudge" else f"/etc/reeljudge-{database}.env"
+        printed = self.at["web-1"].run(
+            f'SETTINGS={settings} reeljudge shell --no-imports -c "$CODE"', CODE=code
+        )
+        found = json.loads(printed.partition("ROWS ")[2])
+        return {(token, position): grade for token, position, grade in found}
+
+    def open_batches(self) -> int:
+        password = self.values["PASSWORD"]
+        with psycopg.connect(f"postgres://reeljudge:{password}@198.51.100.20/reeljudge") as database:
+            row = database.execute("SELECT count(*) FROM judging_batch WHERE state = 'open'").fetchone()
+        return int(row[0]) if row else 0
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    tmp_path.chmod(0o755)
+    values = {
+        "SOURCE": f"file://{tmp_path}/source.git",
+        "VERSION": "v1",
+        "NEW": "v2",
+        "PASSWORD": secrets.token_hex(24),
+        "SECRET_KEY": secrets.token_hex(32),
+        "AWS_ACCESS_KEY_ID": "testing",
+        "AWS_SECRET_ACCESS_KEY": "testing",
+    }
+    _releases(tmp_path)
+    with machines(tmp_path / "machines") as at:
+        made = Place(at, tmp_path, values=values)
+        _empty_machines(made)
+        with _store(made):
+            try:
+                yield made
+            finally:
+                print("\n".join(each.logs() for each in at.values()))
+
+
+def _releases(folder: Path) -> None:
+    """A repository with two releases; the second has other scripts, styles and pages, and a migration."""
+    source, copy = folder / "source.git", folder / "copy"
+    git("clone", "--quiet", "--bare", str(ROOT), str(source))
+    git("clone", "--quiet", str(source), str(copy))
+    git("-C", str(copy), "tag", "v1")
+    for name in ("static/base.css", "static/annotate/annotate.css"):
+        (copy / name).write_text(f"{(copy / name).read_text()}\n/* the second release */\n")
+    for name in ("static/annotate/outbox.js", "static/annotate/workplace.js", "static/scrolling.js"):
+        (copy / name).write_text(f"{(copy / name).read_text()}\n// the second release\n")
+    (copy / "jobs" / "migrations" / "0002_later.py").write_text(NEW_MIGRATION)
+    git("-C", str(copy), "add", "--all")
+    person = ("-c", "user.name=t", "-c", "user.email=t@example.org")
+    git("-C", str(copy), *person, "commit", "--quiet", "--message", "jobs: Do something later.")
+    git("-C", str(copy), "tag", "v2")
+    git("-C", str(copy), "push", "--quiet", "--tags", str(source))
+
+
+def git(*arguments: str) -> None:
+    done = subprocess.run(["git", *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def _empty_machines(place: Place) -> None:
+    """What an empty machine has: a cluster as the package of PostgreSQL makes it, and the films in their place."""
+    place.at["data"].run(
+        "rm -rf /etc/postgresql/15/main /var/lib/postgresql/15/main /var/lib/redis/*; pg_createcluster 15 main"
+    )
+    write_film(place.folder / "films")
+    texts = [f"A person sits down on chair number {number}." for number in range(QUERIES)]
+    queries = [{"query_id": number, "query": text} for number, text in enumerate(texts)]
+    (place.folder / "films" / "queries.json").write_text(json.dumps(queries))
+    for name in ("web-1", "web-2"):
+        shutil.copytree(place.folder / "films", place.at[name].root / "srv/films")
+        # The suite's environment may lie in a folder that only root may enter.
+        above = " ".join(map(str, [SUITE, *SUITE.parents]))
+        place.at[name].run(f"for each in {above}; do chmod o+rx $each; done")
+
+
+@contextmanager
+def _store(place: Place) -> Iterator[None]:
+    """An S3 stand-in with TLS, whose certificate the web machines believe."""
+    store = place.at["store"]
+    store.run(
+        "cd /srv && openssl req -x509 -newkey rsa:2048 -nodes -days 30 -subj /CN=s3.example.org"
+        " -addext subjectAltName=DNS:s3.example.org -keyout key.pem -out certificate.pem"
+    )
+    for name in ("web-1", "web-2"):
+        shutil.copy(store.root / "srv/certificate.pem", place.at[name].root / "etc/store.pem")
+    certificate = f"--ssl-cert {store.root}/srv/certificate.pem --ssl-key {store.root}/srv/key.pem"
+    command = f"ip netns exec {store.namespace} {sys.executable} -m moto.server"
+    server = subprocess.Popen(
+        f"{command} --host {store.address} --port 443 --ssl {certificate}".split(),
+        env={**os.environ, "MOTO_S3_CUSTOM_ENDPOINTS": "https://s3.example.org"},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        wait_until(lambda: _answers("https://198.51.100.30/moto-api/"), lambda: "the store answers")
+        yield
+    finally:
+        server.kill()
+        server.wait()
+
+
+def _answers(address: str) -> bool:
+    try:
+        return httpx.get(address, verify=False).status_code < 500
+    except httpx.HTTPError:
+        return False
+
+
+@pytest.fixture
+def crowd(place: Place) -> Iterator[Callable[[], list[Annotator]]]:
+    stop = Event()
+    made: list[Annotator] = []
+
+    def start() -> list[Annotator]:
+        made.extend(Annotator(name, place.passwords[name], place.certificate, stop, PACE) for name in PEOPLE)
+        for each in made:
+            each.start()
+        return made
+
+    yield start
+    stop.set()
+    for each in made:
+        each.join(60)
+
+
+def test_the_guide(
+    place: Place, crowd: Callable[[], list[Annotator]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    installing, rest = GUIDE.split(UPGRADE)
+    upgrading, backing_up = rest.split(BACKUP)
+    _install(place, installing)
+    with browsing.chromium_at(
+        {"judge.example.org": "198.51.100.10", "s3.example.org": "198.51.100.30"}
+    ) as browser:
+        page = _first_judged_clip(place, browser.new_page(ignore_https_errors=True))
+        people = crowd()
+        _wait_for_grades(people, 20)
+        _upgrade(place, upgrading, people)
+        _goes_on_in_the_page(page)
+        before = _restore(place, backing_up, people)
+    stopped = _stop(people)
+    rows = place.rows()
+    said = {key: grade for each in people for key, grade in each.acknowledged.items()}
+    assert stopped == []
+    assert lost(said, rows) == 0
+    assert lost({**said, ("never said", 1): 2}, rows) == 1  # the control
+    assert "BROKEN" not in place.at["web-1"].run("reeljudge audit")
+    totals = sum((each.counts for each in people), Counter()) + place.counts
+    with capsys.disabled():
+        print(f"\nguide: {', '.join(f'{count:,} {name}' for name, count in sorted(totals.items()))}")
+        print(
+            f"guide: {len(said):,} grades acknowledged, 0 lost; {before:,} before the dump, all restored; "
+            "0 pages failed"
+        )
+
+
+def _install(place: Place, part: str) -> None:
+    """Up to the campaign; the store's certificate is one that no authority knows."""
+    start = "Then start everything:"
+    first, second = part.split(start)
+    bucket = "The bucket stays private"
+    place.follow(first.split(bucket)[0])
+    for name in ("web-1", "web-2"):
+        place.at[name].run("echo AWS_CA_BUNDLE=/etc/store.pem >> /etc/reeljudge.env")
+    place.follow(first.split(bucket)[1])
+    place.follow(second)
+    printed = place.at["web-1"].run(f"reeljudge add_member films {' '.join(PEOPLE[3:])}")
+    place.passwords |= dict(re.findall(r"^(\S+): .* password (\S+)$", printed, re.M))
+    wait_until(lambda: place.open_batches() >= OPEN_AT_FIRST, lambda: "batches are open")
+
+
+def _first_judged_clip(place: Place, page: Page) -> Page:
+    """In a browser, whose page stays open during the upgrade."""
+    page.goto("https://judge.example.org/sign-in/")
+    page.fill("[name=username], [name=login]", "ada")
+    page.fill("[name=password]", place.passwords["ada"])
+    page.click("main button")
+    page.wait_for_url(lambda address: "sign-in" not in address)
+    page.goto("https://judge.example.org/judge/")
+    page.click("form[action$='/claim'] button")
+    page.wait_for_selector("#workplace")
+    moving(page)
+    page.keyboard.press("3")
+    expect(page.locator("#saved")).to_have_text("saved ✓")
+    assert list(place.rows().values()) == [3]
+    return page
+
+
+def _goes_on_in_the_page(page: Page) -> None:
+    """It was loaded before the upgrade: it says so, and no key press is lost."""
+    moving(page)
+    page.keyboard.press("1")
+    expect(page.locator("#saved")).to_have_text("saved ✓")
+    expect(page.locator("#renewed")).to_be_visible()
+    expect(page.locator("#position")).to_contain_text("3 /")
+
+
+def _wait_for_grades(people: list[Annotator], more: int) -> None:
+    now = sum(each.counts["grades"] for each in people)
+
+    def came() -> bool:
+        assert not _failures(people)
+        return sum(each.counts["grades"] for each in people) >= now + more
+
+    wait_until(came, lambda: f"{more} more grades")
+
+
+def _upgrade(place: Place, part: str, people: list[Annotator]) -> None:
+    """Block after block, and people judge on after each."""
+    for found in BLOCK.finditer(part):
+        place.follow(found[0])
+        _wait_for_grades(people, 10)
+        if "/opt/reeljudge/$NEW /opt/reeljudge/current" in found[2] and found[1] == "web-1":
+            _only_one_machine_has_the_new_files(place)
+    assert {version for each in people for version in each.versions} >= set(_versions(place))
+    assert len(_versions(place)) == 1
+    assert all(len(each.versions - {""}) == 2 for each in people)
+
+
+def _only_one_machine_has_the_new_files(place: Place) -> None:
+    """The control: without the proxy's second try the pages of one machine would lack the other's files."""
+    page = place.at["web-1"].run(
+        "curl -s -H 'Host: judge.example.org' -H 'X-Forwarded-Proto: https' http://127.0.0.1:8000/sign-in/"
+    )
+    script = re.findall(r'"(/static/scrolling[^"]+)"', page)[0]
+    ask = "curl -s -o /dev/null -w '%{http_code}' -H 'Host: judge.example.org' -H 'X-Forwarded-Proto: https'"
+    assert place.at["web-1"].run(f"{ask} http://127.0.0.1:8000{script}") == "200"
+    assert place.at["web-2"].run(f"{ask} http://127.0.0.1:8000{script}") == "404"
+
+
+def _versions(place: Place) -> set[str]:
+    ask = "curl -s -o /dev/null -D - http://127.0.0.1:8000/healthz"
+    printed = [place.at[name].run(ask) for name in ("web-1", "web-2")]
+    return {found[1] for each in printed if (found := re.search(r"Reeljudge-Version: (\w+)", each))}
+
+
+def _restore(place: Place, part: str, people: list[Annotator]) -> int:
+    """Back up, restore beside, and audit, while people judge; returns how many grades were acknowledged before."""
+    before = {key: grade for each in people for key, grade in list(each.acknowledged.items())}
+    place.follow(part)
+    _wait_for_grades(people, 10)
+    restored = place.rows("restored")
+    assert lost(before, restored) == 0
+    return len(before)
+
+
+def _stop(people: list[Annotator]) -> list[str]:
+    for each in people:
+        each.stop.set()
+    for each in people:
+        each.join(60)
+        assert not each.is_alive()
+    return _failures(people)
+
+
+def _failures(people: list[Annotator]) -> list[str]:
+    return [failure for each in people for failure in each.failures]
+
+
+def lost(said: dict[tuple[str, int], int], rows: dict[tuple[str, int], int]) -> int:
+    return sum(rows.get(key) != grade for key, grade in said.items())
