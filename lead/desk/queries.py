@@ -11,10 +11,11 @@ from django.db.models import Count, Q, QuerySet
 
 from base.text import storable
 from campaigns.models import Campaign
+from corpus.models import Clip
 from jobs.keys import keys_of
 from jobs.models import Job
 from judging.models import Batch, Kind, Query, Review
-from judging.pool.clips import CUT_ANEW, CUT_CLIPS
+from judging.pool.clips import CUT_ANEW, CUT_CLIP, CUT_CLIPS
 from judging.pool.ranking import RANK
 from judging.pool.study import STUDY
 from judging.review.recommending import Recommendation, recommendations
@@ -157,18 +158,25 @@ def appearance(batch: Batch) -> tuple[str, str]:
 
 
 def unfinished_jobs(campaign: Campaign) -> QuerySet[Job]:
-    """The campaign's jobs that are waited for: of its own, of batches whose clips are to come, of
-    releases, and of somebody's work that is reopened.
+    """The campaign's jobs that are waited for: of its own, of clips to come for batches and examples, of releases,
+    and of somebody's work that is reopened.
     """
     own = Q(kind__in=[RANK, CUT_ANEW, COUNT, STUDY], key=campaign.job_key)
     preparing = Batch.objects.in_campaign(campaign).filter(state=Batch.State.PREPARING)
     unwritten = campaign.releases.filter(state=Release.State.MAKING)
     of_annotators = campaign.reopenings.filter(annotator__isnull=False)
-    clips, releases, reopenings = (
+    of_examples = Clip.objects.filter(pk__in=campaign.examples.values("clip"))
+    clips, example_clips, releases, reopenings = (
         Q(kind=kind, key__in=keys_of(rows))
-        for kind, rows in ((CUT_CLIPS, preparing), (FREEZE, unwritten), (REOPEN, of_annotators))
+        for kind, rows in (
+            (CUT_CLIPS, preparing),
+            (CUT_CLIP, of_examples),
+            (FREEZE, unwritten),
+            (REOPEN, of_annotators),
+        )
     )
-    return Job.objects.filter(own | clips | releases | reopenings).exclude(state=Job.State.DONE)
+    found = Job.objects.filter(own | clips | example_clips | releases | reopenings)
+    return found.exclude(state=Job.State.DONE)
 
 
 def jobs_of(campaign: Campaign) -> dict[str, Any]:
