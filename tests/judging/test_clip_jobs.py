@@ -137,9 +137,7 @@ def test_a_worker_without_the_films_leaves_the_job_to_others_and_says_so_once(
         run(take("wanda:1"))
     assert Job.objects.take("wanda:2") is None
     here = f"{media} on {socket.gethostname()}"
-    assert caplog.messages == [
-        f"films are missing in {here}; jobs that need them are left to other machines"
-    ]
+    assert caplog.messages == [f"films are missing in {here}; jobs that need them are left to other machines"]
     assert {job.error for job in Job.objects.all()} == {f"good: its media are not in {here}"}
     assert {each.state for each in Batch.objects.all()} == {Batch.State.PREPARING}
     assert clips()["good 0"].state == Clip.State.WAITING
