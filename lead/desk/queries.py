@@ -195,6 +195,7 @@ def jobs_of(campaign: Campaign) -> dict[str, Any]:
     delayed = [job for job in found if job.is_delayed]
     return {
         "unfinished": len(found) - len(failed),
+        "waiting": sum(not (job.has_failed or job.is_running or job.is_delayed) for job in found),
         "running": [job for job in found if job.is_running][:JOBS_SHOWN],
         "delayed": [(job, batch_of(job)) for job in delayed[:JOBS_SHOWN]],
         "more_delayed": len(delayed[JOBS_SHOWN:]),
