@@ -10,8 +10,16 @@ broker_transport_options = {
     + 600,  # above the hard time limit, so that a running job is never given out twice
     "unacked_restore_interval": 5,
     "unacked_restore_throttle": 1,
+    # Without these, whoever waits for a Redis that has vanished waits for ever.
+    "socket_timeout": 5,
+    "socket_connect_timeout": 5,
+    "socket_keepalive": True,
+    "health_check_interval": 10,
 }
 broker_connection_retry_on_startup = True
+broker_connection_max_retries = (
+    None  # with a number, a worker would give up after it, and end as if all were well
+)
 task_ignore_result = True
 task_acks_late = True
 task_reject_on_worker_lost = True

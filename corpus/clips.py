@@ -1,18 +1,22 @@
 """Making the rows of clips for moments, and cutting the clips that wait."""
 
+import logging
+import os
+import socket
 import tempfile
 from collections.abc import Callable, Iterable
+from functools import cache
 from pathlib import Path
 
 from django.conf import settings
-from django.core.files import File
-from django.core.files.storage import default_storage
 
 from corpus.cutter import Cutter
-from corpus.errors import CorpusError
+from corpus.errors import CorpusError, FilmAway, Unavailable
 from corpus.models import Clip, Moment
-from corpus.stored_files import store
+from corpus.stored_files import Stored, store
 
+log = logging.getLogger(__name__)
+FOLDER = "clips"  # of the store
 OUTCOME = ["state", "error", "file"]  # fields of a clip
 Stretch = tuple[float, float]  # start and end, in seconds
 
@@ -71,39 +75,55 @@ def cutter() -> Cutter:
 
 
 def make(clip: Clip, cutter: Cutter, sign: Callable[[], None] = lambda: None) -> None:
-    """Cut a clip if it still waits. An error is stored with the clip, so that it does not stop other clips.
+    """Cut a clip if it is not there yet. A fault of its film is stored with the clip, and does not stop other clips.
 
     `sign` is called every few seconds while the clip is cut. Another process may have cut the clip meanwhile: a clip
     that is ready stays as it is.
+
+    Raises
+    ------
+    FilmAway
+        If this machine does not have the film.
+    Unavailable
+        If anything else that is not the film's fault prevents the clip now.
     """
     clip.refresh_from_db(fields=OUTCOME)
-    if clip.state != Clip.State.WAITING:
+    if not clip.is_to_come:
         return
     try:
-        _note_stored(clip, _cut_and_store(clip, cutter, sign))
+        stored = _cut_and_store(clip, cutter, sign)
+    except Unavailable:
+        raise
     except CorpusError as fault:
-        waiting = Clip.objects.filter(pk=clip.pk, state=Clip.State.WAITING)
-        waiting.update(state=Clip.State.FAILED, error=str(fault))
+        not_ready = Clip.objects.filter(pk=clip.pk).exclude(state=Clip.State.READY)
+        not_ready.update(state=Clip.State.FAILED, error=str(fault))
+    else:
+        ready = {"state": Clip.State.READY, "error": "", "file": stored.name}
+        Clip.objects.filter(pk=clip.pk).update(**ready, size=stored.size, sha256=stored.sha256)
     clip.refresh_from_db(fields=OUTCOME)
 
 
-def _note_stored(clip: Clip, file: str) -> None:
-    """Note that the clip is ready in this file, or remove the file if the clip is ready in another one."""
-    row = Clip.objects.filter(pk=clip.pk)
-    if row.exclude(state=Clip.State.READY).update(state=Clip.State.READY, error="", file=file):
-        return
-    if row.exclude(file=file).exists():
-        default_storage.delete(file)
-
-
-def _cut_and_store(clip: Clip, cutter: Cutter, sign: Callable[[], None]) -> str:
-    """Return the name of the stored file."""
-    source = clip.video.media_path
+def _cut_and_store(clip: Clip, cutter: Cutter, sign: Callable[[], None]) -> Stored:
+    source = _source(clip)
     corpus = clip.video.corpus
-    if source is None or not source.exists():
-        raise CorpusError(f"{clip.video.name}: its media are gone from {corpus.media_folder}")
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "clip.mp4"
         cutter.cut(source, clip.start, clip.end, file, corpus.frame_rate, clip.sound, sign)
-        with file.open("rb") as content:
-            return store(f"clips/{clip.token}.mp4", File(content))
+        return store(f"{FOLDER}/{clip.token}.mp4", file)
+
+
+def _source(clip: Clip) -> Path:
+    """Return the film or the folder of frames that this machine has."""
+    source, folder = clip.video.media_path, clip.video.corpus.media_folder
+    if source is None:
+        raise CorpusError(f"{clip.video.name}: the corpus has no media of it any more")
+    if not os.access(source, os.R_OK):
+        here = f"{folder} on {socket.gethostname()}"
+        _warn_once(here)
+        raise FilmAway(f"{clip.video.name}: its media are not in {here}")
+    return source
+
+
+@cache
+def _warn_once(folder: str) -> None:
+    log.warning("films are missing in %s; jobs that need them are left to other machines", folder)

@@ -18,15 +18,22 @@ from dataclasses import dataclass, field
 from math import ceil
 from pathlib import Path
 from select import select
-from signal import Signals
+from signal import SIGHUP, SIGINT, SIGKILL, SIGTERM, Signals
 from tempfile import TemporaryDirectory
 from typing import IO, cast
 
-from corpus.errors import CorpusError
+from corpus.errors import CorpusError, FilmAway, Unavailable
 
 SECONDS_BETWEEN_SIGNS = 5.0
 LARGEST_CLIP = 2**30  # bytes
 ROOT = Path(__file__).parent.parent
+KINDS = {kind.__name__: kind for kind in (CorpusError, FilmAway, Unavailable)}  # of errors
+FROM_OUTSIDE = {
+    SIGHUP.name,
+    SIGINT.name,
+    SIGKILL.name,
+    SIGTERM.name,
+}  # as when the machine stops; no film sends them
 
 
 @dataclass
@@ -66,7 +73,8 @@ class Cutter:
         Raises
         ------
         CorpusError
-            For the reasons of `corpus.cutting.cut`, and if cutting exceeds the limits.
+            For the reasons of `corpus.cutting.cut`, and if cutting exceeds the limits; `Unavailable` if somebody ended
+            the process from outside.
         """
         film, made = source.resolve(), Path(self.writable.name) / "clip.mp4"
         if film.parent != self.readable:
@@ -83,10 +91,12 @@ class Cutter:
             self._end()
             raise CorpusError(f"{source.name}: cutting took more than {self.seconds:g} seconds")
         if not answer:
-            raise CorpusError(f"{source.name}: cutting was broken off ({self._end()})")
+            how = self._end()
+            kind = Unavailable if how in FROM_OUTSIDE else CorpusError
+            raise kind(f"{source.name}: cutting was broken off ({how})")
         if error := json.loads(answer):
             self._end()
-            raise CorpusError(error)
+            raise KINDS[error[0]](error[1])
         shutil.move(made, to)
 
     def _begin(self, readable: Path) -> subprocess.Popen[bytes]:
@@ -149,7 +159,7 @@ def main(seconds: float, memory: int, readable: Path, writable: Path) -> None:
             cut(Path(source), start, end, Path(to), frame_rate, with_sound)
             error = None
         except CorpusError as fault:
-            error = str(fault)
+            error = [type(fault).__name__, str(fault)]
         print(json.dumps(error), flush=True)
 
 

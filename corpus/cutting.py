@@ -13,7 +13,7 @@ from av.container import OutputContainer
 from av.video.reformatter import ColorRange, Interpolation, VideoReformatter
 from PIL import Image
 
-from corpus.errors import CorpusError
+from corpus.errors import CorpusError, kind_of
 from corpus.films import frames, pictures
 from corpus.sound import LAYOUT, RATE, sound
 
@@ -63,7 +63,8 @@ def cut(
     Raises
     ------
     CorpusError
-        If the source cannot be read, has no picture in this time, is too large, or the clip would be too long.
+        If the source cannot be read, has no picture in this time, is too large, or the clip would be too long;
+        `FilmAway` or `Unavailable` if the film is not to blame.
     """
     if end - start > LONGEST:
         raise CorpusError(f"{source.name}: {end - start:.0f} seconds; a clip is at most {LONGEST:.0f} long")
@@ -76,7 +77,7 @@ def cut(
             _write(to, frames(source, start, end))
     except UNREADABLE as fault:
         reason = getattr(fault, "strerror", None) or fault or "it needs too much memory"
-        raise CorpusError(f"{source.name}: cannot be decoded ({reason})") from fault
+        raise kind_of(fault)(f"{source.name}: cannot be decoded ({reason})") from fault
 
 
 def _write(to: Path, images: Iterator[VideoFrame], heard: Sounds | None = None) -> None:

@@ -74,6 +74,8 @@ class Clip(models.Model):
     token = models.CharField(max_length=64, unique=True, default=secrets.token_urlsafe)
     state = models.CharField(max_length=10, choices=State.choices, default=State.WAITING)
     file = models.FileField(blank=True)
+    size = models.BigIntegerField(null=True, help_text="bytes of the file")
+    sha256 = models.CharField(max_length=64, blank=True, help_text="checksum of the file")
     error = models.TextField(blank=True)
 
     class Meta:
@@ -94,6 +96,11 @@ class Clip(models.Model):
     @property
     def is_waiting(self) -> bool:
         return self.state == Clip.State.WAITING
+
+    @property
+    def is_to_come(self) -> bool:
+        """Whether the clip is not there, although its video has media."""
+        return self.state in (Clip.State.WAITING, Clip.State.FAILED)
 
 
 class Moment(models.Model):

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import shutil
+import tempfile
 from collections.abc import Iterator
-from contextlib import suppress
-from typing import Any
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
 
 from botocore.exceptions import BotoCoreError, ClientError
 from django.core.files.base import File
-from django.core.files.storage import default_storage
+from django.core.files.storage import FileSystemStorage, default_storage
 from django.db.models.fields.files import FieldFile
+
+from corpus.errors import Unavailable
 
 CHUNK = 64 * 1024
 STORE_FAULTS = (BotoCoreError, ClientError)  # the store does not answer, or refuses the request
@@ -20,12 +27,101 @@ STORE_FAULTS = (BotoCoreError, ClientError)  # the store does not answer, or ref
 TIME_OF_ALL_FILES = 946_684_800
 
 
-def store(name: str, content: File[bytes]) -> str:
-    """Store a file with the same time as all others, and return the name that it got."""
-    name = default_storage.save(name, content)
-    with suppress(NotImplementedError):  # an S3 store has no paths
-        os.utime(default_storage.path(name), (TIME_OF_ALL_FILES, TIME_OF_ALL_FILES))
-    return name
+@dataclass(frozen=True)
+class Stored:
+    """A file of the store: its name there, its bytes, and their checksum if it was computed."""
+
+    name: str
+    size: int
+    sha256: str = ""
+
+
+def store(name: str, file: Path) -> Stored:
+    """Store a file with the same time as all others, in place of one of the same name. It is there whole or not at all.
+
+    Raises
+    ------
+    Unavailable
+        If the store does not answer, or has no room.
+    """
+    with file.open("rb") as content:
+        checksum = hashlib.file_digest(content, "sha256").hexdigest()
+    with _faults_told():
+        if isinstance(default_storage, FileSystemStorage):
+            _copy(file, Path(default_storage.path(name)))
+        else:
+            with file.open("rb") as content:
+                default_storage.save(name, File(content))
+    return Stored(name, file.stat().st_size, checksum)
+
+
+def _copy(file: Path, to: Path) -> None:
+    """Copy a file under another name, and rename it when it is whole and on the disk."""
+    to.parent.mkdir(parents=True, exist_ok=True)
+    handle, part = tempfile.mkstemp(dir=to.parent, prefix=f".{to.stem}.", suffix=".part")
+    try:
+        with os.fdopen(handle, "wb") as out, file.open("rb") as content:
+            shutil.copyfileobj(content, out)
+            out.flush()
+            os.fsync(handle)
+        os.chmod(part, 0o644)
+        os.utime(part, (TIME_OF_ALL_FILES, TIME_OF_ALL_FILES))
+        os.replace(part, to)
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(part)
+
+
+@contextmanager
+def _faults_told() -> Iterator[None]:
+    try:
+        yield
+    except (OSError, *STORE_FAULTS) as fault:
+        raise Unavailable(f"the media store does not answer, or has no room: {fault}") from fault
+
+
+def files_in(folder: str) -> Iterator[Stored]:
+    """Yield the files of a folder of the store, in any order and without reading them.
+
+    Raises
+    ------
+    Unavailable
+        If the store does not answer.
+    """
+    with _faults_told():
+        if not isinstance(default_storage, FileSystemStorage):
+            yield from _objects_in(folder)
+            return
+        with suppress(FileNotFoundError), os.scandir(default_storage.path(folder)) as found:
+            for entry in found:
+                yield Stored(f"{folder}/{entry.name}", entry.stat().st_size)
+
+
+def _objects_in(folder: str) -> Iterator[Stored]:
+    store = cast(Any, default_storage)  # django-storages' S3Storage
+    above = f"{store.location}/" if store.location else ""
+    for found in store.bucket.objects.filter(Prefix=f"{above}{folder}/"):
+        yield Stored(found.key.removeprefix(above), found.size)
+
+
+def read(name: str) -> Stored | None:
+    """Return the size and the checksum of a stored file, or None if there is none.
+
+    Raises
+    ------
+    Unavailable
+        If the store does not answer.
+    """
+    with _faults_told():
+        try:
+            content: File[bytes] = default_storage.open(name)
+        except FileNotFoundError:
+            return None
+        checksum = hashlib.sha256()
+        with content:
+            for chunk in Part(content, 0, content.size):
+                checksum.update(chunk)
+            return Stored(name, content.size, checksum.hexdigest())
 
 
 def opened(file: FieldFile) -> File[bytes]:

@@ -1,8 +1,16 @@
-"""The errors of jobs that are not tried again."""
+"""The errors by which work says how its job goes on, or does not."""
 
 
 class JobError(Exception):
-    """A failure whose message says what was wrong, where, and what would be right."""
+    """A failure whose message says what was wrong, where, and what would be right. The job is not tried again."""
+
+
+class JobPostponed(Exception):
+    """What the work needs is not there now, such as a store or room on a disk. It waits, and uses up no attempt."""
+
+
+class JobLeft(JobPostponed):
+    """This machine lacks what the job needs, such as a film. Workers on other machines may take the job at once."""
 
 
 class JobLost(Exception):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from random import SystemRandom
 from typing import Any
 
 from django.conf import settings
@@ -13,6 +14,12 @@ from django.db.models.functions import Now
 from jobs.errors import JobLost
 from jobs.sending import send
 
+FIRST_WAIT, LONGEST_WAIT = (
+    30,
+    3600,
+)  # seconds until a postponed job is tried again; each wait is twice the one before
+SPREAD = 0.25  # of each wait, by chance, so that jobs that were postponed together do not come back together
+
 
 class JobState(models.TextChoices):
     WAITING = "waiting"
@@ -22,9 +29,14 @@ class JobState(models.TextChoices):
 
 
 class JobQuerySet(models.QuerySet["Job"]):
-    def due(self) -> JobQuerySet:
-        """Return the jobs that a worker can take: waiting ones that are due, and running ones with an old lease."""
-        waiting = Q(state=Job.State.WAITING, due__lte=Now())
+    def due(self, machine: str = "") -> JobQuerySet:
+        """Return the jobs that a worker on this machine, or on any, can take.
+
+        These are waiting ones that are due, waiting ones that only other machines have left, and running ones with an
+        old lease.
+        """
+        left_by_others = ~Q(left_by="") & ~Q(left_by__contains=f"|{machine}|")
+        waiting = Q(state=Job.State.WAITING) & (Q(due__lte=Now()) | left_by_others)
         abandoned = Q(state=Job.State.RUNNING, lease__lt=Now())
         return self.filter(waiting | abandoned)
 
@@ -49,7 +61,8 @@ class JobQuerySet(models.QuerySet["Job"]):
 
         Return None if no job is due. A job whose workers die again and again fails instead.
         """
-        due = self.due() if pk is None else self.due().filter(pk=pk)
+        due = self.due(machine_of(worker))
+        due = due if pk is None else due.filter(pk=pk)
         with transaction.atomic():
             jobs = due.select_for_update(skip_locked=True).order_by("due", "pk")
             while (job := jobs.first()) and job.is_worn_out:
@@ -57,6 +70,11 @@ class JobQuerySet(models.QuerySet["Job"]):
             if job:
                 job.start(worker)
         return job
+
+
+def machine_of(worker: str) -> str:
+    """Return the machine of a worker, whose name is `machine:process`."""
+    return worker.rpartition(":")[0] or worker
 
 
 class Job(models.Model):
@@ -73,6 +91,8 @@ class Job(models.Model):
     total = models.PositiveIntegerField(default=0)
     message = models.CharField(max_length=200, blank=True)
     attempts = models.PositiveSmallIntegerField(default=0)
+    waits = models.PositiveSmallIntegerField(default=0, help_text="how often it was postponed")
+    left_by = models.TextField(blank=True, help_text="machines that lack what it needs: |name|name|")
     again = models.BooleanField(default=False, help_text="asked for once more while it was running")
     worker = models.CharField(max_length=100, blank=True)
     lease = models.DateTimeField(null=True)
@@ -108,6 +128,11 @@ class Job(models.Model):
         return self.state == Job.State.FAILED
 
     @property
+    def is_delayed(self) -> bool:
+        """Whether an attempt came to nothing, and the next one is at `due`."""
+        return self.state == Job.State.WAITING and bool(self.error)
+
+    @property
     def is_worn_out(self) -> bool:
         return self.is_running and self.attempts >= settings.JOB_ATTEMPTS
 
@@ -118,12 +143,15 @@ class Job(models.Model):
         elif self.state == Job.State.RUNNING:
             self.again = True
             self.save(update_fields=["again"])
+        else:
+            self.due = Now()
+            self.save(update_fields=["due"])
 
     def revive(self, arguments: dict[str, Any]) -> None:
         """Queue an ended job again, and count its attempts from zero."""
         self.arguments, self.state, self.due = arguments, Job.State.WAITING, Now()
-        self.attempts = self.done = self.total = 0
-        self.message = self.error = ""
+        self.attempts = self.waits = self.done = self.total = 0
+        self.message = self.error = self.left_by = ""
         self.save()
 
     def start(self, worker: str) -> None:
@@ -162,6 +190,36 @@ class Job(models.Model):
         wait = timedelta(seconds=5 * 4 ** (self.attempts - 1))
         return self._mine(state=Job.State.WAITING, due=Now() + wait, lease=None, error=error)
 
+    def postpone(self, error: str) -> None:
+        """Queue the job again when what it needs may be there again. The attempt does not count."""
+        self._postpone(error, self.left_by)
+
+    def leave(self, error: str) -> None:
+        """Leave the job to the workers of other machines. This machine tries again as if the job were postponed."""
+        machine = machine_of(self.worker)
+        known = f"|{machine}|" in self.left_by
+        self._postpone(error, self.left_by if known else f"{self.left_by or '|'}{machine}|")
+        transaction.on_commit(lambda: send(self.pk))
+
+    def _postpone(self, error: str, left_by: str) -> None:
+        wait = min(LONGEST_WAIT, FIRST_WAIT * 2 ** min(self.waits, 10))
+        wait = round(wait * SystemRandom().uniform(1 - SPREAD, 1 + SPREAD))
+        self._mine(
+            state=Job.State.WAITING,
+            due=Now() + timedelta(seconds=wait),
+            lease=None,
+            error=error,
+            attempts=F("attempts") - 1,
+            waits=F("waits") + 1,
+            left_by=left_by,
+        )
+
+    def end(self) -> bool:
+        """End a job that has not ended, and return whether this call did. Its worker stops at its next report."""
+        unfinished = Job.objects.unfinished().filter(pk=self.pk)
+        ended = {"state": Job.State.FAILED, "lease": None, "again": False, "ended": Now()}
+        return bool(unfinished.update(error="ended by hand", **ended))
+
     def release(self) -> None:
         """Give the job back, because the worker was told to stop. The attempt does not count."""
         self._mine(state=Job.State.WAITING, due=Now(), lease=None, attempts=F("attempts") - 1)
@@ -171,7 +229,7 @@ class Job(models.Model):
         with transaction.atomic():
             self._mine(lease=None, ended=Now(), **changes)
             asked = Job.objects.filter(pk=self.pk, again=True)
-            if asked.update(again=False, state=Job.State.WAITING, due=Now(), attempts=0):
+            if asked.update(again=False, state=Job.State.WAITING, due=Now(), attempts=0, waits=0, left_by=""):
                 transaction.on_commit(lambda: send(self.pk))
 
     def _mine(self, **changes: Any) -> None:

@@ -7,14 +7,17 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-from django.db import DatabaseError
+from django.db import DatabaseError, InterfaceError, OperationalError
 
-from jobs.errors import JobError, JobLost
+from base.text import printable
+from jobs.errors import JobError, JobLeft, JobLost, JobPostponed
 from jobs.models import Job
 from jobs.registry import KINDS, Report
 
 log = logging.getLogger(__name__)
 SECONDS_BETWEEN_REPORTS = 0.5
+# Faults of what surrounds the work, whatever it is: a disk, the network, the database.
+SURROUNDINGS = (OSError, OperationalError, InterfaceError)
 
 Watch = Callable[[Job], None]
 
@@ -43,6 +46,12 @@ def _run(job: Job, watch: Watch | None) -> None:
         raise
     except JobError as fault:
         job.fail(str(fault))
+    except JobLeft as fault:
+        job.leave(str(fault))
+    except JobPostponed as fault:
+        _postpone(job, str(fault))
+    except SURROUNDINGS as fault:
+        _postpone(job, f"{type(fault).__name__}: {fault}")
     except Exception as fault:
         log.exception("%s failed at attempt %s", job, job.attempts)
         job.retry(f"{type(fault).__name__}: {fault}")
@@ -50,6 +59,11 @@ def _run(job: Job, watch: Watch | None) -> None:
         with suppress(JobLost, DatabaseError):  # If this fails, the job's lease runs out.
             job.release()
         raise
+
+
+def _postpone(job: Job, reason: str) -> None:
+    log.warning("%s is postponed: %s", job, printable(reason))
+    job.postpone(reason)
 
 
 def _reporter(job: Job, watch: Watch | None) -> Report:

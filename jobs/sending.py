@@ -1,21 +1,60 @@
 """Waking up a worker for a job by Celery. Without Redis the embedded worker looks at the table itself."""
 
+from __future__ import annotations
+
 import logging
+import time
+from threading import Thread
 
 from django.conf import settings
 
 log = logging.getLogger(__name__)
 TASK = "jobs.run"  # the name of the Celery task that runs a job
+DEADLINE = 1.0  # seconds that whoever asks for a job waits for Redis, whatever is wrong with it
+REST = 15.0  # seconds without messages after one that was not published
+
+
+class Publisher:
+    """Publishes messages to Redis. Neither a Redis that refuses nor one that is silent delays anybody for long.
+
+    A message is published in a thread of its own, because no time limit of a client covers all that can hang: finding
+    the address, connecting, and waiting for an answer. After a failure no messages are published for a while, so that
+    somebody who asks for a thousand jobs waits only once.
+    """
+
+    def __init__(self) -> None:
+        self.resting_until = 0.0
+
+    def publish(self, pk: int) -> bool:
+        """Return whether Redis has taken the message within the deadline."""
+        if time.monotonic() < self.resting_until:
+            return False
+        faults: list[str] = []
+        thread = Thread(target=_send_task, args=(pk, faults), daemon=True)
+        thread.start()
+        thread.join(DEADLINE)
+        if thread.is_alive():
+            faults.append(f"no answer in {DEADLINE:g} s")
+        if faults:
+            self.resting_until = time.monotonic() + REST
+            log.warning("Redis does not answer (%s); the sweeper will send job %s later", faults[0], pk)
+        return not faults
+
+
+publisher = Publisher()
 
 
 def send(pk: int) -> None:
     """Send a message that wakes up a worker for the job. If it is lost, the sweeper sends it again."""
-    if not settings.REDIS_URL:
-        return
+    if settings.REDIS_URL:
+        publisher.publish(pk)
+
+
+def _send_task(pk: int, faults: list[str]) -> None:
     from celery import current_app
     from kombu.exceptions import OperationalError
 
     try:
         current_app.send_task(TASK, [pk], retry=False)
-    except OperationalError as fault:
-        log.warning("Redis does not answer (%s); the sweeper will send job %s later", fault, pk)
+    except (OperationalError, OSError) as fault:
+        faults.append(str(fault))

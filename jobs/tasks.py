@@ -22,7 +22,7 @@ def upkeep() -> None:
 @shared_task(name="jobs.sweep")  # type: ignore[untyped-decorator]
 def sweep() -> int:
     Sign.leave(worker_name())
-    due = list(Job.objects.due().values_list("pk", flat=True)[:1000])
+    due = list(Job.objects.due().order_by("due").values_list("pk", flat=True)[:1000])
     for pk in due:
         send(pk)
     return len(due)

@@ -4,6 +4,9 @@ import sys
 import time
 from typing import TextIO
 
+from django.utils.timezone import localtime
+
+from base.text import printable
 from jobs.models import Job
 from jobs.running import Watch, run, worker_name
 
@@ -27,7 +30,7 @@ def _progress_on(out: TextIO) -> Watch:
 
     def show(job: Job) -> None:
         nonlocal last
-        doing = f": {job.message}" if job.message else ""
+        doing = f": {printable(job.message)}" if job.message else ""
         if out.isatty():
             out.write(f"\r\033[K  {job}  {'━' * (job.percent // 4):<25} {job.percent:3d} %{doing}")
             out.flush()
@@ -41,5 +44,10 @@ def _progress_on(out: TextIO) -> Watch:
 
 def _ended(job: Job, out: TextIO) -> None:
     start = "\r\033[K" if out.isatty() else ""
-    tail = f"{job.state}: {job.error}" if job.error else job.state
-    out.write(f"{start}  {job}: {tail}\n")
+    out.write(f"{start}  {printable(str(job))}: {outcome(job)}\n")
+
+
+def outcome(job: Job) -> str:
+    """Return a job's state in one line for a terminal, with its error and the time of its next attempt."""
+    told = f"{job.state}: {printable(job.error)}" if job.error else job.state
+    return f"{told}; next attempt at {localtime(job.due):%Y-%m-%d %H:%M:%S}" if job.is_delayed else told

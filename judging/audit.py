@@ -129,9 +129,11 @@ def no_starvation(campaign: Campaign) -> Findings:
     full = batches.filter(state=Batch.State.OPEN, taken=ANNOTATORS)
     for batch in full.annotate(live=live).filter(live=0):
         yield f"batch {batch.pk} is open and full, but nobody holds it"
-    waiting = set(Job.objects.unfinished().filter(kind=CUT_CLIPS).values_list("key", flat=True))
+    # A job that failed is known to the lead, who tries again or opens the batch without its clips.
+    known = Job.objects.filter(kind=CUT_CLIPS).exclude(state=Job.State.DONE)
+    keys = set(known.values_list("key", flat=True))
     for batch in batches.filter(state=Batch.State.PREPARING):
-        if batch.job_key not in waiting:
+        if batch.job_key not in keys:
             yield f"batch {batch.pk} waits for clips that no job is cutting"
 
 

@@ -1,6 +1,8 @@
 """The kinds of job that belong to judging."""
 
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from random import SystemRandom
 from typing import Any
@@ -8,9 +10,9 @@ from typing import Any
 from base.errors import ReeljudgeError
 from campaigns.models import Campaign
 from corpus.clips import cutter, make
-from corpus.errors import CorpusError
+from corpus.errors import CorpusError, FilmAway, Unavailable
 from corpus.models import Clip
-from jobs.errors import JobError
+from jobs.errors import JobError, JobLeft, JobPostponed
 from jobs.registry import Report, kind
 from judging.models import Batch, Reopening
 from judging.pool.clips import CUT_ANEW, CUT_CLIP, CUT_CLIPS, open_when_cut, prepare
@@ -29,21 +31,49 @@ def rank_candidates(arguments: dict[str, Any], report: Report) -> None:
 
 @kind(CUT_CLIPS)
 def cut_clips(arguments: dict[str, Any], report: Report) -> None:
-    """Cut the clips of a batch, and open it. A clip that cannot be cut is marked as failed."""
+    """Cut the clips of a batch, and open it. Without a clip that cannot be cut the batch waits for the lead's word."""
     batch = Batch.objects.select_related("query__campaign").filter(pk=arguments["batch"]).first()
     if batch is None:
         return  # It was a second batch, and its opening was undone.
-    with cutter() as tool:
-        # If the settings of clips change meanwhile, there are other clips to cut after these.
-        while waiting := open_when_cut(batch):
-            # The store may tell when a clip was cut. That must not tell its rank.
-            SystemRandom().shuffle(waiting)
-            for number, clip in enumerate(waiting):
-                progress = partial(report, number, len(waiting))
-                progress()
-                make(clip, tool, progress)
+    with _faults_of_surroundings():
+        away = _cut_what_is_to_come(batch, report)
     clips = list(Clip.objects.filter(candidates__batch=batch).distinct())
     report(len(clips), len(clips), _outcome(clips))
+    if away:
+        raise JobLeft(str(away)) from away
+    if Batch.objects.filter(pk=batch.pk, state=Batch.State.PREPARING).exists():
+        raise JobError(f"{_outcome(clips)}. Try again, or open the batch without these clips")
+
+
+def _cut_what_is_to_come(batch: Batch, report: Report) -> FilmAway | None:
+    """Try once to cut each clip that is not there. Return the fault of one whose film this machine does not have."""
+    tried: set[int] = set()
+    away = None
+    with cutter() as tool:
+        # If the settings of clips change meanwhile, there are other clips to cut after these.
+        while to_come := [clip for clip in open_when_cut(batch) if clip.pk not in tried]:
+            # The store may tell when a clip was cut. That must not tell its rank.
+            SystemRandom().shuffle(to_come)
+            for number, clip in enumerate(to_come):
+                progress = partial(report, number, len(to_come))
+                progress()
+                tried.add(clip.pk)
+                try:
+                    make(clip, tool, progress)
+                except FilmAway as fault:
+                    away = fault
+    return away
+
+
+@contextmanager
+def _faults_of_surroundings() -> Iterator[None]:
+    """Tell the job about faults that no film is to blame for, so that it waits for them to pass."""
+    try:
+        yield
+    except FilmAway as fault:
+        raise JobLeft(str(fault)) from fault
+    except Unavailable as fault:
+        raise JobPostponed(str(fault)) from fault
 
 
 def _outcome(clips: list[Clip]) -> str:
@@ -62,7 +92,7 @@ def _outcome(clips: list[Clip]) -> str:
 def cut_clip(arguments: dict[str, Any], report: Report) -> None:
     """Cut the clip of a worked example, which belongs to no batch."""
     progress = partial(report, 0, 1)
-    with cutter() as tool:
+    with _faults_of_surroundings(), cutter() as tool:
         make(Clip.objects.get(pk=arguments["clip"]), tool, progress)
     report(1, 1)
 

@@ -117,7 +117,7 @@ class Migration(migrations.Migration):
             name='Event',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('kind', models.CharField(choices=[('joined', 'Joined'), ('qualified', 'Qualified'), ('failed', 'failed the exam'), ('warned', 'Warned'), ('paused', 'Paused'), ('resumed', 'Resumed'), ('left', 'Left'), ('handed over', 'work handed over'), ('role', 'role changed')], max_length=20)),
+                ('kind', models.CharField(choices=[('joined', 'Joined'), ('qualified', 'Qualified'), ('failed', 'failed the exam'), ('warned', 'Warned'), ('paused', 'Paused'), ('resumed', 'Resumed'), ('left', 'Left'), ('handed over', 'work handed over'), ('role', 'role changed'), ('opened', 'batch opened without all clips')], max_length=20)),
                 ('reason', models.CharField(blank=True, help_text='the reason, for the lead', max_length=500)),
                 ('at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
                 ('by', models.ForeignKey(help_text='empty if a rule did it', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='campaigns.membership')),

@@ -19,6 +19,7 @@ class Event(models.Model):
         LEFT = "left"
         HANDED_OVER = "handed over", "work handed over"
         ROLE = "role", "role changed"
+        OPENED = "opened", "batch opened without all clips"
 
     member = models.ForeignKey("campaigns.Membership", models.PROTECT, related_name="events")
     kind = models.CharField(max_length=20, choices=Kind.choices)

@@ -59,6 +59,8 @@ class Migration(migrations.Migration):
                 ('token', models.CharField(default=secrets.token_urlsafe, max_length=64, unique=True)),
                 ('state', models.CharField(choices=[('waiting', 'Waiting'), ('ready', 'Ready'), ('missing', 'Missing'), ('failed', 'Failed')], default='waiting', max_length=10)),
                 ('file', models.FileField(blank=True, upload_to='')),
+                ('size', models.BigIntegerField(help_text='bytes of the file', null=True)),
+                ('sha256', models.CharField(blank=True, help_text='checksum of the file', max_length=64)),
                 ('error', models.TextField(blank=True)),
                 ('video', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='clips', to='corpus.video')),
             ],

@@ -25,6 +25,8 @@ class Migration(migrations.Migration):
                 ('total', models.PositiveIntegerField(default=0)),
                 ('message', models.CharField(blank=True, max_length=200)),
                 ('attempts', models.PositiveSmallIntegerField(default=0)),
+                ('waits', models.PositiveSmallIntegerField(default=0, help_text='how often it was postponed')),
+                ('left_by', models.TextField(blank=True, help_text='machines that lack what it needs: |name|name|')),
                 ('again', models.BooleanField(default=False, help_text='asked for once more while it was running')),
                 ('worker', models.CharField(blank=True, max_length=100)),
                 ('lease', models.DateTimeField(null=True)),

@@ -262,9 +262,10 @@ class Batch(models.Model):
         candidates = Candidate.objects.filter(batch=self)
         return candidates if self.round == 1 else candidates.escalated()
 
-    def open(self) -> None:
-        """Let annotators claim the batch, if its clips were being cut."""
-        Batch.objects.filter(pk=self.pk, state=Batch.State.PREPARING).update(state=Batch.State.OPEN)
+    def open(self) -> bool:
+        """Let annotators claim the batch, if its clips were being cut. Return whether this call has opened it."""
+        preparing = Batch.objects.filter(pk=self.pk, state=Batch.State.PREPARING)
+        return bool(preparing.update(state=Batch.State.OPEN))
 
     def hand_to(self, annotator: Membership) -> Assignment:
         """Give the annotator a free slot. The caller holds the batch's lock."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from django.db import transaction
 
@@ -31,47 +31,52 @@ def prepare(batch: Batch) -> None:
 
 @transaction.atomic
 def open_when_cut(batch: Batch) -> list[Clip]:
-    """Open the batch if none of its clips waits to be cut. Return the clips that wait.
+    """Open the batch if all its clips are there, except those of videos without media. Return the clips to come.
 
-    These are the clips that the campaign's settings ask for now. They cannot change until the batch is open.
+    These are the clips that the campaign's settings ask for now. They cannot change until the batch is open. A clip
+    that failed is to come too: only the lead opens a batch without it (`judging.pool.opening`).
     """
-    waiting = [clip for clip in clips_for(batch) if clip.is_waiting]
-    if not waiting:
+    to_come = [clip for clip in clips_for(batch) if clip.is_to_come]
+    if not to_come:
         batch.open()
-    return waiting
+    return to_come
 
 
-@transaction.atomic
-def retry_clips(batches: Iterable[Batch]) -> int:
-    """Ask again for clips that failed, or whose video has media now, and for batches whose job failed.
+class AskedAgain(NamedTuple):
+    """How much is asked for again."""
 
-    Returns
-    -------
-    int
-        The number of clips that are asked for again.
-    """
-    again = 0
+    clips: int
+    batches: int
+
+
+def retry_clips(batches: Iterable[Batch]) -> AskedAgain:
+    """Ask again, and now, for all clips of these batches that are not there although their video has media."""
+    clips: set[int] = set()
+    asked = 0
     for batch in batches:
-        wanted = [clip.pk for clip in clips_for(batch) if _worth_another_try(clip)]
-        Clip.objects.filter(pk__in=wanted).update(state=Clip.State.WAITING, error="")
-        again += len(wanted)
-        if wanted or batch.state == BatchState.PREPARING:
-            prepare(batch)
-    return again
+        with transaction.atomic():
+            wanted = {clip.pk for clip in clips_for(batch) if _can_be_cut(clip)}
+            Clip.objects.filter(pk__in=wanted).update(state=Clip.State.WAITING, error="")
+            if wanted or batch.state == BatchState.PREPARING:
+                prepare(batch)
+                asked += 1
+        clips |= wanted
+    return AskedAgain(len(clips), asked)
 
 
-def prepare_clip(clip: Clip) -> None:
-    """Ask for a clip that belongs to no batch, again if it failed or if its video has media now."""
-    if _worth_another_try(clip):
-        clip.state, clip.error = Clip.State.WAITING, ""
-        clip.save(update_fields=["state", "error"])
-    if clip.state == Clip.State.WAITING:
-        Job.objects.ask(CUT_CLIP, key_of(clip), clip=clip.pk)
+def prepare_clip(clip: Clip) -> bool:
+    """Ask for a clip that belongs to no batch, unless it is there or cannot be cut. Return whether it is asked for."""
+    if not _can_be_cut(clip):
+        return False
+    clip.state, clip.error = Clip.State.WAITING, ""
+    clip.save(update_fields=["state", "error"])
+    Job.objects.ask(CUT_CLIP, key_of(clip), clip=clip.pk)
+    return True
 
 
-def _worth_another_try(clip: Clip) -> bool:
+def _can_be_cut(clip: Clip) -> bool:
     has_media_now = clip.state == Clip.State.MISSING and clip.video.media
-    return clip.state == Clip.State.FAILED or bool(has_media_now)
+    return clip.is_to_come or bool(has_media_now)
 
 
 def clips_for(batch: Batch) -> list[Clip]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from base.errors import WrongState
 from base.transactions import all_or_nothing
+from campaigns.models import Event, Membership
 from judging.models.pool import Batch, Query
-from judging.pool.clips import prepare
+from judging.pool.clips import clips_for, open_when_cut, prepare
 
 
 @all_or_nothing
@@ -26,3 +27,22 @@ def open_batch(query: Query, number: int) -> Batch:
         query.candidates.filter(rank__range=ranks).update(batch=batch)
         prepare(batch)
     return batch
+
+
+@all_or_nothing
+def open_without_clips(lead: Membership, batch: Batch) -> bool:
+    """Open a batch although clips of it are not there, on the lead's word, which is noted in the lead's history.
+
+    Clips that come later are shown to whoever judges then. Doing it twice is harmless.
+
+    Returns
+    -------
+    bool
+        Whether this call has opened the batch.
+    """
+    to_come = len(open_when_cut(batch))
+    if not batch.open():
+        return False
+    reason = f"batch {batch.number} of query {batch.query.query_id}, without {to_come} of {len(clips_for(batch))} clips"
+    lead.events.create(kind=Event.Kind.OPENED, by=lead, reason=reason[:500])
+    return True

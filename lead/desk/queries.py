@@ -11,10 +11,11 @@ from django.db.models import Count, Q, QuerySet
 
 from base.text import storable
 from campaigns.models import Campaign
+from corpus.models import Clip
 from jobs.keys import keys_of
 from jobs.models import Job
 from judging.models import Batch, Kind, Query, Review
-from judging.pool.clips import CUT_ANEW, CUT_CLIPS
+from judging.pool.clips import CUT_ANEW, CUT_CLIP, CUT_CLIPS
 from judging.pool.ranking import RANK
 from judging.pool.study import STUDY
 from judging.review.recommending import Recommendation, recommendations
@@ -26,6 +27,7 @@ from releases.models import Release
 from reports.summaries import COUNT
 
 JOBS_LOOKED_AT = 1000
+JOBS_SHOWN = 4  # of each kind of state
 
 
 def _has(batches: QuerySet[Batch]) -> Q:
@@ -140,7 +142,7 @@ def query_rows(queries: list[Query]) -> list[QueryRow]:
 
 
 STATES = {
-    Batch.State.PREPARING: "clips are being cut",
+    Batch.State.PREPARING: "its clips are not all there yet",
     Batch.State.SETTLED: "settled, to review",
     Batch.State.REVIEWED: "reviewed",
     Batch.State.REPLACED: "reopened, in a later edition",
@@ -157,27 +159,52 @@ def appearance(batch: Batch) -> tuple[str, str]:
 
 
 def unfinished_jobs(campaign: Campaign) -> QuerySet[Job]:
-    """The campaign's jobs that are waited for: of its own, of batches whose clips are to come, of
-    releases, and of somebody's work that is reopened.
+    """The campaign's jobs that are waited for: of its own, of clips to come for batches and examples, of releases,
+    and of somebody's work that is reopened.
     """
     own = Q(kind__in=[RANK, CUT_ANEW, COUNT, STUDY], key=campaign.job_key)
     preparing = Batch.objects.in_campaign(campaign).filter(state=Batch.State.PREPARING)
     unwritten = campaign.releases.filter(state=Release.State.MAKING)
     of_annotators = campaign.reopenings.filter(annotator__isnull=False)
-    clips, releases, reopenings = (
+    of_examples = Clip.objects.filter(pk__in=campaign.examples.values("clip"))
+    clips, example_clips, releases, reopenings = (
         Q(kind=kind, key__in=keys_of(rows))
-        for kind, rows in ((CUT_CLIPS, preparing), (FREEZE, unwritten), (REOPEN, of_annotators))
+        for kind, rows in (
+            (CUT_CLIPS, preparing),
+            (CUT_CLIP, of_examples),
+            (FREEZE, unwritten),
+            (REOPEN, of_annotators),
+        )
     )
-    return Job.objects.filter(own | clips | releases | reopenings).exclude(state=Job.State.DONE)
+    found = Job.objects.filter(own | clips | example_clips | releases | reopenings)
+    return found.exclude(state=Job.State.DONE)
+
+
+def batches_without_clips(campaign: Campaign) -> QuerySet[Batch]:
+    """The batches that wait for the lead's word, because clips of them cannot be cut."""
+    preparing = Batch.objects.in_campaign(campaign).filter(state=Batch.State.PREPARING)
+    failed = Job.objects.filter(kind=CUT_CLIPS, state=Job.State.FAILED, key__in=keys_of(preparing))
+    keys = [key.rpartition(" ")[2] for key in failed.values_list("key", flat=True)]
+    return preparing.filter(pk__in=keys).order_by("pk")
 
 
 def jobs_of(campaign: Campaign) -> dict[str, Any]:
-    """The campaign's long work: how much is under way, what of it runs, and what failed."""
+    """The campaign's long work: how much is under way, what of it runs, what is delayed, and what failed."""
     found = list(unfinished_jobs(campaign).order_by("pk")[:JOBS_LOOKED_AT])
-    failed = [job for job in found if job.state == Job.State.FAILED]
+    failed = [job for job in found if job.has_failed]
+    delayed = [job for job in found if job.is_delayed]
     return {
         "unfinished": len(found) - len(failed),
-        "running": [job for job in found if job.state == Job.State.RUNNING][:4],
-        "failed": failed[:4],
+        "waiting": sum(not (job.has_failed or job.is_running or job.is_delayed) for job in found),
+        "running": [job for job in found if job.is_running][:JOBS_SHOWN],
+        "delayed": [(job, batch_of(job)) for job in delayed[:JOBS_SHOWN]],
+        "more_delayed": len(delayed[JOBS_SHOWN:]),
+        "failed": [(job, batch_of(job)) for job in failed[:JOBS_SHOWN]],
         "n_failed": len(failed),
+        "n_without_clips": sum(1 for job in failed if batch_of(job)),
     }
+
+
+def batch_of(job: Job) -> str:
+    """The primary key of the batch whose clips the job cuts, or nothing."""
+    return job.key.rpartition(" ")[2] if job.kind == CUT_CLIPS else ""

@@ -2,6 +2,7 @@
 
 from urllib.parse import urlencode
 
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -14,13 +15,15 @@ from campaigns.models import Membership
 from campaigns.pages import campaign_page
 from judging import doors
 from judging.models import Review
+from judging.pool.opening import open_without_clips
 from judging.quality.examples import teachable
 from judging.review import reviewing
 from judging.review.recommending import recommendation
 from judging.review.reviewing import last_review, neighbours_to_review
-from lead.desk.queries import appearance
+from lead.desk.queries import appearance, batches_without_clips
 from lead.tables.batch import Editions, candidate_rows, verdict_buttons
 from lead.tables.batch_chart import grades_by_rank
+from lead.tables.clips_to_come import ClipsToCome
 
 
 @require_safe
@@ -40,6 +43,7 @@ def detail(request: HttpRequest, name: str, pk: int) -> HttpResponse:
         "lead/batch.html",
         batch=batch,
         look=appearance(editions.at_work or batch),
+        to_come=ClipsToCome.of_batch(editions.at_work),
         rows=rows,
         chart=grades_by_rank([row.candidate for row in rows]),
         recommendation=advice,
@@ -66,6 +70,25 @@ def review(request: HttpRequest, name: str, pk: int) -> HttpResponse:
         done = reviewing.review(batch, lead, verdict, reason)
         return redirect(address_after(lead, neighbours_to_review(batch)[1], [done]))
     return redirect("batch", name=name, pk=pk)
+
+
+@require_POST
+def open_one(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+    """Open a batch without the clips that are not there. Doing it twice is harmless."""
+    lead = doors.lead(request, name)
+    if open_without_clips(lead, doors.batch(lead, pk)):
+        messages.success(request, "The batch is open. Annotators can claim it.")
+    return redirect("batch", name=name, pk=pk)
+
+
+@require_POST
+def open_all(request: HttpRequest, name: str) -> HttpResponse:
+    """Open all batches that wait because clips of them cannot be cut."""
+    lead = doors.lead(request, name)
+    waiting = batches_without_clips(lead.campaign).select_related("query__campaign")
+    opened = sum(open_without_clips(lead, batch) for batch in waiting)
+    messages.success(request, f"Batches that are open now without some of their clips: {opened}.")
+    return redirect("campaign", name=name)
 
 
 def address_after(lead: Membership, following: int | None, done: list[Review]) -> str:

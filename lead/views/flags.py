@@ -60,7 +60,7 @@ def _dismiss(flag: Flag, lead: Membership) -> str:
 def _retry(flag: Flag, lead: Membership) -> str:
     if flag.candidate.batch is None:
         raise WrongState("This candidate is in no batch any more, so no clip is cut for it.")
-    return f"Clips of this batch that are cut again: {retry_clips([flag.candidate.batch])}."
+    return f"Clips of this batch that are cut again: {retry_clips([flag.candidate.batch]).clips}."
 
 
 ACTIONS = {"dismiss": _dismiss, "retry": _retry}

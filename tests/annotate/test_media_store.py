@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable, Iterator
 from io import StringIO
 from pathlib import Path
@@ -16,20 +17,26 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ImproperlyConfigured
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
+from django.core.management import CommandError
+from django.db.models.functions import Now
 from django.test import Client
 from moto.server import ThreadedMotoServer
 from scipy.stats import kendalltau
 
 from campaigns.models import Membership
 from config import media_store
+from corpus.media_audit import audit_media
 from corpus.models import Clip, Moment
+from jobs.models import Job
 from jobs.terminal import work_off
 from judging.models import Batch
 from judging.pool.clips import retry_clips
 from tests.cast import browser, claim, content_of
+from tests.corpus.test_media_audit import check_audit, cut_five
 from tests.installation import Installation
 from tests.numbered import draw_film, seen
 from tests.telling import Sent, check_sent, cut_telling_batch
+from tests.terminal import printed
 
 BUCKET = "films"
 STORE = f"s3://{BUCKET}/reeljudge"
@@ -78,7 +85,7 @@ def test_clips_are_cut_into_the_store(bucket: Any, batch: Batch, tmp_path: Path,
     video.corpus.media_folder, video.media = str(tmp_path), "secret-video-0.mp4"
     video.corpus.save()
     video.save()
-    assert retry_clips([batch]) == 10
+    assert retry_clips([batch]) == (10, 1)
     work_off(StringIO())
     clip = Clip.objects.get(state=Clip.State.READY)  # the film ends before the others begin
     assert [each.key for each in bucket.objects.all()] == [f"reeljudge/clips/{clip.token}.mp4"]
@@ -123,6 +130,65 @@ def test_of_a_stored_clip_no_more_is_fetched_than_is_asked_for(
     answer = browser(ada).head(f"/clips/{stored.token}")
     assert (answer.status_code, answer["Content-Length"]) == (200, "256000")
     assert asked[2:] == ["HEAD "]
+
+
+@pytest.fixture
+def own_server(bucket: Any, settings: Any) -> Iterator[Callable[[], ThreadedMotoServer]]:
+    """Starts a server of this test's own before the same bucket, always at the same address."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    settings.STORAGES = settings.STORAGES | {
+        "default": media_store.storage(STORE, f"http://127.0.0.1:{port}")
+    }
+    started: list[ThreadedMotoServer] = []
+
+    def start() -> ThreadedMotoServer:
+        started.append(ThreadedMotoServer(port=port, verbose=False))
+        started[-1].start()
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.stop()
+
+
+def test_a_store_that_is_away_for_a_while_postpones_cutting(
+    own_server: Callable[[], ThreadedMotoServer], bucket: Any, batch: Batch, tmp_path: Path
+) -> None:
+    """More often than a job has attempts; the clips come when the store is back, and it holds nothing else."""
+    running = own_server()
+    cut_five(batch, tmp_path)
+    Batch.objects.update(state=Batch.State.PREPARING)
+    Clip.objects.update(state=Clip.State.WAITING, file="")
+    bucket.objects.all().delete()
+    running.stop()
+    retry_clips(Batch.objects.select_related("query__campaign"))
+    for attempt in range(1, 6):
+        assert len(work_off(StringIO())) == 1
+        job = Job.objects.get()
+        assert (job.state, job.attempts, job.waits) == (Job.State.WAITING, 0, attempt)
+        assert job.error.startswith("the media store does not answer, or has no room: Could not connect")
+        Job.objects.update(due=Now())
+    assert set(Clip.objects.filter(video__media="film.mp4").values_list("state", "error")) == {
+        ("waiting", "")
+    }
+    with pytest.raises(CommandError, match="the media store does not answer") as refusal:
+        printed("audit", "--media")
+    assert refusal.value.returncode == 2
+    own_server()
+    assert work_off(StringIO()) == []
+    assert len(list(bucket.objects.all())) == 5
+    assert list(audit_media(checksums=True)) == []
+    batch.refresh_from_db()
+    assert batch.state == Batch.State.OPEN
+
+
+def test_of_a_store_everything_is_found_and_cut_again(
+    bucket: Any, batch: Batch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("corpus.media_audit.FILES_AT_A_TIME", 3)
+    check_audit(cut_five(batch, tmp_path))
 
 
 def _told(request: Any) -> str:

@@ -16,7 +16,7 @@ import pytest
 
 from corpus.cutter import ROOT, Cutter
 from corpus.cutting import cut
-from corpus.errors import CorpusError
+from corpus.errors import CorpusError, FilmAway, Unavailable
 from tests.numbered import draw_film, draw_frames, seen
 
 MEMORY = 2048  # MiB, enough for every film here
@@ -84,6 +84,25 @@ def test_a_process_that_dies_is_told_and_replaced(film: Path, tmp_path: Path) ->
             cutter.cut(film, 0, 0.3, tmp_path / "clip.mp4")
         cutter.cut(film, 0.5, 0.7, tmp_path / "clip.mp4")
     assert numbers(tmp_path / "clip.mp4") == [5, 6]
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_who_ends_the_process_from_outside_does_not_blame_the_film(
+    film: Path, tmp_path: Path, how: signal.Signals
+) -> None:
+    """As systemd does with all processes of a service that is to stop."""
+    with Cutter(60, MEMORY) as cutter:
+        cutter.cut(film, 0, 0.3, tmp_path / "clip.mp4")
+        assert cutter.process
+        cutter.process.send_signal(how)
+        with pytest.raises(Unavailable, match=rf"^film\.mp4: cutting was broken off \({how.name}\)$"):
+            cutter.cut(film, 0, 0.3, tmp_path / "clip.mp4")
+
+
+def test_a_film_that_went_away_meanwhile_is_told_as_such(film: Path, tmp_path: Path) -> None:
+    film.unlink()
+    with Cutter(60, MEMORY) as cutter, pytest.raises(FilmAway, match="No such file or directory"):
+        cutter.cut(film, 0, 0.3, tmp_path / "clip.mp4")
 
 
 def test_work_ends_by_itself_when_nobody_waits_for_it() -> None:

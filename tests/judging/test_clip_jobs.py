@@ -1,9 +1,10 @@
-"""A batch's clips are cut ahead by a job; a film that cannot be cut never holds the batch up."""
+"""A batch's clips are cut ahead by a job; without those that cannot be cut it waits for the lead's word."""
 
 from __future__ import annotations
 
 import json
 import os
+import socket
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from django.contrib.auth.models import User
 from django.core.files.storage import default_storage
 from scipy.stats import kendalltau
 
-from campaigns.models import Campaign
+from campaigns.models import Campaign, Event
 from corpus.clips import cutter, make, widened
 from corpus.errors import CorpusError
 from corpus.models import Clip, Corpus, Moment, Video
@@ -22,9 +23,12 @@ from corpus.stored_files import TIME_OF_ALL_FILES
 from jobs.models import Job
 from jobs.running import run
 from jobs.terminal import work_off
-from judging.models import Batch
+from judging.audit import audit
+from judging.models import Batch, Candidate
+from judging.pool.opening import open_without_clips
 from lead.settings_form import set_up
 from tests.cast import browser, claim, content_of, make_query
+from tests.jobs.test_jobs import take
 from tests.lead.test_campaign_settings import SENT
 from tests.numbered import draw_film, seen
 from tests.telling import cut_telling_batch
@@ -61,12 +65,12 @@ def clips() -> dict[str, Clip]:
 
 
 @pytest.mark.django_db
-def test_a_batch_opens_when_its_clips_are_cut_whatever_became_of_them(tmp_path: Path, media: Path) -> None:
+def test_a_batch_whose_clips_cannot_all_be_cut_waits_for_the_lead(tmp_path: Path, media: Path) -> None:
     batch = open_batch(tmp_path, "--media", media)
     assert batch.state == Batch.State.PREPARING
-    assert work_off(StringIO()) == []
+    [job] = work_off(StringIO())
     batch.refresh_from_db()
-    assert batch.state == Batch.State.OPEN
+    assert (batch.state, job.state) == (Batch.State.PREPARING, Job.State.FAILED)
     made = clips()
     assert {name: clip.state for name, clip in made.items()} == {
         "good 0": "ready",
@@ -77,13 +81,38 @@ def test_a_batch_opens_when_its_clips_are_cut_whatever_became_of_them(tmp_path: 
     }
     assert made["good 7"].error == "no frame lies in this stretch of the video"
     assert made["bad 0"].error.startswith("bad.mp4: cannot be decoded")
-    message = Job.objects.get().message
-    assert message.startswith("2 clips cut, 1 missing, 2 failed: ")
-    assert message.endswith((made["bad 0"].error, made["good 7"].error))
+    told = "2 clips cut, 1 missing, 2 failed: "
+    assert job.message.startswith(told)
+    assert job.message.endswith((made["bad 0"].error, made["good 7"].error))
+    assert job.error == f"{job.message}. Try again, or open the batch without these clips"
     ready = made["good 2"]
     assert ready.file.name == f"clips/{ready.token}.mp4"
     assert [number for _, number in seen(Path(default_storage.path(ready.file.name)))] == list(range(20, 30))
     assert len(default_storage.listdir("clips")[1]) == 2
+
+
+@pytest.mark.django_db
+def test_a_batch_opens_when_its_clips_are_there(tmp_path: Path, media: Path) -> None:
+    """What no media were imported for is no clip to wait for."""
+    batch = open_batch(tmp_path, "--media", media)
+    Candidate.objects.filter(clip__in=[clips()["good 7"], clips()["bad 0"]]).delete()
+    assert work_off(StringIO()) == []
+    batch.refresh_from_db()
+    assert batch.state == Batch.State.OPEN
+    assert Job.objects.get().message == "2 clips cut, 1 missing"
+
+
+@pytest.mark.django_db
+def test_the_lead_opens_a_batch_without_clips_and_it_is_noted(tmp_path: Path, media: Path) -> None:
+    batch = open_batch(tmp_path, "--media", media)
+    lead = batch.query.campaign.add_member(User.objects.create(username="leo"), "lead")
+    work_off(StringIO())
+    assert [open_without_clips(lead, batch), open_without_clips(lead, batch)] == [True, False]
+    batch.refresh_from_db()
+    assert batch.state == Batch.State.OPEN
+    noted = lead.events.get(kind=Event.Kind.OPENED)
+    assert (noted.by, noted.reason) == (lead, "batch 1 of query 1, without 2 of 5 clips")
+    assert not any(audit(batch.query.campaign).values())
 
 
 @pytest.mark.django_db
@@ -92,19 +121,32 @@ def test_cutting_again_leaves_what_is_ready(tmp_path: Path, media: Path) -> None
     work_off(StringIO())
     before = list(Clip.objects.order_by("pk").values())
     Job.objects.ask("cut clips", f"batch {batch.pk}", batch=batch.pk)
-    assert work_off(StringIO()) == []
+    work_off(StringIO())
     assert list(Clip.objects.order_by("pk").values()) == before
     assert len(default_storage.listdir("clips")[1]) == 2
 
 
 @pytest.mark.django_db
-def test_media_that_went_away_are_told(tmp_path: Path, media: Path) -> None:
+def test_a_worker_without_the_films_leaves_the_job_to_others_and_says_so_once(
+    tmp_path: Path, media: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     batch = open_batch(tmp_path, "--media", media)
-    (media / "good.mp4").unlink()
-    work_off(StringIO())
-    batch.refresh_from_db()
-    assert batch.state == Batch.State.OPEN
-    assert clips()["good 0"].error == f"good: its media are gone from {media}"
+    other = make_query(batch.query.campaign, "2", "A person stands up.").batches.get()
+    (media / "good.mp4").rename(tmp_path / "good.mp4")
+    for _ in range(2):
+        run(take("wanda:1"))
+    assert Job.objects.take("wanda:2") is None
+    here = f"{media} on {socket.gethostname()}"
+    assert caplog.messages == [f"films are missing in {here}; jobs that need them are left to other machines"]
+    assert {job.error for job in Job.objects.all()} == {f"good: its media are not in {here}"}
+    assert {each.state for each in Batch.objects.all()} == {Batch.State.PREPARING}
+    assert clips()["good 0"].state == Clip.State.WAITING
+    (tmp_path / "good.mp4").rename(media / "good.mp4")  # willy's machine has it
+    for _ in range(2):
+        run(take("willy:1"))
+    assert clips()["good 0"].state == clips()["good 2"].state == Clip.State.READY
+    assert clips()["good 7"].state == Clip.State.FAILED
+    assert not any(job.is_delayed for job in Job.objects.filter(key=other.job_key))
 
 
 @pytest.mark.django_db
@@ -118,7 +160,9 @@ def test_without_media_a_batch_opens_at_once(tmp_path: Path) -> None:
 @pytest.mark.django_db
 def test_two_queries_share_the_clip_of_a_moment(tmp_path: Path, media: Path) -> None:
     batch = open_batch(tmp_path, "--media", media)
-    work_off(StringIO())
+    Candidate.objects.filter(clip__in=[clips()["good 7"], clips()["bad 0"]]).delete()
+    assert work_off(StringIO()) == []
+    Moment.objects.filter(candidates__isnull=True).delete()
     again = make_query(batch.query.campaign, "2", "A person stands up.").batches.get()
     assert (again.state, Clip.objects.count(), Job.objects.unfinished().count()) == (Batch.State.OPEN, 5, 0)
 
@@ -127,18 +171,22 @@ def test_two_queries_share_the_clip_of_a_moment(tmp_path: Path, media: Path) -> 
 def test_clips_are_asked_for_again_when_their_media_are_back(tmp_path: Path, media: Path) -> None:
     batch = open_batch(tmp_path, "--media", media)
     gone = media.rename(tmp_path / "elsewhere")
-    work_off(StringIO())
-    failed = Clip.objects.filter(state=Clip.State.FAILED).count()
+    assert work_off(StringIO())
+    assert work_off(StringIO()) == []  # the next attempt is later
     gone.rename(media)
-    assert printed("retry_clips", batch.query.campaign.name) == f"{failed} clips are asked for again\n"
+    campaign = batch.query.campaign.name
+    assert printed("retry_clips", campaign) == "4 clips of 1 batches are asked for again\n"
     work_off(StringIO())
-    assert failed > Clip.objects.filter(state=Clip.State.FAILED).count()
-    assert Clip.objects.filter(state=Clip.State.READY).exists()
+    assert Clip.objects.filter(state=Clip.State.READY).count() == 2
+    assert printed("retry_clips", campaign) == "2 clips of 1 batches are asked for again\n"
+    Clip.objects.filter(state=Clip.State.WAITING).update(state=Clip.State.READY)
+    assert printed("retry_clips") == "0 clips of 1 batches are asked for again\n"
     assert Batch.objects.get(pk=batch.pk).state == Batch.State.OPEN
+    assert printed("retry_clips") == "0 clips of 0 batches are asked for again\n"
 
 
 @pytest.mark.django_db
-def test_a_film_that_never_answers_fails_its_clip_and_not_its_batch(
+def test_a_film_that_never_answers_fails_its_clip_and_no_other(
     tmp_path: Path, media: Path, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nor does the job's lease run out meanwhile: nobody else takes it over."""
@@ -146,19 +194,16 @@ def test_a_film_that_never_answers_fails_its_clip_and_not_its_batch(
     os.mkfifo(media / "bad.mp4")
     settings.CUTTING_SECONDS, settings.JOB_LEASE = 5, 3
     monkeypatch.setattr("corpus.cutter.SECONDS_BETWEEN_SIGNS", 0.5)
-    batch = open_batch(tmp_path, "--media", media)
-    job = Job.objects.take("wanda")
-    assert job
+    open_batch(tmp_path, "--media", media)
+    job = take("wanda")
     others: list[Job | None] = []
     run(job, lambda job: others.append(Job.objects.take("otto")))
     job.refresh_from_db()
-    assert (job.state, job.attempts, job.message[:11]) == (Job.State.DONE, 1, "2 clips cut")
+    assert (job.state, job.attempts, job.message[:11]) == (Job.State.FAILED, 1, "2 clips cut")
     assert len(others) > 4
     assert set(others) == {None}
     assert clips()["bad 0"].state == Clip.State.FAILED
     assert clips()["bad 0"].error == "bad.mp4: cutting took more than 5 seconds"
-    batch.refresh_from_db()
-    assert batch.state == Batch.State.OPEN
 
 
 @pytest.mark.parametrize(
@@ -215,9 +260,7 @@ def test_padding_that_changes_while_clips_are_cut_holds_for_that_batch_too(
             assert set_up(lead, SENT | {"padding": "0.5", "order_seed": "3"}).is_valid()
 
     monkeypatch.setattr("judging.jobs.make", make_slowly)
-    assert work_off(StringIO()) == []
-    batch.refresh_from_db()
-    assert batch.state == Batch.State.OPEN
+    assert len(work_off(StringIO())) == 1
     assert {(clip.start, clip.end) for clip in ready_clips(batch)} == {(0, 1.5), (1.5, 3.5)}
     assert not Clip.objects.filter(candidates__batch=batch, state=Clip.State.WAITING).exists()
 
@@ -284,7 +327,8 @@ def test_two_campaigns_share_neither_the_address_nor_the_file_of_a_clip(tmp_path
     first = open_batch(tmp_path, "--media", media)
     corpus = first.query.campaign.corpus
     other = make_query(Campaign.objects.create(name="other", corpus=corpus), "1", "A person sits down.")
-    assert work_off(StringIO()) == []
+    work_off(StringIO())
+    Batch.objects.update(state=Batch.State.OPEN)
     shown = [
         {(clip.start, clip.end): clip for clip in ready_clips(batch)}
         for batch in (first, other.batches.get())

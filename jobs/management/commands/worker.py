@@ -11,6 +11,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, InterfaceError, close_old_connections
 
+from base.text import printable
 from jobs.models import Job, Sign
 from jobs.running import run, worker_name
 from jobs.terminal import work_off
@@ -32,9 +33,8 @@ class Command(BaseCommand):
         try:
             if options["until_idle"]:
                 if failed := work_off():
-                    raise CommandError(
-                        f"{len(failed)} job(s) are not done; the last: {failed[-1]}: {failed[-1].error}"
-                    )
+                    last = printable(f"{failed[-1]}: {failed[-1].error}")
+                    raise CommandError(f"{len(failed)} job(s) are not done; the last: {last}")
             else:
                 _work_for_ever()
         except KeyboardInterrupt:

@@ -1,21 +1,50 @@
-"""manage.py retry_clips: ask again for clips that could not be cut."""
+"""manage.py retry_clips: ask again for clips that are not there."""
 
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
 
 from campaigns.lookup import campaign_named
-from judging.models import Batch
-from judging.pool.clips import retry_clips
+from campaigns.models import Campaign
+from corpus.errors import Unavailable
+from corpus.media_audit import audit_media, forget_lost
+from judging.models import Batch, Example
+from judging.pool.clips import prepare_clip, retry_clips
 
 
 class Command(BaseCommand):
-    help = "Ask again for a campaign's clips that failed, or whose videos have media now. A worker then cuts them."
+    help = (
+        "Ask again, and now, for the clips of a campaign, or of all, that are not there although their videos have"
+        " media. A worker then cuts them."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("campaign")
+        parser.add_argument("campaign", nargs="?")
+        parser.add_argument(
+            "--lost",
+            action="store_true",
+            help="also for clips whose files are lost or damaged (audit --media)",
+        )
+        parser.add_argument("--checksums", action="store_true", help="with --lost, read every file for it")
 
     def handle(self, **options: Any) -> None:
-        batches = Batch.objects.in_campaign(campaign_named(options["campaign"])).order_by("pk")
-        self.stdout.write(f"{retry_clips(batches)} clips are asked for again")
+        campaign = campaign_named(options["campaign"]) if options["campaign"] else None
+        if options["lost"]:
+            self._forget_lost(campaign, checksums=options["checksums"])
+        batches = Batch.objects.select_related("query__campaign").order_by("pk")
+        examples = Example.objects.filter(clip__isnull=False).select_related("clip__video")
+        if campaign:
+            batches, examples = batches.in_campaign(campaign), examples.filter(campaign=campaign)
+        asked = retry_clips(batches.iterator(chunk_size=100))
+        of_examples = sum(prepare_clip(example.clip) for example in examples if example.clip)
+        told = f"{asked.clips:,} clips of {asked.batches:,} batches"
+        more = f", and {of_examples:,} of examples," if of_examples else ""
+        self.stdout.write(f"{told}{more} are asked for again")
+
+    def _forget_lost(self, campaign: Campaign | None, *, checksums: bool) -> None:
+        try:
+            lost = forget_lost(audit_media(campaign.name if campaign else "", checksums=checksums))
+        except Unavailable as fault:
+            raise CommandError(str(fault), returncode=2) from fault
+        self.stdout.write(f"{lost:,} clips are lost or damaged")

@@ -1,0 +1,96 @@
+"""manage.py jobs: list jobs, have them tried again now, or end them."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.db.models import QuerySet
+from django.utils.timezone import localtime
+
+from base.text import printable
+from jobs.models import Job
+from jobs.registry import KINDS
+
+MOST_LISTED = 100
+HEAD = ("number", "state", "kind", "key", "progress", "")
+
+
+class Command(BaseCommand):
+    help = "List the jobs that are not done, or those that are asked for; with --retry or --end, do that to them."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("numbers", nargs="*", type=int, metavar="NUMBER", help="numbers of jobs")
+        parser.add_argument("--state", choices=Job.State.values)
+        parser.add_argument("--kind", help="such as “cut clips”")
+        act = parser.add_mutually_exclusive_group()
+        act.add_argument("--retry", action="store_true", help="try failed and waiting jobs again now")
+        act.add_argument(
+            "--end", action="store_true", help="end waiting and running jobs; they count as failed"
+        )
+
+    def handle(self, **options: Any) -> None:
+        jobs = self._asked_for(options["numbers"], options["state"], options["kind"])
+        if not (options["retry"] or options["end"]):
+            self._list(jobs)
+        elif not (options["numbers"] or options["state"] or options["kind"]):
+            raise CommandError("which jobs? Name them by number, --state or --kind", returncode=2)
+        else:
+            for job in jobs.iterator(chunk_size=500):
+                told = _retry(job) if options["retry"] else _end(job)
+                self.stdout.write(f"{job.pk} {printable(str(job))}: {told}")
+
+    def _asked_for(self, numbers: list[int], state: str | None, kind: str | None) -> QuerySet[Job]:
+        jobs = Job.objects.order_by("pk")
+        if kind:
+            known = {*KINDS, *Job.objects.values_list("kind", flat=True).distinct()}
+            if kind not in known:
+                raise CommandError(f"--kind {kind!r}: expected {', '.join(sorted(known))}", returncode=2)
+            jobs = jobs.filter(kind=kind)
+        if state:
+            jobs = jobs.filter(state=state)
+        if not numbers:
+            return jobs if state else jobs.exclude(state=Job.State.DONE)
+        there = set(Job.objects.filter(pk__in=numbers).values_list("pk", flat=True))
+        if unknown := sorted(set(numbers) - there):
+            raise CommandError(f"there is no job {', '.join(map(str, unknown))}", returncode=2)
+        return jobs.filter(pk__in=numbers)
+
+    def _list(self, jobs: QuerySet[Job]) -> None:
+        """Print a line for each job, and its error below it."""
+        listed = list(jobs[:MOST_LISTED])
+        if not listed:
+            self.stdout.write("no such jobs")
+            return
+        rows = [HEAD, *(_row(job) for job in listed)]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        for number, row in enumerate(rows):
+            cells = zip(row, widths, strict=True)
+            self.stdout.write("  ".join(cell.ljust(width) for cell, width in cells).rstrip())
+            if number and (error := listed[number - 1].error):
+                self.stdout.write(f"{'':{widths[0]}}  {printable(error)}")
+        if more := jobs.count() - len(listed):
+            self.stdout.write(f"… and {more:,} more; --state and --kind choose among them")
+
+
+def _row(job: Job) -> tuple[str, ...]:
+    kind, key, worker = printable(job.kind), printable(job.key), printable(job.worker)
+    return (str(job.pk), job.state, kind, key, f"{job.done}/{job.total}", _when(job, worker))
+
+
+def _when(job: Job, worker: str) -> str:
+    if job.state == Job.State.RUNNING:
+        return f"by {worker} since {localtime(job.started):%Y-%m-%d %H:%M:%S}"
+    if job.ended and job.state in (Job.State.DONE, Job.State.FAILED):
+        return f"since {localtime(job.ended):%Y-%m-%d %H:%M:%S}"
+    return f"next attempt at {localtime(job.due):%Y-%m-%d %H:%M:%S}" if job.is_delayed else ""
+
+
+def _retry(job: Job) -> str:
+    if job.state == Job.State.RUNNING:
+        return "it is running"
+    Job.objects.ask(job.kind, job.key, **job.arguments)
+    return "asked for again"
+
+
+def _end(job: Job) -> str:
+    return "ended" if job.end() else f"it is {job.state} already"

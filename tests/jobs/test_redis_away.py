@@ -1,0 +1,160 @@
+"""Without Redis, or with one that hangs, whoever asks for a job waits a second at most, and no worker gives up."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import celery
+import pytest
+from kombu.exceptions import OperationalError
+
+from config import celeryconfig
+from jobs import sending
+from jobs.models import Job
+from jobs.sending import DEADLINE, TASK, Publisher
+from tests.installation import ROOT, Installation, sql
+from tests.redis_servers import RedisServer
+from tests.waiting import wait_until
+
+PATIENCE = DEADLINE + 0.5  # seconds, on a busy machine
+SECONDS_AWAY = 30  # longer than any of the worker's limits of waiting
+
+
+@pytest.fixture
+def redis(tmp_path: Path) -> Iterator[RedisServer]:
+    server = RedisServer(tmp_path)
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def app(redis: RedisServer, monkeypatch: pytest.MonkeyPatch, settings: Any) -> celery.Celery:
+    """Celery as it is configured, on the Redis of this test."""
+    app = celery.Celery(set_as_current=False)
+    app.config_from_object(celeryconfig)
+    app.conf.broker_url = settings.REDIS_URL = redis.url
+    monkeypatch.setattr(celery, "current_app", app)
+    monkeypatch.setattr(sending, "publisher", Publisher())
+    return app
+
+
+def waiting(app: celery.Celery) -> int:
+    """How many messages Redis holds."""
+    with app.connection_for_read() as connection:
+        return int(connection.default_channel.client.llen("celery"))
+
+
+def seconds_to_ask(key: str) -> float:
+    """The time until a request that asks for a job is answered."""
+    began = time.monotonic()
+    Job.objects.ask("count", key)
+    return time.monotonic() - began
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("fault", ["stopped", "frozen"])
+def test_who_asks_for_jobs_waits_a_second_at_most_and_once(
+    app: celery.Celery, redis: RedisServer, fault: str
+) -> None:
+    seconds_to_ask("before")
+    assert waiting(app) == 1
+    redis.stop() if fault == "stopped" else redis.freeze()
+    took = [seconds_to_ask(f"sheep {number}") for number in range(20)]
+    assert max(took) < PATIENCE
+    assert sum(took) < PATIENCE + 1
+    assert Job.objects.count() == 21
+    redis.start() if fault == "stopped" else redis.thaw()
+    sending.publisher.resting_until = 0
+    seconds_to_ask("after")
+    assert waiting(app) >= 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_was_not_sent_is_logged_once(
+    app: celery.Celery, redis: RedisServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    redis.stop()
+    for number in range(3):
+        seconds_to_ask(f"sheep {number}")
+    assert len(caplog.messages) == 1
+    assert caplog.messages[0].startswith("Redis does not answer (")
+    assert "the sweeper will send job" in caplog.messages[0]
+
+
+def test_the_deadline_is_needed(app: celery.Celery, redis: RedisServer) -> None:
+    """The control: Celery alone waits longer for a frozen Redis, in spite of its own time limits."""
+    app.conf.broker_connection_timeout = 1
+    redis.freeze()
+
+    def send() -> None:
+        with suppress(OperationalError):
+            app.send_task(TASK, [1], retry=False)
+
+    thread = Thread(target=send, daemon=True)
+    thread.start()
+    thread.join(PATIENCE)
+    assert thread.is_alive()
+    redis.stop()
+    thread.join(60)
+    assert not thread.is_alive()
+
+
+@pytest.fixture
+def place(tmp_path: Path, redis: RedisServer) -> Iterator[Installation]:
+    made = Installation(tmp_path / "home", redis=redis.url)
+    made.start()
+    yield made
+    made.stop()
+
+
+def asked(place: Installation, key: str) -> Callable[[], object]:
+    """Ask for a job of a kind that nobody knows, and return a function that says whether a worker has seen it."""
+    place.shell(f"from jobs.models import Job; Job.objects.ask('knit', '{key}')")
+    return lambda: sql(place, f"SELECT 1 FROM jobs_job WHERE key = '{key}' AND state = 'failed'")
+
+
+def works(place: Installation, key: str) -> None:
+    wait_until(asked(place, key), lambda: f"{key} is worked on:\n{(place.home / 'log').read_text()}")
+
+
+@pytest.mark.long
+def test_a_celery_worker_goes_on_whatever_redis_does(place: Installation, redis: RedisServer) -> None:
+    works(place, "before")
+    redis.stop()
+    late = asked(place, "while it is away")
+    time.sleep(SECONDS_AWAY)
+    redis.start()
+    wait_until(late, lambda: "what was asked for meanwhile is worked on")
+    redis.freeze()
+    late = asked(place, "while it is frozen")
+    time.sleep(SECONDS_AWAY)
+    redis.thaw()
+    wait_until(late, lambda: "what was asked for meanwhile is worked on")
+    works(place, "after")
+    assert [process.poll() for process in place.processes] == [None, None]
+
+
+GIVES_UP = """
+from config.celery import app
+app.conf.broker_connection_max_retries = 1
+app.worker_main(["worker", "-c", "1", "-P", "solo"])
+"""
+
+
+@pytest.mark.long
+def test_a_celery_worker_with_a_number_of_retries_ends_as_if_all_were_well(
+    place: Installation, redis: RedisServer
+) -> None:
+    """The control: this is why there is no such number."""
+    redis.stop()
+    command = [sys.executable, "-c", GIVES_UP]
+    done = subprocess.run(command, cwd=ROOT, env=place.env, capture_output=True, check=False, timeout=120)
+    assert done.returncode == 0
