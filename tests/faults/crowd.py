@@ -24,14 +24,11 @@ SECONDS_BETWEEN_TRIES = 0.2
 NOT_REACHED = (OSError, http.client.HTTPException)
 LATER, STALE = 503, 409
 CSRF = "c" * 32
-# Run inside the installation: a campaign without media, and people who are signed in.
-MAKE = """
-import json
-from django.conf import settings
-from django.contrib.auth.models import User
+# Run inside the installation: a campaign without media.
+MAKE_CAMPAIGN = """
 from campaigns.models import Campaign
 from corpus.models import Corpus, Moment, Video
-from tests.cast import browser, make_query
+from tests.cast import make_query
 corpus, _ = Corpus.objects.get_or_create(name="crowd", format="tvr")
 video, made = Video.objects.get_or_create(corpus=corpus, name="film", defaults={{"duration": 100}})
 if made:
@@ -41,7 +38,15 @@ if made:
 campaign = Campaign.objects.create(name={name!r}, corpus=corpus)
 for number in range({batches}):
     make_query(campaign, str(number), f"query {{number}}")
-cookies = {{}}
+"""
+# Annotators of a campaign, who are signed in.
+MAKE_PEOPLE = """
+import json
+from django.conf import settings
+from django.contrib.auth.models import User
+from campaigns.models import Campaign
+from tests.cast import browser
+campaign, cookies = Campaign.objects.get(name={name!r}), {{}}
 for number in range({people}):
     member = campaign.add_member(User.objects.create(username=f"{name}-{{number}}"), "annotator")
     cookies[member.user.username] = browser(member).cookies[settings.SESSION_COOKIE_NAME].OutputString()
@@ -51,16 +56,21 @@ print(json.dumps(cookies))
 
 def make_campaign(place: Installation, name: str, people: int = CLIENTS, batches: int = 1) -> list[Annotator]:
     """Make a campaign of so many batches, of twenty candidates each, with so many annotators, who are signed in."""
-    printed = place.shell(MAKE.format(name=name, people=people, batches=batches))
+    return make_people(place, name, people, before=MAKE_CAMPAIGN.format(name=name, batches=batches))
+
+
+def make_people(place: Installation, campaign: str, people: int, before: str = "") -> list[Annotator]:
+    """Make so many annotators of a campaign, who are signed in."""
+    printed = place.shell(before + MAKE_PEOPLE.format(name=campaign, people=people))
     cookies = json.loads(printed.splitlines()[-1])
-    return [Annotator(place.address, name, who, cookie.partition(";")[0]) for who, cookie in cookies.items()]
+    return [Annotator(place.address, campaign, who, each.partition(";")[0]) for who, each in cookies.items()]
 
 
 @dataclass
 class Answer:
     status: int
-    body: dict[str, Any]
-    retry_after: str | None = None
+    body: dict[str, Any]  # of JSON
+    content: bytes
 
     @property
     def is_good(self) -> bool:
@@ -102,10 +112,9 @@ class Annotator:
     longest: float = 0.0  # seconds of an answer
     connection: http.client.HTTPConnection | None = None
 
-    @classmethod
-    def again(cls, other: Annotator) -> Annotator:
-        """Return the same person in another window, who notes grades of their own."""
-        return cls(other.address, other.campaign, other.name, other.cookie)
+    def again(self, address: str = "") -> Annotator:
+        """Return the same person in another window, perhaps at another server, who notes grades of their own."""
+        return Annotator(address or self.address, self.campaign, self.name, self.cookie)
 
     def __post_init__(self) -> None:
         self.chance = random.Random(self.name)
@@ -134,7 +143,7 @@ class Annotator:
             raise
         self.longest = max(self.longest, time.monotonic() - began)
         is_json = "json" in (answer.getheader("Content-Type") or "")
-        return Answer(answer.status, json.loads(raw) if is_json else {}, answer.getheader("Retry-After"))
+        return Answer(answer.status, json.loads(raw) if is_json else {}, raw)
 
     def __del__(self) -> None:
         self.hang_up()

@@ -8,7 +8,6 @@ import shutil
 import socket
 import subprocess
 import tempfile
-
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
@@ -57,7 +56,7 @@ class Postgres:
         self.control("stop", "-m", mode, "-w", check=False)
 
     def control(self, verb: str, *arguments: str, check: bool = True) -> None:
-        command = [INSTALLED[-1] / "pg_ctl", "-D", self.data, verb, *arguments]
+        command = [str(INSTALLED[-1] / "pg_ctl"), "-D", str(self.data), verb, *arguments]
         subprocess.run(
             command, check=check, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **self.account
         )
@@ -85,7 +84,7 @@ def _make_data(place: Path) -> None:
         os.chown(place, account["user"], account["group"])
     made = Postgres(place)
     made.data = place
-    command = [INSTALLED[-1] / "initdb", "-D", place, "-U", "postgres", "-A", "trust", "--no-sync"]
+    command = [str(INSTALLED[-1] / "initdb"), "-D", str(place), "-U", "postgres", "-A", "trust", "--no-sync"]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, **account)
     options = f"-p {made.port} -c unix_socket_directories=''"
     made.control("start", "-w", "-o", options, "-l", str(place / "log"))
@@ -96,12 +95,12 @@ def _make_data(place: Path) -> None:
 
 
 @contextmanager
-def postgres(**settings: object) -> Iterator[Postgres]:
-    """A running PostgreSQL with these settings; skipped where none is installed."""
+def postgres(disk: Path | None = None, **settings: object) -> Iterator[Postgres]:
+    """A running PostgreSQL with these settings, perhaps on a disk of its own; skipped where none is installed."""
     if not INSTALLED:
         pytest.skip("PostgreSQL is not installed here")
     with open_folder() as folder:
-        made = Postgres(folder)
+        made = Postgres(disk or folder)
         made.create(settings)
         made.start()
         try:

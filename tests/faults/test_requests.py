@@ -60,7 +60,7 @@ def test_fifty_identical_presses_and_submissions_count_once(
         ada.choices = (2,)
         handed = ada.claim()
         assert handed
-        windows = [Annotator.again(ada) for _ in range(AT_ONCE)]
+        windows = [ada.again() for _ in range(AT_ONCE)]
         body = {"grade": 2, "fence": handed["fence"], "key": str(uuid4()), "press": 1}
         put = [partial(each.patiently, "PUT", judgement(handed, 1), body) for each in windows]
         answers = all_at_once(*put)

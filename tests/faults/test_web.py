@@ -29,7 +29,7 @@ def test_no_acknowledged_grade_is_lost_when_the_web_server_is_killed(
     with installed(tmp_path / "home", kind) as place:
         annotators = make_campaign(place, "killed", batches=150)
         kills: list[Callable[[Installation], None]] = [kill_all, kill_one]
-        seconds = []
+        seconds: list[float] = []
         with at_work(annotators) as crowd:
             while len(crowd.grades) < GRADES:
                 crowd.more(BETWEEN)

@@ -22,10 +22,10 @@ class NoLocks:
         from base import transactions
 
         self.get_response = get_response
-        models.QuerySet.select_for_update = _unlocked  # type: ignore[method-assign]
+        models.QuerySet.select_for_update = _unlocked  # type: ignore[method-assign,assignment]
         if connection.vendor == "sqlite":
             none = SimpleNamespace(atomic=contextlib.nullcontext, get_connection=lambda: connection)
-            transactions.transaction = none  # type: ignore[assignment]
+            setattr(transactions, "transaction", none)  # noqa: B010 - a module does not export what it imports
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         return self.get_response(request)
