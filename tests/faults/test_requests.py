@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -12,6 +13,7 @@ import pytest
 from tests.faults.account import account, check
 from tests.faults.conftest import Note
 from tests.faults.crowd import Annotator, all_at_once, at_work, judgement, make_campaign
+from tests.faults.servers import installed
 from tests.installation import Installation, sql
 
 AT_ONCE, ANNOTATORS = 50, 100
@@ -82,6 +84,21 @@ def test_a_hundred_annotators_claim_one_batch_and_two_get_it(
     handed = all_at_once(*[each.claim for each in annotators])
     assert sum(each is not None for each in handed) == 2
     note("100 annotators on one batch", where, check(place, annotators))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+def test_without_locks_places_are_given_twice(
+    tmp_path: Path, kind: str, control: Callable[..., None]
+) -> None:
+    weakened = {"DJANGO_SETTINGS_MODULE": "tests.faults.weakened", "WEAKENED": "NoLocks"}
+    with installed(tmp_path / "home", kind, **weakened) as place:
+        sql(place, "DROP INDEX one_assignment_per_slot")
+        annotators = make_campaign(place, "unlocked", people=ANNOTATORS, batches=10)
+        all_at_once(*[each.claim for each in annotators])
+        oversold = account(place, annotators).oversold
+    assert oversold
+    control("no locks, and no constraint behind them", kind, f"{oversold} oversold")
 
 
 def test_who_sleeps_past_the_lease_writes_nothing(place: Installation, where: str, note: Note) -> None:
