@@ -38,9 +38,9 @@ class Account:
 def account(place: Installation, annotators: list[Annotator]) -> Account:
     """Compare what the annotators were told with what the database holds."""
     campaign = annotators[0].campaign
+    acknowledged = [grade for each in annotators for grade in each.grades]
     rows = sql(place, STORED.format(campaign))
     stored = {str(key).replace("-", ""): grade for key, grade, _, _ in rows}
-    acknowledged = [grade for each in annotators for grade in each.grades]
     lost = [each for each in acknowledged if stored.get(each.key.replace("-", "")) != each.grade]
     presses = Counter((assignment, press) for _, _, assignment, press in rows)
     rounds = Counter(sql(place, ROUNDS.format(campaign)))

@@ -220,6 +220,16 @@ class Crowd:
 
     def __init__(self, annotators: list[Annotator]) -> None:
         self.annotators = annotators
+        self.threads = [threading.Thread(target=each.work) for each in annotators]
+        for thread in self.threads:
+            thread.start()
+
+    def rest(self) -> None:
+        """Wait until all of them have stopped."""
+        for each in self.annotators:
+            each.stopped.set()
+        for thread in self.threads:
+            thread.join()
 
     @property
     def grades(self) -> list[Grade]:
@@ -262,16 +272,10 @@ class Crowd:
 def at_work(annotators: list[Annotator]) -> Iterator[Crowd]:
     """Let all of them work until the end of the block."""
     crowd = Crowd(annotators)
-    threads = [threading.Thread(target=each.work) for each in annotators]
-    for thread in threads:
-        thread.start()
     try:
         yield crowd
     finally:
-        for each in annotators:
-            each.stopped.set()
-        for thread in threads:
-            thread.join()
+        crowd.rest()
 
 
 def all_at_once(*verbs: Callable[[], Any]) -> list[Any]:

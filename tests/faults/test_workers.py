@@ -15,7 +15,7 @@ from celery import Celery
 
 from jobs.sending import TASK
 from tests import browsing
-from tests.faults.account import check
+from tests.faults.account import Account, check
 from tests.faults.conftest import Note
 from tests.faults.crowd import Crowd, at_work, make_campaign
 from tests.faults.servers import Redis, own_redis, postgres, running
@@ -58,21 +58,20 @@ def place(tmp_path_factory: pytest.TempPathFactory, queue: Redis) -> Iterator[In
 
 @pytest.fixture
 def crowd(place: Installation, request: pytest.FixtureRequest) -> Iterator[Crowd]:
-    """Four annotators who judge meanwhile; nothing of theirs is lost, and nothing was refused."""
+    """Four annotators who judge meanwhile, and who are never refused."""
     annotators = make_campaign(
         place, f"crowd-{request.node.name.replace('_', '-')[:40]}", people=4, batches=20
     )
     with at_work(annotators) as made:
         made.reach(1)
         yield made
-    check(place, annotators)
     assert (made.unreached, made.refused.total()) == (0, 0), made.refused
 
 
 def test_a_celery_child_is_killed_while_it_cuts(place: Installation, crowd: Crowd, note: Note) -> None:
     browsing.make_campaign(place, "child", queries=QUERIES)
     os.kill(cutting(place), signal.SIGKILL)
-    note("kill -9 of a Celery child", "postgres", check(place, crowd.annotators), opened(place, "child"))
+    note("kill -9 of a Celery child", "postgres", rested(place, crowd), opened(place, "child"))
 
 
 def test_the_celery_parent_is_killed_while_it_cuts(place: Installation, crowd: Crowd, note: Note) -> None:
@@ -85,7 +84,7 @@ def test_the_celery_parent_is_killed_while_it_cuts(place: Installation, crowd: C
     seconds = opened(place, "parent")
     with suppress(ProcessLookupError):
         os.killpg(parent.pid, signal.SIGKILL)  # children that outlived it
-    note("kill -9 of Celery's parent", "postgres", check(place, crowd.annotators), seconds)
+    note("kill -9 of Celery's parent", "postgres", rested(place, crowd), seconds)
 
 
 def test_redis_is_away_and_comes_back(place: Installation, queue: Redis, crowd: Crowd, note: Note) -> None:
@@ -94,7 +93,7 @@ def test_redis_is_away_and_comes_back(place: Installation, queue: Redis, crowd: 
     browsing.make_campaign(place, "away", queries=QUERIES)
     queue.start()
     seconds = opened(place, "away")
-    note("Redis absent, and back", "postgres", check(place, crowd.annotators), seconds)
+    note("Redis absent, and back", "postgres", rested(place, crowd), seconds)
 
 
 def test_redis_is_restarted_while_clips_are_cut(
@@ -105,7 +104,7 @@ def test_redis_is_restarted_while_clips_are_cut(
     queue.kill()
     queue.start()
     seconds = opened(place, "restarted")
-    note("Redis restarted", "postgres", check(place, crowd.annotators), seconds)
+    note("Redis restarted", "postgres", rested(place, crowd), seconds)
 
 
 def test_redis_is_flushed_and_only_the_sweeper_helps(
@@ -122,7 +121,7 @@ def test_redis_is_flushed_and_only_the_sweeper_helps(
     end_celery(place)
     start_celery(place, SWEEPER)
     seconds = opened(place, "flushed")
-    note("Redis flushed", "postgres", check(place, crowd.annotators), seconds)
+    note("Redis flushed", "postgres", rested(place, crowd), seconds)
 
 
 def test_a_crash_between_commit_and_message_delays_a_job_only(
@@ -135,7 +134,7 @@ def test_a_crash_between_commit_and_message_delays_a_job_only(
     assert unfinished(place) == 1
     began = time.monotonic()
     wait_until(lambda: not unfinished(place), lambda: "the job is done")
-    done = check(place, crowd.annotators)
+    done = rested(place, crowd)
     note("crash between commit and publish", "postgres", done, time.monotonic() - began)
 
 
@@ -155,7 +154,13 @@ def test_a_message_that_comes_twenty_times_runs_the_job_once(
     served(queue)
     wait_until(lambda: not unfinished(place), lambda: "the job is done")
     assert sql(place, f"SELECT attempts, state FROM jobs_job WHERE id = {job}") == [(1, "done")]
-    note(f"one message {MESSAGES} times, two workers", "postgres", check(place, crowd.annotators))
+    note(f"one message {MESSAGES} times, two workers", "postgres", rested(place, crowd))
+
+
+def rested(place: Installation, crowd: Crowd) -> Account:
+    """Let the annotators stop; return what became of their grades."""
+    crowd.rest()
+    return check(place, crowd.annotators)
 
 
 def cutting(place: Installation) -> int:
