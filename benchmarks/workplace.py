@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page
 from benchmarks.databases import on_each
 from tests import browsing
 from tests.browsing import Person, moving
-from tests.faults import Shift
+from tests.faults.browser_shift import Shift
 from tests.installation import Installation, installation
 
 LATENCY, PRESSES, BETWEEN = (

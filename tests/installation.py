@@ -48,6 +48,11 @@ class Installation:
     def address(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
+    @property
+    def database(self) -> str:
+        """The name of its kind of database."""
+        return "postgres" if "DATABASE_URL" in self.env else "sqlite"
+
     def manage(self, *arguments: str, check: bool = True) -> str:
         """Run a command of `manage.py`, in a fork of a process that is kept warm; returns what it printed."""
         if self.warm is None:
@@ -92,15 +97,17 @@ class Installation:
         self.create()
         self.serve()
 
-    def serve(self) -> None:
-        """Start the processes, at first or after they were killed."""
+    def serve(self, wait: bool = True) -> None:
+        """Start the processes, at first or after they were killed, and wait until the server answers."""
         processes = ["--processes", "2"] if "DATABASE_URL" in self.env else []
-        self._spawn("manage.py", "serve", "--bind", f"127.0.0.1:{self.port}", *processes)
+        self.spawn("manage.py", "serve", "--bind", f"127.0.0.1:{self.port}", *processes)
         if self.redis:
-            self._spawn("-m", "celery", "-A", "config", "worker", "-B", "-c", "1", "-l", "warning")
-        self._wait()
+            self.spawn("-m", "celery", "-A", "config", "worker", "-B", "-c", "1", "-l", "warning")
+        if wait:
+            self._wait()
 
-    def _spawn(self, *arguments: str) -> None:
+    def spawn(self, *arguments: str) -> None:
+        """Start Python with these arguments; `stop` and `kill` end it."""
         log = (self.home / "log").open("ab")
         command = [sys.executable, *arguments]
         process = subprocess.Popen(

@@ -36,7 +36,7 @@ def _clear(made: Path) -> None:
     shutil.rmtree(made, ignore_errors=True)
 
 
-def _once(name: str, make: Callable[[Path], None]) -> Path:
+def once(name: str, make: Callable[[Path], None]) -> Path:
     """The file or folder of that name in the run's folder; `make` writes it unless another process has."""
     place = folder() / name
     with (folder() / "lock").open("w") as lock:
@@ -51,11 +51,11 @@ def migrated_sqlite(copy: Path) -> None:
     """Put a migrated SQLite database there, in place of what is there."""
 
     def make(file: Path) -> None:
-        _manage({"DATABASE_URL": f"sqlite:///{file}"}, "migrate", "-v0")
+        manage({"DATABASE_URL": f"sqlite:///{file}"}, "migrate", "-v0")
 
     for rest in ("-wal", "-shm"):
         copy.with_name(copy.name + rest).unlink(missing_ok=True)
-    shutil.copyfile(_once("migrated.sqlite3", make), copy)
+    shutil.copyfile(once("migrated.sqlite3", make), copy)
 
 
 def migrated_postgres(url: str, name: str) -> str:
@@ -65,11 +65,11 @@ def migrated_postgres(url: str, name: str) -> str:
     def make(file: Path) -> None:
         _sql(url, f'CREATE DATABASE "{template}"')
         file.write_text(f"{url} {template}")
-        _manage({"DATABASE_URL": _at(url, template)}, "migrate", "-v0")
+        manage({"DATABASE_URL": _at(url, template)}, "migrate", "-v0")
 
     with (folder() / "copying").open("w") as lock:  # PostgreSQL copies a database for one at a time
         fcntl.flock(lock, fcntl.LOCK_EX)
-        _once("migrated.postgres", make)
+        once("migrated.postgres", make)
         drop(url, name)
         _sql(url, f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
     return _at(url, name)
@@ -78,7 +78,7 @@ def migrated_postgres(url: str, name: str) -> str:
 def collected_static() -> Path:
     """The folder of the collected static files."""
     return (
-        _once("static", lambda place: _manage({"REELJUDGE_HOME": str(place)}, "collectstatic", "-v0"))
+        once("static", lambda place: manage({"REELJUDGE_HOME": str(place)}, "collectstatic", "-v0"))
         / "static"
     )
 
@@ -97,7 +97,7 @@ def _sql(url: str, statement: str) -> None:
         server.execute(statement.encode())
 
 
-def _manage(settings: dict[str, str], *arguments: str) -> None:
+def manage(settings: dict[str, str], *arguments: str) -> None:
     done = subprocess.run(
         [sys.executable, "manage.py", *arguments],
         cwd=ROOT,

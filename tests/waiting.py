@@ -16,3 +16,8 @@ def wait_until(happened: Callable[[], object], what: Callable[[], str]) -> None:
         if time.monotonic() > end:
             raise AssertionError(f"not so after {PATIENCE} s: {what()}")
         time.sleep(SECONDS_BETWEEN_LOOKS)
+
+
+def a_while(seconds: float) -> None:
+    """Let somebody wait before they try again."""
+    time.sleep(seconds)

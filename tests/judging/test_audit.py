@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from io import StringIO
 from uuid import uuid4
@@ -14,7 +15,7 @@ from django.db.models import F
 
 from campaigns.models import Campaign, Membership
 from jobs.models import Job
-from judging.audit import audit
+from judging.audit import Invariant, audit
 from judging.models import Assignment, Batch, Candidate, Judgement, Revision
 from judging.work import grading
 from tests.cast import claim, judge_all, make_query, settle_round_one
@@ -165,3 +166,26 @@ def test_the_database_itself_refuses_what_must_never_be(sound: Campaign) -> None
     for wrong in wrongs:
         with pytest.raises(IntegrityError), transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(wrong)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_it_sees_one_state_while_people_judge(
+    batch: Batch, ada: Membership, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = claim(ada)
+    seen: list[int] = []
+
+    def press() -> None:
+        grading.judge(held, 1, 2, fence=held.fence, key=uuid4())
+        connection.close()
+
+    def look(campaign: Campaign) -> Iterator[str]:
+        seen.append(Judgement.objects.count())
+        with ThreadPoolExecutor(1) as other:
+            other.submit(press).result()
+        seen.append(Judgement.objects.count())
+        yield from ()
+
+    monkeypatch.setattr("judging.audit.INVARIANTS", [Invariant(1, "Nothing moves", look)])
+    call_command("audit", "films", stdout=StringIO())
+    assert (seen, Judgement.objects.count()) == ([0, 0], 1)

@@ -9,7 +9,7 @@ from playwright.sync_api import Browser
 
 from tests import browsing
 from tests.browsing import Person
-from tests.faults import FAULTS, Shift
+from tests.faults.browser_shift import FAULTS, Shift
 from tests.installation import Installation, installation
 
 pytestmark = pytest.mark.timeout(900)

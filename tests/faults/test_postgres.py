@@ -1,0 +1,86 @@
+"""PostgreSQL stops in the middle of everything, or takes no more connections."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from tests.faults.account import account, check
+from tests.faults.conftest import Note
+from tests.faults.crowd import at_work, make_campaign
+from tests.faults.servers import Postgres, postgres, running
+from tests.waiting import wait_until
+
+pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
+STOPS, BETWEEN = 4, 150
+CONNECTIONS = 40
+
+
+def test_no_acknowledged_grade_is_lost_when_postgres_stops_at_once(tmp_path: Path, note: Note) -> None:
+    with postgres() as server, running(tmp_path / "home", server.url) as place:
+        annotators = make_campaign(place, "stopped", batches=60)
+        seconds = []
+        with at_work(annotators) as crowd:
+            for _ in range(STOPS):
+                crowd.more(BETWEEN)
+                stopped = time.monotonic()
+                server.stop("immediate")
+                server.start()
+                seconds.append(crowd.recovers(stopped))
+            crowd.more(BETWEEN)
+        done = check(place, annotators)
+    assert crowd.refused[503]  # the stops were felt, and foreseen
+    note(f"PostgreSQL immediate stop, {STOPS} times", "postgres", done, max(seconds))
+
+
+def test_without_synchronous_commit_grades_are_lost(tmp_path: Path, control: Callable[..., None]) -> None:
+    with (
+        postgres(synchronous_commit="off", wal_writer_delay="10s", wal_writer_flush_after="1GB") as server,
+        running(tmp_path / "home", server.url) as place,
+    ):
+        annotators = make_campaign(place, "unsafe", batches=20)
+        with at_work(annotators) as crowd:
+            crowd.reach(150)
+            server.stop("immediate")
+        server.start()
+        lost = account(place, annotators).lost
+    assert lost
+    control("synchronous_commit off, immediate stop", "postgres", f"{lost} lost")
+
+
+def test_no_grade_is_lost_when_all_connections_are_taken(tmp_path: Path, note: Note) -> None:
+    with (
+        postgres(max_connections=CONNECTIONS) as server,
+        running(tmp_path / "home", server.url) as place,
+        contextlib.ExitStack() as taken,
+    ):
+        annotators = make_campaign(place, "exhausted", batches=40)
+        with at_work(annotators) as crowd:
+            crowd.reach(50)
+            take_all(server, taken)
+            refused = crowd.refused[503]
+            wait_until(lambda: crowd.refused[503] > refused + 50, lambda: f"it is felt: {crowd.refused}")
+            freed = time.monotonic()
+            taken.close()
+            seconds = crowd.recovers(freed)
+            crowd.more(BETWEEN)
+        done = check(place, annotators)
+    note("connections exhausted", "postgres", done, seconds)
+
+
+def take_all(server: Postgres, taken: contextlib.ExitStack) -> None:
+    """Take every connection there is, also those that the web server had."""
+    first = taken.enter_context(psycopg.connect(server.url, autocommit=True))
+    others = "pg_backend_pid() <> pid AND application_name <> 'taken' AND datname IS NOT NULL"
+    held = 1
+    while held < CONNECTIONS:
+        first.execute(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {others}".encode())
+        with contextlib.suppress(psycopg.OperationalError):
+            while True:
+                taken.enter_context(psycopg.connect(server.url, application_name="taken"))
+                held += 1
