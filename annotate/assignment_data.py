@@ -12,13 +12,12 @@ from django.utils.translation import gettext, gettext_noop
 from annotate.exam import exam_state, has_just_passed
 from campaigns.models import Membership
 from corpus.models import Clip
-from judging.models import Assignment, Revision
+from judging.models import Assignment, Flag, Revision
 
 
 def assignment_data(assignment: Assignment) -> dict[str, Any]:
     """The whole assignment as the workplace gets it, ready for JSON."""
-    grades = dict(assignment.judgements.not_returned().values_list("candidate", "grade"))
-    flags = {flag.candidate_id: flag for flag in assignment.flags.not_returned()}
+    grades, flags, presses = _said(assignment)
     places = [
         {
             "clip": _address(candidate.clip),
@@ -29,8 +28,17 @@ def assignment_data(assignment: Assignment) -> dict[str, Any]:
         | ({"note": candidate.why or gettext(AGAIN)} if assignment.is_again else {})
         for candidate in assignment.candidates_in_order()
     ]
-    numbers = {"fence": assignment.fence, "presses": assignment.presses}
+    numbers = {"fence": assignment.fence, "presses": presses}
     return {"token": assignment.token, **numbers, "places": places}
+
+
+def _said(assignment: Assignment) -> tuple[dict[int, int], dict[int, Flag], int]:
+    """What the annotator said: grades and flags by candidate, and the number of the last press."""
+    if assignment.is_new:
+        return {}, {}, 0
+    grades = dict(assignment.judgements.not_returned().values_list("candidate", "grade"))
+    flags = {flag.candidate_id: flag for flag in assignment.flags.not_returned()}
+    return grades, flags, assignment.presses
 
 
 def first_clip(data: dict[str, Any]) -> str | None:

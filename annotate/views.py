@@ -96,9 +96,9 @@ def _ended(assignment: Assignment) -> str:
 
 @require_http_methods(["PUT"])
 def judge(request: HttpRequest, token: str, position: int) -> HttpResponse:
-    assignment, body = doors.assignment(request, token), json_body(request)
+    body = json_body(request)
     revision = grading.judge(
-        assignment,
+        doors.writer(request, token),
         position,
         grade_in(body),
         fence=fence_in(body),
@@ -108,7 +108,7 @@ def judge(request: HttpRequest, token: str, position: int) -> HttpResponse:
         input=input_in(body),
     )
     stored = {"position": position, "grade": revision.grade, "revision": revision.number}
-    return JsonResponse(stored | _overtaken(assignment, revision))
+    return JsonResponse(stored | _overtaken(revision))
 
 
 @require_http_methods(["PUT", "DELETE"])
@@ -124,12 +124,15 @@ def flag(request: HttpRequest, token: str, position: int) -> HttpResponse:
     flag = grading.flag(
         assignment, position, reason, comment, fence=fence, key=key, press=press, seconds=seconds
     )
-    return JsonResponse({"position": position, "reason": reason} | _overtaken(assignment, flag))
+    return JsonResponse({"position": position, "reason": reason} | _overtaken(flag))
 
 
-def _overtaken(assignment: Assignment, said: Revision | Flag) -> dict[str, int]:
+def _overtaken(said: Revision | Flag) -> dict[str, int]:
     """The number of the last press, for a browser that said something before what another one has said."""
-    return {"overtaken": assignment.presses} if said.overtaken else {}
+    if not said.overtaken:
+        return {}
+    assignment = said.judgement.assignment if isinstance(said, Revision) else said.assignment
+    return {"overtaken": assignment.presses}
 
 
 @require_POST

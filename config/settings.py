@@ -127,7 +127,6 @@ if DATABASE["ENGINE"].endswith("sqlite3"):
     # Tests use a file, because their threads and servers open connections of their own.
     DATABASE["TEST"] = {"NAME": str(HOME / "test.sqlite3")}
 else:
-    DATABASE["CONN_MAX_AGE"] = env.int("CONN_MAX_AGE", default=60)
     DATABASE["CONN_HEALTH_CHECKS"] = True
     # PostgreSQL needs far longer to compile a page's queries than to answer them.
     DATABASE["OPTIONS"] = {"options": "-c lock_timeout=5000 -c jit=off"}
@@ -141,6 +140,7 @@ CACHES = {
     }
 }
 
+DATABASE["CONN_MAX_AGE"] = env.int("CONN_MAX_AGE", default=60)  # seconds
 # Long work ------------------------------------------------------------------------------------------------
 REDIS_URL = env.str("REDIS_URL", default="")
 JOB_LEASE = env.int(

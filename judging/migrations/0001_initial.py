@@ -47,6 +47,7 @@ class Migration(migrations.Migration):
                 ('claimed', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
                 ('began', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), help_text='when the lease began; extending the lease does not change it')),
                 ('submitted', models.DateTimeField(null=True)),
+                ('places', models.JSONField(default=list, help_text="the candidates' primary keys, in the order in which the annotator gets them")),
                 ('annotator', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='assignments', to='campaigns.membership')),
                 ('batch', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='assignments', to='judging.batch')),
             ],
@@ -226,7 +227,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='assignment',
-            index=models.Index(fields=['state', 'lease'], name='judging_ass_state_3facc1_idx'),
+            index=models.Index(fields=['state'], name='judging_ass_state_d704f5_idx'),
         ),
         migrations.AddIndex(
             model_name='assignment',

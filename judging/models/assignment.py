@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import secrets
 from datetime import timedelta
 from typing import Any
@@ -13,6 +14,7 @@ from django.db.models import F, Max, Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext
 
+from base.database.clock import with_clock
 from base.errors import BadValue, Stale
 from base.transactions import all_or_nothing, locked
 from campaigns.models.membership import Membership
@@ -40,28 +42,91 @@ class AssignmentQuerySet(models.QuerySet["Assignment"]):
         """Return the live assignments whose lease has run out."""
         return self.live().filter(lease__lte=Now())
 
-    def lease_out(self, batch: Batch, annotator: Membership, round: int, slot: int | None) -> Assignment:
-        """Lease the batch to the annotator: in a new assignment, or in their lapsed one under a new fence."""
-        fields: dict[str, Any] = {"round": round, "slot": slot, "lease": lease_end()}
-        fields |= {"state": Assignment.State.LIVE, "began": Now(), "submitted": None}
-        fields["guideline"] = annotator.campaign.guideline.version
-        # Positions stand for other candidates in another round. A new token keeps the old page from writing.
-        of_another_round = self.filter(batch=batch, annotator=annotator).exclude(round=round)
-        if of_another_round.update(token=secrets.token_urlsafe()) and slot:
-            self._ask_again(batch, annotator)
-        self.update_or_create(
-            batch=batch,
-            annotator=annotator,
-            defaults=fields | {"fence": F("fence") + 1},
-            create_defaults=fields,
+    def of(self, user: int | None) -> AssignmentQuerySet:
+        """Return the assignments of a person, in any state, while the person is an active annotator.
+
+        Somebody who has become a lead sees too much to judge.
+        """
+        member = {"state": Membership.State.ACTIVE, "role": Membership.Role.ANNOTATOR}
+        return self.filter(
+            annotator__user=user, **{f"annotator__{name}": value for name, value in member.items()}
         )
-        return self.get(batch=batch, annotator=annotator)
+
+    def lease_out(
+        self, batch: Batch, annotator: Membership, round: int, pairs: list[Candidate], *, takes_slot: bool
+    ) -> Assignment:
+        """Lease the batch to the annotator: in a new assignment, or in their lapsed one under a new fence."""
+        pairs = _shuffled(pairs, annotator, batch)
+        values: dict[str, Any] = {"batch": batch.pk, "annotator": annotator.pk, "round": round}
+        values |= {"campaign": annotator.campaign_id, "takes_slot": takes_slot}
+        values |= {"lease": settings.ASSIGNMENT_LEASE, "places": json.dumps([pair.pk for pair in pairs])}
+        values["token"] = secrets.token_urlsafe()
+        [leased] = self.raw(with_clock(LEASE), values)
+        leased.batch, leased.annotator, leased.handed = batch, annotator, pairs
+        leased.is_new = leased.fence == 1
+        if takes_slot and not leased.is_new and leased.token == values["token"]:
+            self._ask_again(batch, annotator)
+        return leased
 
     def _ask_again(self, batch: Batch, annotator: Membership) -> None:
         """Have the annotator judge again what they said about the batch in another round."""
         said = {"assignment__batch": batch, "assignment__annotator": annotator}
         Judgement.objects.filter(**said).update(returned=Now())
         Flag.objects.filter(**said).update(taken_back=Now())
+
+
+# Positions stand for other candidates in another round. A new token keeps the old page from writing.
+LEASE = """
+INSERT INTO judging_assignment (batch_id, annotator_id, token, round, slot, lease, fence, guideline, state, places)
+VALUES (%(batch)s, %(annotator)s, %(token)s, %(round)s,
+    CASE WHEN NOT %(takes_slot)s THEN NULL WHEN EXISTS (
+        SELECT 1 FROM judging_assignment AS other WHERE other.batch_id = %(batch)s AND other.round = %(round)s
+        AND other.slot = 1 AND other.state <> 'lapsed'
+    ) THEN 2 ELSE 1 END,
+    {lease_end}, 1,
+    (SELECT COALESCE(MAX(version), 0) FROM campaigns_guideline WHERE campaign_id = %(campaign)s),
+    'live', %(places)s)
+ON CONFLICT (batch_id, annotator_id) DO UPDATE SET
+    token = CASE WHEN judging_assignment.round = excluded.round THEN judging_assignment.token ELSE excluded.token END,
+    round = excluded.round, slot = excluded.slot, lease = excluded.lease, fence = judging_assignment.fence + 1,
+    guideline = excluded.guideline, state = excluded.state, began = excluded.began, submitted = NULL,
+    places = excluded.places
+RETURNING *
+"""
+RENEW = """
+UPDATE judging_assignment SET
+    fence = CASE WHEN lease > {now} THEN fence ELSE fence + 1 END,
+    began = CASE WHEN lease > {now} THEN began ELSE {now} END,
+    lease = {lease_end}
+WHERE id = %(assignment)s AND state = 'live'
+RETURNING *
+"""
+
+
+def _shuffled(pairs: list[Candidate], annotator: Membership, batch: Batch) -> list[Candidate]:
+    """Return the pairs in the annotator's own order, which says nothing about ranks."""
+    of = f"{annotator.campaign.order_seed}:{annotator.pk}:{batch.pk}"
+    return sorted(pairs, key=lambda pair: hashlib.sha256(f"{of}:{pair.pk}".encode()).digest())
+
+
+def at_position(places: list[int], position: int) -> int:
+    """Return the primary key of the candidate at a position, counted from 1.
+
+    Raises
+    ------
+    BadValue
+        If there is no such position.
+    """
+    if not 1 <= position <= len(places):
+        raise BadValue("position", str(position), f"1 to {len(places)}")
+    return places[position - 1]
+
+
+def taken_from_you() -> Stale:
+    """Return the refusal of a writer who does not hold the assignment any more."""
+    return Stale(
+        gettext("You were away too long, or it was submitted or opened elsewhere. Open your work again.")
+    )
 
 
 def lease_end() -> models.expressions.CombinedExpression:
@@ -89,7 +154,12 @@ class Assignment(models.Model):
         db_default=Now(), help_text="when the lease began; extending the lease does not change it"
     )
     submitted = models.DateTimeField(null=True)
+    places = models.JSONField(
+        default=list, help_text="the candidates' primary keys, in the order in which the annotator gets them"
+    )
 
+    is_new = False  # whether it was handed out for the first time just now, so that nothing is said about it
+    handed: list[Candidate] | None = None  # its candidates in order, once they are read
     objects = AssignmentQuerySet.as_manager()
 
     class Meta:
@@ -112,10 +182,15 @@ class Assignment(models.Model):
             ),
             models.CheckConstraint(condition=Q(slot__in=[1, 2]), name="assignment_of_slot_one_or_two"),
         ]
-        indexes = [models.Index(fields=["state", "lease"]), models.Index(fields=["submitted"])]
+        # None holds the lease, which changes with each press: PostgreSQL then writes no index when it is extended.
+        indexes = [models.Index(fields=["state"]), models.Index(fields=["submitted"])]
 
     def __str__(self) -> str:
         return self.token
+
+    @property
+    def user_id(self) -> int:
+        return self.annotator.user_id
 
     @property
     def seat(self) -> int | None:
@@ -130,9 +205,9 @@ class Assignment(models.Model):
     @property
     def presses(self) -> int:
         """The number of the last press that is stored of it; 0 if there is none."""
-        flags = Flag.recorded.filter(assignment=self)
-        numbers = self.judgements.aggregate(last=Max("revisions__press")), flags.aggregate(last=Max("press"))
-        return max(number["last"] or 0 for number in numbers)
+        said = Max("judgements__revisions__press"), Max("flags__press")
+        numbers = Assignment.objects.filter(pk=self.pk).values_list(*said).get()
+        return max(number or 0 for number in numbers)
 
     @property
     def candidates(self) -> CandidateQuerySet:
@@ -143,41 +218,24 @@ class Assignment(models.Model):
         of_batch = Candidate.objects.filter(batch=self.batch_id)
         return of_batch if self.round == 1 else of_batch.filter(escalated=True)
 
-    def candidate_order(self) -> list[int]:
-        """Return the candidates' primary keys in the order of this assignment, which says nothing about ranks."""
-        seed = self.annotator.campaign.order_seed
-
-        def shuffled(candidate: int) -> bytes:
-            return hashlib.sha256(f"{seed}:{self.pk}:{candidate}".encode()).digest()
-
-        return sorted(self.candidates.values_list("pk", flat=True), key=shuffled)
-
     def candidates_in_order(self) -> list[Candidate]:
         """Return the candidates in the order in which the annotator gets them."""
-        order = self.candidate_order()
-        by_key = Candidate.objects.select_related("moment", "clip").in_bulk(order)
-        return [by_key[candidate] for candidate in order]
+        if self.handed is None:
+            by_key = Candidate.objects.select_related("moment", "clip").in_bulk(self.places)
+            self.handed = [by_key[candidate] for candidate in self.places]
+        return self.handed
 
     def candidate_at(self, position: int) -> int:
-        """Return the primary key of the candidate at a position, counted from 1.
+        """Return the primary key of the candidate at a position; see `at_position`."""
+        return at_position(self.places, position)
 
-        Raises
-        ------
-        BadValue
-            If the assignment has no such position.
+    def renew_lease(self) -> Assignment | None:
+        """Extend the lease of a live assignment. If it has run out, begin a new one under a new fence.
+
+        Return the assignment as it is then, or None if it has ended meanwhile.
         """
-        order = self.candidate_order()
-        if not 1 <= position <= len(order):
-            raise BadValue("position", str(position), f"1 to {len(order)}")
-        return order[position - 1]
-
-    def renew_lease(self) -> Assignment:
-        """Extend the lease. If it has run out, begin a new one under a new fence."""
-        expired = Assignment.objects.filter(pk=self.pk, lease__lte=Now())
-        expired.update(fence=F("fence") + 1, began=Now())
-        Assignment.objects.filter(pk=self.pk).update(lease=lease_end())
-        self.refresh_from_db()
-        return self
+        values = {"assignment": self.pk, "lease": settings.ASSIGNMENT_LEASE}
+        return next(iter(Assignment.objects.raw(with_clock(RENEW), values)), None)
 
     @property
     def is_done(self) -> bool:
@@ -221,11 +279,7 @@ class Assignment(models.Model):
         """Return the positions that have neither a grade nor a flag."""
         answered = set(self.judgements.not_returned().values_list("candidate", flat=True))
         answered |= set(self.flags.not_returned().values_list("candidate", flat=True))
-        return [
-            position
-            for position, candidate in enumerate(self.candidate_order(), 1)
-            if candidate not in answered
-        ]
+        return [position for position, candidate in enumerate(self.places, 1) if candidate not in answered]
 
     def extend_lease(self, fence: int) -> None:
         """Extend the lease for a writer that has the present fence. This locks the row.
@@ -237,8 +291,4 @@ class Assignment(models.Model):
         """
         live = Assignment.objects.held().filter(pk=self.pk, fence=fence)
         if not live.update(lease=lease_end()):
-            raise Stale(
-                gettext(
-                    "You were away too long, or it was submitted or opened elsewhere. Open your work again."
-                )
-            )
+            raise taken_from_you()

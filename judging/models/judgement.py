@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from uuid import UUID
 
 from django.db import models
-from django.db.models import Count, Exists, Max, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
@@ -65,27 +64,6 @@ class Judgement(models.Model):
 
     def __str__(self) -> str:
         return f"{self.grade} by {self.annotator_id}"
-
-    def revise(self, grade: int, key: UUID, press: int, seconds: float | None, input: str = "") -> Revision:
-        """Add a revision. The judgement gets its grade, unless a later press is stored already.
-
-        The caller holds the assignment's lock.
-        """
-        stored = self.revisions.aggregate(number=Count("pk"), press=Max("press"))
-        revision = Revision.objects.create(
-            judgement=self,
-            number=stored["number"] + 1,
-            press=press,
-            grade=grade,
-            key=key,
-            seconds=seconds,
-            input=input,
-        )
-        revision.overtaken = press < (stored["press"] or 0)
-        if self.grade != grade and not revision.overtaken:
-            self.grade = grade
-            self.save(update_fields=["grade"])
-        return revision
 
 
 class Revision(models.Model):

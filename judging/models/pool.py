@@ -267,18 +267,24 @@ class Batch(models.Model):
         preparing = Batch.objects.filter(pk=self.pk, state=Batch.State.PREPARING)
         return bool(preparing.update(state=Batch.State.OPEN))
 
-    def hand_to(self, annotator: Membership) -> Assignment:
-        """Give the annotator a free slot. The caller holds the batch's lock."""
-        used = set(self.assignments.not_lapsed().filter(round=self.round).values_list("slot", flat=True))
-        slot = 2 if 1 in used else 1
-        assignment = self.assignments.lease_out(self, annotator, self.round, slot)
+    def hand_to(self, annotator: Membership, pairs: list[Candidate] | None = None) -> Assignment:
+        """Give the annotator a free slot. The caller holds the batch's lock, and may have read the round's pairs."""
+        pairs = list(self.in_round) if pairs is None else pairs
+        assignment = self.assignments.lease_out(self, annotator, self.round, pairs, takes_slot=True)
         self.taken += 1
         self.save(update_fields=["taken"])
         return assignment
 
     def lend_to(self, annotator: Membership, round: int = 1) -> Assignment:
-        """Give the annotator an exam or a check, which takes no slot and whose judgements do not count."""
-        return self.assignments.lease_out(self, annotator, round, slot=None)
+        """Give the annotator an exam or a check, which takes no slot and whose judgements do not count.
+
+        Rounds after the first hold the pairs of an exam that the annotator has to judge again.
+        """
+        pairs = Candidate.objects.filter(batch=self)
+        if round > 1:
+            said = {"judgements__assignment__batch": self, "judgements__assignment__annotator": annotator}
+            pairs = pairs.filter(**said, judgements__returned__isnull=False)
+        return self.assignments.lease_out(self, annotator, round, list(pairs), takes_slot=False)
 
     def free_slot(self) -> None:
         """Note that one slot of this round is free again. The caller holds the batch's lock."""

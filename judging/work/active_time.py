@@ -17,14 +17,9 @@ from judging.models.assignment import Assignment
 from judging.models.judgement import Flag, Revision
 
 
-def bounded(assignment: Assignment, seconds: float | None) -> float | None:
-    """Return the active seconds, cut to what the clock still allows; None if they were not measured.
-
-    The caller holds the assignment's lock.
-    """
-    if seconds is None:
-        return None
-    return max(0.0, min(seconds, _unrecorded(assignment)))
+def bounded(seconds: float | None, unrecorded: float) -> float | None:
+    """Return the active seconds, cut to what the clock still allows; None if they were not measured."""
+    return None if seconds is None else max(0.0, min(seconds, unrecorded))
 
 
 def add_seconds(earlier: float | None, seconds: float | None) -> float | None:
@@ -32,8 +27,11 @@ def add_seconds(earlier: float | None, seconds: float | None) -> float | None:
     return seconds if earlier is None else earlier + (seconds or 0.0)
 
 
-def _unrecorded(assignment: Assignment) -> float:
-    """Return the seconds since the lease began for which nothing is recorded yet."""
+def unrecorded(assignment: Assignment) -> float:
+    """Return the seconds since the lease began for which nothing is recorded yet.
+
+    The caller holds the assignment's lock.
+    """
     elapsed = ExpressionWrapper(Now() - F("began"), DurationField())
     since = {"at__gte": OuterRef("began")}
     revisions = _total(Revision.objects.filter(judgement__assignment=OuterRef("pk"), **since), "judgement__")

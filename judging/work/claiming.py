@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from django.db.models import Q
+from django.db.models.functions import Now
 from django.utils.translation import gettext
 
 from base.errors import Stale, WrongState
@@ -26,29 +28,35 @@ def claim(annotator: Membership) -> Assignment | None:
     annotator = locked(Membership.objects.filter(pk=annotator.pk)).select_related("campaign").get()
     if not annotator.may_judge:
         raise WrongState(gettext("Your membership of this campaign is not that of an active annotator."))
-    if live := locked(Assignment.objects.live().filter(annotator=annotator)).first():
-        return live.renew_lease()
-    _lapse_expired(annotator)
+    if held := _held_by(annotator):
+        return held
     if annotator.must_pass_exam:
         return sittings.next_batch(annotator)
     if check := checks.due(annotator):
         return check.lend_to(annotator)
-    batch = _free_batch(annotator)
-    return batch.hand_to(annotator) if batch else None
+    return _free_batch_for(annotator)
 
 
-def _lapse_expired(annotator: Membership) -> None:
-    for assignment in Assignment.objects.expired().filter(annotator__campaign=annotator.campaign_id):
-        assignment.lapse()
+def _held_by(annotator: Membership) -> Assignment | None:
+    """Return the assignment in the annotator's hands, its lease extended. End those that others let expire."""
+    in_hands = Q(annotator=annotator) | Q(annotator__campaign=annotator.campaign_id, lease__lte=Now())
+    live = list(Assignment.objects.live().filter(in_hands))
+    own = next((each for each in live if each.annotator_id == annotator.pk), None)
+    if held := own and own.renew_lease():
+        return held
+    for expired in live:
+        expired.lapse()
+    return None
 
 
-def _free_batch(annotator: Membership) -> Batch | None:
+def _free_batch_for(annotator: Membership) -> Assignment | None:
     free = claimable_by(annotator)
     # Batches that others are claiming are skipped, so that nobody waits. If no other is free, wait for one of them.
     while batch := locked(free, skip_locked=True).first() or locked(free).first():
         # The lock protects the batch's row only. Its query may have been withdrawn while this process waited.
-        if free.filter(pk=batch.pk).exists():
-            return batch
+        still_free = batch.in_round.filter(batch__in=free.filter(pk=batch.pk)).select_related("clip")
+        if pairs := list(still_free):
+            return batch.hand_to(annotator, pairs)
     return None
 
 
@@ -66,8 +74,8 @@ def resume(assignment: Assignment) -> Assignment:
     annotator = locked(Membership.objects.filter(pk=assignment.annotator_id)).get()
     batch = locked(Batch.objects.filter(pk=assignment.batch_id)).get()
     assignment.refresh_from_db()
-    if assignment.state == Assignment.State.LIVE:
-        return assignment.renew_lease()
+    if assignment.state == Assignment.State.LIVE and (held := assignment.renew_lease()):
+        return held
     if batch.query.withdrawn:
         raise Stale(gettext("This query is no longer judged. What you saved is kept on record."))
     needs_slot = assignment.slot is not None

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
 from uuid import UUID
 
 from django.db.models.functions import Now
+from django.utils.translation import gettext
 
-from base.errors import KeyReused
+from base.errors import KeyReused, NotFound
 from base.transactions import all_or_nothing
-from judging.models.assignment import Assignment
-from judging.models.judgement import Flag, Judgement, Revision
-from judging.work.active_time import add_seconds, bounded
+from judging.models.assignment import Assignment, at_position, taken_from_you
+from judging.models.judgement import Flag, Revision
+from judging.work import saving
+from judging.work.active_time import add_seconds, bounded, unrecorded
 
 
 def judge(
-    assignment: Assignment,
+    writer: Assignment | saving.Writer,
     position: int,
     grade: int,
     *,
@@ -28,6 +31,8 @@ def judge(
 
     Parameters
     ----------
+    writer
+        The assignment, or its token and who sends the grade. Whether they may is found out when it is stored.
     position
         The candidate's position in the assignment, counted from 1.
     fence
@@ -50,41 +55,68 @@ def judge(
         If the key came before with another grade or candidate.
     Stale
         If the fence is an old one or the lease has run out.
+    NotFound
+        If the assignment is not that of the writer, or the writer is no active annotator any more.
     """
-    return _judge(assignment, assignment.candidate_at(position), grade, fence, key, press, seconds, input)
+    said = _Press(position, grade, key, press, seconds, input)
+    return _judge(writer, fence, said) or _judged_before(writer, said)
+
+
+class _Press(NamedTuple):
+    """What `judge` is told of one press of a key."""
+
+    position: int
+    grade: int
+    key: UUID
+    number: int | None
+    seconds: float | None
+    input: str
 
 
 @all_or_nothing
-def _judge(
-    assignment: Assignment,
-    candidate: int,
-    grade: int,
-    fence: int,
-    key: UUID,
-    press: int | None,
-    seconds: float | None,
-    input: str,
-) -> Revision:
-    if known := Revision.objects.filter(key=key).select_related("judgement").first():
-        stored = (known.judgement.assignment_id, known.judgement.candidate_id, known.grade)
-        if stored == (assignment.pk, candidate, grade):
-            return known
-        raise KeyReused(
-            f"key: {key} came before with another grade or place; expected a new key for each press"
-        )
-    assignment.extend_lease(fence)
-    seconds = bounded(assignment, seconds)
-    press = assignment.presses if press is None else press
-    earlier, later = _flags(assignment, candidate, press)
-    seconds = add_seconds(_replace(earlier), seconds)
-    judgement, _ = Judgement.objects.get_or_create(
-        candidate_id=candidate,
-        annotator=assignment.annotator,
-        defaults={"assignment": assignment, "grade": grade},
+def _judge(writer: Assignment | saving.Writer, fence: int, said: _Press) -> Revision | None:
+    """Store a grade. Return None, and store nothing, if the writer does not hold the assignment or the key is known."""
+    held = saving.hold(writer, fence)
+    if held is None:
+        return None
+    assignment, candidate = Assignment(pk=held.assignment), at_position(held.places, said.position)
+    press = assignment.presses if said.number is None else said.number
+    graded = saving.grade(held, candidate, said.grade, press, said.key)
+    if graded is None:
+        return None
+    seconds = bounded(said.seconds, held.elapsed - graded.recorded)
+    overtaken = press < (graded.last or 0)
+    if graded.was_flagged:
+        earlier, later = _flags(assignment, candidate, press)
+        seconds = add_seconds(_replace(earlier), seconds)
+        overtaken |= any(flag.taken_back is None for flag in later)
+    revision = Revision.objects.create(
+        judgement_id=graded.judgement,
+        number=graded.revisions + 1,
+        press=press,
+        grade=said.grade,
+        key=said.key,
+        seconds=seconds,
+        input=said.input,
     )
-    revision = judgement.revise(grade, key, press, seconds, input)
-    revision.overtaken |= any(flag.taken_back is None for flag in later)
+    revision.overtaken = overtaken
     return revision
+
+
+def _judged_before(writer: Assignment | saving.Writer, said: _Press) -> Revision:
+    """Return the revision that has the key already."""
+    assignment = Assignment.objects.of(writer.user_id).filter(token=writer.token).first()
+    if assignment is None:
+        raise NotFound(gettext("Nothing is here for you. It may be gone, or not yours to see."))
+    known = Revision.objects.filter(key=said.key).select_related("judgement__assignment").first()
+    if known is None:
+        raise taken_from_you()
+    stored = (known.judgement.assignment_id, known.judgement.candidate_id, known.grade)
+    if stored != (assignment.pk, assignment.candidate_at(said.position), said.grade):
+        raise KeyReused(
+            f"key: {said.key} came before with another grade or place; expected a new key for each press"
+        )
+    return known
 
 
 def flag(
@@ -125,7 +157,7 @@ def _flag(
             f"key: {key} came before with another flag or place; expected a new key for each press"
         )
     assignment.extend_lease(fence)
-    seconds = bounded(assignment, seconds)
+    seconds = bounded(seconds, unrecorded(assignment))
     press = assignment.presses if press is None else press
     earlier, later = _flags(assignment, candidate, press)
     graded = Revision.objects.filter(judgement__assignment=assignment, judgement__candidate=candidate)

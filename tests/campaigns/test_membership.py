@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 from django.urls import reverse
 
-from base.errors import BadValue, Stale, WrongState
+from base.errors import BadValue, NotFound, WrongState
 from campaigns.models import Membership
 from judging.audit import audit
 from judging.models import Assignment, Batch, Judgement
@@ -82,7 +82,7 @@ def test_a_handed_over_batch_is_free_and_its_open_page_writes_no_more(
     assert page.put(address, body, content_type="application/json").status_code == 404
     resume = reverse("resume", args=[held.token])
     assert page.post(resume, {}, content_type="application/json").status_code == 404
-    with pytest.raises(Stale):
+    with pytest.raises(NotFound):
         grading.judge(held, 1, 4, fence=held.fence, key=uuid4())
     said = Judgement.objects.get(annotator=ada)
     assert (said.grade, said.seat, said.revisions.count()) == (3, None, 1)

@@ -25,7 +25,7 @@ from judging.models import Assignment
 rows = {}
 for each in Assignment.objects.select_related("annotator__campaign", "batch"):
     grades = {j.candidate_id: [r.grade for r in j.revisions.all()] for j in each.judgements.all()}
-    for position, candidate in enumerate(each.candidate_order(), 1):
+    for position, candidate in enumerate(each.places, 1):
         rows[f"{each.token} {position}"] = grades.get(candidate, [])
 print(json.dumps(rows))
 """

@@ -31,14 +31,14 @@ def counted(held: Assignment) -> set[int]:
 
 def test_a_grade_before_a_flag_does_not_count(held: Assignment) -> None:
     submitting.submit(held, held.fence)
-    assert counted(held) == set(held.candidate_order()) - {held.candidate_at(1)}
+    assert counted(held) == set(held.places) - {held.candidate_at(1)}
 
 
 def test_a_grade_after_a_flag_takes_it_back(held: Assignment) -> None:
     grading.judge(held, 1, 3, fence=held.fence, key=uuid4())
     assert not held.flags.exists()
     submitting.submit(held, held.fence)
-    assert counted(held) == set(held.candidate_order())
+    assert counted(held) == set(held.places)
     assert Judgement.objects.get(candidate=held.candidate_at(1)).grade == 3
 
 
@@ -46,7 +46,7 @@ def test_a_flag_that_is_taken_back_lets_the_grade_count_again(held: Assignment) 
     for _ in range(2):
         grading.unflag(held, 1, fence=held.fence, key=uuid4())
     submitting.submit(held, held.fence)
-    assert counted(held) == set(held.candidate_order())
+    assert counted(held) == set(held.places)
 
 
 def test_another_reason_replaces_the_first(held: Assignment) -> None:

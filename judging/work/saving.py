@@ -1,0 +1,110 @@
+"""The statements of a save, in SQL: lock the assignment, store the grade and learn what is stored already.
+
+They are two, because PostgreSQL decides what a statement sees before it waits for a lock: the second sees what was
+stored by a press that the first has waited for.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from django.conf import settings
+from django.db import connection
+
+from base.database.clock import with_clock
+from judging.models.assignment import Assignment
+
+HOLD = """
+UPDATE judging_assignment SET lease = {lease_end}
+WHERE token = %(token)s AND fence = %(fence)s AND state = 'live' AND lease > {now} AND EXISTS (
+    SELECT 1 FROM campaigns_membership AS member WHERE member.id = judging_assignment.annotator_id
+    AND member.user_id = %(user)s AND member.state = 'active' AND member.role = 'annotator')
+RETURNING id, annotator_id, places, began, {since_began}
+"""
+GRADE = """
+INSERT INTO judging_judgement (assignment_id, candidate_id, annotator_id, grade)
+SELECT %(assignment)s, %(candidate)s, %(annotator)s, %(grade)s
+WHERE NOT EXISTS (SELECT 1 FROM judging_revision WHERE key = %(key)s)
+ON CONFLICT (candidate_id, annotator_id) DO UPDATE SET grade = CASE WHEN EXISTS (
+    SELECT 1 FROM judging_revision AS later
+    WHERE later.judgement_id = judging_judgement.id AND later.press > %(press)s
+) THEN judging_judgement.grade ELSE excluded.grade END
+RETURNING id,
+    (SELECT COUNT(*) FROM judging_revision AS own WHERE own.judgement_id = judging_judgement.id),
+    (SELECT MAX(own.press) FROM judging_revision AS own WHERE own.judgement_id = judging_judgement.id),
+    EXISTS (SELECT 1 FROM judging_flag WHERE assignment_id = %(assignment)s AND candidate_id = %(candidate)s),
+    (SELECT SUM(seconds) FROM judging_revision WHERE at >= %(began)s AND judgement_id IN (
+        SELECT same.id FROM judging_judgement AS same WHERE same.assignment_id = %(assignment)s)),
+    (SELECT SUM(seconds) FROM judging_flag WHERE assignment_id = %(assignment)s AND at >= %(began)s)
+"""
+
+
+class Writer(NamedTuple):
+    """Who asks to write, and into which assignment. Nothing has been checked."""
+
+    token: str
+    user_id: int
+
+
+class Hold(NamedTuple):
+    """An assignment that is locked, and whose lease was extended."""
+
+    assignment: int  # this and the next are primary keys
+    annotator: int
+    places: list[int]
+    began: datetime | str  # as the database gives it
+    elapsed: float  # seconds since it began
+
+
+class Graded(NamedTuple):
+    """A judgement that has the new grade, and what was stored before."""
+
+    judgement: int
+    revisions: int
+    last: int | None  # the highest number of a press among the revisions
+    was_flagged: bool
+    recorded: float  # active seconds in this lease
+
+
+def hold(writer: Writer | Assignment, fence: int) -> Hold | None:
+    """Lock the writer's assignment and extend its lease. Return None if the writer does not hold it.
+
+    The writer must be an active annotator, the fence the present one, and the lease must not have run out.
+    """
+    values = {
+        "token": writer.token,
+        "user": writer.user_id,
+        "fence": fence,
+        "lease": settings.ASSIGNMENT_LEASE,
+    }
+    if (row := _first(with_clock(HOLD), values)) is None:
+        return None
+    assignment, annotator, places, began, elapsed = row
+    return Hold(assignment, annotator, json.loads(places), began, float(elapsed))
+
+
+def grade(held: Hold, candidate: int, grade: int, press: int, key: UUID) -> Graded | None:
+    """Store the grade, unless a later press for the candidate is stored. Return None if the key came before."""
+    values = {
+        "assignment": held.assignment,
+        "annotator": held.annotator,
+        "began": held.began,
+        "candidate": candidate,
+        "grade": grade,
+        "press": press,
+        "key": key.hex,
+    }
+    if (row := _first(GRADE, values)) is None:
+        return None
+    judgement, revisions, last, was_flagged, graded, flagged = row
+    return Graded(judgement, revisions, last, bool(was_flagged), (graded or 0.0) + (flagged or 0.0))
+
+
+def _first(statement: str, values: dict[str, Any]) -> tuple[Any, ...] | None:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, values)
+        row: tuple[Any, ...] | None = cursor.fetchone()
+        return row

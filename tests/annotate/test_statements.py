@@ -1,0 +1,59 @@
+"""What a save and a claim ask of the database, all told: session, person, transaction and rows."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from campaigns.models import Campaign, Membership
+from judging.models import Assignment, Batch
+from tests.cast import browser, claim
+
+pytestmark = pytest.mark.both_databases
+SAVE, CLAIM = 7, 12
+
+
+def save(client: Client, held: Assignment, **said: Any) -> int:
+    """Save a grade, and return the number of statements."""
+    body = {"grade": 3, "fence": held.fence, "key": str(uuid4()), "press": 1, "seconds": 4.0, "input": "key"}
+    address = reverse("judge", args=[held.token, 1])
+    with CaptureQueriesContext(connection) as asked:
+        answer = client.put(address, json.dumps(body | said), content_type="application/json")
+    assert answer.status_code == 200, answer.content
+    return shown(asked)
+
+
+def handed(client: Client, **headers: str) -> int:
+    """Ask for a batch, and return the number of statements."""
+    with CaptureQueriesContext(connection) as asked:
+        answer = client.post(reverse("claim", args=["films"]), headers=headers)
+    assert answer.status_code in (200, 302)
+    return shown(asked)
+
+
+def shown(asked: CaptureQueriesContext) -> int:
+    """The number of statements; where a test fails, they are printed."""
+    print(*(each["sql"] for each in asked.captured_queries), "", sep="\n")
+    return len(asked)
+
+
+def test_a_save(batch: Batch, ada: Membership) -> None:
+    held, client = claim(ada), browser(ada)
+    assert save(client, held) <= SAVE
+    assert save(client, held, grade=4, press=2) <= SAVE  # a change of mind
+
+
+@pytest.mark.parametrize("checks", [0, 0.1])
+def test_a_claim(campaign: Campaign, batch: Batch, ada: Membership, checks: float) -> None:
+    Campaign.objects.update(check_rate=checks)
+    client = browser(ada)
+    assert handed(client, accept="application/json") <= CLAIM
+    assert handed(client, accept="application/json") <= CLAIM  # the same batch again
+    assert handed(client) <= CLAIM
