@@ -73,8 +73,9 @@ class Assignment(models.Model):
 
     State = AssignmentState
 
-    batch = models.ForeignKey(Batch, models.PROTECT, related_name="assignments")
-    annotator = models.ForeignKey(Membership, models.PROTECT, related_name="assignments")
+    # Without an index of their own: those of the constraints and of Meta begin with the same column.
+    batch = models.ForeignKey(Batch, models.PROTECT, related_name="assignments", db_index=False)
+    annotator = models.ForeignKey(Membership, models.PROTECT, related_name="assignments", db_index=False)
     token = models.CharField(max_length=64, unique=True, default=secrets.token_urlsafe)
     round = models.PositiveSmallIntegerField()
     slot = models.PositiveSmallIntegerField(
@@ -112,7 +113,10 @@ class Assignment(models.Model):
             ),
             models.CheckConstraint(condition=Q(slot__in=[1, 2]), name="assignment_of_slot_one_or_two"),
         ]
-        indexes = [models.Index(fields=["state", "lease"]), models.Index(fields=["submitted"])]
+        indexes = [
+            models.Index(fields=["state", "lease"]),
+            models.Index(fields=["annotator", "state", "submitted"]),
+        ]
 
     def __str__(self) -> str:
         return self.token
