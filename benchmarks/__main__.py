@@ -10,6 +10,8 @@ MODULES = [
     "ranking",
     "cutting",
     "judging",
+    "growth",
+    "paced",
     "desk",
     "importing",
     "workplace",

@@ -11,6 +11,7 @@ import time
 from typing import Any
 
 ROUNDS = 20
+CROWD = 1000
 
 
 def count(name: str) -> None:
@@ -113,6 +114,32 @@ PLAIN = (
 )
 
 
+def crowd(name: str) -> None:
+    """Add a thousand annotators, who have no password: hashing a thousand would take minutes."""
+    from django.contrib.auth.models import User
+
+    from campaigns.models import Campaign, Membership
+
+    campaign = Campaign.objects.get(name=name)
+    for number in range(CROWD):
+        campaign.add_member(User.objects.create(username=f"annotator-{number}"), Membership.Role.ANNOTATOR)
+
+
+def sessions(name: str) -> list[str]:
+    """Sign in all annotators of the campaign, and return what their browsers keep in the cookie `sessionid`."""
+    from django.test import Client
+
+    from campaigns.models import Campaign
+
+    annotators = Campaign.objects.get(name=name).memberships.annotators().order_by("worker")
+    return [_signed_in(Client(), each.user) for each in annotators.select_related("user")]
+
+
+def _signed_in(client: Any, user: Any) -> str:
+    client.force_login(user)
+    return str(client.cookies["sessionid"].value)
+
+
 def release(name: str) -> dict[str, Any]:
     """Freeze the campaign and write the zip, as a worker does."""
     from campaigns.models import Campaign, Membership
@@ -132,7 +159,8 @@ def main() -> None:
 
     django.setup()
     verb, name = sys.argv[1:]
-    print(json.dumps({"count": count, "draw": draw, "pages": pages, "release": release}[verb](name)))
+    verbs: dict[str, Any] = {each.__name__: each for each in (count, crowd, draw, pages, release, sessions)}
+    print(json.dumps(verbs[verb](name)))
 
 
 if __name__ == "__main__":

@@ -48,8 +48,8 @@ class Migration(migrations.Migration):
                 ('began', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), help_text='when the lease began; extending the lease does not change it')),
                 ('submitted', models.DateTimeField(null=True)),
                 ('places', models.JSONField(default=list, help_text="the candidates' primary keys, in the order in which the annotator gets them")),
-                ('annotator', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='assignments', to='campaigns.membership')),
-                ('batch', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='assignments', to='judging.batch')),
+                ('annotator', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='assignments', to='campaigns.membership')),
+                ('batch', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='assignments', to='judging.batch')),
             ],
         ),
         migrations.CreateModel(
@@ -144,12 +144,12 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='candidate',
             name='query',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='candidates', to='judging.query'),
+            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='candidates', to='judging.query'),
         ),
         migrations.AddField(
             model_name='batch',
             name='query',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='batches', to='judging.query'),
+            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='batches', to='judging.query'),
         ),
         migrations.CreateModel(
             name='Reopening',
@@ -172,7 +172,7 @@ class Migration(migrations.Migration):
                 ('returned', models.DateTimeField(help_text='when it was returned to be judged again', null=True)),
                 ('annotator', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='judgements', to='campaigns.membership')),
                 ('assignment', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='judgements', to='judging.assignment')),
-                ('candidate', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='judgements', to='judging.candidate')),
+                ('candidate', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='judgements', to='judging.candidate')),
                 ('reopening', models.ForeignKey(help_text='the reopening that took its seat', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='judgements', to='judging.reopening')),
             ],
             options={
@@ -203,7 +203,7 @@ class Migration(migrations.Migration):
                 ('input', models.CharField(blank=True, choices=[('key', 'Key'), ('pointer', 'Pointer'), ('touch', 'Touch')], max_length=10)),
                 ('key', models.UUIDField(help_text="the browser's idempotency key", unique=True)),
                 ('at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
-                ('judgement', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='revisions', to='judging.judgement')),
+                ('judgement', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='revisions', to='judging.judgement')),
             ],
             options={
                 'ordering': ['judgement', 'number'],
@@ -231,7 +231,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='assignment',
-            index=models.Index(fields=['submitted'], name='judging_ass_submitt_a9d08e_idx'),
+            index=models.Index(fields=['annotator', 'state', 'submitted'], name='judging_ass_annotat_dd9297_idx'),
         ),
         migrations.AddConstraint(
             model_name='assignment',

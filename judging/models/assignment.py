@@ -138,8 +138,9 @@ class Assignment(models.Model):
 
     State = AssignmentState
 
-    batch = models.ForeignKey(Batch, models.PROTECT, related_name="assignments")
-    annotator = models.ForeignKey(Membership, models.PROTECT, related_name="assignments")
+    # Without an index of their own: those of the constraints and of Meta begin with the same column.
+    batch = models.ForeignKey(Batch, models.PROTECT, related_name="assignments", db_index=False)
+    annotator = models.ForeignKey(Membership, models.PROTECT, related_name="assignments", db_index=False)
     token = models.CharField(max_length=64, unique=True, default=secrets.token_urlsafe)
     round = models.PositiveSmallIntegerField()
     slot = models.PositiveSmallIntegerField(
@@ -183,7 +184,10 @@ class Assignment(models.Model):
             models.CheckConstraint(condition=Q(slot__in=[1, 2]), name="assignment_of_slot_one_or_two"),
         ]
         # None holds the lease, which changes with each press: PostgreSQL then writes no index when it is extended.
-        indexes = [models.Index(fields=["state"]), models.Index(fields=["submitted"])]
+        indexes = [
+            models.Index(fields=["state"]),
+            models.Index(fields=["annotator", "state", "submitted"]),
+        ]
 
     def __str__(self) -> str:
         return self.token

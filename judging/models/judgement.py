@@ -31,7 +31,9 @@ class Judgement(models.Model):
     """One annotator's grade of one candidate. It gets a seat, and counts, when the assignment is submitted."""
 
     assignment = models.ForeignKey("judging.Assignment", models.PROTECT, related_name="judgements")
-    candidate = models.ForeignKey("judging.Candidate", models.PROTECT, related_name="judgements")
+    candidate = models.ForeignKey(  # the indexes of two constraints begin with it
+        "judging.Candidate", models.PROTECT, related_name="judgements", db_index=False
+    )
     annotator = models.ForeignKey("campaigns.Membership", models.PROTECT, related_name="judgements")
     grade = models.PositiveSmallIntegerField(help_text="of the last revision")
     seat = models.PositiveSmallIntegerField(
@@ -74,7 +76,9 @@ class Revision(models.Model):
         POINTER = "pointer"
         TOUCH = "touch"
 
-    judgement = models.ForeignKey("judging.Judgement", models.PROTECT, related_name="revisions")
+    judgement = models.ForeignKey(  # the index of a constraint begins with it
+        "judging.Judgement", models.PROTECT, related_name="revisions", db_index=False
+    )
     number = models.PositiveSmallIntegerField()
     press = models.PositiveIntegerField(default=0, help_text=PRESS)
     grade = models.PositiveSmallIntegerField()

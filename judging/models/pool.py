@@ -95,7 +95,9 @@ class Candidate(models.Model):
 
     Outcome = CandidateOutcome
 
-    query = models.ForeignKey(Query, models.CASCADE, related_name="candidates")
+    query = models.ForeignKey(  # the indexes of two constraints begin with it
+        Query, models.CASCADE, related_name="candidates", db_index=False
+    )
     moment = models.ForeignKey(Moment, models.PROTECT, related_name="candidates")
     batch = models.ForeignKey("Batch", models.SET_NULL, null=True, related_name="candidates")
     clip = models.ForeignKey(Clip, models.SET_NULL, null=True, related_name="candidates")
@@ -216,7 +218,9 @@ class Batch(models.Model):
 
     State = BatchState
 
-    query = models.ForeignKey(Query, models.CASCADE, related_name="batches")
+    query = models.ForeignKey(  # the index of a constraint begins with it
+        Query, models.CASCADE, related_name="batches", db_index=False
+    )
     number = models.PositiveSmallIntegerField()
     edition = models.PositiveSmallIntegerField(
         default=1, help_text="editions after the first hold reopened candidates"

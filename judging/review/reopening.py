@@ -70,24 +70,22 @@ def scope_of_annotator(annotator: Membership, query: int | None = None) -> Scope
     assignment ends. If round two is under way and the annotator judged in round one, the whole batch begins anew,
     because round two depends on round one's grades.
     """
-    judgements = annotator.judgements.filter(seat__isnull=False).order_by()
+    judged = annotator.judgements.filter(seat__isnull=False).order_by()
     submitted = annotator.assignments.submitted()
-    flags = Flag.objects.filter(assignment__in=submitted, assignment__batch=F("candidate__batch"))
-    candidates = Candidate.objects.filter(batch__kind__in=CLAIMED, query__withdrawn=None)
+    flagged = Flag.objects.filter(assignment__in=submitted, assignment__batch=F("candidate__batch"))
+    begun = Batch.objects.filter(state=Batch.State.OPEN, round=2)
+    begun = begun.filter(pk__in=submitted.filter(round=1).values("batch"))
+    in_round_two = Candidate.objects.filter(batch__in=begun)
     to_end = annotator.assignments.not_lapsed().filter(slot__isnull=False, batch__state=Batch.State.OPEN)
     to_end = to_end.filter(round=F("batch__round"), batch__query__withdrawn=None)
-    if (
-        query is not None
-    ):  # in each subquery: otherwise the database finds the rows of all queries for each of them
-        judgements, flags = judgements.filter(candidate__query=query), flags.filter(candidate__query=query)
-        submitted, to_end = submitted.filter(batch__query=query), to_end.filter(batch__query=query)
-        candidates = candidates.filter(query=query)
-    # Subqueries of primary keys use indexes. A join of all tables would read the whole campaign.
-    answered = Q(pk__in=judgements.values("candidate")) | Q(pk__in=flags.values("candidate"))
-    finished = Q(batch__state__in=DONE) & answered
-    in_round_two = Q(batch__state=Batch.State.OPEN, batch__round=2)
-    in_round_two &= Q(batch__in=submitted.filter(round=1).values("batch"))
-    return Scope(f"all work of worker {annotator.worker}", candidates.filter(finished | in_round_two), to_end)
+    if query is not None:
+        judged, flagged = judged.filter(candidate__query=query), flagged.filter(candidate__query=query)
+        in_round_two, to_end = in_round_two.filter(query=query), to_end.filter(batch__query=query)
+    # The union is made from the annotator's own rows. With OR the database would ask this of every candidate it has.
+    keys = judged.values("candidate").union(flagged.values("candidate"), in_round_two.values("pk"))
+    candidates = Candidate.objects.filter(pk__in=keys, batch__kind__in=CLAIMED, query__withdrawn=None)
+    candidates = candidates.filter(Q(batch__state__in=DONE) | Q(batch__in=begun))
+    return Scope(f"all work of worker {annotator.worker}", candidates, to_end)
 
 
 @all_or_nothing

@@ -1,0 +1,104 @@
+"""A thousand annotators, each with a grade every nineteen seconds: errors and times while it lasts.
+
+`PACED_SECONDS` asks for less than ten minutes. The clips' bytes do not travel: as behind nginx, the server says who may
+see a clip, and where it is.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from benchmarks.databases import on_each
+from benchmarks.inside import CROWD
+from tests.installation import Installation, sql
+
+SECONDS = int(os.environ.get("PACED_SECONDS", "600"))
+NAME = "bench"
+QUERIES, MOMENTS = 1600, 60
+
+
+def figures() -> Iterator[str]:
+    with _addresses_as_behind_nginx():
+        yield from on_each(_measured)
+
+
+@contextmanager
+def _addresses_as_behind_nginx() -> Iterator[None]:
+    before = os.environ.get("MEDIA_ADDRESSES")
+    os.environ["MEDIA_ADDRESSES"] = "accel"
+    yield
+    if before is None:
+        del os.environ["MEDIA_ADDRESSES"]
+    else:
+        os.environ["MEDIA_ADDRESSES"] = before
+
+
+def _measured(place: Installation) -> Iterator[str]:
+    _prepare(place)
+    asked = _locust(place)
+    failed = sum(each["num_failures"] for each in asked)
+    total = sum(each["num_requests"] for each in asked)
+    yield f"{CROWD:,} annotators for {SECONDS} s: {total:,} requests, {total / SECONDS:.0f} a second, {failed} errors"
+    for each in asked:
+        times = {float(ms): n for ms, n in each["response_times"].items()}
+        p50, p99 = (_centile(times, centile) for centile in (50, 99))
+        yield f"{each['name']}: {each['num_requests']:,}, p50 {p50:.0f} ms, p99 {p99:.0f} ms"
+    acknowledged = sum(
+        each["num_requests"] - each["num_failures"] for each in asked if each["name"] == "save"
+    )
+    (stored,) = sql(place, "SELECT count(*) FROM judging_revision")[0]
+    yield f"{acknowledged:,} grades acknowledged, {stored:,} stored"
+    broken = "BROKEN" in place.manage("audit", NAME, check=False)
+    yield f"audit {'broken' if broken else 'ok'}"
+
+
+def _prepare(place: Installation) -> None:
+    """Make a campaign with a batch for each two annotators, and more; and the annotators' sessions."""
+    moments = [
+        {"vid_name": "film", "duration": MOMENTS, "ts": [n, n + 1], "desc": f"caption {n}", "type": "v"}
+        for n in range(MOMENTS)
+    ]
+    queries = [{"query_id": n, "query": f"query {n}"} for n in range(QUERIES)]
+    (place.home / "moments.jsonl").write_text("".join(f"{json.dumps(moment)}\n" for moment in moments))
+    (place.home / "queries.json").write_text(json.dumps(queries))
+    place.manage("import_corpus", NAME, str(place.home / "moments.jsonl"), "--format", "tvr")
+    place.manage("create_campaign", NAME, "--corpus", NAME, "--queries", str(place.home / "queries.json"))
+    place.manage("worker", "--until-idle")
+    place.run("-m", "benchmarks.inside", "crowd", NAME)
+    (place.home / "sessions.json").write_text(place.run("-m", "benchmarks.inside", "sessions", NAME))
+    sql(place, "UPDATE corpus_clip SET state = 'ready', file = 'clips/clip.mp4'")
+
+
+def _locust(place: Installation) -> list[dict[str, Any]]:
+    """Run the annotators, who begin within the first minute. Return the statistics of each kind of request."""
+    rate = max(1, round(CROWD / min(60, SECONDS / 5)))
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "locust", "-f", "benchmarks/paced_annotator.py", "--headless"),
+            *("--users", str(CROWD), "--spawn-rate", str(rate), "--run-time", f"{SECONDS}s"),
+            *("--host", place.address, "--json", "--skip-log", "--only-summary"),
+        ],
+        env=os.environ | {"PACED_SESSIONS": str(place.home / "sessions.json")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.startswith("["), done.stderr
+    asked: list[dict[str, Any]] = json.loads(done.stdout)
+    return sorted(asked, key=lambda each: str(each["name"]))
+
+
+def _centile(times: dict[float, int], centile: int) -> float:
+    """Return the time under which so many of a hundred answers came; `times` counts the answers of each time."""
+    number, counted = sum(times.values()) * centile / 100, 0
+    for time in sorted(times):
+        counted += times[time]
+        if counted >= number:
+            return time
+    raise AssertionError("there was no answer")
