@@ -185,6 +185,7 @@ REQUIRE_SECOND_FACTOR = env.bool("REQUIRE_SECOND_FACTOR", default=False)  # of l
 OTP_TOTP_ISSUER = "Reeljudge"  # as authenticator apps show it
 
 SESSION_COOKIE_AGE = 14 * 24 * 3600
+MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"  # no cookie of its own
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024  # bytes of any request
 FILE_UPLOAD_HANDLERS: list[str] = []  # nobody uploads files
 SECURE_CONTENT_TYPE_NOSNIFF = True
@@ -194,6 +195,7 @@ CLIP_ORIGINS = ["'self'", *media_store.origins(MEDIA_ADDRESSES, S3_ENDPOINT_URL)
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": ["'none'"],
+        "object-src": ["'none'"],
         "script-src": ["'self'"],
         "style-src": ["'self'"],
         "img-src": ["'self'", "data:"],
@@ -214,6 +216,10 @@ if env.bool("HTTPS", default=False):
     SESSION_COOKIE_SECURE = True
     CSRF_COOKIE_SECURE = True
     LANGUAGE_COOKIE_SECURE = True
+    # Browsers take such a name from this very host only, over HTTPS.
+    SESSION_COOKIE_NAME = "__Host-sessionid"
+    CSRF_COOKIE_NAME = "__Host-csrftoken"
+    LANGUAGE_COOKIE_NAME = "__Host-language"
 
 # Languages ------------------------------------------------------------------------------------------------
 LANGUAGE_CODE = "en"
