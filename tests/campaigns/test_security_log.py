@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable
 
 import pytest
+from django.apps import apps
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
@@ -51,3 +52,12 @@ def test_no_line_is_forged_by_a_name(db: None, client: Client, lines: Lines) -> 
     User.objects.create_user("odd\nsigned in: user='leo'", password=PASSWORD)
     sign_in(client, "odd\nsigned in: user='leo'", "p")
     assert all("\n" not in line for line in lines())
+
+
+@pytest.mark.skipif(not apps.is_installed("allauth.mfa"), reason="allauth is not the library of sign-in yet")
+def test_a_new_password_is_a_line(nora: User, client: Client, lines: Lines) -> None:
+    sign_in(client, "nora", PASSWORD)
+    new = {"oldpassword": PASSWORD, "password1": "table umbrella fox", "password2": "table umbrella fox"}
+    client.post(reverse("account_change_password"), new)
+    assert lines()[-1] == "password changed: user='nora' with=password address=127.0.0.1"
+    assert not any(secret in line for line in lines() for secret in (PASSWORD, "umbrella"))
