@@ -16,7 +16,7 @@ from django.urls import reverse
 from campaigns.models import Membership
 from judging.models import Batch
 from tests import made_once
-from tests.cast import browser
+from tests.cast import browser, content_of
 from tests.installation import ROOT
 
 ADDRESSES = {
@@ -57,6 +57,28 @@ def test_a_problem_document_carries_them_too(client: Client) -> None:
     assert answer.status_code == 401
     assert "no-store" in answer["Cache-Control"]
     assert directives(answer)["default-src"] == ["'none'"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("/.git/config", "/static/", "/static/../config/settings.py", "/static/%2e%2e/%2e%2e/manage.py"),
+        *(
+            "/static//etc/passwd",
+            "/secret_key",
+            "/reeljudge.sqlite3",
+            "/media/",
+            "/stored/",
+            "/static/staticfiles.json~",
+        ),
+    ],
+)
+def test_only_collected_files_are_served(settings: Any, path: str) -> None:
+    settings.STATIC_ROOT = made_once.collected_static()
+    assert Client().get(path).status_code == 404
+    control = Client().get("/static/base.css")
+    assert (control.status_code, len(content_of(control)) > 100) == (200, True)
+    control.close()
 
 
 @pytest.mark.parametrize("method", ["TRACE", "CONNECT", "TRACK", "DEBUG", "PROPFIND"])

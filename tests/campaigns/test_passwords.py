@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from django.conf import global_settings
 from django.contrib.auth.models import User
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
+from django.utils.module_loading import import_string
+
+from config import settings as installed
 
 NORA = User(username="nora.lindqvist", first_name="Nora", last_name="Lindqvist", email="nl@lab.example")
 
@@ -69,3 +73,11 @@ def test_a_password_is_taken_as_it_is_typed(db: None) -> None:
     assert not nora.check_password(typed.lower())
     assert not nora.check_password(typed[:72])
     assert not nora.check_password(typed.strip())
+
+
+def test_passwords_are_hashed_slowly() -> None:
+    """The suite's own settings hash quickly, and nothing else does."""
+    assert not hasattr(installed, "PASSWORD_HASHERS")
+    first = import_string(global_settings.PASSWORD_HASHERS[0])
+    assert first.algorithm == "pbkdf2_sha256"
+    assert first.iterations >= 600_000
