@@ -5,4 +5,9 @@ class CampaignsConfig(AppConfig):
     name = "campaigns"
 
     def ready(self) -> None:
-        from campaigns.accounts import mails  # noqa: F401 - registers the kind of job
+        from campaigns.accounts import (
+            mails,  # noqa: F401 - registers the kind of job
+            security_log,
+        )
+
+        security_log.listen()

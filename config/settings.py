@@ -3,6 +3,7 @@
 import os
 import secrets
 from pathlib import Path
+from typing import Any
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
@@ -177,9 +178,13 @@ ASSIGNMENT_LEASE = env.int("ASSIGNMENT_LEASE", default=90 * 60)  # seconds witho
 
 # People and security --------------------------------------------------------------------------------------
 AUTHENTICATION_BACKENDS = ["campaigns.accounts.second_factor.Backend"]
-AUTH_PASSWORD_VALIDATORS = [
-    {"NAME": f"django.contrib.auth.password_validation.{name}"}
-    for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
+AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = [
+    {
+        "NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",
+        "OPTIONS": {"min_length": 12},
+    },
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "campaigns.accounts.passwords.HardToGuess"},
 ]
 CSRF_FAILURE_VIEW = "base.problem_documents.csrf_failure"
 LOGIN_URL = "sign-in"
@@ -253,6 +258,7 @@ EMAIL_TIMEOUT = 20  # seconds
 DEFAULT_FROM_EMAIL = env.str("MAIL_FROM", default="reeljudge@localhost")
 
 SESSION_COOKIE_AGE = 14 * 24 * 3600
+MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"  # no cookie of its own
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024  # bytes of any request
 FILE_UPLOAD_HANDLERS: list[str] = []  # nobody uploads files
 SECURE_CONTENT_TYPE_NOSNIFF = True
@@ -262,6 +268,7 @@ CLIP_ORIGINS = ["'self'", *media_store.origins(MEDIA_ADDRESSES, S3_ENDPOINT_URL)
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": ["'none'"],
+        "object-src": ["'none'"],
         "script-src": ["'self'"],
         "style-src": ["'self'"],
         "img-src": ["'self'", "data:"],
@@ -289,6 +296,10 @@ if env.bool("HTTPS", default=False):
     SESSION_COOKIE_SECURE = True
     CSRF_COOKIE_SECURE = True
     LANGUAGE_COOKIE_SECURE = True
+    # Browsers take such a name from this very host only, over HTTPS.
+    SESSION_COOKIE_NAME = "__Host-sessionid"
+    CSRF_COOKIE_NAME = "__Host-csrftoken"
+    LANGUAGE_COOKIE_NAME = "__Host-language"
 
 # Languages ------------------------------------------------------------------------------------------------
 LANGUAGE_CODE = "en"

@@ -115,6 +115,6 @@ def test_every_dependency_is_documented() -> None:
 
 
 def test_links_between_documents_lead_somewhere() -> None:
-    for file in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]:
+    for file in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]:
         for target in re.findall(r"\]\(([^)#:]+)\)", file.read_text()):
             assert (file.parent / target).exists(), f"{file.name}: {target}"

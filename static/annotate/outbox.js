@@ -178,7 +178,7 @@ class Outbox {
 
   async request(method, address, body) {
     // Signing in again changes the token: the cookie has the present one.
-    const [, token] = document.cookie.match(/(?:^|; )csrftoken=([^;]+)/) || [null, this.csrf];
+    const [, token] = document.cookie.match(/(?:^|; )(?:__Host-)?csrftoken=([^;]+)/) || [null, this.csrf];
     const options = {
       method,
       redirect: "error",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import socket
@@ -88,3 +89,26 @@ def test_it_does_not_start_before_static_files_are_collected(tmp_path: Path, set
     assert uncollected() == ""
     (settings.STATIC_ROOT / "annotate" / "outbox.js").write_text("// that of an older program\n")
     assert "annotate/outbox.js is missing or not that of this program" in refused("serve")
+
+
+AMBIGUOUS = {
+    "two lengths": b"Content-Length: 6\r\nContent-Length: 0\r\n\r\n",
+    "a length and chunks": b"Content-Length: 6\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    "chunks by another name": b"Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n",
+    "a blank before the colon": b"Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n",
+    "a negative length": b"Content-Length: -1\r\n\r\n",
+    "two hosts": b"Host: evil.example\r\nContent-Length: 0\r\n\r\n",
+}
+
+
+def test_a_request_that_can_be_read_in_two_ways_is_refused(port: int) -> None:
+    """Else a proxy and this server could disagree where it ends, and the rest would count as another person's."""
+    for name, rest in AMBIGUOUS.items():
+        with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+            connection.sendall(
+                b"POST /sign-in/ HTTP/1.1\r\nHost: 127.0.0.1\r\n" + rest + b"GET /next HTTP/1.1\r\n\r\n"
+            )
+            answer = connection.makefile("rb").read()
+        assert re.match(rb"HTTP/1.1 (400|501) ", answer), name
+        assert answer.count(b"HTTP/1.1 ") == 1, name
+        assert b"Connection: close" in answer, name

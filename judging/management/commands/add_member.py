@@ -42,7 +42,7 @@ def _account(username: str) -> tuple[User, str]:
     if user := users.filter(username=username).first():
         return user, ""
     new = User(username=username)
-    password = secrets.token_urlsafe(9)
+    password = secrets.token_urlsafe(16)
     new.set_password(password)
     try:
         new.full_clean()
