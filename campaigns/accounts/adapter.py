@@ -61,20 +61,26 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ha
         return f"{name.lower()} from {ratelimit.get_ip(request)}"
 
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
-        """Count the attempt, until it turns out to be right.
+        """Look whether there were too many wrong attempts. Only a wrong one is counted: a right one costs no write.
 
         Raises
         ------
         Locked
-            If there were too many wrong ones.
+            If there were too many.
+        """
+        if is_full(request, self._get_login_attempts_cache_key(request, **credentials)):
+            raise Locked(LOCKED)
+
+    def authentication_failed(self, request: HttpRequest, **credentials: Any) -> None:
+        """Count the wrong attempt.
+
+        Raises
+        ------
         Busy
-            If the database cannot count it now.
+            If the database cannot count it now; nobody learns whether the password was right.
         """
         key = self._get_login_attempts_cache_key(request, **credentials)
-        self._login_failed_rl_usage = ratelimit.consume(
-            request, app="allauth.account", action="login_failed", key=key
-        )
-        if not self._login_failed_rl_usage:
+        if not ratelimit.consume(request, **COUNTED, key=key):
             raise why_not(request, key)
 
     def respond_user_inactive(self, request: HttpRequest, user: User) -> HttpResponse:
@@ -121,13 +127,23 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ha
         mails.ask_for(mails.CONFIRMATION, emailconfirmation.email_address.pk, request)
 
 
+COUNTED = {"app": "allauth.account", "action": "login_failed"}
+
+
+def is_full(request: HttpRequest, key: str) -> bool:
+    """Return whether there were as many wrong attempts as the settings allow, by one of their rates."""
+    rates = ratelimit.get_rates(**COUNTED)
+    keys = {ratelimit.get_cache_key(request, **COUNTED, rate=rate, key=key): rate for rate in rates}
+    now, counted = time.time(), cache.get_many(keys)
+    return not all(
+        ratelimit.apply_rate(counted.get(name, []), now, rate, dry_run=True)[0] for name, rate in keys.items()
+    )
+
+
 def why_not(request: HttpRequest, key: str) -> ReeljudgeError:
     """Return why an attempt was not let through, which allauth does not say: too many, or a database that is busy."""
-    app, action = "allauth.account", "login_failed"
-    for rate in ratelimit.get_rates(app=app, action=action):
-        counted = cache.get(ratelimit.get_cache_key(request, app=app, action=action, rate=rate, key=key), [])
-        if len(counted) >= rate.amount:
-            return Locked(LOCKED)
+    if is_full(request, key):
+        return Locked(LOCKED)
     return Busy(_("The database cannot do this now. Go back and try again in a moment."))
 
 

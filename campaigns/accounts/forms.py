@@ -46,6 +46,7 @@ class SignInForm(LoginForm):  # type: ignore[misc]  # allauth has no types
         super().__init__(*arguments, **options)
         _say(self, {"login": _("Name or mail address"), "password": _("Password")})
         self.fields["login"].widget.attrs |= {"autocomplete": "username", "autocapitalize": "none"}
+        self.fields["password" if self.is_bound else "login"].widget.attrs["autofocus"] = True
 
     def add_prefix(self, field_name: str) -> str:
         return str(super().add_prefix("username" if field_name == "login" else field_name))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -23,6 +24,7 @@ from campaigns.models import CacheEntry, Membership
 from tests.cast import browser
 from tests.terminal import printed, refused
 from tests.test_doors import MATRIX
+from tests.together import at_once
 
 Answer = Any
 PASSWORD = "a-long-word-7"
@@ -210,6 +212,16 @@ def test_a_recovery_code_works_once_and_in_any_spelling(lead: User, key: str) ->
     second, _ = by_password()
     assert give(second, code).status_code == 200
     assert "9 recovery codes left" in client.get(INDEX).content.decode()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_many_who_give_the_same_code_at_once_one_comes_in(lead: User) -> None:
+    key = turned_on(lead)
+    for code in (code_of(key), recovery_codes(lead)[0]):
+        clients = [by_password()[0] for _ in range(8)]
+        answers: list[Any] = at_once(*[partial(give, client, code) for client in clients])
+        assert [answer.status_code for answer in answers].count(302) == 1
+        later()
 
 
 def test_who_lost_everything_is_helped_from_the_terminal(lead: User, key: str) -> None:

@@ -1,0 +1,148 @@
+"""The sessions of a person, hostile passkeys, and what signing in and every later request cost."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from allauth.mfa.models import Authenticator
+from allauth.usersessions.models import UserSession
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from campaigns.models import CacheEntry, Membership
+from campaigns.templatetags.devices import device
+from tests.cast import browser
+
+PASSWORD = "a-long-word-7"
+
+
+@pytest.fixture
+def user(ada: Membership) -> User:
+    ada.user.set_password(PASSWORD)
+    ada.user.save()
+    return ada.user
+
+
+def signed_in(name: str = "ada") -> Client:
+    client = Client()
+    assert client.post("/sign-in/", {"username": name, "password": PASSWORD}).status_code == 302
+    return client
+
+
+def is_in(client: Client) -> bool:
+    return bool(client.get("/judge/").status_code == 200)
+
+
+def test_one_ends_any_of_ones_sessions_and_nobody_elses(user: User, bob: Membership) -> None:
+    here, there = signed_in(), signed_in()
+    mine, other = UserSession.objects.order_by("pk")
+    assert browser(bob).post(reverse("session-end", args=[other.pk])).status_code == 404
+    assert is_in(there)
+    assert here.post(reverse("session-end", args=[other.pk])).status_code == 302
+    assert (is_in(here), is_in(there)) == (True, False)
+    assert here.post(reverse("session-end", args=[other.pk])).status_code == 404  # a second time
+    assert (
+        here.post(reverse("session-end", args=[mine.pk]), follow=True)
+        .redirect_chain[-1][0]
+        .startswith("/sign-in/")
+    )
+    assert not is_in(here)
+
+
+def test_all_others_end_at_once(user: User) -> None:
+    here, *others = signed_in(), signed_in(), signed_in()
+    assert "All your other sessions" in here.post(reverse("usersessions_list"), follow=True).content.decode()
+    assert [is_in(each) for each in (here, *others)] == [True, False, False]
+
+
+def test_a_session_that_is_gone_is_not_listed(user: User) -> None:
+    here, there = signed_in(), signed_in()
+    there.post(reverse("sign-out"))
+    page = here.get(reverse("usersessions_list")).content.decode()
+    assert page.count("signed in ") == 1
+
+
+@pytest.mark.parametrize(
+    ("named", "words"),
+    [
+        ("Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/126.0 Safari/537.36", "Chrome, Linux"),
+        ("Mozilla/5.0 (Windows NT 10.0) AppleWebKit/537.36 Chrome/126 Safari/537 Edg/126", "Edge, Windows"),
+        ("Mozilla/5.0 (iPhone; CPU iPhone OS 17_0 like Mac OS X) Version/17 Safari/604", "Safari, iPhone"),
+        ("Mozilla/5.0 (Macintosh; Intel Mac OS X 10.15; rv:127.0) Firefox/127.0", "Firefox, macOS"),
+        ("", "another browser"),
+    ],
+)
+def test_a_browser_is_named_in_words_that_people_know(named: str, words: str) -> None:
+    assert device(named) == words
+
+
+HOSTILE = [
+    "",
+    "x",
+    "null",
+    "[]",
+    "1",
+    '"a"',
+    "{}",
+    '{"id": 1}',
+    '{"response": []}',
+    '{"response": {"userHandle": 5}}',
+]
+HOSTILE += [
+    json.dumps({"id": "AA", "rawId": "AA", "type": "public-key", "response": {"userHandle": handle}})
+    for handle in ("", "!", "AA", "x" * 999)
+]
+FULL = {"clientDataJSON": "e30", "authenticatorData": "AAAA", "signature": "AA", "userHandle": "MQ"}
+FULL = {"clientDataJSON": "e30", "authenticatorData": "AAAA", "signature": "AA", "userHandle": "MQ"}
+RESPONSES: list[object] = [{"userHandle": handle} for handle in ("", "!", "AA", "x" * 999)]
+HOSTILE += [
+    json.dumps({"id": "AA", "rawId": "AA", "type": "public-key", "response": response})
+    for response in (*RESPONSES, FULL)
+]
+
+
+@pytest.mark.parametrize("credential", HOSTILE)
+def test_a_forged_passkey_is_refused_in_words(user: User, credential: str) -> None:
+    stranger = Client()
+    stranger.get(reverse("mfa_login_webauthn"), headers={"accept": "application/json"})
+    answer = stranger.post(reverse("mfa_login_webauthn"), {"credential": credential})
+    assert (answer.status_code, answer["Location"]) == (302, "/sign-in/")
+    assert not is_in(stranger)
+    client = signed_in()
+    client.get(reverse("mfa_add_webauthn"))
+    assert (
+        client.post(reverse("mfa_add_webauthn"), {"name": "n", "credential": credential}).status_code == 200
+    )
+    Authenticator.objects.create(user=user, type="totp", data={"secret": ""})
+    waits = Client()
+    waits.post("/sign-in/", {"username": "ada", "password": PASSWORD})
+    assert waits.post("/sign-in/code", {"credential": credential}).status_code == 200
+    assert not is_in(waits)
+
+
+def test_a_right_password_writes_no_count(user: User) -> None:
+    signed_in()
+    assert not CacheEntry.objects.exists()
+    Client().post("/sign-in/", {"username": "ada", "password": "wrong"})
+    assert CacheEntry.objects.exists()
+
+
+def test_a_later_request_asks_for_the_session_and_the_person_only(user: User) -> None:
+    """The second factor, the list of sessions and single sign-on cost nothing once somebody is signed in."""
+    client = signed_in()
+    client.get(reverse("sign-in"))
+    with CaptureQueriesContext(connection) as asked:
+        assert client.get(reverse("sign-in")).status_code == 302
+    said: Any = [query["sql"] for query in asked]
+    assert [
+        table for sql in said for table in ("django_session", "auth_user") if f'FROM "{table}"' in sql
+    ] == [
+        "django_session",
+        "auth_user",
+    ]
+    assert len(said) == 2
