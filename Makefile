@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN = .venv/bin
 ADDRESS ?= 127.0.0.1:8000
 
-.PHONY: run test test-everything check setup bench screenshots requirements clean
+.PHONY: run test test-everything guide check setup bench screenshots requirements clean
 
 run: setup
 	@$(BIN)/python manage.py demo --address http://$(ADDRESS)/
@@ -14,6 +14,9 @@ test: setup .venv/dev
 
 test-everything: setup .venv/dev
 	@PYTHON=$(BIN)/python sh tests/run.sh everything
+
+guide: setup .venv/dev
+	@REELJUDGE_HOME=var/test PYTHON=$(BIN)/python sh tests/services.sh $(BIN)/python -m pytest -q -m long tests/operations/guide
 
 check: setup .venv/dev
 	$(BIN)/ruff check .
