@@ -169,9 +169,10 @@ def git(*arguments: str) -> None:
 
 def _empty_machines(place: Place) -> None:
     """What an empty machine has: a cluster as the package of PostgreSQL makes it, and the films in their place."""
-    place.at["data"].run(
-        "rm -rf /etc/postgresql/15/main /var/lib/postgresql/15/main /var/lib/redis/*; pg_createcluster 15 main"
-    )
+    data = place.at["data"]
+    data.has_its_own("/var/lib/postgresql", "postgres")
+    data.has_its_own("/var/lib/redis", "redis")
+    data.run("rm -rf /etc/postgresql/15/main && pg_createcluster 15 main")
     write_film(place.folder / "films")
     texts = [f"A person sits down on chair number {number}." for number in range(QUERIES)]
     queries = [{"query_id": number, "query": text} for number, text in enumerate(texts)]
