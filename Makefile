@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN = .venv/bin
 ADDRESS ?= 127.0.0.1:8000
 
-.PHONY: run test test-everything faults check setup bench screenshots requirements clean
+.PHONY: run test test-everything faults guide check setup bench screenshots requirements clean
 
 run: setup
 	@$(BIN)/python manage.py demo --address http://$(ADDRESS)/
@@ -17,6 +17,9 @@ test-everything: setup .venv/dev
 
 faults: setup .venv/dev
 	@REELJUDGE_HOME=$(CURDIR)/var/test PYTHON=$(BIN)/python sh tests/services.sh $(BIN)/python -m pytest -q -m "long or not long" tests/faults
+
+guide: setup .venv/dev
+	@REELJUDGE_HOME=var/test PYTHON=$(BIN)/python sh tests/services.sh $(BIN)/python -m pytest -q -m long tests/operations/guide
 
 check: setup .venv/dev
 	$(BIN)/ruff check .

@@ -184,7 +184,7 @@ def workplace_of(member: Membership) -> tuple[str, str]:
         content = everything(answer).replace(held.token, "TOKEN").replace(held.batch.query.text, "QUERY")
         content = re.sub(r"/clips/[\w-]+", "CLIP", content)
         content = re.sub(r"data-today=\"\d+\"|csrftoken=\w+|value=\"\w{64}\"|expires=[^;]*", "", content)
-        return re.sub(r"'(Expires|Content-Length)': '[^']*'", "", content)
+        return re.sub(r"'(Expires|Content-Length|X-Request-ID)': '[^']*'", "", content)
 
     return bare(page), bare(told)
 

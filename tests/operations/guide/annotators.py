@@ -44,6 +44,8 @@ class Annotator(Thread):
                     self.stop.wait(2)
         except Exception as fault:  # noqa: BLE001 - noted, and looked at by the test
             self.failures.append(f"{self.name}: {type(fault).__name__}: {fault}")
+        finally:
+            self.client.close()
 
     def _sign_in(self) -> None:
         page = self._page("/sign-in/")

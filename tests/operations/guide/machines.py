@@ -27,6 +27,7 @@ for word; do case $word in install|--yes) ;; *) dpkg-query --show "$word" >/dev/
 def are_possible() -> bool:
     programs = (
         "ip",
+        "nsenter",
         "chroot",
         "mount",
         "nginx",
@@ -69,11 +70,26 @@ class Machine:
         file.write_text(text)
         file.chmod(mode)
 
+    def has_its_own(self, folder: str, owner: str) -> None:
+        """An empty folder in place of this machine's, in which something may be running."""
+        own = self.root.parent / folder.replace("/", "-")
+        own.mkdir()
+        shutil.chown(own, owner, owner)
+        sh(f"mount --bind {own} {self.root}{folder}")
+
     def run(self, script: str, **variables: str) -> str:
         """Run a block of the guide as root's shell would, and stop at the first command that fails."""
         path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
         env = {"PATH": path, "HOME": "/root", "LANG": "C.UTF-8", "GIT_CONFIG_NOSYSTEM": "1", **variables}
-        command = ["ip", "netns", "exec", self.namespace, "chroot", str(self.root), "/bin/sh", "-euc", script]
+        command = [
+            "nsenter",
+            f"--net=/run/netns/{self.namespace}",
+            "chroot",
+            str(self.root),
+            "/bin/sh",
+            "-euc",
+            script,
+        ]
         done = subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=300)
         assert done.returncode == 0, f"on {self.name}:\n{script}\n{done.stdout}\n{done.stderr}"
         return done.stdout
@@ -85,6 +101,8 @@ class Machine:
         for pid in map(int, listed.stdout.split()):
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+        # The namespace is gone a moment after it is deleted, and its end of the cable with it.
+        subprocess.run(["ip", "link", "delete", f"rjg{NAMES[self.name]}"], check=False, capture_output=True)
         subprocess.run(["ip", "netns", "delete", self.namespace], check=False, capture_output=True)
         subprocess.run(["umount", "--recursive", "--lazy", str(self.root)], check=False, capture_output=True)
 

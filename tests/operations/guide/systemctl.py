@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import os
 import pwd
+import select
 import shlex
 import signal
 import subprocess
 import sys
-import time
+from contextlib import suppress
 from pathlib import Path
 
 FOLDERS = ("/etc/systemd/system", "/lib/systemd/system")
@@ -75,22 +76,14 @@ def stop(name: str) -> None:
     file = RUN / name
     if not file.exists():
         return
-    pid, end = int(file.read_text()), time.monotonic() + float(described(name).get("TimeoutStopSec", 60))
-    try:
+    pid = int(file.read_text())
+    with suppress(ProcessLookupError):
+        ending = select.poll()
+        ending.register(os.pidfd_open(pid))
         os.kill(pid, signal.SIGTERM)
-        while time.monotonic() < end and is_running(pid):
-            time.sleep(0.05)
+        ending.poll(1000 * int(described(name).get("TimeoutStopSec", 60)))
         os.killpg(pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
     file.unlink()
-
-
-def is_running(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
 
 
 def described(name: str) -> dict[str, str]:

@@ -14,6 +14,7 @@ import secrets
 import shutil
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -40,6 +41,7 @@ pytestmark = [
     pytest.mark.skipif(
         not are_possible(), reason="needs root, namespaces, overlays, nginx, PostgreSQL 15 and Redis"
     ),
+    pytest.mark.skipif("CHROMIUM" not in os.environ, reason="Chromium is not here (CHROMIUM)"),
     pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="the machines' Python is Debian's 3.11"),
 ]
 GUIDE = (ROOT / "docs" / "deployment.md").read_text()
@@ -73,6 +75,7 @@ class Place:
         """Run all blocks of a part of the guide, in its order, each on every machine that it names."""
         for names, block in BLOCK.findall(part):
             for name in names.split():
+                print(f"{time.strftime('%X')} on {name}:\n{block}")
                 printed = self.at[name].run(self._substituted(block), **self.values)
                 self.passwords |= dict(re.findall(r"^(\S+): .* password (\S+)$", printed, re.M))
                 self.counts["blocks"] += 1
@@ -81,7 +84,7 @@ class Place:
     def _substituted(self, block: str) -> str:
         """The same block with the environment of the suite, which a reader's pip would fetch."""
         linked = (
-            f'echo {SUITE} > "$(echo .venv/lib/python3.*/site-packages)/suite.pth"\n'
+            f'mount --bind {SUITE} "$(echo .venv/lib/python3.*/site-packages)"\n'
             "printf '#!%s/.venv/bin/python\\nfrom celery.__main__ import main\\nmain()\\n' \"$PWD\""
             " > .venv/bin/celery\n"
             "chmod +x .venv/bin/celery\n"
@@ -166,9 +169,10 @@ def git(*arguments: str) -> None:
 
 def _empty_machines(place: Place) -> None:
     """What an empty machine has: a cluster as the package of PostgreSQL makes it, and the films in their place."""
-    place.at["data"].run(
-        "rm -rf /etc/postgresql/15/main /var/lib/postgresql/15/main /var/lib/redis/*; pg_createcluster 15 main"
-    )
+    data = place.at["data"]
+    data.has_its_own("/var/lib/postgresql", "postgres")
+    data.has_its_own("/var/lib/redis", "redis")
+    data.run("rm -rf /etc/postgresql/15/main && pg_createcluster 15 main")
     write_film(place.folder / "films")
     texts = [f"A person sits down on chair number {number}." for number in range(QUERIES)]
     queries = [{"query_id": number, "query": text} for number, text in enumerate(texts)]
@@ -246,6 +250,7 @@ def test_the_guide(
         _goes_on_in_the_page(page)
         before = _restore(place, backing_up, people)
     stopped = _stop(people)
+    _figures_are_counted(place)
     rows = place.rows()
     said = {key: grade for each in people for key, grade in each.acknowledged.items()}
     assert stopped == []
@@ -339,6 +344,16 @@ def _versions(place: Place) -> set[str]:
     ask = "curl -s -o /dev/null -D - http://127.0.0.1:8000/healthz"
     printed = [place.at[name].run(ask) for name in ("web-1", "web-2")]
     return {found[1] for each in printed if (found := re.search(r"Reeljudge-Version: (\w+)", each))}
+
+
+def _figures_are_counted(place: Place) -> None:
+    """By both processes of a machine since its upgrade; and the probe names its checks to this machine."""
+    figures = place.at["web-1"].run("curl -s http://127.0.0.1:8000/metrics")
+    saved = re.search(r'reeljudge_requests_total{address="judge",method="PUT",status="200"} (\d+)', figures)
+    assert saved, figures
+    assert int(saved[1]) > 0
+    assert 'reeljudge_clips{state="ready"}' in figures
+    assert '"workers": "ok"' in place.at["web-1"].run("curl -s http://127.0.0.1:8000/readyz")
 
 
 def _restore(place: Place, part: str, people: list[Annotator]) -> int:
