@@ -143,9 +143,8 @@ class Job(models.Model):
         elif self.state == Job.State.RUNNING:
             self.again = True
             self.save(update_fields=["again"])
-        else:
-            self.due = Now()
-            self.save(update_fields=["due"])
+        else:  # now, if it was to be later; else it keeps its place before those that came after it
+            Job.objects.filter(pk=self.pk, due__gt=Now()).update(due=Now())
 
     def revive(self, arguments: dict[str, Any]) -> None:
         """Queue an ended job again, and count its attempts from zero."""

@@ -15,13 +15,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from django.core.files import File
 from django.db import connection, transaction
 from django.utils import timezone
 
 from base.errors import BadValue
 from base.transactions import locked, snapshot
 from campaigns.models import Campaign, Membership
+from corpus.stored_files import store
 from jobs.models import Job
 from jobs.registry import Report
 from judging.consensus import RULE
@@ -96,9 +96,8 @@ def write(release: Release, report: Report) -> None:
                 report(progress.done, progress.total, progress.name)
             written.result()
         release.sha256, release.size = _sha256(file), file.stat().st_size
-        with file.open("rb") as content:
-            name = f"releases/{release.campaign.name}-v{release.version}-{release.sha256[:12]}.zip"
-            release.file.save(name, File(content), save=False)
+        name = f"releases/{release.campaign.name}-v{release.version}-{release.sha256[:12]}.zip"
+        release.file.name = store(name, file).name
     _publish(release)
 
 

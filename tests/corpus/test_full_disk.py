@@ -1,4 +1,4 @@
-"""A full disk postpones cutting, leaves no half-written file, and is over when there is room."""
+"""A full disk postpones cutting and freezing, leaves no half-written file, and is over when there is room."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ from typing import Any
 import pytest
 from django.db.models.functions import Now
 
+from campaigns.models import Membership
 from corpus.models import Clip
 from jobs.models import Job
 from jobs.terminal import work_off
 from judging.models import Batch
 from judging.pool.clips import retry_clips
+from releases.freezing import freeze
 from tests.numbered import draw_film
 
 pytestmark = pytest.mark.django_db
@@ -94,3 +96,15 @@ def test_a_full_disk_of_temporary_files(
     settings.MEDIA_ROOT = tmp_path / "media"
     monkeypatch.setattr("tempfile.tempdir", str(small_disk))
     check_postponed_until_there_is_room(preparing, small_disk, small_disk)
+
+
+def test_a_full_disk_of_releases(small_disk: Path, settled: Batch, leo: Membership) -> None:
+    release = freeze(settled.query.campaign, leo, "CC0-1.0")
+    assert len(work_off(StringIO())) == 1
+    assert "No space left on device" in Job.objects.get().error
+    assert files_below(small_disk) == []
+    enlarge(small_disk)
+    Job.objects.update(due=Now())
+    assert work_off(StringIO()) == []
+    release.refresh_from_db()
+    assert release.size == Path(release.file.path).stat().st_size

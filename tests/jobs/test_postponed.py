@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import errno
+from datetime import timedelta
 from io import StringIO
 from typing import Any
 
 import pytest
 from django.db import OperationalError
+from django.db.models.functions import Now
 
 from jobs.errors import JobError, JobLeft, JobPostponed
 from jobs.models import FIRST_WAIT, LONGEST_WAIT, SPREAD, Job
@@ -82,6 +84,14 @@ def test_asking_brings_the_next_attempt_forward(work: Register) -> None:
     assert Job.objects.take("wanda") is None
     ask()
     assert take().waits == 1
+
+
+def test_asking_again_costs_a_job_no_place(work: Register) -> None:
+    first, second = ask("a"), ask("b")
+    Job.objects.filter(pk=first.pk).update(due=Now() - timedelta(seconds=2))
+    Job.objects.filter(pk=second.pk).update(due=Now() - timedelta(seconds=1))
+    ask("a")
+    assert take().pk == first.pk
 
 
 def test_a_job_that_a_machine_leaves_is_taken_by_another_at_once(work: Register) -> None:

@@ -71,6 +71,7 @@ def test_a_batch_whose_clips_cannot_all_be_cut_waits_for_the_lead(tmp_path: Path
     [job] = work_off(StringIO())
     batch.refresh_from_db()
     assert (batch.state, job.state) == (Batch.State.PREPARING, Job.State.FAILED)
+    assert not any(audit(batch.query.campaign).values())  # the lead knows of it
     made = clips()
     assert {name: clip.state for name, clip in made.items()} == {
         "good 0": "ready",

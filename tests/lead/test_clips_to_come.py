@@ -69,6 +69,9 @@ def test_the_lead_opens_a_batch_without_them_and_doing_it_twice_is_harmless(
     assert claim(ada)
     noted = leo.events.get(kind=Event.Kind.OPENED)
     assert noted.reason == "batch 1 of query 1, without 2 of 20 clips"
+    history = page(client, "person", leo.worker)
+    assert "Batch opened without all clips" in history
+    assert noted.reason in history
 
 
 def test_all_such_batches_are_opened_at_once_and_no_other(closed: Batch, leo: Membership) -> None:
