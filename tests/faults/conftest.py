@@ -13,6 +13,10 @@ from tests.faults.account import Account
 HEADS = ("fault", "where", "acknowledged", "lost", "doubled", "oversold", "recovered after")
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    item.add_marker("fault")
+
+
 class Note(Protocol):
     def __call__(
         self, fault: str, where: str, account: Account | None = None, seconds: float | None = None

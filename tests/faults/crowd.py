@@ -59,6 +59,14 @@ def make_campaign(place: Installation, name: str, people: int = CLIENTS, batches
     return make_people(place, name, people, before=MAKE_CAMPAIGN.format(name=name, batches=batches))
 
 
+def make_background(place: Installation, name: str) -> list[Annotator]:
+    """Make a campaign with four annotators who leave the machine some time for others."""
+    annotators = make_campaign(place, name, people=4, batches=8)
+    for each in annotators:
+        each.pause = 0.2
+    return annotators
+
+
 def make_people(place: Installation, campaign: str, people: int, before: str = "") -> list[Annotator]:
     """Make so many annotators of a campaign, who are signed in."""
     printed = place.shell(before + MAKE_PEOPLE.format(name=campaign, people=people))
@@ -104,6 +112,7 @@ class Annotator:
         3,
         4,
     )  # the grades that are given; 2 beside 4 makes a second round
+    pause: float = 0.0  # seconds before each grade
     lost_answers: float = 0.0  # the share of answers that do not reach the annotator
     stopped: threading.Event = field(default_factory=threading.Event)
     grades: list[Grade] = field(default_factory=list)
@@ -185,6 +194,7 @@ class Annotator:
         return True
 
     def press(self, handed: dict[str, Any], position: int, grade: int, press: int) -> bool:
+        self.stopped.wait(self.pause)
         key = str(uuid4())
         body = {"grade": grade, "fence": handed["fence"], "key": key, "press": press, "seconds": 1.5}
         answer = self.patiently("PUT", judgement(handed, position), body)

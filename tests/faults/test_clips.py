@@ -5,16 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from uuid import uuid4
 
+import pytest
 from playwright.sync_api import Browser, expect
 
 from tests import browsing
 from tests.browsing import Person, moving
 from tests.faults.account import check
 from tests.faults.conftest import Note
-from tests.faults.crowd import at_work, make_campaign, make_people
+from tests.faults.crowd import at_work, make_background, make_people
 from tests.installation import Installation
 
-GONE, CUT_OFF, WHOLE = 1, 2, 3  # positions
+pytestmark = pytest.mark.long
+GONE, CUT_OFF, WHOLE = 1, 2, 3  # positions; the first is flagged, so that the page begins with the second
 
 
 def test_a_clip_that_is_gone_or_cut_off_stops_nobody(
@@ -30,27 +32,27 @@ def test_a_clip_that_is_gone_or_cut_off_stops_nobody(
     file_of(server, clips[GONE]).unlink()
     half = whole[CUT_OFF][: len(whole[CUT_OFF]) // 2]
     file_of(server, clips[CUT_OFF]).write_bytes(half)
-    with at_work(crowd := make_campaign(server, "gone-load", people=4, batches=8)) as load:
+    with at_work(crowd := make_background(server, "gone-load")) as load:
         load.reach(1)
         assert ada.ask("GET", clips[GONE]).status == 404
         assert ada.ask("GET", clips[CUT_OFF]).content == half  # no promise of more bytes than there are
         assert ada.ask("GET", clips[WHOLE]).content == whole[WHOLE]  # the control
         load.more(10)
     body = {"reason": "clip", "fence": handed["fence"], "key": str(uuid4()), "press": 1}
-    assert ada.ask("PUT", f"/judge/assignments/{handed['token']}/flags/{CUT_OFF}", body).is_good
+    assert ada.ask("PUT", f"/judge/assignments/{handed['token']}/flags/{GONE}", body).is_good
     look(server, chromium, ada.name)
     check(server, crowd)
     note("clip missing or truncated", "sqlite", check(server, [ada]))
 
 
 def look(place: Installation, chromium: Browser, name: str) -> None:
-    """The page says that the first clip is not there, takes no grade for it, and goes on to the next."""
+    """The page says that the clip which is cut off does not load, takes no grade for it, and goes on after a flag."""
     set_password = f"from django.contrib.auth.models import User; u = User.objects.get(username={name!r})"
     place.shell(f"{set_password}; u.set_password('a-long-word-7'); u.save()")
     page = Person(place, chromium.new_context(), name, "a-long-word-7").claim()
     expect(page.locator("#absent")).to_contain_text("does not load")
     page.keyboard.press("4")
-    expect(page.locator("#position")).to_have_text("1 / 20")
+    expect(page.locator("#position")).to_have_text(f"{CUT_OFF} / 20")
     page.keyboard.press("f")
     page.click("[data-reason='clip']")
     expect(page.locator("#position")).to_have_text(f"{WHOLE} / 20")
