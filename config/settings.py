@@ -179,6 +179,7 @@ AXES_SENSITIVE_PARAMETERS = ["username", "ip_address", "code"]  # not stored wit
 REQUIRE_SECOND_FACTOR = env.bool("REQUIRE_SECOND_FACTOR", default=False)  # of leads
 OTP_TOTP_ISSUER = "Reeljudge"  # as authenticator apps show it
 
+SESSION_ENGINE = "base.database.sessions"
 SESSION_COOKIE_AGE = 14 * 24 * 3600
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024  # bytes of any request
 FILE_UPLOAD_HANDLERS: list[str] = []  # nobody uploads files
