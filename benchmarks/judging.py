@@ -1,28 +1,90 @@
-"""Sixteen annotators who judge at once, as fast as the server answers, on SQLite and on PostgreSQL."""
+"""Thirty-two annotators who judge as fast as the server answers, in turns with a bare view that stores one row.
+
+The bare view (benchmarks/bare) is served by the same command, from the same database, and asked by the same clients.
+"""
+
+from __future__ import annotations
 
 import json
+import os
 import random
 import statistics
 import time
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from uuid import UUID
 
-import httpx
-
+from benchmarks import hot_clients
+from benchmarks.bare import TABLE
 from benchmarks.databases import on_each
-from tests.installation import Installation
+from benchmarks.hot_clients import Client, request
+from tests.installation import Installation, sql
 
-CLIENTS, BATCHES, MOMENTS = 16, 4, 60
+CLIENTS = int(os.environ.get("JUDGING_CLIENTS", "32"))
+TURNS = int(os.environ.get("JUDGING_TURNS", "8"))
+MOMENTS, SAVES = 60, 20
+BARE = {"the bare view": "off", "the bare view behind Reeljudge's middleware": "on"}
+TICK = os.sysconf("SC_CLK_TCK")
+SESSIONS = """
+import json
+from django.contrib.auth.models import User
+from django.test import Client
+def key(user):
+    client = Client()
+    client.force_login(user)
+    return client.cookies["sessionid"].value
+print(json.dumps([key(user) for user in User.objects.filter(username__startswith="client-").order_by("pk")]))
+"""
+
+STATEMENTS = """
+import json, uuid
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+client = Client(headers={"host": "127.0.0.1", "accept": "application/json"})
+client.force_login(User.objects.get(username="client-0"))
+with CaptureQueriesContext(connection) as claim:
+    handed = client.post("/judge/bench/claim").json()["assignment"]
+said = {"grade": 2, "fence": handed["fence"], "key": str(uuid.uuid4()), "press": 1, "seconds": 5, "input": "key"}
+address = f"/judge/assignments/{handed['token']}/judgements/1"
+with CaptureQueriesContext(connection) as save:
+    assert client.put(address, json.dumps(said), content_type="application/json").status_code == 200
+print(json.dumps([len(claim), len(save)]))
+"""
 
 
 @dataclass
-class Times:
-    """The seconds of each answer."""
+class Served:
+    """What a server has answered."""
 
-    claims: list[float] = field(default_factory=list)
-    saves: list[float] = field(default_factory=list)
+    place: Installation
+    seconds: list[float] = field(default_factory=list)
+    took: float = 0  # on the clock
+    processor: float = 0
+
+    def ask(self, clients: Sequence[Client]) -> None:
+        before, began = _processor_seconds(self.place), time.perf_counter()
+        self.seconds += hot_clients.run(self.place.port, clients)
+        self.took += time.perf_counter() - began
+        self.processor += _processor_seconds(self.place) - before
+
+    @property
+    def rate(self) -> float:
+        return len(self.seconds) / self.took
+
+    def __str__(self) -> str:
+        p50, p99 = (1000 * statistics.quantiles(self.seconds, n=100)[centile - 1] for centile in (50, 99))
+        processor = 1000 * self.processor / len(self.seconds)
+        return (
+            f"{len(self.seconds):,}, {self.rate:.0f} a second, p50 {p50:.0f} ms, p99 {p99:.0f} ms, "
+            f"{processor:.2f} ms of the server's processor each"
+        )
+
+    @property
+    def p99(self) -> float:
+        return statistics.quantiles(self.seconds, n=100)[98]
 
 
 def figures() -> Iterator[str]:
@@ -30,33 +92,79 @@ def figures() -> Iterator[str]:
 
 
 def _measured(place: Installation) -> Iterator[str]:
-    passwords = _prepare(place)
-    clients = [_signed_in(place, *account) for account in passwords.items()]
-    began = time.perf_counter()
-    with ThreadPoolExecutor(CLIENTS) as threads:
-        times = list(threads.map(_work, clients, range(CLIENTS)))
-    took = time.perf_counter() - began
-    saves = [each for one in times for each in one.saves]
-    claims = [each for one in times for each in one.claims]
-    yield f"{CLIENTS} clients, {len(saves):,} judgements, {len(saves) / took:.0f} a second"
-    yield f"save p50 {_centile(saves, 50):.0f} ms, p99 {_centile(saves, 99):.0f} ms"
-    yield f"claim p50 {_centile(claims, 50):.0f} ms, p99 {_centile(claims, 99):.0f} ms ({len(claims)} claims)"
+    sessions = _prepare(place)
+    asked = json.loads(place.shell(STATEMENTS))
+    sql(place, TABLE)
+    claims, saves, submits = Served(place), Served(place), Served(place)
+    bare = {name: Served(_serve_bare(place, middleware)) for name, middleware in BARE.items()}
+    try:
+        people = [Person(number, session) for number, session in enumerate(sessions)]
+        for _ in range(TURNS):
+            claims.ask([each.claim() for each in people])
+            saves.ask([each.save() for each in people])
+            submits.ask([each.submit() for each in people])
+            for served in bare.values():
+                served.ask([each.store() for each in people])
+    finally:
+        for served in bare.values():
+            served.place.stop()
+    yield f"{CLIENTS} clients, {TURNS} turns; claims, {asked[0]} statements each: {claims}"
+    yield f"saves, {asked[1]} statements each: {saves}"
+    whole = len(saves.seconds) / (claims.took + saves.took + submits.took)
+    yield f"with claims and submissions {whole:.0f} judgements a second"
+    for name, served in bare.items():
+        yield f"{name}: {served}"
+        yield (
+            f"saves beside it: {saves.rate / served.rate:.2f} × the rate (with claims and submissions "
+            f"{whole / served.rate:.2f} ×), {saves.p99 / served.p99:.2f} × the p99"
+        )
     broken = "BROKEN" in place.manage("audit", "bench", check=False)
     yield f"audit {'broken' if broken else 'ok'}"
 
 
-def _centile(seconds: list[float], centile: int) -> float:
-    return 1000 * statistics.quantiles(seconds, n=100)[centile - 1]
+class Person:
+    """An annotator, whose requests are those of the workplace."""
+
+    def __init__(self, number: int, session: str) -> None:
+        self.chance, token = random.Random(number), "x" * 32
+        self.headers = f"Cookie: sessionid={session}; csrftoken={token}\r\nX-CSRFToken: {token}\r\n"
+
+    def claim(self) -> Client:
+        status, body = yield request("POST", "/judge/bench/claim", self.headers)
+        assert status == 200, body
+        self.handed = json.loads(body)["assignment"]
+        assert self.handed, "there is no work left"
+
+    def save(self) -> Client:
+        for position in range(1, SAVES + 1):
+            address = f"/judge/assignments/{self.handed['token']}/judgements/{position}"
+            status, body = yield request("PUT", address, self.headers, self._press(position))
+            assert status == 200, body
+
+    def submit(self) -> Client:
+        body = json.dumps({"fence": self.handed["fence"]}).encode()
+        address = f"/judge/assignments/{self.handed['token']}/submit"
+        status, said = yield request("POST", address, self.headers, body)
+        assert status == 200, said
+
+    def store(self) -> Client:
+        for position in range(1, SAVES + 1):
+            status, body = yield request("PUT", f"/bare/{position}", self.headers, self._press(position))
+            assert status == 200, body
+
+    def _press(self, position: int) -> bytes:
+        key = str(UUID(int=self.chance.getrandbits(128), version=4))
+        said = {"grade": 2, "fence": self.handed["fence"], "key": key, "press": position, "seconds": 5}
+        return json.dumps(said | {"input": "key"}).encode()
 
 
-def _prepare(place: Installation) -> dict[str, str]:
-    """Make a campaign without media, with a query for each batch of two clients. Return the accounts."""
+def _prepare(place: Installation) -> list[str]:
+    """Make a campaign without media, with a query for each batch of two clients. Return the clients' sessions."""
     moments = [
         {"vid_name": "film", "duration": MOMENTS, "ts": [n, n + 1], "desc": f"caption {n}", "type": "v"}
         for n in range(MOMENTS)
     ]
-    number = CLIENTS * BATCHES // 2 + CLIENTS
-    queries = [{"query_id": n, "query": f"query {n}"} for n in range(number)]
+    queries = [{"query_id": n, "query": f"query {n}"} for n in range(CLIENTS * (TURNS + 2) // 2)]
     (place.home / "moments.jsonl").write_text("".join(f"{json.dumps(moment)}\n" for moment in moments))
     (place.home / "queries.json").write_text(json.dumps(queries))
     place.manage("import_corpus", "bench", str(place.home / "moments.jsonl"), "--format", "tvr")
@@ -64,43 +172,31 @@ def _prepare(place: Installation) -> dict[str, str]:
         "create_campaign", "bench", "--corpus", "bench", "--queries", str(place.home / "queries.json")
     )
     place.manage("worker", "--until-idle")
-    return place.accounts("bench", "annotator", *[f"client-{n}" for n in range(CLIENTS)])
+    place.accounts("bench", "annotator", *[f"client-{n}" for n in range(CLIENTS)])
+    sessions: list[str] = json.loads(place.shell(SESSIONS))
+    return sessions
 
 
-def _signed_in(place: Installation, name: str, password: str) -> httpx.Client:
-    http = httpx.Client(base_url=place.address, timeout=60, headers={"Accept": "application/json"})
-    http.get("/sign-in/")
-    form = {"username": name, "password": password, "csrfmiddlewaretoken": http.cookies["csrftoken"]}
-    http.post("/sign-in/", data=form)
-    http.headers["X-CSRFToken"] = http.cookies["csrftoken"]
-    for _ in range(300):  # until the ranking is done
-        if http.post("/judge/bench/claim").json()["assignment"]:
-            return http
-        time.sleep(0.2)
-    raise AssertionError("there was no work")
+def _serve_bare(place: Installation, middleware: str) -> Installation:
+    """Serve the bare view beside Reeljudge, from the same database."""
+    bare = Installation(place.home, place.env.get("DATABASE_URL", ""), "")
+    bare.env |= {"DJANGO_SETTINGS_MODULE": "benchmarks.bare.settings", "BARE_MIDDLEWARE": middleware}
+    bare.serve()
+    return bare
 
 
-def _work(http: httpx.Client, number: int) -> Times:
-    chance, times = random.Random(number), Times()
-    for _ in range(BATCHES):
-        seconds, answer = _timed(http, "POST", "/judge/bench/claim")
-        times.claims.append(seconds)
-        handed = answer.json()["assignment"]
-        if handed is None:
-            break
-        base = f"/judge/assignments/{handed['token']}"
-        for position in range(1, len(handed["places"]) + 1):
-            key = str(UUID(int=chance.getrandbits(128), version=4))
-            body = {"grade": 2, "fence": handed["fence"], "key": key, "press": position, "seconds": 5}
-            times.saves.append(_timed(http, "PUT", f"{base}/judgements/{position}", body)[0])
-        _timed(http, "POST", f"{base}/submit", {"fence": handed["fence"]})
-    return times
+def _processor_seconds(place: Installation) -> float:
+    """Return the processor time of the web processes so far, those of the system included."""
+    return sum(map(_seconds_of, _web_processes(place.processes[0].pid)))
 
 
-def _timed(
-    http: httpx.Client, method: str, address: str, body: object = None
-) -> tuple[float, httpx.Response]:
-    began = time.perf_counter()
-    answer = http.request(method, address, json=body)
-    answer.raise_for_status()
-    return time.perf_counter() - began, answer
+def _web_processes(pid: int) -> Iterator[int]:
+    if b"serve" in Path(f"/proc/{pid}/cmdline").read_bytes():
+        yield pid
+    for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+        yield from _web_processes(int(child))
+
+
+def _seconds_of(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / TICK

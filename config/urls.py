@@ -3,9 +3,10 @@
 from django.urls import include, path
 
 urlpatterns = [
+    # Addresses are tried in this order, and nothing is asked for as often as a save.
+    path("", include("annotate.urls")),
     path("", include("campaigns.accounts.urls")),
     path("", include("lead.urls")),
-    path("", include("annotate.urls")),
 ]
 handler404 = "base.problem_documents.not_found"
 handler500 = "base.problem_documents.server_error"

@@ -12,7 +12,7 @@ from campaigns.models import Membership
 from judging.models.assignment import Assignment
 from judging.models.pool import ANNOTATORS, Batch
 from judging.quality import checks, sittings
-from judging.work.eligibility import claimable_by
+from judging.work.eligibility import claimable_by, with_free_slot
 
 
 @all_or_nothing
@@ -53,8 +53,11 @@ def _free_batch_for(annotator: Membership) -> Assignment | None:
     free = claimable_by(annotator)
     # Batches that others are claiming are skipped, so that nobody waits. If no other is free, wait for one of them.
     while batch := locked(free, skip_locked=True).first() or locked(free).first():
-        # The lock protects the batch's row only. Its query may have been withdrawn while this process waited.
-        still_free = batch.in_round.filter(batch__in=free.filter(pk=batch.pk)).select_related("clip")
+        # The lock protects the batch's row only. Its query may have been withdrawn while this process waited. What the
+        # annotator did cannot have changed, because the annotator's row is locked too.
+        still_free = batch.in_round.filter(batch__in=with_free_slot().filter(pk=batch.pk)).select_related(
+            "clip"
+        )
         if pairs := list(still_free):
             return batch.hand_to(annotator, pairs)
     return None

@@ -25,7 +25,7 @@ def claimable_by(annotator: Membership) -> BatchQuerySet:
     if annotator.campaign.may_return:
         others = _annotators(_new_to(OuterRef("pk"), OuterRef(OuterRef("pk")), OuterRef(OuterRef("round"))))
         shut_out &= Q(Exists(others.filter(campaign=annotator.campaign_id).exclude(pk=annotator.pk)))
-    free = _free().in_campaign(annotator.campaign)
+    free = with_free_slot().in_campaign(annotator.campaign)
     free = free.exclude(_met(annotator, OuterRef("pk"))).exclude(shut_out)
     of_query = Batch.objects.filter(query=OuterRef("query"), assignments__annotator=annotator)
     known = Exists(of_query.exclude(pk=OuterRef("pk")))
@@ -38,10 +38,11 @@ def without_annotators() -> BatchQuerySet:
     left = _annotators(_new_to(OuterRef("pk"), outer, round) | Q(campaign__may_return=True))
     left = left.filter(~_met(OuterRef("pk"), outer), campaign=OuterRef("query__campaign"))
     # Round one of a first edition is new to everybody.
-    return _free().filter(Q(round__gt=1) | Q(edition__gt=1)).exclude(Exists(left))
+    return with_free_slot().filter(Q(round__gt=1) | Q(edition__gt=1)).exclude(Exists(left))
 
 
-def _free() -> BatchQuerySet:
+def with_free_slot() -> BatchQuerySet:
+    """Return the batches that somebody could judge now."""
     free = Batch.objects.filter(state=Batch.State.OPEN, taken__lt=ANNOTATORS)
     return free.filter(kind__in=CLAIMED, query__withdrawn__isnull=True)
 

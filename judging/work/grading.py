@@ -90,7 +90,7 @@ def _judge(writer: Assignment | saving.Writer, fence: int, said: _Press) -> Revi
         earlier, later = _flags(assignment, candidate, press)
         seconds = add_seconds(_replace(earlier), seconds)
         overtaken |= any(flag.taken_back is None for flag in later)
-    revision = Revision.objects.create(
+    revision = Revision(
         judgement_id=graded.judgement,
         number=graded.revisions + 1,
         press=press,
@@ -100,6 +100,7 @@ def _judge(writer: Assignment | saving.Writer, fence: int, said: _Press) -> Revi
         input=said.input,
     )
     revision.overtaken = overtaken
+    saving.store(revision)
     return revision
 
 
