@@ -34,11 +34,16 @@ INDEXES = """
 
 def grow(address: str, judgements: int) -> None:
     """Copy everything until there are so many judgements."""
-    with psycopg.connect(address, autocommit=True) as reading, psycopg.connect(address) as writing:
+    # One reads what is committed, while the other writes.
+    with (
+        psycopg.connect(address, autocommit=True) as reading,
+        psycopg.connect(address, autocommit=True) as writing,
+    ):
         writing.execute(
             "SET session_replication_role = replica"
         )  # foreign keys need no check: all are copied
         writing.execute("SET maintenance_work_mem = '512MB'")
+        writing.execute("SET synchronous_commit = off")
         first = _number(reading, "SELECT count(*) FROM judging_judgement")
         with _without_indexes(writing):
             for copy in range(1, round(judgements / first)):
@@ -46,7 +51,6 @@ def grow(address: str, judgements: int) -> None:
                     _copy(reading, writing, model, copy)
         for model in _models():
             _go_on_counting(writing, model._meta.db_table)
-        writing.commit()
         reading.execute("VACUUM (ANALYZE)")
 
 

@@ -52,6 +52,8 @@ def figures() -> Iterator[str]:
 
 def _measured(place: Installation) -> Iterator[str]:
     yield place.manage("generate_campaign", NAME, "--queries", str(QUERIES)).strip()
+    # Who gives every clip the same grade would soon be paused by the checks.
+    sql(place, "UPDATE campaigns_campaign SET check_warn = 1, check_pause = 1")
     cookies = json.loads(place.run("-m", "benchmarks.inside", "sessions", NAME))[:CLIENTS]
     small = _work(place, cookies)
     yield from _said(place, small)

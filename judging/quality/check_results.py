@@ -164,7 +164,8 @@ def pairs_behind(annotator: Membership, which: str) -> QuerySet[Any]:
     judgements: QuerySet[Any] = (
         Judgement.objects.all() if which == "speed" else check_pairs(annotator.campaign)
     )
-    judgements = judgements.filter(annotator=annotator).select_related(
+    # Prefetched, so that what a line shows is read for the lines of a page only.
+    judgements = judgements.filter(annotator=annotator).prefetch_related(
         "assignment", "candidate__query", "candidate__clip"
     )
     if which == "speed":
