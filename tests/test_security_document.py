@@ -81,7 +81,7 @@ def test_the_sums_above_the_table_are_right() -> None:
 @cache
 def names_in(file: str) -> set[str]:
     path = ROOT / "tests" / file
-    return set(re.findall(r"^def (test_\w+)", path.read_text(), re.M)) if path.exists() else set()
+    return set(re.findall(r"^ *def (test_\w+)", path.read_text(), re.M)) if path.exists() else set()
 
 
 @pytest.mark.parametrize("named", sorted(set(re.findall(r"`([\w/]+\.py)::(\w+)`", DOCUMENT))), ids="::".join)
