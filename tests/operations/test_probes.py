@@ -125,6 +125,7 @@ def test_what_fails_is_named_and_makes_a_503(
     assert [each for each, found in told["checks"].items() if found != "ok"] == [name]
     assert "secret" not in str(told)  # the cause is in the log
     assert ("user secret" in caplog.text) == (name == "database")
+    assert f"{name}: {told['checks'][name]}" in caplog.text
     assert asked("/readyz") == (503, {"ready": False})
 
 
