@@ -5,6 +5,7 @@ They come before everything else, because a probe has no host name, speaks plain
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse, HttpResponseNotFound, JsonResponse
@@ -13,6 +14,8 @@ from prometheus_client import CONTENT_TYPE_LATEST
 
 from config.operations import metrics, readiness
 from config.operations.watchers import is_watcher
+
+log = logging.getLogger(__name__)
 
 
 class ProbesMiddleware:
@@ -39,6 +42,8 @@ def ready(request: HttpRequest) -> HttpResponse:
     """Whether this machine can do its work; what it lacks is told to watchers only."""
     checks = readiness.state()
     is_ready = all(found == readiness.OK for found in checks.values())
+    if not is_ready:
+        log.warning("not ready: %s", ", ".join(f"{name}: {found}" for name, found in checks.items()))
     told: dict[str, object] = {"ready": is_ready}
     if is_watcher(request):
         told["checks"] = checks

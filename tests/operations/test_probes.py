@@ -9,6 +9,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from django.db import DatabaseError, connection, connections
 from django.db.models.functions import Now
@@ -21,6 +22,7 @@ from jobs.models import Job, Sign
 from jobs.tasks import sweep
 from judging.models import Batch
 from tests.cast import browser, claim
+from tests.installation import Installation
 
 WATCHER = {"authorization": "Bearer let-me-see"}
 
@@ -125,6 +127,7 @@ def test_what_fails_is_named_and_makes_a_503(
     assert [each for each, found in told["checks"].items() if found != "ok"] == [name]
     assert "secret" not in str(told)  # the cause is in the log
     assert ("user secret" in caplog.text) == (name == "database")
+    assert f"{name}: {told['checks'][name]}" in caplog.text
     assert asked("/readyz") == (503, {"ready": False})
 
 
@@ -203,3 +206,16 @@ def test_figures_are_closed_unless_the_settings_open_them(settings: Any, strange
     for headers in ({}, WATCHER, {"authorization": "Bearer "}, {"x-forwarded-for": "127.0.0.1"}):
         answer = stranger.get("/metrics", headers=headers)
         assert (answer.status_code, answer.content) == (404, b"")
+
+
+def test_a_real_server_is_ready_and_counts_in_every_process(servers: Callable[[str], Installation]) -> None:
+    place = servers("sqlite")
+    with httpx.Client(base_url=place.address, headers=WATCHER) as client:
+        for _ in range(3):
+            assert client.get("/sign-in/").status_code == 200
+        counted = re.search(
+            r'reeljudge_requests_total{address="sign-in",.*} (\S+)', client.get("/metrics").text
+        )
+        assert counted
+        assert float(counted[1]) >= 3
+        assert client.get("/readyz").json()["checks"]["database"] == "ok"

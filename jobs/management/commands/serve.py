@@ -34,6 +34,20 @@ class Command(BaseCommand):
             "--processes", type=int, default=1, help="web processes; more than one on PostgreSQL only"
         )
 
+    def execute(self, *arguments: Any, **options: Any) -> str | None:
+        """Make the folder in which the processes keep their counts for /metrics.
+
+        The library that counts looks for the variable once, when Django's checks import it.
+        """
+        me = os.getpid()
+        counts = os.environ["PROMETHEUS_MULTIPROC_DIR"] = mkdtemp(prefix="reeljudge-metrics-")
+        try:
+            return super().execute(*arguments, **options)
+        finally:
+            if os.getpid() == me:
+                shutil.rmtree(counts)
+                del os.environ["PROMETHEUS_MULTIPROC_DIR"]
+
     def handle(self, **options: Any) -> None:
         on_sqlite = settings.DATABASES["default"]["ENGINE"] == "config.sqlite"
         processes = 1 if on_sqlite else options["processes"]
@@ -45,15 +59,11 @@ class Command(BaseCommand):
         self.stdout.write(f"Reeljudge is at http://{options['bind']}/ (Ctrl-C ends it)")
         self.stdout.flush()
         me = os.getpid()
-        # Where the processes keep their counts for /metrics. The library reads the variable when it is imported.
-        counts = os.environ["PROMETHEUS_MULTIPROC_DIR"] = mkdtemp(prefix="reeljudge-metrics-")
         try:
             _Server(options["bind"], processes).run()
         finally:
-            if os.getpid() == me:  # The server's child processes come here too when they end.
-                shutil.rmtree(counts)
-                if worker:
-                    worker.stop()
+            if worker and os.getpid() == me:  # The server's child processes come here too when they end.
+                worker.stop()
 
     def _warn(self) -> None:
         """Print what apps find wrong with an installation that others can reach (checks with the tag `reachable`)."""
