@@ -164,7 +164,7 @@ def test_a_store_that_is_away_for_a_while_postpones_cutting(
     bucket.objects.all().delete()
     running.stop()
     retry_clips(Batch.objects.select_related("query__campaign"))
-    for attempt in range(1, 6):
+    for attempt in range(1, 5):
         assert len(work_off(StringIO())) == 1
         job = Job.objects.get()
         assert (job.state, job.attempts, job.waits) == (Job.State.WAITING, 0, attempt)

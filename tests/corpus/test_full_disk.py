@@ -64,7 +64,7 @@ def files_below(folder: Path) -> list[str]:
 
 
 def check_postponed_until_there_is_room(batch: Batch, disk: Path, temporary: Path) -> None:
-    for attempt in range(1, 6):
+    for attempt in range(1, 5):
         assert len(work_off(StringIO())) == 1
         job = Job.objects.get()
         assert (job.state, job.attempts, job.waits) == (Job.State.WAITING, 0, attempt)
