@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 
-from django.db import models
+from django.db import connection, models
 from django.db.models import Count, Exists, F, Max, OuterRef, Q, Subquery
 
+from base.transactions import snapshot
 from campaigns.models import Campaign
 from jobs.models import Job
 from judging.consensus import RULE
@@ -34,7 +36,9 @@ def audit(campaign: Campaign) -> dict[Invariant, list[str]]:
     In a campaign of imported ratings only the outcomes are checked, because its judgements were made elsewhere.
     """
     invariants = INVARIANTS_OF_IMPORTED if campaign.imported else INVARIANTS
-    return {invariant: list(invariant.check(campaign)) for invariant in invariants}
+    # People may judge meanwhile. Checks that compare rows need all of them in one state.
+    with nullcontext() if connection.in_atomic_block else snapshot():
+        return {invariant: list(invariant.check(campaign)) for invariant in invariants}
 
 
 def nothing_lost(campaign: Campaign) -> Findings:

@@ -187,5 +187,5 @@ def test_it_sees_one_state_while_people_judge(
         yield from ()
 
     monkeypatch.setattr("judging.audit.INVARIANTS", [Invariant(1, "Nothing moves", look)])
-    call_command("audit", "films", stdout=StringIO())
+    audit(batch.query.campaign)
     assert (seen, Judgement.objects.count()) == ([0, 0], 1)
