@@ -92,7 +92,7 @@ def figures() -> Iterator[str]:
 
 
 def _measured(place: Installation) -> Iterator[str]:
-    sessions = _prepare(place)
+    sessions = prepare(place, TURNS)
     asked = json.loads(place.shell(STATEMENTS))
     sql(place, TABLE)
     claims, saves, submits = Served(place), Served(place), Served(place)
@@ -158,13 +158,13 @@ class Person:
         return json.dumps(said | {"input": "key"}).encode()
 
 
-def _prepare(place: Installation) -> list[str]:
+def prepare(place: Installation, turns: int) -> list[str]:
     """Make a campaign without media, with a query for each batch of two clients. Return the clients' sessions."""
     moments = [
         {"vid_name": "film", "duration": MOMENTS, "ts": [n, n + 1], "desc": f"caption {n}", "type": "v"}
         for n in range(MOMENTS)
     ]
-    queries = [{"query_id": n, "query": f"query {n}"} for n in range(CLIENTS * (TURNS + 2) // 2)]
+    queries = [{"query_id": n, "query": f"query {n}"} for n in range(CLIENTS * (turns + 2) // 2)]
     (place.home / "moments.jsonl").write_text("".join(f"{json.dumps(moment)}\n" for moment in moments))
     (place.home / "queries.json").write_text(json.dumps(queries))
     place.manage("import_corpus", "bench", str(place.home / "moments.jsonl"), "--format", "tvr")
@@ -191,8 +191,9 @@ def _processor_seconds(place: Installation) -> float:
 
 
 def _web_processes(pid: int) -> Iterator[int]:
-    if b"serve" in Path(f"/proc/{pid}/cmdline").read_bytes():
-        yield pid
+    if b"worker" in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0"):
+        return
+    yield pid
     for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
         yield from _web_processes(int(child))
 
