@@ -10,7 +10,9 @@ import logging
 from functools import partial
 from typing import Any
 
-from django.apps import apps
+from allauth.account import signals as account
+from allauth.mfa import signals as factors
+from allauth.socialaccount import signals as single_sign_on
 from django.contrib.auth.models import User
 from django.contrib.auth.signals import user_logged_in, user_logged_out, user_login_failed
 from django.dispatch import Signal
@@ -19,35 +21,28 @@ from django.http import HttpRequest
 log = logging.getLogger("reeljudge.security")
 log.setLevel(logging.INFO)
 
+SIGNALS: dict[str, Signal] = {
+    "signed in": user_logged_in,
+    "signed out": user_logged_out,
+    "password changed": account.password_changed,
+    "password set": account.password_set,
+    "password reset": account.password_reset,
+    "mail address changed": account.email_changed,
+    "mail address removed": account.email_removed,
+    "second factor added": factors.authenticator_added,
+    "second factor removed": factors.authenticator_removed,
+    "recovery codes made": factors.authenticator_reset,
+    "second factor refused": factors.authentication_failed,
+    "single sign-on added": single_sign_on.social_account_added,
+    "single sign-on removed": single_sign_on.social_account_removed,
+}
+
 
 def listen() -> None:
     """Write a line for each of these signals from now on."""
     user_login_failed.connect(_failed)
-    for event, signal in _signals().items():
+    for event, signal in SIGNALS.items():
         signal.connect(partial(_happened, event), weak=False, dispatch_uid=event)
-
-
-def _signals() -> dict[str, Signal]:
-    signals: dict[str, Signal] = {"signed in": user_logged_in, "signed out": user_logged_out}
-    if apps.is_installed("allauth.mfa"):
-        from allauth.account import signals as account
-        from allauth.mfa import signals as factors
-        from allauth.socialaccount import signals as single_sign_on
-
-        signals |= {
-            "password changed": account.password_changed,
-            "password set": account.password_set,
-            "password reset": account.password_reset,
-            "mail address changed": account.email_changed,
-            "mail address removed": account.email_removed,
-            "second factor added": factors.authenticator_added,
-            "second factor removed": factors.authenticator_removed,
-            "recovery codes made": factors.authenticator_reset,
-            "second factor refused": factors.authentication_failed,
-            "single sign-on added": single_sign_on.social_account_added,
-            "single sign-on removed": single_sign_on.social_account_removed,
-        }
-    return signals
 
 
 def _happened(event: str, request: HttpRequest | None, **about: Any) -> None:

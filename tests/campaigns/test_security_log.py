@@ -6,7 +6,6 @@ import logging
 from collections.abc import Callable
 
 import pytest
-from django.apps import apps
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
@@ -54,7 +53,6 @@ def test_no_line_is_forged_by_a_name(db: None, client: Client, lines: Lines) -> 
     assert all("\n" not in line for line in lines())
 
 
-@pytest.mark.skipif(not apps.is_installed("allauth.mfa"), reason="allauth is not the library of sign-in yet")
 def test_a_new_password_is_a_line(nora: User, client: Client, lines: Lines) -> None:
     sign_in(client, "nora", PASSWORD)
     new = {"oldpassword": PASSWORD, "password1": "table umbrella fox", "password2": "table umbrella fox"}
