@@ -234,6 +234,7 @@ MFA_FORMS = {
     "reauthenticate_webauthn": "campaigns.accounts.second_factor_forms.ConfirmPasskeyForm",
     "login_webauthn": "campaigns.accounts.second_factor_forms.SignInPasskeyForm",
 }
+MFA_RATE_LIMITS = {"webauthn_login": "100/m/ip"}
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_PASSKEY_LOGIN_ENABLED = True
 MFA_RECOVERY_CODES_SHOW_ONCE = True

@@ -110,6 +110,7 @@ def test_a_forged_passkey_is_refused_in_words(user: User) -> None:
     for credential in HOSTILE:
         refuse_passkey(user, credential)
         Authenticator.objects.all().delete()
+        CacheEntry.objects.all().delete()
 
 
 def refuse_passkey(user: User, credential: str) -> None:
