@@ -16,7 +16,7 @@ test-everything: setup .venv/dev
 	@PYTHON=$(BIN)/python sh tests/run.sh everything
 
 faults: setup .venv/dev
-	@REELJUDGE_HOME=$(CURDIR)/var/test PYTHON=$(BIN)/python sh tests/services.sh $(BIN)/python -m pytest -q -m "long or fault"
+	@REELJUDGE_HOME=$(CURDIR)/var/test PYTHON=$(BIN)/python sh tests/services.sh env -u DATABASE_URL -u REDIS_URL $(BIN)/python -m pytest -q -m "long or fault"
 
 guide: setup .venv/dev
 	@REELJUDGE_HOME=var/test PYTHON=$(BIN)/python sh tests/services.sh $(BIN)/python -m pytest -q -m long tests/operations/guide

@@ -8,8 +8,8 @@ import random
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
@@ -286,20 +286,3 @@ def at_work(annotators: list[Annotator]) -> Iterator[Crowd]:
         yield crowd
     finally:
         crowd.rest()
-
-
-def all_at_once(*verbs: Callable[[], Any]) -> list[Any]:
-    """Do all of them in the same moment, and return what each gave, or None if there was no answer."""
-    start, results = threading.Barrier(len(verbs)), [None] * len(verbs)
-
-    def one(number: int, verb: Callable[[], Any]) -> None:
-        start.wait(60)
-        with suppress(*NOT_REACHED):
-            results[number] = verb()
-
-    threads = [threading.Thread(target=one, args=each) for each in enumerate(verbs)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return results

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,7 @@ import pytest
 
 from tests.faults.account import account, check
 from tests.faults.conftest import Note
-from tests.faults.crowd import Annotator, all_at_once, at_work, judgement, make_background, make_campaign
+from tests.faults.crowd import NOT_REACHED, Annotator, at_work, judgement, make_background, make_campaign
 from tests.faults.servers import installed
 from tests.installation import Installation, sql
 
@@ -211,3 +213,20 @@ def revisions(place: Installation, campaign: str) -> int:
         place, f"SELECT count(*) FROM judging_revision WHERE judgement_id IN ({of_them})"
     )
     return int(rows[0][0])
+
+
+def all_at_once(*verbs: Callable[[], Any]) -> list[Any]:
+    """Do all of them in the same moment, and return what each gave, or None if there was no answer."""
+    start, results = threading.Barrier(len(verbs)), [None] * len(verbs)
+
+    def one(number: int, verb: Callable[[], Any]) -> None:
+        start.wait(60)
+        with suppress(*NOT_REACHED):
+            results[number] = verb()
+
+    threads = [threading.Thread(target=one, args=each) for each in enumerate(verbs)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return results
