@@ -24,7 +24,6 @@ from tests.installation import Installation, sql
 CLIENTS = int(os.environ.get("JUDGING_CLIENTS", "32"))
 TURNS = int(os.environ.get("JUDGING_TURNS", "8"))
 MOMENTS, SAVES = 60, 20
-BARE = {"the bare view": "off", "the bare view behind Reeljudge's middleware": "on"}
 TICK = os.sysconf("SC_CLK_TCK")
 SESSIONS = """
 import json
@@ -96,7 +95,11 @@ def _measured(place: Installation) -> Iterator[str]:
     asked = json.loads(place.shell(STATEMENTS))
     sql(place, TABLE)
     claims, saves, submits = Served(place), Served(place), Served(place)
-    bare = {name: Served(_serve_bare(place, middleware)) for name, middleware in BARE.items()}
+    _serve_with_bare(place)
+    bare = {
+        "the bare view": Served(_serve_bare(place)),
+        "the bare view behind Reeljudge's middleware": Served(place),
+    }
     try:
         people = [Person(number, session) for number, session in enumerate(sessions)]
         for _ in range(TURNS):
@@ -106,8 +109,7 @@ def _measured(place: Installation) -> Iterator[str]:
             for served in bare.values():
                 served.ask([each.store() for each in people])
     finally:
-        for served in bare.values():
-            served.place.stop()
+        bare["the bare view"].place.stop()
     yield f"{CLIENTS} clients, {TURNS} turns; claims, {asked[0]} statements each: {claims}"
     yield f"saves, {asked[1]} statements each: {saves}"
     whole = len(saves.seconds) / (claims.took + saves.took + submits.took)
@@ -149,7 +151,7 @@ class Person:
 
     def store(self) -> Client:
         for position in range(1, SAVES + 1):
-            status, body = yield request("PUT", f"/bare/{position}", self.headers, self._press(position))
+            status, body = yield request("PUT", f"/bare/{position}", body=self._press(position))
             assert status == 200, body
 
     def _press(self, position: int) -> bytes:
@@ -177,10 +179,17 @@ def prepare(place: Installation, turns: int) -> list[str]:
     return sessions
 
 
-def _serve_bare(place: Installation, middleware: str) -> Installation:
-    """Serve the bare view beside Reeljudge, from the same database."""
+def _serve_with_bare(place: Installation) -> None:
+    """Serve Reeljudge again, now with the bare view among its addresses."""
+    place.stop()
+    place.env |= {"DJANGO_SETTINGS_MODULE": "benchmarks.bare.settings", "BARE_MIDDLEWARE": "on"}
+    place.serve()
+
+
+def _serve_bare(place: Installation) -> Installation:
+    """Serve the bare view alone beside it, from the same database."""
     bare = Installation(place.home, place.env.get("DATABASE_URL", ""), "")
-    bare.env |= {"DJANGO_SETTINGS_MODULE": "benchmarks.bare.settings", "BARE_MIDDLEWARE": middleware}
+    bare.env |= {"DJANGO_SETTINGS_MODULE": "benchmarks.bare.settings"}
     bare.serve()
     return bare
 

@@ -1,7 +1,7 @@
 """Which server saves go through: `python -m benchmarks servers`, not part of `make bench`.
 
-Each serves the same database, one after the other, asked by the clients of the benchmark `judging`. waitress and granian
-are left out where they are not installed. WEB_THREADS is the setting of gunicorn's threads.
+Each serves the same database, one after the other, asked by the clients of the benchmark `judging`. waitress and
+granian are left out where they are not installed. WEB_THREADS is the setting of gunicorn's threads.
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
 """The database's clock, in SQL that Django does not write. `{lease_end}` is `%(lease)s` seconds from now."""
 
+from functools import cache
+
 from django.db import connection
 
 CLOCKS = {
@@ -16,6 +18,7 @@ CLOCKS = {
 }
 
 
+@cache
 def with_clock(statement: str) -> str:
     """Return the statement with {now}, {lease_end} and {since_began} as this database says them."""
     return statement.format(**CLOCKS[connection.vendor])
