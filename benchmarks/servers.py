@@ -66,6 +66,6 @@ def _is_here(arguments: tuple[str, ...], environment: dict[str, str]) -> bool:
 def _started(place: Installation, arguments: tuple[str, ...], environment: dict[str, str]) -> Installation:
     made = Installation(place.home, place.env.get("DATABASE_URL", ""), "none")
     made.env |= {"DJANGO_SETTINGS_MODULE": "benchmarks.server_settings"} | environment
-    made._spawn(*[argument.format(port=made.port) for argument in arguments])
+    made.spawn(*[argument.format(port=made.port) for argument in arguments])
     made._wait()
     return made

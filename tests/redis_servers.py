@@ -6,9 +6,12 @@ import shutil
 import signal
 import socket
 import subprocess
-from pathlib import Path
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from tempfile import gettempdir
 
 import pytest
+import redis
 
 from tests.waiting import wait_until
 
@@ -16,10 +19,9 @@ from tests.waiting import wait_until
 class RedisServer:
     """Forgets everything when it is stopped, as a Redis without persistence does."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self) -> None:
         if not shutil.which("redis-server"):
             pytest.skip("redis-server is not here")
-        self.folder = folder
         self.process: subprocess.Popen[bytes] | None = None
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
@@ -27,9 +29,21 @@ class RedisServer:
         self.url = f"redis://127.0.0.1:{self.port}/0"
 
     def start(self) -> None:
-        options = ["--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--dir", str(self.folder)]
-        self.process = subprocess.Popen(["redis-server", *options], stdout=subprocess.DEVNULL)
-        wait_until(self._listens, lambda: "Redis listens")
+        options = ["--port", str(self.port), "--bind", "127.0.0.1", "--save", ""]
+        self.process = subprocess.Popen(
+            ["redis-server", *options], cwd=gettempdir(), stdout=subprocess.DEVNULL
+        )
+        wait_until(self.answers, lambda: "Redis answers")
+
+    def client(self) -> redis.Redis:
+        return redis.Redis(port=self.port, socket_timeout=2)
+
+    def answers(self) -> bool:
+        with closing(self.client()) as client:
+            try:
+                return bool(client.ping())
+            except redis.RedisError:
+                return False
 
     def freeze(self) -> None:
         """Let it neither answer nor refuse."""
@@ -46,6 +60,12 @@ class RedisServer:
             self.process.wait()
             self.process = None
 
-    def _listens(self) -> bool:
-        with socket.socket() as one:
-            return one.connect_ex(("127.0.0.1", self.port)) == 0
+
+@contextmanager
+def own_redis() -> Iterator[RedisServer]:
+    made = RedisServer()
+    made.start()
+    try:
+        yield made
+    finally:
+        made.stop()

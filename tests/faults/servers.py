@@ -1,4 +1,4 @@
-"""PostgreSQL and Redis that the tests start for themselves, so that they can be stopped, filled and killed."""
+"""PostgreSQL and installations that the tests start for themselves, so that they can be stopped, filled and killed."""
 
 from __future__ import annotations
 
@@ -15,11 +15,9 @@ from typing import Any
 
 import psycopg
 import pytest
-import redis
 
 from tests import made_once
 from tests.installation import Installation
-from tests.waiting import wait_until
 
 INSTALLED = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
 DATABASE = "reeljudge"
@@ -118,47 +116,6 @@ def open_folder() -> Iterator[Path]:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-class Redis:
-    """A Redis that keeps nothing on the disk."""
-
-    def __init__(self) -> None:
-        self.port = free_port()
-        self.url = f"redis://127.0.0.1:{self.port}/0"
-        self.process: subprocess.Popen[bytes] | None = None
-
-    def start(self) -> None:
-        command = ["redis-server", "--bind", "127.0.0.1", "--port", str(self.port), "--save", ""]
-        self.process = subprocess.Popen(command, cwd="/tmp", stdout=subprocess.DEVNULL)
-        wait_until(self.answers, lambda: "Redis answers")
-
-    def answers(self) -> bool:
-        with closing(self.client()) as client:
-            try:
-                return bool(client.ping())
-            except redis.RedisError:
-                return False
-
-    def client(self) -> redis.Redis:
-        return redis.Redis(port=self.port, socket_timeout=2)
-
-    def kill(self) -> None:
-        if self.process:
-            self.process.kill()
-            self.process.wait()
-
-
-@contextmanager
-def own_redis() -> Iterator[Redis]:
-    if not shutil.which("redis-server"):
-        pytest.skip("Redis is not installed here")
-    made = Redis()
-    made.start()
-    try:
-        yield made
-    finally:
-        made.kill()
 
 
 @contextmanager

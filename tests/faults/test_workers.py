@@ -18,8 +18,9 @@ from tests import browsing
 from tests.faults.account import Account, check
 from tests.faults.conftest import Note
 from tests.faults.crowd import Crowd, at_work, make_campaign
-from tests.faults.servers import Redis, own_redis, postgres, running
+from tests.faults.servers import postgres, running
 from tests.installation import ROOT, Installation, sql
+from tests.redis_servers import RedisServer, own_redis
 from tests.waiting import a_while, wait_until
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
@@ -43,13 +44,13 @@ UNFINISHED = "SELECT count(*) FROM jobs_job WHERE state IN ('waiting', 'running'
 
 
 @pytest.fixture(scope="module")
-def queue() -> Iterator[Redis]:
+def queue() -> Iterator[RedisServer]:
     with own_redis() as made:
         yield made
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory, queue: Redis) -> Iterator[Installation]:
+def place(tmp_path_factory: pytest.TempPathFactory, queue: RedisServer) -> Iterator[Installation]:
     home = tmp_path_factory.mktemp("workers") / "home"
     with postgres() as server, running(home, server.url, queue.url, JOB_LEASE=str(LEASE)) as made:
         browsing.import_films(made)
@@ -87,8 +88,10 @@ def test_the_celery_parent_is_killed_while_it_cuts(place: Installation, crowd: C
     note("kill -9 of Celery's parent", "postgres", rested(place, crowd), seconds)
 
 
-def test_redis_is_away_and_comes_back(place: Installation, queue: Redis, crowd: Crowd, note: Note) -> None:
-    queue.kill()
+def test_redis_is_away_and_comes_back(
+    place: Installation, queue: RedisServer, crowd: Crowd, note: Note
+) -> None:
+    queue.stop()
     crowd.more(40)
     browsing.make_campaign(place, "away", queries=QUERIES)
     queue.start()
@@ -97,18 +100,18 @@ def test_redis_is_away_and_comes_back(place: Installation, queue: Redis, crowd: 
 
 
 def test_redis_is_restarted_while_clips_are_cut(
-    place: Installation, queue: Redis, crowd: Crowd, note: Note
+    place: Installation, queue: RedisServer, crowd: Crowd, note: Note
 ) -> None:
     browsing.make_campaign(place, "restarted", queries=QUERIES)
     cutting(place)
-    queue.kill()
+    queue.stop()
     queue.start()
     seconds = opened(place, "restarted")
     note("Redis restarted", "postgres", rested(place, crowd), seconds)
 
 
 def test_redis_is_flushed_and_only_the_sweeper_helps(
-    place: Installation, queue: Redis, crowd: Crowd, note: Note, control: Callable[..., None]
+    place: Installation, queue: RedisServer, crowd: Crowd, note: Note, control: Callable[..., None]
 ) -> None:
     end_celery(place)
     browsing.make_campaign(place, "flushed", queries=QUERIES)
@@ -139,7 +142,7 @@ def test_a_crash_between_commit_and_message_delays_a_job_only(
 
 
 def test_a_message_that_comes_twenty_times_runs_the_job_once(
-    place: Installation, queue: Redis, crowd: Crowd, note: Note
+    place: Installation, queue: RedisServer, crowd: Crowd, note: Note
 ) -> None:
     end_celery(place)
     place.run("-c", ASK_SILENTLY.format("flushed"))
@@ -198,7 +201,7 @@ def start_celery(place: Installation, *options: str) -> None:
     place.spawn(*CELERY, *options)
 
 
-def served(queue: Redis) -> None:
+def served(queue: RedisServer) -> None:
     """Wait until the workers have taken what is in the queue, and have had time to act on it."""
     wait_until(lambda: not queue.client().llen("celery"), lambda: "the queue is empty")
     a_while(8)

@@ -20,7 +20,7 @@ from jobs import sending
 from jobs.models import Job
 from jobs.sending import DEADLINE, TASK, Publisher
 from tests.installation import ROOT, Installation, sql
-from tests.redis_servers import RedisServer
+from tests.redis_servers import RedisServer, own_redis
 from tests.waiting import wait_until
 
 PATIENCE = DEADLINE + 0.5  # seconds, on a busy machine
@@ -28,11 +28,9 @@ SECONDS_AWAY = 30  # longer than any of the worker's limits of waiting
 
 
 @pytest.fixture
-def redis(tmp_path: Path) -> Iterator[RedisServer]:
-    server = RedisServer(tmp_path)
-    server.start()
-    yield server
-    server.stop()
+def redis() -> Iterator[RedisServer]:
+    with own_redis() as server:
+        yield server
 
 
 @pytest.fixture
