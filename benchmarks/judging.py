@@ -19,6 +19,7 @@ from benchmarks import hot_clients
 from benchmarks.bare import TABLE
 from benchmarks.databases import on_each
 from benchmarks.hot_clients import Client, request
+from tests import browsing
 from tests.installation import Installation, sql
 
 CLIENTS = int(os.environ.get("JUDGING_CLIENTS", "32"))
@@ -174,6 +175,7 @@ def prepare(place: Installation, turns: int) -> list[str]:
         "create_campaign", "bench", "--corpus", "bench", "--queries", str(place.home / "queries.json")
     )
     place.manage("worker", "--until-idle")
+    browsing.wait_until_open(place, "bench", len(queries))
     place.accounts("bench", "annotator", *[f"client-{n}" for n in range(CLIENTS)])
     sessions: list[str] = json.loads(place.shell(SESSIONS))
     return sessions
