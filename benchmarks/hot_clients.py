@@ -1,7 +1,7 @@
 """Clients that ask as fast as a server answers, each with one connection that stays open.
 
-They are as light as Python allows, because they use the same processors as the server: one process, which waits for all
-connections at once, sends prepared bytes and looks for the end of each answer.
+The light ones are as light as Python allows, because they use the same processors as the server: one process waits for
+all connections at once, sends prepared bytes and looks for the end of each answer. The others are httpx in threads.
 """
 
 from __future__ import annotations
@@ -9,17 +9,28 @@ from __future__ import annotations
 import selectors
 import socket
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
 
+import httpx
+
+
+class Request(NamedTuple):
+    method: str
+    path: str
+    headers: Mapping[str, str] = {}
+    body: bytes = b""
+
+    def sent(self) -> bytes:
+        lines = [f"{self.method} {self.path} HTTP/1.1", "Host: 127.0.0.1"]
+        lines += [f"{name}: {value}" for name, value in {**ACCEPTED, **self.headers}.items()]
+        return "\r\n".join([*lines, f"Content-Length: {len(self.body)}", "", ""]).encode() + self.body
+
+
+ACCEPTED = {"Accept": "application/json", "Content-Type": "application/json"}
 Answer = tuple[int, bytes]  # status and body
-Client = Generator[bytes, Answer, None]  # yields requests, and is sent their answers
-HEAD = "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: application/json\r\n{more}"
-
-
-def request(method: str, path: str, headers: str = "", body: bytes = b"") -> bytes:
-    """Return the bytes of a request. Each of the headers ends with a line break."""
-    more = f"{headers}Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
-    return HEAD.format(method=method, path=path, more=more).encode() + body
+Client = Generator[Request, Answer, None]  # yields requests, and is sent their answers
 
 
 class Connection:
@@ -31,9 +42,10 @@ class Connection:
         self.client, self.received, self.seconds = client, b"", list[float]()
         self._send(next(client))
 
-    def _send(self, asked: bytes) -> None:
+    def _send(self, asked: Request) -> None:
+        sent = asked.sent()
         self.began = time.perf_counter()
-        self.socket.sendall(asked)
+        self.socket.sendall(sent)
 
     def receive(self) -> bool:
         """Read what has come. Return False when the client has asked for the last time."""
@@ -66,3 +78,27 @@ def run(port: int, clients: Sequence[Client]) -> list[float]:
             if not key.data.receive():
                 waiting.unregister(key.fileobj)
     return [seconds for each in connections for seconds in each.seconds]
+
+
+def run_httpx(port: int, clients: Sequence[Client]) -> list[float]:
+    """Do the same with httpx, a thread for each client. They cost several times what a save costs the server."""
+    with ThreadPoolExecutor(len(clients)) as threads:
+        return [
+            seconds
+            for each in threads.map(lambda client: _by_httpx(port, client), clients)
+            for seconds in each
+        ]
+
+
+def _by_httpx(port: int, client: Client) -> list[float]:
+    seconds = []
+    with httpx.Client(base_url=f"http://127.0.0.1:{port}", headers=ACCEPTED, timeout=60) as http:
+        asked = next(client)
+        while True:
+            began = time.perf_counter()
+            answer = http.request(asked.method, asked.path, headers=asked.headers, content=asked.body)
+            seconds.append(time.perf_counter() - began)
+            try:
+                asked = client.send((answer.status_code, answer.content))
+            except StopIteration:
+                return seconds

@@ -10,15 +10,14 @@ import os
 import random
 import statistics
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from uuid import UUID
 
-from benchmarks import hot_clients
 from benchmarks.bare import TABLE
 from benchmarks.databases import on_each
-from benchmarks.hot_clients import Client, request
+from benchmarks.hot_clients import Client, Request, run, run_httpx
 from tests import browsing
 from tests.installation import Installation, sql
 
@@ -54,19 +53,22 @@ with CaptureQueriesContext(connection) as save:
 print(json.dumps([len(claim), len(save)]))
 """
 
+Clients = Callable[[int, Sequence[Client]], list[float]]
+
 
 @dataclass
 class Served:
     """What a server has answered."""
 
     place: Installation
+    clients: Clients = run
     seconds: list[float] = field(default_factory=list)
     took: float = 0  # on the clock
     processor: float = 0
 
     def ask(self, clients: Sequence[Client]) -> None:
         before, began = _processor_seconds(self.place), time.perf_counter()
-        self.seconds += hot_clients.run(self.place.port, clients)
+        self.seconds += self.clients(self.place.port, clients)
         self.took += time.perf_counter() - began
         self.processor += _processor_seconds(self.place) - before
 
@@ -92,37 +94,47 @@ def figures() -> Iterator[str]:
 
 
 def _measured(place: Installation) -> Iterator[str]:
-    sessions = prepare(place, TURNS)
-    asked = json.loads(place.shell(STATEMENTS))
+    people = [Person(number, session) for number, session in enumerate(prepare(place, 2 * TURNS))]
+    claim, save = json.loads(place.shell(STATEMENTS))
+    yield f"a claim {claim} statements, a save {save}"
     sql(place, TABLE)
-    claims, saves, submits = Served(place), Served(place), Served(place)
     _serve_with_bare(place)
-    bare = {
-        "the bare view": Served(_serve_bare(place)),
-        "the bare view behind Reeljudge's middleware": Served(place),
-    }
+    bare = _serve_bare(place)
     try:
-        people = [Person(number, session) for number, session in enumerate(sessions)]
-        for _ in range(TURNS):
-            claims.ask([each.claim() for each in people])
-            saves.ask([each.save() for each in people])
-            submits.ask([each.submit() for each in people])
-            for served in bare.values():
-                served.ask([each.store() for each in people])
+        yield f"{CLIENTS} light clients, {TURNS} turns"
+        yield from _compared(people, place, bare, run)
+        yield f"{CLIENTS} clients that are httpx in threads, {TURNS} turns"
+        yield from _compared(people, place, bare, run_httpx)
     finally:
-        bare["the bare view"].place.stop()
-    yield f"{CLIENTS} clients, {TURNS} turns; claims, {asked[0]} statements each: {claims}"
-    yield f"saves, {asked[1]} statements each: {saves}"
+        bare.stop()
+    broken = "BROKEN" in place.manage("audit", "bench", check=False)
+    yield f"audit {'broken' if broken else 'ok'}"
+
+
+def _compared(
+    people: Sequence[Person], place: Installation, alone: Installation, by: Clients
+) -> Iterator[str]:
+    claims, saves, submits = Served(place, by), Served(place, by), Served(place, by)
+    bare = {
+        ("the bare view", "anybody"): Served(alone, by),
+        ("the bare view behind Reeljudge's middleware", "anybody"): Served(place, by),
+        ("the bare view for a person who is signed in", "signed-in"): Served(place, by),
+    }
+    for _ in range(TURNS):
+        claims.ask([each.claim() for each in people])
+        saves.ask([each.save() for each in people])
+        submits.ask([each.submit() for each in people])
+        for (_, whose), served in bare.items():
+            served.ask([each.store(whose) for each in people])
     whole = len(saves.seconds) / (claims.took + saves.took + submits.took)
-    yield f"with claims and submissions {whole:.0f} judgements a second"
-    for name, served in bare.items():
+    yield f"claims: {claims}"
+    yield f"saves: {saves}; with claims and submissions {whole:.0f} judgements a second"
+    for (name, _), served in bare.items():
         yield f"{name}: {served}"
         yield (
             f"saves beside it: {saves.rate / served.rate:.2f} × the rate (with claims and submissions "
             f"{whole / served.rate:.2f} ×), {saves.p99 / served.p99:.2f} × the p99"
         )
-    broken = "BROKEN" in place.manage("audit", "bench", check=False)
-    yield f"audit {'broken' if broken else 'ok'}"
 
 
 class Person:
@@ -130,10 +142,10 @@ class Person:
 
     def __init__(self, number: int, session: str) -> None:
         self.chance, token = random.Random(number), "x" * 32
-        self.headers = f"Cookie: sessionid={session}; csrftoken={token}\r\nX-CSRFToken: {token}\r\n"
+        self.headers = {"Cookie": f"sessionid={session}; csrftoken={token}", "X-CSRFToken": token}
 
     def claim(self) -> Client:
-        status, body = yield request("POST", "/judge/bench/claim", self.headers)
+        status, body = yield Request("POST", "/judge/bench/claim", self.headers)
         assert status == 200, body
         self.handed = json.loads(body)["assignment"]
         assert self.handed, "there is no work left"
@@ -141,18 +153,20 @@ class Person:
     def save(self) -> Client:
         for position in range(1, SAVES + 1):
             address = f"/judge/assignments/{self.handed['token']}/judgements/{position}"
-            status, body = yield request("PUT", address, self.headers, self._press(position))
+            status, body = yield Request("PUT", address, self.headers, self._press(position))
             assert status == 200, body
 
     def submit(self) -> Client:
         body = json.dumps({"fence": self.handed["fence"]}).encode()
         address = f"/judge/assignments/{self.handed['token']}/submit"
-        status, said = yield request("POST", address, self.headers, body)
+        status, said = yield Request("POST", address, self.headers, body)
         assert status == 200, said
 
-    def store(self) -> Client:
+    def store(self, whose: str) -> Client:
         for position in range(1, SAVES + 1):
-            status, body = yield request("PUT", f"/bare/{position}", body=self._press(position))
+            status, body = yield Request(
+                "PUT", f"/bare/{whose}/{position}", self.headers, self._press(position)
+            )
             assert status == 200, body
 
     def _press(self, position: int) -> bytes:
