@@ -67,6 +67,13 @@ def test_a_session_that_is_gone_is_not_listed(user: User) -> None:
     assert page.count("signed in ") == 1
 
 
+def test_signing_out_has_the_browser_delete_the_clips_that_it_keeps(user: User) -> None:
+    """Chromium does so over HTTPS only."""
+    client = signed_in()
+    assert "Clear-Site-Data" not in client.get("/judge/")
+    assert client.post(reverse("sign-out"))["Clear-Site-Data"] == '"cache"'
+
+
 @pytest.mark.parametrize(
     ("named", "words"),
     [
