@@ -20,7 +20,11 @@ STRIDE = 100_000_000  # between the primary keys of a row and of its copy; more 
 WORKERS = 1000  # between worker numbers
 # Beside foreign keys, what must differ between copies.
 RENAMED = {("Query", "query_id"), ("Query", "text"), ("Campaign", "title")}
-
+# Candidates' primary keys in a list.
+PLACES = """(
+    SELECT coalesce(jsonb_agg(key::bigint + {shift} ORDER BY number), '[]')
+    FROM jsonb_array_elements_text({name}) WITH ORDINALITY AS place (key, number)
+)"""
 CONSTRAINTS = """
     SELECT conrelid::regclass::text, conname, 'CONSTRAINT', pg_get_constraintdef(oid)
     FROM pg_constraint WHERE contype = 'u' AND conrelid = %s::regclass
@@ -71,7 +75,7 @@ def _models() -> list[Any]:
 def _copy(reading: Any, writing: Any, model: Any, copy: int) -> None:
     if model.__name__ == "Campaign" and copy % OF_A_CAMPAIGN:
         return
-    fields = model._meta.concrete_fields
+    fields = [field for field in model._meta.concrete_fields if not field.generated]
     columns = sql.SQL(", ").join(sql.Identifier(field.column) for field in fields)
     values = sql.SQL(", ").join(sql.SQL(_value(model, field, copy)) for field in fields)
     table, own = sql.Identifier(model._meta.db_table), sql.Literal(STRIDE)
@@ -92,6 +96,8 @@ def _value(model: Any, field: Any, copy: int) -> str:
         return f"{name} + {STRIDE * (copy // OF_A_CAMPAIGN)}"
     if target and (field.primary_key or field.related_model in _models()):
         return f"{name} + {STRIDE * copy}"
+    if (model.__name__, field.name) == ("Assignment", "places"):
+        return PLACES.format(name=name, shift=STRIDE * copy)
     if field.get_internal_type() == "UUIDField":
         return f"CASE WHEN {name} IS NULL THEN NULL ELSE gen_random_uuid() END"
     if (model.__name__, field.name) in RENAMED or (field.unique and not of_campaign):

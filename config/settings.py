@@ -188,6 +188,7 @@ AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = [
     {"NAME": "campaigns.accounts.passwords.HardToGuess"},
 ]
 CSRF_FAILURE_VIEW = "base.problem_documents.csrf_failure"
+PASSWORD_RESET_TIMEOUT = 3600  # seconds; the mail, the page and the command say so
 LOGIN_URL = "sign-in"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "sign-in"

@@ -56,6 +56,8 @@ class Made:
     grades: dict[int, list[int]] = field(default_factory=dict)  # by the identity of the candidate's object
 
     def store(self) -> None:
+        for judgement in self.judgements:  # of stored candidates
+            judgement.assignment.places.append(judgement.candidate.pk)
         for rows in (self.assignments, self.judgements, self.revisions, self.reviews):
             store(rows)
 
@@ -114,7 +116,7 @@ def _store_queries(queries: list[Query], moments: list[Moment], cast: Cast) -> N
     for query in queries:
         own = list(_candidates(query, moments, cast.chance))
         for number in (1, 2):
-            batch = Batch(query=query, number=number)
+            batch = Batch.of(query, number)
             _judge(batch, own[size * (number - 1) : size * number], cast, made)
             batches.append(batch)
         candidates += own

@@ -109,7 +109,7 @@ def _gold(
 
 
 def _repeats(campaign: Campaign, number: int, chance: random.Random, more: More) -> None:
-    done = Assignment.objects.submitted().filter(batch__query__campaign=campaign, round=1)
+    done = Assignment.objects.submitted().filter(batch__campaign=campaign, round=1)
     done = done.filter(batch__kind=Kind.POOL, batch__state=Batch.State.REVIEWED).order_by("pk")
     keys = list(done.values_list("pk", flat=True))
     earlier = done.filter(pk__in=chance.sample(keys, min(len(keys), number)))
@@ -140,7 +140,7 @@ def _copy(source: Query, name: str, pairs: Expected, owner: Membership | None, m
     query = Query(
         campaign_id=source.campaign_id, kind=Kind.CHECK, query_id=name, text=source.text, owner=owner
     )
-    batch = Batch(query=query, number=1, kind=Kind.CHECK, state=Batch.State.OPEN)
+    batch = Batch.of(query, 1, state=Batch.State.OPEN)
     copies = [
         (Candidate(query=query, batch=batch, rank=rank, repeats=pair, truth=None if owner else grade), grade)
         for rank, (pair, grade) in enumerate(pairs, 1)

@@ -42,7 +42,8 @@ def audit(campaign: Campaign) -> dict[Invariant, list[str]]:
 
 
 def nothing_lost(campaign: Campaign) -> Findings:
-    submitted = Assignment.objects.submitted().filter(batch__query__campaign=campaign)
+    yield from _places(campaign)
+    submitted = Assignment.objects.submitted().filter(batch__campaign=campaign)
     for assignment in submitted.exclude(batch__kind=Kind.EXAM):
         if missing := assignment.unanswered():
             yield f"assignment {assignment.pk} was submitted, but positions {missing} have neither grade nor flag"
@@ -57,6 +58,18 @@ def nothing_lost(campaign: Campaign) -> Findings:
             yield f"judgement {judgement.pk} says {judgement.grade}, its last revision {newest[judgement.pk]}"
 
 
+def _places(campaign: Campaign) -> Findings:
+    """Check that the places of each assignment are candidates of its query. A later edition may have them by now."""
+    of_query = dict(Candidate.objects.in_campaign(campaign).values_list("pk", "query"))
+    assignments = Assignment.objects.filter(batch__campaign=campaign).values_list(
+        "pk", "batch__query", "places"
+    )
+    for pk, query, places in assignments.order_by("pk").iterator(chunk_size=2000):
+        strange = [candidate for candidate in places if of_query.get(candidate) != query]
+        if strange or not places:
+            yield f"assignment {pk} has {len(places)} places, of which {len(strange)} are not of its query"
+
+
 def _exam_lost(submitted: models.QuerySet[Assignment]) -> Findings:
     """Check assignments of exams. Later rounds hold returned pairs only, but all were answered in round one."""
     for assignment in submitted:
@@ -67,7 +80,7 @@ def _exam_lost(submitted: models.QuerySet[Assignment]) -> Findings:
 
 def two_a_round(campaign: Campaign) -> Findings:
     with_slot = Q(slot__isnull=False)  # exams and checks take no slot
-    not_lapsed = Assignment.objects.not_lapsed().filter(with_slot, batch__query__campaign=campaign)
+    not_lapsed = Assignment.objects.not_lapsed().filter(with_slot, batch__campaign=campaign)
     rounds = not_lapsed.values_list("batch", "round").annotate(n=Count("pk")).filter(n__gt=ANNOTATORS)
     for pk, number, n in rounds:
         yield f"batch {pk} has {n} assignments in round {number}"
@@ -128,7 +141,9 @@ def nothing_stale(campaign: Campaign) -> Findings:
 
 
 def no_starvation(campaign: Campaign) -> Findings:
-    batches = Batch.objects.in_campaign(campaign)
+    batches = Batch.objects.filter(query__campaign=campaign)
+    for batch in batches.exclude(campaign=campaign, kind=F("query__kind")):
+        yield f"batch {batch.pk} is noted under another campaign or kind than its query"
     live = Count("assignments", filter=Q(assignments__state=AssignmentState.LIVE))
     full = batches.filter(state=Batch.State.OPEN, taken=ANNOTATORS)
     for batch in full.annotate(live=live).filter(live=0):
@@ -196,13 +211,13 @@ def leads_word(campaign: Campaign) -> Findings:
     yield from _reviews(campaign)
     yield from _editions(campaign)
     yield from _adjudications(campaign)
-    live = Assignment.objects.live().filter(batch__query__campaign=campaign)
+    live = Assignment.objects.live().filter(batch__campaign=campaign)
     for assignment in live.filter(batch__query__withdrawn__isnull=False):
         yield f"assignment {assignment.pk} is live, but its query is withdrawn"
 
 
 def _reviews(campaign: Campaign) -> Findings:
-    reviews = Review.objects.in_force().filter(batch__query__campaign=campaign)
+    reviews = Review.objects.in_force().filter(batch__campaign=campaign)
     for review in reviews.exclude(batch__state=Batch.State.REVIEWED):
         yield f"review {review.pk} holds, but its batch is {review.batch.state}"
     parts = {(review.batch.query_id, review.batch.number) for review in reviews.select_related("batch")}

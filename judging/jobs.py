@@ -100,7 +100,7 @@ def cut_clip(arguments: dict[str, Any], report: Report) -> None:
 @kind(CUT_ANEW)
 def cut_clips_anew(arguments: dict[str, Any], report: Report) -> None:
     """Ask for the clips of every batch that was closed because the settings of clips have changed."""
-    batches = Batch.objects.filter(query__campaign=arguments["campaign"], state=Batch.State.PREPARING)
+    batches = Batch.objects.filter(campaign=arguments["campaign"], state=Batch.State.PREPARING)
     keys = list(batches.values_list("pk", flat=True))
     for number, batch in enumerate(keys):
         report(number, len(keys))

@@ -247,7 +247,8 @@ def held(batch: Batch, ada: Membership) -> Assignment:
 def exam(batch: Batch) -> None:
     """An exam of one pair, which nobody has to sit."""
     query = Query.objects.create(campaign=batch.query.campaign, kind=Kind.EXAM, query_id="exam:1", text="q")
-    made = Batch.objects.create(query=query, number=1, kind=Kind.EXAM, state=Batch.State.OPEN)
+    made = Batch.of(query, 1, state=Batch.State.OPEN)
+    made.save()
     moment = batch.candidates.order_by("rank")[0].moment
     Candidate.objects.create(query=query, batch=made, moment=moment, rank=1, similarity=0.5)
 

@@ -106,7 +106,7 @@ def _reset(pk: int, site: str) -> Mail | None:
         return None
     text = _(
         "Hello %(name)s,\n\nsomebody, probably you, asked for a new password. This link lets you choose one:\n\n"
-        "%(link)s\n\nIt works once, within three days. If it was not you, do nothing: your password stays as it is.\n"
+        "%(link)s\n\nIt works once, within an hour. If it was not you, do nothing: your password stays as it is.\n"
     )
     return Mail(
         address.email,
@@ -116,7 +116,7 @@ def _reset(pk: int, site: str) -> Mail | None:
 
 
 def reset_link(user: User, site: str) -> str:
-    """Return the link by which the person chooses a new password. It ends once it is used, or after three days."""
+    """Return the link by which the person chooses a new password. It ends once it is used, or after an hour."""
     key = default_token_generator.make_token(user)
     return site + reverse("account_reset_password_from_key", args=[user_pk_to_url_str(user), key])
 

@@ -12,7 +12,6 @@ from allauth.mfa.webauthn import views as passkeys
 from allauth.socialaccount.providers.openid_connect import views as oidc
 from allauth.usersessions import views as sessions
 from django.contrib.auth.decorators import login_not_required
-from django.contrib.auth.views import LogoutView
 from django.urls import path, re_path, reverse_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django.views.i18n import set_language
@@ -59,7 +58,7 @@ urlpatterns = [
         page_or_form(new_password),
         name="account_reset_password_from_key",
     ),
-    path("sign-out/", login_not_required(require_POST(LogoutView.as_view())), name="sign-out"),
+    path("sign-out/", views.sign_out, name="sign-out"),
     path("language", login_not_required(require_POST(set_language)), name="language"),
     path("account/", views.account, name="account"),
     path("account/password", page_or_form(password), name="account_change_password"),

@@ -17,6 +17,7 @@ from allauth.usersessions.internal.flows.sessions import end_other_sessions, end
 from allauth.usersessions.models import UserSession
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
+from django.contrib.auth.views import LogoutView
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
@@ -48,6 +49,15 @@ def end_session(request: HttpRequest, pk: int) -> HttpResponse:
     end_sessions(request, [session])
     messages.success(request, _("That session has ended."))
     return redirect("usersessions_list")
+
+
+@login_not_required
+@require_POST
+def sign_out(request: HttpRequest) -> HttpResponse:
+    """Sign out, and have the browser delete the clips that it keeps for a day. It does so over HTTPS only."""
+    answer = LogoutView.as_view()(request)
+    answer["Clear-Site-Data"] = '"cache"'
+    return answer
 
 
 @login_not_required

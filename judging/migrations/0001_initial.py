@@ -28,6 +28,7 @@ class Migration(migrations.Migration):
                 ('state', models.CharField(choices=[('preparing', 'Preparing'), ('open', 'Open'), ('settled', 'Settled'), ('reviewed', 'Reviewed'), ('replaced', 'Replaced')], default='preparing', max_length=10)),
                 ('round', models.PositiveSmallIntegerField(default=1)),
                 ('taken', models.PositiveSmallIntegerField(default=0, help_text='slots of this round that are held or submitted')),
+                ('free', models.GeneratedField(db_persist=True, expression=models.Q(('kind__in', ('pool', 'study')), ('state', 'open'), ('taken__lt', 2)), help_text='whether a slot is free', output_field=models.BooleanField())),
             ],
             options={
                 'verbose_name_plural': 'batches',
@@ -150,6 +151,11 @@ class Migration(migrations.Migration):
             model_name='batch',
             name='query',
             field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='batches', to='judging.query'),
+        ),
+        migrations.AddField(
+            model_name='batch',
+            name='campaign',
+            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='campaigns.campaign'),
         ),
         migrations.CreateModel(
             name='Reopening',
@@ -307,7 +313,11 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='batch',
-            index=models.Index(fields=['state', 'taken'], name='judging_bat_state_cc1c33_idx'),
+            index=models.Index(fields=['campaign', 'state', 'kind'], name='batches_by_state'),
+        ),
+        migrations.AddIndex(
+            model_name='batch',
+            index=models.Index(fields=['campaign', 'free', '-round', '-taken', 'id'], name='batches_in_order'),
         ),
         migrations.AddConstraint(
             model_name='batch',

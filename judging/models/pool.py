@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.db import models
 from django.db.models import Exists, OuterRef, Q
@@ -13,7 +13,7 @@ from campaigns.models.membership import Membership
 from corpus.models import Clip, Moment
 from jobs.keys import key_of
 from judging.consensus import RULE, consensus
-from judging.models.states import WITH_GRADE, BatchState, CandidateOutcome, Kind
+from judging.models.states import CLAIMED, WITH_GRADE, BatchState, CandidateOutcome, Kind
 
 if TYPE_CHECKING:
     from judging.models.assignment import Assignment
@@ -188,7 +188,7 @@ class Candidate(models.Model):
 
 class BatchQuerySet(models.QuerySet["Batch"]):
     def in_campaign(self, campaign: Campaign) -> BatchQuerySet:
-        return self.filter(query__campaign=campaign)
+        return self.filter(campaign=campaign)
 
     def in_pool(self, campaign: Campaign) -> BatchQuerySet:
         return self.in_campaign(campaign).filter(kind=Kind.POOL, query__withdrawn__isnull=True)
@@ -225,6 +225,8 @@ class Batch(models.Model):
     edition = models.PositiveSmallIntegerField(
         default=1, help_text="editions after the first hold reopened candidates"
     )
+    # These two are the query's and never change. They are here for the index in which a claim finds its batch.
+    campaign = models.ForeignKey(Campaign, models.CASCADE, related_name="+", db_index=False)
     kind = models.CharField(
         max_length=10, choices=Kind.choices, default=Kind.POOL, help_text="the kind of its query"
     )
@@ -232,6 +234,12 @@ class Batch(models.Model):
     round = models.PositiveSmallIntegerField(default=1)
     taken = models.PositiveSmallIntegerField(
         default=0, help_text="slots of this round that are held or submitted"
+    )
+    free = models.GeneratedField(
+        expression=Q(state=BatchState.OPEN, taken__lt=ANNOTATORS, kind__in=CLAIMED),
+        output_field=models.BooleanField(),
+        db_persist=True,
+        help_text="whether a slot is free",
     )
 
     objects = BatchQuerySet.as_manager()
@@ -246,10 +254,19 @@ class Batch(models.Model):
             models.CheckConstraint(condition=Q(round__in=[1, 2]), name="never_a_third_round"),
             models.CheckConstraint(condition=Q(taken__lte=ANNOTATORS), name="two_hands_in_a_round"),
         ]
-        indexes = [models.Index(fields=["state", "taken"])]
+        indexes = [
+            models.Index(fields=["campaign", "state", "kind"], name="batches_by_state"),
+            # In the order in which annotators get them.
+            models.Index(fields=["campaign", "free", "-round", "-taken", "id"], name="batches_in_order"),
+        ]
 
     def __str__(self) -> str:
         return f"batch {self.number} of “{self.query.text}”"
+
+    @classmethod
+    def of(cls, query: Query, number: int, **more: Any) -> Batch:
+        """Return a new batch of the query, which the caller stores."""
+        return cls(query=query, campaign_id=query.campaign_id, kind=query.kind, number=number, **more)
 
     @property
     def job_key(self) -> str:

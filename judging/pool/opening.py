@@ -22,7 +22,8 @@ def open_batch(query: Query, number: int) -> Batch:
     ranks = (size * (number - 1) + 1, size * number)
     if not query.candidates.filter(rank__range=ranks).exists():
         raise WrongState(f"“{query.text}” has no candidates of ranks {ranks[0]}-{ranks[1]}.")
-    batch, made = query.batches.get_or_create(number=number, edition=1, defaults={"kind": query.kind})
+    known = {"campaign": query.campaign, "kind": query.kind}
+    batch, made = query.batches.get_or_create(number=number, edition=1, defaults=known)
     if made:
         query.candidates.filter(rank__range=ranks).update(batch=batch)
         prepare(batch)

@@ -83,7 +83,8 @@ def _store(query: Query, ranked: list[tuple[Moment, float]], plan: Plan) -> None
     draw.shuffle(places)
     size = query.campaign.batch_size
     for number, first in enumerate(range(0, len(places), size), 1):
-        batch = Batch.objects.create(query=copy, number=number, kind=Kind.STUDY)
+        batch = Batch.of(copy, number)
+        batch.save()
         some = sorted(places[first : first + size])
         Candidate.objects.bulk_create(
             Candidate(query=copy, batch=batch, moment=moment, rank=place + 1, similarity=similarity)

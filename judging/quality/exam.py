@@ -75,7 +75,8 @@ def _copy(source: Query, depth: int) -> None:
     query = Query.objects.create(
         campaign=source.campaign, kind=Kind.EXAM, query_id=f"exam:{source.pk}", text=source.text
     )
-    batch = Batch.objects.create(query=query, number=1, kind=Kind.EXAM)
+    batch = Batch.of(query, 1)
+    batch.save()
     best = source.candidates.filter(rank__lte=depth).values("moment_id", "rank", "similarity")
     Candidate.objects.bulk_create(Candidate(query=query, batch=batch, **each) for each in best)
     prepare(batch)

@@ -109,7 +109,7 @@ def _candidates(
 
 
 def _reviewed_batch(query: Query, number: int) -> Batch:
-    return Batch(query=query, number=number, state=Batch.State.REVIEWED, round=2)
+    return Batch.of(query, number, state=Batch.State.REVIEWED, round=2)
 
 
 def _settle(candidate: Candidate, grades: list[int]) -> None:

@@ -50,9 +50,7 @@ def _held_by(annotator: Membership) -> Assignment | None:
 
 
 def _free_batch_for(annotator: Membership) -> Assignment | None:
-    free = claimable_by(annotator)
-    # Batches that others are claiming are skipped, so that nobody waits. If no other is free, wait for one of them.
-    while batch := locked(free, skip_locked=True).first() or locked(free).first():
+    while batch := _free_batch(annotator):
         # The lock protects the batch's row only. Its query may have been withdrawn while this process waited. What the
         # annotator did cannot have changed, because the annotator's row is locked too.
         still_free = batch.in_round.filter(batch__in=with_free_slot().filter(pk=batch.pk)).select_related(
@@ -60,6 +58,16 @@ def _free_batch_for(annotator: Membership) -> Assignment | None:
         )
         if pairs := list(still_free):
             return batch.hand_to(annotator, pairs)
+    return None
+
+
+def _free_batch(annotator: Membership) -> Batch | None:
+    """Return the first batch that the annotator may judge, locked."""
+    # Batches that others are claiming are skipped, so that nobody waits. If no other is free, wait for one of them.
+    for skip_locked in (True, False):
+        for free in claimable_by(annotator):
+            if batch := locked(free, skip_locked=skip_locked).first():
+                return batch
     return None
 
 

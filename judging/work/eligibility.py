@@ -6,45 +6,52 @@ did would know the round. If nobody else is left, the campaign can let them retu
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from campaigns.models import Membership
 from judging.models.assignment import Assignment
 from judging.models.judgement import Flag, Judgement
-from judging.models.pool import ANNOTATORS, Batch, BatchQuerySet, Candidate
-from judging.models.states import CLAIMED, AssignmentState
+from judging.models.pool import Batch, BatchQuerySet, Candidate, CandidateQuerySet
+from judging.models.states import AssignmentState
 
 
-def claimable_by(annotator: Membership) -> BatchQuerySet:
-    """Return the batches with a free slot that the annotator may judge.
+def claimable_by(annotator: Membership) -> Iterator[BatchQuerySet]:
+    """Yield the batches with a free slot that the annotator may judge, in two parts.
 
     First come batches of queries that are new to the annotator, because a second batch of a query, coming after the
-    first, tells that its ranks are lower. Among those the fullest come first.
+    first, tells that its ranks are lower. In each part the fullest come first. An index has the campaign's batches in
+    this order, so that the first of a part is found without reading the others.
     """
     shut_out = _began_earlier(annotator, OuterRef("pk"), OuterRef("round"))
     if annotator.campaign.may_return:
         others = _annotators(_new_to(OuterRef("pk"), OuterRef(OuterRef("pk")), OuterRef(OuterRef("round"))))
         shut_out &= Q(Exists(others.filter(campaign=annotator.campaign_id).exclude(pk=annotator.pk)))
-    free = with_free_slot().in_campaign(annotator.campaign)
-    free = free.exclude(_met(annotator, OuterRef("pk"))).exclude(shut_out)
+    free = with_free_slot().in_campaign(annotator.campaign).order_by("-round", "-taken", "pk")
+    # One condition after the other: of a disjunction PostgreSQL would read all that the annotator ever did.
+    free = free.exclude(_has(annotator, OuterRef("pk")))
+    # The edition stands outside the subquery, so that PostgreSQL does not look for all later editions first.
+    spoken_of = _spoke_of(annotator, Candidate.objects.filter(batch=OuterRef("pk")))
+    free = free.exclude(Q(edition__gt=1) & Q(spoken_of))
     of_query = Batch.objects.filter(query=OuterRef("query"), assignments__annotator=annotator)
     known = Exists(of_query.exclude(pk=OuterRef("pk")))
-    return free.alias(known=known).order_by("known", "-round", "-taken", "pk")
+    yield free.exclude(shut_out).exclude(known)
+    yield free.exclude(shut_out).filter(known)
 
 
 def without_annotators() -> BatchQuerySet:
     """Return the batches with a free slot that no annotator of their campaign may judge."""
     outer, round = OuterRef(OuterRef("pk")), OuterRef(OuterRef("round"))
     left = _annotators(_new_to(OuterRef("pk"), outer, round) | Q(campaign__may_return=True))
-    left = left.filter(~_met(OuterRef("pk"), outer), campaign=OuterRef("query__campaign"))
+    left = left.filter(~_met(OuterRef("pk"), outer), campaign=OuterRef("campaign"))
     # Round one of a first edition is new to everybody.
     return with_free_slot().filter(Q(round__gt=1) | Q(edition__gt=1)).exclude(Exists(left))
 
 
 def with_free_slot() -> BatchQuerySet:
     """Return the batches that somebody could judge now."""
-    free = Batch.objects.filter(state=Batch.State.OPEN, taken__lt=ANNOTATORS)
-    return free.filter(kind__in=CLAIMED, query__withdrawn__isnull=True)
+    return Batch.objects.filter(free=True, query__withdrawn__isnull=True)
 
 
 def _annotators(condition: Q) -> QuerySet[Membership]:
@@ -59,17 +66,26 @@ def _new_to(annotator: OuterRef, batch: OuterRef, round: OuterRef) -> Q:
 
 def _met(annotator: Membership | OuterRef, batch: OuterRef) -> Q:
     """Whether the annotator holds or has submitted the batch, or spoke of its candidates in an earlier edition."""
+    of_later_edition = Candidate.objects.filter(batch=batch, batch__edition__gt=1)
+    return Q(_has(annotator, batch)) | Q(_spoke_of(annotator, of_later_edition))
+
+
+def _has(annotator: Membership | OuterRef, batch: OuterRef) -> Exists:
+    """Whether the annotator holds or has submitted the batch."""
     reopened = Judgement.objects.filter(assignment=OuterRef("pk"), reopening__isnull=False)
     done = ~Q(state=AssignmentState.LAPSED) | Q(submitted__isnull=False) | Exists(reopened)
-    held = Assignment.objects.filter(done, annotator=annotator, batch=batch)
+    return Exists(Assignment.objects.filter(done, annotator=annotator, batch=batch))
+
+
+def _spoke_of(annotator: Membership | OuterRef, candidates: CandidateQuerySet) -> Exists:
+    """Whether the annotator spoke of one of the candidates in an earlier edition of their batch."""
     # From each candidate to the annotator's judgement of it: the other way round the database would read all that the
     # annotator ever judged, for each batch.
     annotator = OuterRef(annotator) if isinstance(annotator, OuterRef) else annotator
     elsewhere = ~Q(assignment__batch=F("candidate__batch"))
     judged = Judgement.objects.filter(elsewhere, candidate=OuterRef("pk"), annotator=annotator)
     flagged = Flag.objects.filter(elsewhere, candidate=OuterRef("pk"), assignment__annotator=annotator)
-    of_later_edition = Candidate.objects.filter(batch=batch, batch__edition__gt=1)
-    return Q(Exists(held)) | Q(Exists(of_later_edition.filter(Exists(judged) | Exists(flagged))))
+    return Exists(candidates.filter(Exists(judged) | Exists(flagged)))
 
 
 def _began_earlier(annotator: Membership | OuterRef, batch: OuterRef, round: OuterRef) -> Q:

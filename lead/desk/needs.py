@@ -72,7 +72,7 @@ def at_a_glance(campaigns: QuerySet[Campaign]) -> QuerySet[Campaign]:
     return campaigns.annotate(
         n_queries=_number(pool),
         n_closed=_number(pool.filter(closed=True)),
-        n_to_review=_number(Batch.objects.to_review().filter(query__campaign=OuterRef("pk"))),
+        n_to_review=_number(Batch.objects.to_review().filter(campaign=OuterRef("pk"))),
         n_at_work=_number(Assignment.objects.live().filter(annotator__campaign=OuterRef("pk"))),
     )
 
@@ -84,12 +84,12 @@ def _counts(campaign: Campaign) -> dict[str, int]:
     unmarked = Sitting.objects.waiting().filter(ended__lt=Now() - STUCK_AFTER, member__qualified=None)
     rows: dict[str, QuerySet[Any]] = {
         "paused": annotators.filter(state=Membership.State.PAUSED),
-        "stuck": stuck_batches().filter(query__campaign=OuterRef("pk")),
-        "waiting": without_annotators().filter(kind=Kind.POOL, query__campaign=OuterRef("pk")),
+        "stuck": stuck_batches().filter(campaign=OuterRef("pk")),
+        "waiting": without_annotators().filter(kind=Kind.POOL, campaign=OuterRef("pk")),
         "failed": failed.filter(state=Membership.State.ACTIVE),
         "unmarked": unmarked.filter(member__campaign=OuterRef("pk"), member__state=Membership.State.ACTIVE),
         "flags": Flag.objects.waiting(OuterRef("pk")),
-        "to_review": Batch.objects.to_review().filter(query__campaign=OuterRef("pk")),
+        "to_review": Batch.objects.to_review().filter(campaign=OuterRef("pk")),
     }
     numbers = {name: _number(own) for name, own in rows.items()}
     found = Campaign.objects.filter(pk=campaign.pk).values_list(*numbers.values()).get()

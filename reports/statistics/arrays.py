@@ -156,7 +156,7 @@ def _weeks(campaign: Campaign, kind: Kind) -> dict[int, int]:
     """Return the week in which each assignment was submitted. It is unknown for imported ratings."""
     if campaign.imported:
         return {}
-    assignments = Assignment.objects.filter(batch__query__campaign=campaign, batch__kind=kind)
+    assignments = Assignment.objects.filter(batch__campaign=campaign, batch__kind=kind)
     columns = assignments.filter(submitted__isnull=False).values_list("pk", "submitted")
     return {pk: week_of(submitted) for pk, submitted in columns.iterator(chunk_size=CHUNK)}
 

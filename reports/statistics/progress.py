@@ -85,7 +85,7 @@ def _second_batches(campaign: Campaign) -> float:
     """Estimate the candidates of second batches to come, if leads go on to decide as they did so far."""
     if campaign.batches < 2:
         return 0.0
-    reviews = Review.objects.filter(batch__query__campaign=campaign, batch__number=1, undone__isnull=True)
+    reviews = Review.objects.filter(batch__campaign=campaign, batch__number=1, undone__isnull=True)
     counts = reviews.aggregate(all=Count("pk"), second=Count("pk", filter=Q(verdict=Review.Verdict.SECOND)))
     share = counts["second"] / counts["all"] if counts["all"] else SECOND_SHARE
     undecided = campaign.queries.pool().filter(closed=False).exclude(batches__number=2)

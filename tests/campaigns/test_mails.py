@@ -6,7 +6,7 @@ import re
 import smtplib
 import socket
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from email import message_from_bytes, policy
 from email.message import EmailMessage
 from io import StringIO
@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from allauth.account.models import EmailAddress
 from django.contrib.auth.models import User
+from django.contrib.auth.tokens import PasswordResetTokenGenerator
 from django.test import Client
 from django.urls import reverse
 
@@ -251,6 +252,15 @@ class TestForgottenPassword:
         assert elsewhere.get("/judge/").status_code == 302  # the old sessions have ended
         assert "was used already" in choose(link_in(mail), "a-third-word-9")
         assert said == forget("stranger@example.org")
+
+    @pytest.mark.parametrize(("minutes", "words"), [(59, "is changed"), (61, "older than an hour")])
+    def test_a_link_ends_after_an_hour(
+        self, minutes: int, words: str, nora: User, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        link = printed("reset_password", "nora").strip().removeprefix("http://127.0.0.1:8000")
+        later = datetime.now() + timedelta(minutes=minutes)
+        monkeypatch.setattr(PasswordResetTokenGenerator, "_now", lambda self: later)
+        assert words in choose(link, "another-word-8")
 
     def test_nobody_learns_who_has_an_account(self, nora: User, post: MailServer) -> None:
         EmailAddress.objects.create(user=nora, email="claimed@example.org")  # and never confirmed

@@ -7,6 +7,7 @@ from functools import partial
 from uuid import uuid4
 
 import pytest
+from django.contrib.auth.models import User
 from django.urls import reverse
 
 from base.errors import BadValue, NotFound, WrongState
@@ -15,7 +16,7 @@ from judging.audit import audit
 from judging.models import Assignment, Batch, Judgement
 from judging.work import claiming, grading, leaving
 from tests.cast import browser, claim, judge_all, settle_round_one
-from tests.terminal import refused
+from tests.terminal import printed, refused
 from tests.together import at_once
 
 pytestmark = pytest.mark.both_databases  # it is about verbs, which lock rows
@@ -144,6 +145,12 @@ def test_who_saw_the_hidden_side_never_annotates(
     with pytest.raises(WrongState, match="has seen"):
         leaving.change_role(person, "annotator", leo, "short of hands")
     assert "has seen" in refused("add_member", "films", "mina")
+
+
+def test_no_second_account_has_the_same_name_in_other_letters(ada: Membership) -> None:
+    assert "there is an account ada; expected this name" in refused("add_member", "films", "Ada")
+    assert list(User.objects.filter(username__iexact="ada")) == [ada.user]
+    assert "has an account already" in printed("add_member", "films", "ada")
 
 
 def test_an_annotator_who_leads_gives_up_the_batch_and_it_is_noted(ada: Membership, leo: Membership) -> None:

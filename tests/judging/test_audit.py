@@ -16,7 +16,7 @@ from django.db.models import F
 from campaigns.models import Campaign, Membership
 from jobs.models import Job
 from judging.audit import Invariant, audit
-from judging.models import Assignment, Batch, Candidate, Judgement, Revision
+from judging.models import Assignment, Batch, Candidate, Judgement, Kind, Revision
 from judging.work import grading
 from tests.cast import claim, judge_all, make_query, settle_round_one
 from tests.tampering import tampering
@@ -72,6 +72,20 @@ def count_a_place_too_few() -> None:
     Batch.objects.filter(taken=2).update(taken=1)
 
 
+def forget_the_places() -> None:
+    Assignment.objects.submitted().update(places=[])
+
+
+def swap_the_places_of_two_queries() -> None:
+    there = Assignment.objects.live().get()
+    other = Assignment.objects.exclude(batch__query=there.batch.query).values_list("places", flat=True)
+    Assignment.objects.filter(pk=there.pk).update(places=other[0])
+
+
+def note_another_kind() -> None:
+    Batch.objects.filter(state=Batch.State.OPEN).update(kind=Kind.STUDY)
+
+
 def move_to_another_seat() -> None:
     Judgement.objects.filter(pk=counted().pk).update(seat=4)
 
@@ -124,6 +138,8 @@ def settle_by_another_rule() -> None:
     [
         (lose_a_judgement, 1),
         (change_a_grade_behind_its_revisions, 1),
+        (forget_the_places, 1),
+        (swap_the_places_of_two_queries, 1),
         (count_a_place_too_few, 2),
         (move_to_another_seat, 2),
         (give_a_judgement_to_another, 3),
@@ -131,6 +147,7 @@ def settle_by_another_rule() -> None:
         (count_what_was_not_submitted, 4),
         (fill_a_batch_with_nobody, 5),
         (forget_a_batchs_clips, 5),
+        (note_another_kind, 5),
         (drop_a_revision, 6),
         (store_another_outcome, 8),
         (settle_by_another_rule, 8),

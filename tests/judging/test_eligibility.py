@@ -6,6 +6,7 @@ from collections.abc import Callable
 from uuid import uuid4
 
 import pytest
+from django.db import connection
 from django.urls import reverse
 
 from annotate.assignment_data import assignment_data
@@ -16,7 +17,7 @@ from judging.models import Assignment, Batch, Judgement, Review
 from judging.review.reopening import reopen, scope_of_batch
 from judging.review.reviewing import review
 from judging.work import claiming, grading, submitting
-from judging.work.eligibility import without_annotators
+from judging.work.eligibility import claimable_by, without_annotators
 from lead.desk.needs import needs
 from tests.cast import browser, claim, expire, judge_all, make_query, settle, settle_round_one
 
@@ -195,3 +196,15 @@ def test_leads_decide_in_the_settings(batch: Batch, leo: Membership) -> None:
     page = browser(leo).get(reverse("campaign-settings", args=["films"])).content.decode()
     assert 'name="may_return"' in page
     assert not Campaign.objects.get().may_return
+
+
+def test_a_claim_finds_its_batch_in_order_without_sorting_those_of_the_campaign(
+    batch: Batch, ada: Membership
+) -> None:
+    for part in claimable_by(ada):
+        with connection.cursor() as cursor:
+            if connection.vendor == "postgresql":  # which rightly reads a table of one row as it is
+                cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off")
+        plan = part[:1].explain()
+        assert "batches_in_order" in plan
+        assert "sort" not in plan.lower() and "B-TREE FOR ORDER" not in plan

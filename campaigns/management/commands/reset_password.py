@@ -10,7 +10,7 @@ from campaigns.lookup import user_named
 
 
 class Command(BaseCommand):
-    help = "Print a link by which a person chooses a new password. It works once, within three days."
+    help = "Print a link by which a person chooses a new password. It works once, within an hour."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("user")

@@ -41,6 +41,12 @@ def _account(username: str) -> tuple[User, str]:
     users = get_user_model().objects
     if user := users.filter(username=username).first():
         return user, ""
+    if other := users.filter(username__iexact=username).first():
+        raise CommandError(
+            f"{username}: there is an account {other.username}; expected this name, or one that differs by more than "
+            "capital letters",
+            returncode=2,
+        )
     new = User(username=username)
     password = secrets.token_urlsafe(16)
     new.set_password(password)
