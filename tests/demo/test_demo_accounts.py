@@ -12,6 +12,7 @@ from campaigns.models import Campaign, Membership
 from corpus.models import Corpus
 from demo.accounts import ACCOUNTS, PASSWORD, demo_accounts
 from jobs.management.commands import serve
+from tests import made_once
 from tests.terminal import printed
 
 
@@ -70,6 +71,7 @@ def test_serving_warns_of_them_when_others_can_reach_it(
         "redis://nowhere",
         ["10.0.0.2"],
     )
+    settings.STATIC_ROOT = made_once.collected_static()
     User.objects.create_user("ben", password=PASSWORD)
     monkeypatch.setattr(serve._Server, "run", lambda self: None)
     printed("serve", "--bind", bind)

@@ -21,7 +21,7 @@ from jobs.models import Job
 from jobs.sending import DEADLINE, TASK, Publisher
 from tests.installation import ROOT, Installation, sql
 from tests.redis_servers import RedisServer, own_redis
-from tests.waiting import wait_until
+from tests.waiting import a_while, wait_until
 
 PATIENCE = DEADLINE + 0.5  # seconds, on a busy machine
 SECONDS_AWAY = 30  # longer than any of the worker's limits of waiting
@@ -128,12 +128,12 @@ def test_a_celery_worker_goes_on_whatever_redis_does(place: Installation, redis:
     works(place, "before")
     redis.stop()
     late = asked(place, "while it is away")
-    time.sleep(SECONDS_AWAY)
+    a_while(SECONDS_AWAY)
     redis.start()
     wait_until(late, lambda: "what was asked for meanwhile is worked on")
     redis.freeze()
     late = asked(place, "while it is frozen")
-    time.sleep(SECONDS_AWAY)
+    a_while(SECONDS_AWAY)
     redis.thaw()
     wait_until(late, lambda: "what was asked for meanwhile is worked on")
     works(place, "after")

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import Thread
-from typing import Any
 
 import httpx
 import pytest
@@ -50,7 +49,7 @@ def machines(tmp_path: Path, transactional_db: None) -> Iterator[list[str]]:
 @contextmanager
 def machine(static: Path) -> Iterator[str]:
     """A web server with static files of its own; returns where it listens."""
-    with override_settings(STATIC_ROOT=static, STORAGES=STATIC):
+    with override_settings(STATIC_ROOT=static, STORAGES=STATIC, TRUSTED_PROXIES=["127.0.0.1"]):
         application = WSGIHandler()
     server = ThreadedWSGIServer(("127.0.0.1", 0), QuietWSGIRequestHandler)
     server.set_app(application)
@@ -68,9 +67,8 @@ def front(machines: list[str], tmp_path: Path) -> Iterator[nginx.Front]:
 
 
 @nginx.needs_nginx
-def test_the_site_of_nginx(front: nginx.Front, settings: Any) -> None:
+def test_the_site_of_nginx(front: nginx.Front) -> None:
     """One pair of servers for all that it promises."""
-    settings.TRUSTED_PROXIES = ["127.0.0.1"]
     _every_machine_has_the_files_of_all(front)
     _plain_http_is_sent_on(front)
     _names_that_are_not_ours_get_no_answer(front)
