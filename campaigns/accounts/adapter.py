@@ -19,7 +19,7 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from base.errors import Busy, Locked, ReeljudgeError, Refused
-from campaigns.accounts import mails
+from campaigns.accounts import mails, sessions
 
 WRONG = _("The name or the password is wrong. Capital letters count in the password.")
 WRONG_CODE = _("That code is wrong, or was used before. Wait for the next one.")
@@ -82,6 +82,10 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ha
         key = self._get_login_attempts_cache_key(request, **credentials)
         if not ratelimit.consume(request, **COUNTED, key=key):
             raise why_not(request, key)
+
+    def login(self, request: HttpRequest, user: User) -> None:
+        super().login(request, user)
+        sessions.limit(request)
 
     def respond_user_inactive(self, request: HttpRequest, user: User) -> HttpResponse:
         raise Refused(_("This account is closed. Ask your lead."))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from allauth.account.adapter import get_adapter
 from allauth.account.internal.flows.login import record_authentication
 from allauth.usersessions.models import UserSession
 from django.contrib import messages
-from django.contrib.auth import login
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
@@ -72,7 +72,7 @@ def _come_in(
         assert form is not None
         user = sign_up(invitation, form.cleaned_data["username"], form.cleaned_data["password1"])
         record_authentication(request, user, method="password")
-        login(request, user)
+        get_adapter().login(request, user)
         UserSession.objects.create_from_request(request)
     else:
         invitation.accept(user)

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 from allauth.mfa.models import Authenticator
 from allauth.usersessions.models import UserSession
 from django.contrib.auth.models import User
+from django.contrib.sessions.models import Session
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import timezone
 
 from campaigns.models import CacheEntry, Membership
 from campaigns.templatetags.devices import device
-from tests.cast import browser
+from tests.cast import browser, days_left
 
 PASSWORD = "a-long-word-7"
 
@@ -72,6 +75,27 @@ def test_signing_out_has_the_browser_delete_the_clips_that_it_keeps(user: User) 
     client = signed_in()
     assert "Clear-Site-Data" not in client.get("/judge/")
     assert client.post(reverse("sign-out"))["Clear-Site-Data"] == '"cache"'
+
+
+def ends(client: Client) -> datetime:
+    return Session.objects.get(session_key=client.session.session_key).expire_date
+
+
+def test_a_session_ends_after_14_days_whatever_is_written_in_between(
+    user: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, began = signed_in(), timezone.now()
+    assert 13.99 < days_left(client) <= 14
+    monkeypatch.setattr(timezone, "now", lambda: began + timedelta(days=13))
+    new = {"oldpassword": PASSWORD, "password1": "table umbrella fox", "password2": "table umbrella fox"}
+    assert (
+        client.post(reverse("account_change_password"), new).status_code == 302
+    )  # writes it, under a new key
+    assert 0.99 < days_left(client) < 1.01
+    assert client.cookies["sessionid"]["max-age"] < 1.01 * 86400
+    assert is_in(client)
+    monkeypatch.setattr(timezone, "now", lambda: began + timedelta(days=14, minutes=1))
+    assert not is_in(client)
 
 
 @pytest.mark.parametrize(
