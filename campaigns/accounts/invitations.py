@@ -18,11 +18,13 @@ from django.views.decorators.http import require_http_methods
 from base.errors import NotFound
 from campaigns import doors
 from campaigns.accounts.forms import SignUpForm
+from campaigns.accounts.sessions import wait
 from campaigns.accounts.sign_up import sign_up
 from campaigns.models import Invitation, Membership
 from campaigns.models.invitation import hash_of
 
 IN_SESSION = "invitation"  # the session stores the hash only, which opens nothing
+TO_JOIN = 24 * 3600  # seconds from opening the link
 
 
 @csrf_exempt
@@ -36,6 +38,7 @@ def opened(request: HttpRequest, secret: str) -> HttpResponse:
     if invitation := Invitation.objects.filter(hash=hash_of(secret)).first():
         invitation.note_opened()
         request.session[IN_SESSION] = invitation.hash
+        wait(request, TO_JOIN)
     elif IN_SESSION in request.session:
         del request.session[IN_SESSION]
     return redirect("join")

@@ -46,6 +46,7 @@ def test_a_link_makes_an_account_and_a_member_and_signs_in(made: tuple[Invitatio
     client = Client()
     page = opened(client, secret)
     assert "You are invited to join as annotator" in page.content.decode()
+    assert 0.99 < days_left(client) <= 1
     answer = join(client)
     assert answer.status_code == 200
     assert "Welcome to films" in answer.content.decode()

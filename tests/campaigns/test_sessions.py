@@ -19,6 +19,7 @@ from django.utils import timezone
 
 from campaigns.models import CacheEntry, Membership
 from campaigns.templatetags.devices import device
+from jobs.tasks import upkeep
 from tests.cast import browser, days_left
 
 PASSWORD = "a-long-word-7"
@@ -70,6 +71,15 @@ def test_a_session_that_is_gone_is_not_listed(user: User) -> None:
     assert page.count("signed in ") == 1
 
 
+def test_what_is_known_of_an_ended_session_is_forgotten_within_an_hour(user: User) -> None:
+    here, gone, expired = signed_in(), signed_in(), signed_in()
+    gone.post(reverse("sign-out"))
+    Session.objects.filter(session_key=expired.session.session_key).update(expire_date=timezone.now())
+    assert UserSession.objects.count() == 3
+    upkeep()
+    assert [each.session_key for each in UserSession.objects.all()] == [here.session.session_key]
+
+
 def test_signing_out_has_the_browser_delete_the_clips_that_it_keeps(user: User) -> None:
     """Chromium does so over HTTPS only."""
     client = signed_in()
@@ -79,6 +89,17 @@ def test_signing_out_has_the_browser_delete_the_clips_that_it_keeps(user: User) 
 
 def ends(client: Client) -> datetime:
     return Session.objects.get(session_key=client.session.session_key).expire_date
+
+
+@pytest.mark.parametrize("posted", [False, True])
+def test_the_session_of_a_stranger_lasts_ten_minutes(posted: bool, db: None) -> None:
+    """Anybody can make as many as they like."""
+    stranger = Client()
+    stranger.get(reverse("mfa_login_webauthn"), headers={"accept": "application/json"})
+    if posted:
+        stranger.post(reverse("mfa_login_webauthn"), {"credential": "x"})
+    assert 0 < days_left(stranger) * 24 * 60 <= 10
+    assert stranger.cookies["sessionid"]["max-age"] <= 600
 
 
 def test_a_session_ends_after_14_days_whatever_is_written_in_between(
