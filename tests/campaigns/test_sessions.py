@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
 from allauth.usersessions.models import UserSession
 from django.contrib.auth.models import User
@@ -181,6 +182,14 @@ def refuse_passkey(user: User, credential: str) -> None:
     waits.post("/sign-in/", {"username": "ada", "password": PASSWORD})
     assert waits.post("/sign-in/code", {"credential": credential}).status_code == 200
     assert not is_in(waits)
+
+
+def test_a_name_and_its_mail_address_are_locked_out_together(user: User) -> None:
+    EmailAddress.objects.create(user=user, email="ada@example.org", verified=True)
+    for typed in ["ada", "Ada@example.org"] * 5:
+        assert Client().post("/sign-in/", {"username": typed, "password": "wrong"}).status_code == 200
+    for typed in ("ada", "ada@example.org"):
+        assert Client().post("/sign-in/", {"username": typed, "password": "wrong"}).status_code == 429
 
 
 def test_a_right_password_writes_no_count(user: User) -> None:
