@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from annotate.assignment_data import progress
 from campaigns.models import Membership
-from judging.models import Candidate, Judgement, Kind
+from judging.models import Assignment, Candidate, Judgement, Kind
 from reports.pay.hours import Worked, total, worked_by_day
 from reports.pay.rates import Rates
 
@@ -58,7 +58,9 @@ def fortnight(member: Membership) -> dict[str, Any]:
 
 def agreement(member: Membership) -> str:
     """How the annotator's grades compare with the final ones, in words and never in numbers."""
-    settled = Judgement.objects.filter(annotator=member, seat__isnull=False, candidate__query__kind=Kind.POOL)
+    # The annotator and the state of the assignment are those that an index has in the order of submission.
+    newest = {"assignment__annotator": member, "assignment__state": Assignment.State.SUBMITTED}
+    settled = Judgement.objects.filter(**newest, seat__isnull=False, assignment__batch__kind=Kind.POOL)
     settled = settled.filter(candidate__outcome=Candidate.Outcome.SETTLED)
     apart = settled.order_by("-assignment__submitted", "-pk").values_list(
         Abs(F("grade") - F("candidate__grade")), flat=True

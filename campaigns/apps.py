@@ -8,6 +8,7 @@ class CampaignsConfig(AppConfig):
         from campaigns.accounts import (
             mails,  # noqa: F401 - registers the kind of job
             security_log,
+            sessions,  # noqa: F401 - registers upkeep
         )
 
         security_log.listen()

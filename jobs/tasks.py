@@ -5,7 +5,7 @@ from celery import shared_task
 from jobs.models import Job, Sign
 from jobs.running import run, worker_name
 from jobs.sending import TASK, send
-from jobs.upkeep import clear_sessions
+from jobs.upkeep import do_all
 
 
 @shared_task(name=TASK)  # type: ignore[untyped-decorator]
@@ -16,7 +16,7 @@ def run_job(pk: int) -> None:
 
 @shared_task(name="jobs.upkeep")  # type: ignore[untyped-decorator]
 def upkeep() -> None:
-    clear_sessions()
+    do_all()
 
 
 @shared_task(name="jobs.sweep")  # type: ignore[untyped-decorator]

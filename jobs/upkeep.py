@@ -1,12 +1,27 @@
-"""What has to be done from time to time, whatever jobs there are."""
+"""What has to be done from time to time, whatever jobs there are. Apps register what they have to do."""
 
+from collections.abc import Callable
 from importlib import import_module
 
 from django.conf import settings
 
 SECONDS_BETWEEN = 3600.0
+Task = Callable[[], None]
+TASKS: list[Task] = []
 
 
+def each_hour(task: Task) -> Task:
+    """Register the decorated function, in the order of the apps."""
+    TASKS.append(task)
+    return task
+
+
+def do_all() -> None:
+    for task in TASKS:
+        task()
+
+
+@each_hour
 def clear_sessions() -> None:
     """Delete the sessions that have expired. Nothing else does, and every sign-in makes one."""
     import_module(settings.SESSION_ENGINE).SessionStore.clear_expired()

@@ -10,6 +10,7 @@ from typing import Any
 from uuid import uuid4
 
 from django.contrib.auth.models import User
+from django.contrib.sessions.models import Session
 from django.test import Client
 from django.utils import timezone
 
@@ -39,6 +40,12 @@ def browser(who: Membership | User) -> Client:
     client = Client()
     client.force_login(who.user if isinstance(who, Membership) else who)
     return client
+
+
+def days_left(client: Client) -> float:
+    """Of the client's session, as the database knows it."""
+    session = Session.objects.get(session_key=client.session.session_key)
+    return (session.expire_date - timezone.now()) / timedelta(days=1)
 
 
 def content_of(answer: Any) -> bytes:

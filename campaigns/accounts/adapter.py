@@ -7,6 +7,7 @@ from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.account.internal.flows.login import get_authentication_records
+from allauth.account.internal.userkit import filter_users_by_email, get_user_by_username
 from allauth.core import context
 from allauth.core.internal import ratelimit
 from allauth.core.internal.httpkit import get_client_ip
@@ -19,7 +20,7 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from base.errors import Busy, Locked, ReeljudgeError, Refused
-from campaigns.accounts import mails
+from campaigns.accounts import mails, sessions
 
 WRONG = _("The name or the password is wrong. Capital letters count in the password.")
 WRONG_CODE = _("That code is wrong, or was used before. Wait for the next one.")
@@ -57,8 +58,12 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ha
 
     def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
         # A name is locked out for the address that tried it only, so that no stranger can lock out a lead.
+        # A name and its mail address count together.
         name = credentials.get("username") or credentials.get("email") or ""
-        return f"{name.lower()} from {ratelimit.get_ip(request)}"
+        users = filter_users_by_email(name, prefer_verified=True, for_login=True)
+        user = get_user_by_username(name) or min(users, key=lambda each: each.pk, default=None)
+        who = f"account {user.pk}" if user else f"name {name.lower()}"
+        return f"{who} from {ratelimit.get_ip(request)}"
 
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
         """Look whether there were too many wrong attempts. Only a wrong one is counted: a right one costs no write.
@@ -82,6 +87,10 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ha
         key = self._get_login_attempts_cache_key(request, **credentials)
         if not ratelimit.consume(request, **COUNTED, key=key):
             raise why_not(request, key)
+
+    def login(self, request: HttpRequest, user: User) -> None:
+        super().login(request, user)
+        sessions.limit(request)
 
     def respond_user_inactive(self, request: HttpRequest, user: User) -> HttpResponse:
         raise Refused(_("This account is closed. Ask your lead."))

@@ -17,8 +17,11 @@ from allauth.account.forms import (
 from allauth.account.models import EmailAddress
 from django.contrib.auth.forms import UserCreationForm
 from django.forms import BaseForm
+from django.http import HttpRequest, HttpResponse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
+
+from campaigns.accounts import sessions
 
 FIRST, SECOND = _("New password"), _("New password, once more")
 
@@ -47,6 +50,12 @@ class SignInForm(LoginForm):  # type: ignore[misc]  # allauth has no types
         _say(self, {"login": _("Name or mail address"), "password": _("Password")})
         self.fields["login"].widget.attrs |= {"autocomplete": "username", "autocapitalize": "none"}
         self.fields["password" if self.is_bound else "login"].widget.attrs["autofocus"] = True
+
+    def login(self, request: HttpRequest, redirect_url: str | None = None) -> HttpResponse:
+        """Sign the person in, or ask for a second factor. allauth's form would prolong the session at each write."""
+        answer: HttpResponse = super().login(request, redirect_url)
+        sessions.limit(request)
+        return answer
 
     def add_prefix(self, field_name: str) -> str:
         return str(super().add_prefix("username" if field_name == "login" else field_name))

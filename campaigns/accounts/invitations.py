@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from allauth.account.adapter import get_adapter
 from allauth.account.internal.flows.login import record_authentication
 from allauth.usersessions.models import UserSession
 from django.contrib import messages
-from django.contrib.auth import login
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
@@ -18,11 +18,13 @@ from django.views.decorators.http import require_http_methods
 from base.errors import NotFound
 from campaigns import doors
 from campaigns.accounts.forms import SignUpForm
+from campaigns.accounts.sessions import wait
 from campaigns.accounts.sign_up import sign_up
 from campaigns.models import Invitation, Membership
 from campaigns.models.invitation import hash_of
 
 IN_SESSION = "invitation"  # the session stores the hash only, which opens nothing
+TO_JOIN = 24 * 3600  # seconds from opening the link
 
 
 @csrf_exempt
@@ -36,6 +38,7 @@ def opened(request: HttpRequest, secret: str) -> HttpResponse:
     if invitation := Invitation.objects.filter(hash=hash_of(secret)).first():
         invitation.note_opened()
         request.session[IN_SESSION] = invitation.hash
+        wait(request, TO_JOIN)
     elif IN_SESSION in request.session:
         del request.session[IN_SESSION]
     return redirect("join")
@@ -72,7 +75,7 @@ def _come_in(
         assert form is not None
         user = sign_up(invitation, form.cleaned_data["username"], form.cleaned_data["password1"])
         record_authentication(request, user, method="password")
-        login(request, user)
+        get_adapter().login(request, user)
         UserSession.objects.create_from_request(request)
     else:
         invitation.accept(user)

@@ -28,7 +28,7 @@ class Migration(migrations.Migration):
                 ('state', models.CharField(choices=[('preparing', 'Preparing'), ('open', 'Open'), ('settled', 'Settled'), ('reviewed', 'Reviewed'), ('replaced', 'Replaced')], default='preparing', max_length=10)),
                 ('round', models.PositiveSmallIntegerField(default=1)),
                 ('taken', models.PositiveSmallIntegerField(default=0, help_text='slots of this round that are held or submitted')),
-                ('free', models.GeneratedField(db_persist=True, expression=models.Q(('kind__in', ('pool', 'study')), ('state', 'open'), ('taken__lt', 2)), help_text='whether a slot is free', output_field=models.BooleanField())),
+                ('free', models.GeneratedField(db_persist=True, expression=models.ExpressionWrapper(models.Q(('kind__in', ('pool', 'study')), ('state', 'open'), ('taken__lt', 2)), models.BooleanField()), help_text='whether a slot is free', output_field=models.BooleanField())),
             ],
             options={
                 'verbose_name_plural': 'batches',
@@ -290,6 +290,10 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='query',
             constraint=models.UniqueConstraint(condition=models.Q(('kind', 'pool')), fields=('campaign', 'text'), name='identical_queries_are_one'),
+        ),
+        migrations.AddIndex(
+            model_name='query',
+            index=models.Index(fields=['campaign', 'kind', 'owner'], name='gold_and_repeats'),
         ),
         migrations.AddConstraint(
             model_name='candidate',

@@ -69,6 +69,7 @@ class Query(models.Model):
                 fields=["campaign", "text"], condition=Q(kind=Kind.POOL), name="identical_queries_are_one"
             ),
         ]
+        indexes = [models.Index(fields=["campaign", "kind", "owner"], name="gold_and_repeats")]
 
     def __str__(self) -> str:
         return self.text
@@ -236,7 +237,9 @@ class Batch(models.Model):
         default=0, help_text="slots of this round that are held or submitted"
     )
     free = models.GeneratedField(
-        expression=Q(state=BatchState.OPEN, taken__lt=ANNOTATORS, kind__in=CLAIMED),
+        expression=models.ExpressionWrapper(
+            Q(state=BatchState.OPEN, taken__lt=ANNOTATORS, kind__in=CLAIMED), models.BooleanField()
+        ),
         output_field=models.BooleanField(),
         db_persist=True,
         help_text="whether a slot is free",

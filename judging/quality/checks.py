@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from django.db.models import Count, Exists, F, OuterRef
 from django.utils.translation import gettext_noop as _
 
+from base.database.json_length import JSONLength
 from campaigns.models.campaign import Campaign
 from campaigns.models.event import Event
 from campaigns.models.membership import Membership
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 
 MOST_PAIRS = 10  # of a check, and never more than a batch
 REPEAT_AFTER = 5  # batches between a pair and its repeat
+REMEMBERED = (
+    500  # newest batches of an annotator that are looked at, so that a claim never costs more as they work
+)
 
 
 def due(annotator: Membership) -> Batch | None:
@@ -37,15 +41,16 @@ def due(annotator: Membership) -> Batch | None:
     campaign = annotator.campaign
     if not campaign.check_rate:
         return None
-    history = list(_done(annotator).annotate(n=Count("judgements")).values_list("batch__kind", "n"))
-    judged = sum(n for kind, n in history)
-    checks = [n for kind, n in history if kind == Kind.CHECK]
-    draw = chance(campaign, annotator.pk, len(history))
-    just_had_one = history[:1] and history[0][0] == Kind.CHECK
-    if just_had_one or not is_wanted(campaign.check_rate, judged, sum(checks), draw):
+    done = _done(annotator).annotate(pairs=JSONLength("places"))
+    columns = done.values_list("pk", "pairs", "batch__kind", "batch__query__owner", named=True)
+    newest = list(columns[:REMEMBERED])
+    checks = [each for each in newest if each.batch__kind == Kind.CHECK]
+    judged, checked = (sum(each.pairs for each in some) for some in (newest, checks))
+    draw = chance(campaign, annotator.pk, *(each.pk for each in newest[:1]))
+    if checks[:1] == newest[:1] or not is_wanted(campaign.check_rate, judged, checked, draw):
         return None
     makers: list[Callable[[Membership], Batch | None]] = [_gold, _repeat]
-    if len(checks) % 2:
+    if checks and checks[0].batch__query__owner is None:  # the last one was gold
         makers.reverse()
     return makers[0](annotator) or makers[1](annotator)
 
@@ -53,15 +58,16 @@ def due(annotator: Membership) -> Batch | None:
 def is_wanted(rate: float, judged: int, checked: int, draw: float) -> bool:
     """Return whether the next batch is a check.
 
-    The further the share of checks is below the campaign's rate, the likelier a check is. At or above the rate there
-    is none. So the share tends to the rate, and nobody can tell when the next check comes.
+    The further the share of checks among the annotator's newest batches is below the campaign's rate, the likelier a
+    check is. At or above the rate there is none. So the share tends to the rate, and nobody can tell when the next
+    check comes.
 
     Parameters
     ----------
     rate
         The share of pairs that are to be checks, from 0 to 1.
     judged, checked
-        The number of pairs that the annotator has judged, and of those in checks.
+        The number of pairs in the annotator's newest batches, and of those in checks.
     draw
         A random number from 0 to 1.
     """
@@ -120,8 +126,10 @@ def _gold(annotator: Membership) -> Batch | None:
     pairs = Candidate.objects.filter(batch=OuterRef("pk"))
     judged = pairs.filter(repeats__judgements__annotator=annotator)
     changed = pairs.exclude(repeats__outcome=Candidate.Outcome.SETTLED, repeats__grade=F("truth"))
-    gold = Batch.objects.in_campaign(annotator.campaign).filter(kind=Kind.CHECK, state=Batch.State.OPEN)
-    gold = gold.filter(query__owner__isnull=True, query__withdrawn__isnull=True)
+    of_campaign = {"campaign": annotator.campaign, "kind": Kind.CHECK, "owner": None, "withdrawn": None}
+    # Asked for beforehand: in one statement PostgreSQL would look at the pairs of all repeats too.
+    queries = list(Query.objects.filter(**of_campaign).values_list("pk", flat=True))
+    gold = Batch.objects.filter(query__in=queries, state=Batch.State.OPEN)
     gold = gold.exclude(Exists(had)).exclude(Exists(judged)).exclude(Exists(changed))
     return min(
         gold, key=lambda batch: chance(annotator.campaign, annotator.pk, "gold", batch.pk), default=None
@@ -139,11 +147,11 @@ def _repeat(annotator: Membership) -> Batch | None:
 
 
 def _repeatable(annotator: Membership) -> Assignment | None:
-    newest = list(_done(annotator).values_list("pk", flat=True)[:REPEAT_AFTER])
+    ago = list(_done(annotator).values_list("pk", flat=True)[REPEAT_AFTER:REMEMBERED])
     repeated = Candidate.objects.filter(
         query__owner=annotator, repeats__judgements__assignment=OuterRef("pk")
     )
-    earlier = _done(annotator).filter(batch__kind__in=CLAIMED).exclude(pk__in=newest)
+    earlier = _done(annotator).filter(batch__kind__in=CLAIMED, pk__in=ago)
     earlier = earlier.filter(batch__query__withdrawn__isnull=True).exclude(Exists(repeated))
     earlier = earlier.annotate(pairs=Count("judgements")).filter(pairs__gte=fewest(annotator.campaign))
     earlier = earlier.select_related("batch__query", "annotator__campaign")

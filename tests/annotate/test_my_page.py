@@ -8,13 +8,15 @@ from decimal import Decimal
 
 import pytest
 from django.contrib.auth.models import User
+from django.db.models import F
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
 from annotate.about_me import agreement
+from annotate.assignment_data import judged_today
 from campaigns.models import Campaign, Membership, Message
-from judging.models import Judgement, Kind, Revision
+from judging.models import Assignment, Judgement, Kind, Revision
 from tests.cast import (
     browser,
     by_rank,
@@ -125,6 +127,25 @@ def test_before_twenty_settled_pairs_it_is_too_early(
     for _ in range(4):
         judge_all(claim(bob), by_rank)
     assert "too early" in agreement(ada)
+
+
+def test_today_counts_what_is_in_hand_submitted_and_lapsed_and_nothing_of_yesterday(
+    campaign: Campaign, ada: Membership, bob: Membership
+) -> None:
+    small_batches(campaign, 5, rate=0)
+    judge_all(claim(ada), by_rank)
+    yesterday = timedelta(days=1)
+    with tampering():
+        Revision.objects.update(at=F("at") - yesterday)
+        Assignment.objects.update(submitted=F("submitted") - yesterday, lease=F("lease") - yesterday)
+    assert judged_today(ada) == 0
+    judge_all(claim(ada), by_rank)
+    assert judged_today(ada) == 4
+    judge_all(away := claim(ada), by_rank, submit=False)
+    assert judged_today(ada) == 8
+    away.take_away()
+    judge_all(claim(bob), by_rank)
+    assert (judged_today(ada), judged_today(bob)) == (8, 4)
 
 
 def test_nothing_done_yet_says_where_to_begin(paid: Campaign, ada: Membership) -> None:

@@ -18,7 +18,7 @@ from base.errors import Gone
 from campaigns.accounts.sign_up import sign_up
 from campaigns.models import Campaign, Invitation, Membership
 from judging.work import leaving
-from tests.cast import browser
+from tests.cast import browser, days_left
 from tests.terminal import printed, refused
 from tests.together import at_once
 
@@ -46,6 +46,7 @@ def test_a_link_makes_an_account_and_a_member_and_signs_in(made: tuple[Invitatio
     client = Client()
     page = opened(client, secret)
     assert "You are invited to join as annotator" in page.content.decode()
+    assert 0.99 < days_left(client) <= 1
     answer = join(client)
     assert answer.status_code == 200
     assert "Welcome to films" in answer.content.decode()
@@ -55,6 +56,7 @@ def test_a_link_makes_an_account_and_a_member_and_signs_in(made: tuple[Invitatio
     assert nora.events.get().by == invitation.by
     invitation.refresh_from_db()
     assert (invitation.used_by, bool(invitation.used)) == (nora.user, True)
+    assert 13.99 < days_left(client) <= 14
 
 
 def test_a_signed_in_person_joins_by_one_button(made: tuple[Invitation, str], outsider: User) -> None:

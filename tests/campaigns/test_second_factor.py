@@ -21,7 +21,7 @@ from django.urls import get_resolver, reverse
 
 from campaigns.accounts.encryption import decrypt
 from campaigns.models import CacheEntry, Membership
-from tests.cast import browser
+from tests.cast import browser, days_left
 from tests.terminal import printed, refused
 from tests.test_doors import MATRIX
 from tests.together import at_once
@@ -110,6 +110,7 @@ def test_signing_in_asks_for_the_code_before_any_page(key: str) -> None:
     assert "One more step" in page.content.decode()
     answer = give(client, code_of(key))
     assert (answer.status_code, answer["Location"]) == (302, "/campaigns/films/?show=review")
+    assert 13.99 < days_left(client) <= 14
     assert client.get("/campaigns/films/").status_code == 200
     assert client.get(CODE)["Location"] == "/"
 

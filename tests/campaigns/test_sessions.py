@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
 from allauth.usersessions.models import UserSession
 from django.contrib.auth.models import User
+from django.contrib.sessions.models import Session
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import timezone
 
 from campaigns.models import CacheEntry, Membership
 from campaigns.templatetags.devices import device
-from tests.cast import browser
+from jobs.tasks import upkeep
+from tests.cast import browser, days_left
 
 PASSWORD = "a-long-word-7"
 
@@ -67,11 +72,52 @@ def test_a_session_that_is_gone_is_not_listed(user: User) -> None:
     assert page.count("signed in ") == 1
 
 
+def test_what_is_known_of_an_ended_session_is_forgotten_within_an_hour(user: User) -> None:
+    here, gone, expired = signed_in(), signed_in(), signed_in()
+    gone.post(reverse("sign-out"))
+    Session.objects.filter(session_key=expired.session.session_key).update(expire_date=timezone.now())
+    assert UserSession.objects.count() == 3
+    upkeep()
+    assert [each.session_key for each in UserSession.objects.all()] == [here.session.session_key]
+
+
 def test_signing_out_has_the_browser_delete_the_clips_that_it_keeps(user: User) -> None:
     """Chromium does so over HTTPS only."""
     client = signed_in()
     assert "Clear-Site-Data" not in client.get("/judge/")
     assert client.post(reverse("sign-out"))["Clear-Site-Data"] == '"cache"'
+
+
+def ends(client: Client) -> datetime:
+    return Session.objects.get(session_key=client.session.session_key).expire_date
+
+
+@pytest.mark.parametrize("posted", [False, True])
+def test_the_session_of_a_stranger_lasts_ten_minutes(posted: bool, db: None) -> None:
+    """Anybody can make as many as they like."""
+    stranger = Client()
+    stranger.get(reverse("mfa_login_webauthn"), headers={"accept": "application/json"})
+    if posted:
+        stranger.post(reverse("mfa_login_webauthn"), {"credential": "x"})
+    assert 0 < days_left(stranger) * 24 * 60 <= 10
+    assert stranger.cookies["sessionid"]["max-age"] <= 600
+
+
+def test_a_session_ends_after_14_days_whatever_is_written_in_between(
+    user: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, began = signed_in(), timezone.now()
+    assert 13.99 < days_left(client) <= 14
+    monkeypatch.setattr(timezone, "now", lambda: began + timedelta(days=13))
+    new = {"oldpassword": PASSWORD, "password1": "table umbrella fox", "password2": "table umbrella fox"}
+    assert (
+        client.post(reverse("account_change_password"), new).status_code == 302
+    )  # writes it, under a new key
+    assert 0.99 < days_left(client) < 1.01
+    assert client.cookies["sessionid"]["max-age"] < 1.01 * 86400
+    assert is_in(client)
+    monkeypatch.setattr(timezone, "now", lambda: began + timedelta(days=14, minutes=1))
+    assert not is_in(client)
 
 
 @pytest.mark.parametrize(
@@ -136,6 +182,14 @@ def refuse_passkey(user: User, credential: str) -> None:
     waits.post("/sign-in/", {"username": "ada", "password": PASSWORD})
     assert waits.post("/sign-in/code", {"credential": credential}).status_code == 200
     assert not is_in(waits)
+
+
+def test_a_name_and_its_mail_address_are_locked_out_together(user: User) -> None:
+    EmailAddress.objects.create(user=user, email="ada@example.org", verified=True)
+    for typed in ["ada", "Ada@example.org"] * 5:
+        assert Client().post("/sign-in/", {"username": typed, "password": "wrong"}).status_code == 200
+    for typed in ("ada", "ada@example.org"):
+        assert Client().post("/sign-in/", {"username": typed, "password": "wrong"}).status_code == 429
 
 
 def test_a_right_password_writes_no_count(user: User) -> None:

@@ -20,7 +20,7 @@ from django.urls import reverse
 from campaigns.models import Campaign, Invitation, Membership
 from config import single_sign_on
 from tests.campaigns.test_second_factor import code_of, turned_on
-from tests.cast import browser
+from tests.cast import browser, days_left
 from tests.openid_provider import CLIENT, PASSWORD, SECRET, free_port, provider
 
 BACK = "http://testserver/sign-in/sso/back"
@@ -122,6 +122,7 @@ def test_who_opens_an_invitation_gets_an_account(campaign: Campaign, leo: Member
     assert not emil.has_usable_password()
     assert EmailAddress.objects.get(user=emil).verified
     assert Invitation.objects.get().used_by == emil
+    assert 13.99 < days_left(client) <= 14
     assert sign_in("emil").status_code == 200
     assert User.objects.filter(username__startswith="emil").count() == 1
 

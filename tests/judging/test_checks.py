@@ -16,7 +16,8 @@ from base.errors import WrongState
 from campaigns.models import Campaign, Membership
 from judging.audit import audit
 from judging.models import Assignment, Candidate, Kind, Query
-from judging.quality.checks import REPEAT_AFTER, is_wanted
+from judging.quality import checks
+from judging.quality.checks import REMEMBERED, REPEAT_AFTER, is_wanted
 from judging.quality.gold import draw_gold, gold, make_gold, sources
 from judging.work import claiming
 from releases.exports import FILES
@@ -54,15 +55,19 @@ def work(person: Membership, batches: int, grade: Callable[[Candidate], int] = b
 @given(rate=st.floats(0.05, 0.15), seed=st.integers(), largest=st.integers(1, 20))
 def test_the_share_of_checks_tends_to_the_rate(rate: float, seed: int, largest: int) -> None:
     chance, most = random.Random(seed), min(10, largest)
-    judged = checked = 0
-    kinds: list[bool] = []
+    judged = checked = 0  # in the newest batches
+    kinds, sizes = list[bool](), list[int]()
     for _ in range(3000):
         check = kinds[-1:] != [True] and is_wanted(rate, judged, checked, chance.random())
-        pairs = chance.randint((most + 1) // 2, most) if check else chance.randint(1, largest)
-        judged, checked = judged + pairs, checked + pairs * check
         kinds.append(check)
-        assert -10 <= rate * judged - checked <= 16
-    assert abs(checked / judged - rate) < 0.01
+        sizes.append(chance.randint((most + 1) // 2, most) if check else chance.randint(1, largest))
+        judged, checked = judged + sizes[-1], checked + sizes[-1] * check
+        if len(kinds) > REMEMBERED:
+            judged -= sizes[-1 - REMEMBERED]
+            checked -= sizes[-1 - REMEMBERED] * kinds[-1 - REMEMBERED]
+        assert -20 <= rate * judged - checked <= 30
+    share = sum(size for size, kind in zip(sizes, kinds, strict=True) if kind) / sum(sizes)
+    assert abs(share - rate) < 0.01
     assert not any(one and next_ for one, next_ in pairwise(kinds))
 
 
@@ -128,6 +133,28 @@ def test_before_so_many_batches_nothing_is_repeated(campaign: Campaign, ada: Mem
     work(ada, REPEAT_AFTER + 3)
     assert len(history(ada)) == REPEAT_AFTER
     assert not Query.objects.filter(kind=Kind.CHECK).exists()
+
+
+def test_what_was_long_ago_is_forgotten_and_nothing_of_it_repeated(
+    campaign: Campaign, ada: Membership, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checks, "REMEMBERED", remembered := REPEAT_AFTER + 4)
+    small_batches(campaign, 36)
+    work(ada, 32)
+    done = history(ada)
+    repeats = [(place, each) for place, each in enumerate(done) if each.batch.kind == Kind.CHECK]
+    assert len(repeats) > 1
+    for place, repeat in repeats:
+        pair = repeat.batch.candidates.select_related("repeats")[0]
+        source = ada.assignments.get(judgements__candidate=pair.repeats)
+        assert done.index(source) >= place - remembered
+
+
+def test_gold_and_repeats_come_in_turn(closed: Campaign, ada: Membership) -> None:
+    draw_gold(closed, 8, seed=1)
+    work(ada, 36)
+    owners = [each.batch.query.owner for each in history(ada) if each.batch.kind == Kind.CHECK]
+    assert owners[:3] == [None, ada, None]
 
 
 def test_gold_never_goes_to_who_judged_its_source(closed: Campaign, ada: Membership, bob: Membership) -> None:

@@ -207,4 +207,5 @@ def test_a_claim_finds_its_batch_in_order_without_sorting_those_of_the_campaign(
                 cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off")
         plan = part[:1].explain()
         assert "batches_in_order" in plan
-        assert "sort" not in plan.lower() and "B-TREE FOR ORDER" not in plan
+        assert "sort" not in plan.lower()
+        assert "B-TREE FOR ORDER" not in plan

@@ -15,7 +15,7 @@ from base.text import printable
 from jobs.models import Job, Sign
 from jobs.running import run, worker_name
 from jobs.terminal import work_off
-from jobs.upkeep import SECONDS_BETWEEN, clear_sessions
+from jobs.upkeep import SECONDS_BETWEEN, do_all
 
 log = logging.getLogger(__name__)
 SECONDS_BETWEEN_LOOKS = 0.5
@@ -48,7 +48,7 @@ def _work_for_ever() -> None:
         try:
             if time.monotonic() >= next_upkeep:
                 next_upkeep = time.monotonic() + SECONDS_BETWEEN
-                clear_sessions()
+                do_all()
             if time.monotonic() >= next_sign:
                 next_sign = time.monotonic() + SECONDS_BETWEEN_SIGNS
                 Sign.leave(worker_name())
