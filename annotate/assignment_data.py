@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Q
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext, gettext_noop
@@ -59,12 +58,8 @@ AGAIN = gettext_noop(
 def judged_today(member: Membership) -> int:
     """Clips that the annotator judged since midnight, the server's."""
     midnight = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
-    # A save extends the lease, so the lease of an assignment that was judged since then had not run out before.
-    submitted = Q(state=Assignment.State.SUBMITTED, submitted__gte=midnight)
-    others = Q(state__in=[Assignment.State.LIVE, Assignment.State.LAPSED], lease__gte=midnight)
-    since = member.assignments.filter(submitted | others).values_list("pk", flat=True)
     first = Revision.objects.filter(number=1, at__gte=midnight)
-    return first.filter(judgement__assignment__in=since).count()
+    return first.filter(judgement__assignment__in=member.assignments.said_since(midnight)).count()
 
 
 def _address(clip: Clip | None) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
@@ -41,6 +41,15 @@ class AssignmentQuerySet(models.QuerySet["Assignment"]):
     def expired(self) -> AssignmentQuerySet:
         """Return the live assignments whose lease has run out."""
         return self.live().filter(lease__lte=Now())
+
+    def said_since(self, instant: datetime) -> AssignmentQuerySet:
+        """Return those in which something may have been said since then, found by an index for each annotator.
+
+        Each save extends the lease, so the lease did not run out before the last save.
+        """
+        submitted = Q(state=AssignmentState.SUBMITTED, submitted__gte=instant)
+        others = Q(state__in=[AssignmentState.LIVE, AssignmentState.LAPSED], lease__gte=instant)
+        return self.filter(submitted | others)
 
     def of(self, user: int | None) -> AssignmentQuerySet:
         """Return the assignments of a person, in any state, while the person is an active annotator.

@@ -72,9 +72,8 @@ def worked_on_days(campaign: Campaign, start: datetime, end: datetime) -> dict[t
 
 def worked_by_day(member: Membership, start: datetime, end: datetime) -> dict[date, Worked]:
     """Return what one member did on each day from `start` until before `end`."""
-    return {
-        day: part for (_, day), part in _grouped(Revision.objects.all(), start, end, who=member.pk).items()
-    }
+    revisions = Revision.objects.filter(judgement__assignment__in=member.assignments.said_since(start))
+    return {day: part for (_, day), part in _grouped(revisions, start, end, who=member.pk).items()}
 
 
 def total(parts: Iterable[Worked]) -> Worked:
@@ -87,13 +86,13 @@ def _grouped(
     """Group work by member and day. Seconds are rounded for each day, so that a month is the sum of its days."""
     found: dict[tuple[int, date], Worked] = defaultdict(Worked)
     seconds, first = Sum("seconds"), Count("pk", filter=Q(number=1))
-    exams = Assignment.objects.filter(batch__kind=Kind.EXAM).values("pk")
+    exams = Assignment.objects.annotate(who=F("annotator")).filter(batch__kind=Kind.EXAM, **whose)
     for rows, sums in (
         (_as_work(revisions), {"spent": seconds, "judgements": first}),
         (_flags(), {"spent": seconds}),
         (_submissions(), {"batches": Count("pk")}),
     ):
-        paid = rows.filter(instant__gte=start, instant__lt=end, **whose).exclude(assigned__in=exams)
+        paid = rows.filter(instant__gte=start, instant__lt=end, **whose).exclude(assigned__in=exams.values("pk"))
         for row in paid.annotate(day=TruncDate("instant")).order_by().values("who", "day").annotate(**sums):
             found[row.pop("who"), row.pop("day")] += _part(**row)
     return dict(found)
