@@ -20,7 +20,7 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from base.errors import Busy, Locked, ReeljudgeError, Refused
-from campaigns.accounts import mails, sessions
+from campaigns.accounts import mails, security_log, sessions
 
 WRONG = _("The name or the password is wrong. Capital letters count in the password.")
 WRONG_CODE = _("That code is wrong, or was used before. Wait for the next one.")
@@ -59,9 +59,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ha
     def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
         # A name is locked out for the address that tried it only, so that no stranger can lock out a lead.
         # A name and its mail address count together.
-        name = credentials.get("username") or credentials.get("email") or ""
-        users = filter_users_by_email(name, prefer_verified=True, for_login=True)
-        user = get_user_by_username(name) or min(users, key=lambda each: each.pk, default=None)
+        name, user = _typed(credentials), account_of(credentials)
         who = f"account {user.pk}" if user else f"name {name.lower()}"
         return f"{who} from {ratelimit.get_ip(request)}"
 
@@ -74,7 +72,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ha
             If there were too many.
         """
         if is_full(request, self._get_login_attempts_cache_key(request, **credentials)):
-            raise Locked(LOCKED)
+            raise locked(request, account_of(credentials))
 
     def authentication_failed(self, request: HttpRequest, **credentials: Any) -> None:
         """Count the wrong attempt.
@@ -86,7 +84,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ha
         """
         key = self._get_login_attempts_cache_key(request, **credentials)
         if not ratelimit.consume(request, **COUNTED, key=key):
-            raise why_not(request, key)
+            raise why_not(request, key, account_of(credentials))
 
     def login(self, request: HttpRequest, user: User) -> None:
         super().login(request, user)
@@ -139,6 +137,17 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ha
 COUNTED = {"app": "allauth.account", "action": "login_failed"}
 
 
+def account_of(credentials: dict[str, Any]) -> User | None:
+    """Return the account that somebody wants to sign in to, by its name or its mail address."""
+    users = filter_users_by_email(name := _typed(credentials), prefer_verified=True, for_login=True)
+    found: User | None = get_user_by_username(name) or min(users, key=lambda each: each.pk, default=None)
+    return found
+
+
+def _typed(credentials: dict[str, Any]) -> str:
+    return credentials.get("username") or credentials.get("email") or ""
+
+
 def is_full(request: HttpRequest, key: str) -> bool:
     """Return whether there were as many wrong attempts as the settings allow, by one of their rates."""
     rates = ratelimit.get_rates(**COUNTED)
@@ -149,10 +158,15 @@ def is_full(request: HttpRequest, key: str) -> bool:
     )
 
 
-def why_not(request: HttpRequest, key: str) -> ReeljudgeError:
+def locked(request: HttpRequest, user: User | None) -> Locked:
+    security_log.locked_out(user, request)
+    return Locked(LOCKED)
+
+
+def why_not(request: HttpRequest, key: str, user: User | None) -> ReeljudgeError:
     """Return why an attempt was not let through, which allauth does not say: too many, or a database that is busy."""
     if is_full(request, key):
-        return Locked(LOCKED)
+        return locked(request, user)
     return Busy(_("The database cannot do this now. Go back and try again in a moment."))
 
 

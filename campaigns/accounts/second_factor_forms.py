@@ -60,7 +60,7 @@ def _counted(user: Any, check: Callable[[], Any]) -> None:
         check()
     except ValidationError as fault:
         if fault.code in ("too_many_login_attempts", "rate_limited"):
-            raise why_not(context.request, f"mfa-auth-user-{user.pk}") from fault
+            raise why_not(context.request, f"mfa-auth-user-{user.pk}", user) from fault
         raise
 
 

@@ -58,6 +58,11 @@ def _failed(request: HttpRequest | None = None, credentials: dict[str, Any] | No
     _write(logging.WARNING, "sign-in failed", User.objects.filter(username=name).first(), request, "")
 
 
+def locked_out(user: User | None, request: HttpRequest) -> None:
+    """Note an attempt that was not looked at, because there were too many wrong ones."""
+    _write(logging.WARNING, "locked out", user, request, "")
+
+
 def _methods(request: HttpRequest | None) -> str:
     """Return by what the person has signed in, as allauth keeps it in the session."""
     records = getattr(request, "session", {}).get("account_authentication_methods", [])

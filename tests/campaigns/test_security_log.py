@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -59,3 +60,12 @@ def test_a_new_password_is_a_line(nora: User, client: Client, lines: Lines) -> N
     client.post(reverse("account_change_password"), new)
     assert lines()[-1] == "password changed: user='nora' with=password address=127.0.0.1"
     assert not any(secret in line for line in lines() for secret in (PASSWORD, "umbrella"))
+
+
+def test_who_is_locked_out_is_a_line(nora: User, client: Client, lines: Lines, settings: Any) -> None:
+    for _ in range(settings.SIGN_IN_ATTEMPTS + 1):
+        sign_in(client, "nora", "wrong")
+    *failed, last = lines()
+    assert len(failed) == settings.SIGN_IN_ATTEMPTS
+    assert {each.partition(":")[0] for each in failed} == {"sign-in failed"}
+    assert last == "locked out: user='nora' with=- address=127.0.0.1"
