@@ -92,7 +92,9 @@ def _grouped(
         (_flags(), {"spent": seconds}),
         (_submissions(), {"batches": Count("pk")}),
     ):
-        paid = rows.filter(instant__gte=start, instant__lt=end, **whose).exclude(assigned__in=exams.values("pk"))
+        paid = rows.filter(instant__gte=start, instant__lt=end, **whose).exclude(
+            assigned__in=exams.values("pk")
+        )
         for row in paid.annotate(day=TruncDate("instant")).order_by().values("who", "day").annotate(**sums):
             found[row.pop("who"), row.pop("day")] += _part(**row)
     return dict(found)
