@@ -51,7 +51,8 @@ def without_annotators() -> BatchQuerySet:
 
 def with_free_slot() -> BatchQuerySet:
     """Return the batches that somebody could judge now."""
-    return Batch.objects.filter(free=True, query__withdrawn__isnull=True)
+    # Of `free=True` Django makes a bare column, which is no comparison for an index of SQLite.
+    return Batch.objects.filter(free__in=[True], query__withdrawn__isnull=True)
 
 
 def _annotators(condition: Q) -> QuerySet[Membership]:
