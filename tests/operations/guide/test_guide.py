@@ -103,7 +103,7 @@ class Place:
             "rows = []\n"
             "for each in Assignment.objects.all():\n"
             "    grades = dict(each.judgements.values_list('candidate', 'grade'))\n"
-            "    for position, candidate in enumerate(each.candidate_order(), 1):\n"
+            "    for position, candidate in enumerate(each.places, 1):\n"
             "        if candidate in grades: rows.append([each.token, position, grades[candidate]])\n"
             "print('ROWS', json.dumps(rows))\n"
         )
