@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 from urllib.parse import urlencode
 
@@ -30,13 +31,24 @@ class Backend(AuthenticationBackend):  # type: ignore[misc]  # allauth has no ty
     """allauth's accounts. They also say whether a second factor is missing, without another database query."""
 
     def get_user(self, user_id: int) -> Any:
-        people = User.objects.filter(pk=user_id)
-        if settings.REQUIRE_SECOND_FACTOR:
-            leads = Membership.objects.leads().filter(user=OuterRef("pk"))
-            factors = Authenticator.objects.filter(user=OuterRef("pk"), type__in=SINGLE)
-            people = people.annotate(lacks_second_factor=Exists(leads) & ~Exists(factors))
-        user = people.first()
+        statement, constants = _person(settings.REQUIRE_SECOND_FACTOR)
+        user = next(iter(User.objects.raw(statement, [*constants, user_id])), None)
         return user if user and self.user_can_authenticate(user) else None
+
+
+@cache
+def _person(with_second_factor: bool) -> tuple[str, tuple[Any, ...]]:
+    """Return the statement that reads a person, which Django would write anew at each request, and its parameters.
+
+    The person's primary key comes after these.
+    """
+    people = User.objects.filter(pk=0)
+    if with_second_factor:
+        leads = Membership.objects.leads().filter(user=OuterRef("pk"))
+        factors = Authenticator.objects.filter(user=OuterRef("pk"), type__in=SINGLE)
+        people = people.annotate(lacks_second_factor=Exists(leads) & ~Exists(factors))
+    statement, parameters = people.query.sql_with_params()
+    return statement, parameters[:-1]
 
 
 class RequiredMiddleware:
