@@ -16,6 +16,7 @@ from typing import Any
 
 from benchmarks.databases import on_each
 from benchmarks.inside import CROWD
+from tests import browsing
 from tests.installation import Installation, sql
 
 SECONDS = int(os.environ.get("PACED_SECONDS", "600"))
@@ -70,6 +71,7 @@ def _prepare(place: Installation) -> None:
     place.manage("import_corpus", NAME, str(place.home / "moments.jsonl"), "--format", "tvr")
     place.manage("create_campaign", NAME, "--corpus", NAME, "--queries", str(place.home / "queries.json"))
     place.manage("worker", "--until-idle")
+    browsing.wait_until_open(place, NAME, QUERIES)  # the worker beside the server may have the ranking in hand
     place.run("-m", "benchmarks.inside", "crowd", NAME)
     (place.home / "sessions.json").write_text(place.run("-m", "benchmarks.inside", "sessions", NAME))
     sql(place, "UPDATE corpus_clip SET state = 'ready', file = 'clips/clip.mp4'")
