@@ -15,7 +15,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from benchmarks.databases import on_each
-from benchmarks.inside import CROWD
+from benchmarks.inside import CROWD, SECONDS_OF_A_GRADE
+from campaigns.models.campaign import BATCH_SIZE
 from tests import browsing
 from tests.installation import Installation, sql
 
@@ -71,19 +72,23 @@ def _prepare(place: Installation) -> None:
     place.manage("import_corpus", NAME, str(place.home / "moments.jsonl"), "--format", "tvr")
     place.manage("create_campaign", NAME, "--corpus", NAME, "--queries", str(place.home / "queries.json"))
     place.manage("worker", "--until-idle")
-    browsing.wait_until_open(place, NAME, QUERIES)  # the worker beside the server may have the ranking in hand
+    browsing.wait_until_open(place, NAME, QUERIES)  # the server has a worker of its own, which may rank them
     place.run("-m", "benchmarks.inside", "crowd", NAME)
     (place.home / "sessions.json").write_text(place.run("-m", "benchmarks.inside", "sessions", NAME))
     sql(place, "UPDATE corpus_clip SET state = 'ready', file = 'clips/clip.mp4'")
 
 
 def _locust(place: Installation) -> list[dict[str, Any]]:
-    """Run the annotators, who begin within the first minute. Return the statistics of each kind of request."""
-    rate = max(1, round(CROWD / min(60, SECONDS / 5)))
+    """Run the annotators. Return the statistics of each kind of request.
+
+    They begin one after the other while the first of them judges a batch, so that batches are claimed as evenly as on
+    an ordinary day, and not by all annotators at once.
+    """
+    rate = CROWD / min(BATCH_SIZE * SECONDS_OF_A_GRADE, 0.6 * SECONDS)
     done = subprocess.run(
         [
             *(sys.executable, "-m", "locust", "-f", "benchmarks/paced_annotator.py", "--headless"),
-            *("--users", str(CROWD), "--spawn-rate", str(rate), "--run-time", f"{SECONDS}s"),
+            *("--users", str(CROWD), "--spawn-rate", f"{rate:.3f}", "--run-time", f"{SECONDS}s"),
             *("--host", place.address, "--json", "--skip-log", "--only-summary"),
         ],
         env=os.environ | {"PACED_SESSIONS": str(place.home / "sessions.json")},

@@ -16,7 +16,8 @@ from uuid import uuid4
 
 from locust import FastHttpUser, task
 
-SECONDS_OF_A_GRADE = 19
+from benchmarks.inside import SECONDS_OF_A_GRADE
+
 ASSIGNMENT = re.compile(r'<script id="assignment" type="application/json">(.*?)</script>', re.DOTALL)
 sessions = iter(json.loads(Path(os.environ["PACED_SESSIONS"]).read_text()))
 
