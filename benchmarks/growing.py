@@ -16,7 +16,7 @@ import psycopg
 from psycopg import sql
 
 OF_A_CAMPAIGN = 10  # copies
-STRIDE = 100_000_000  # between the primary keys of a row and of its copy; more than there are rows
+STRIDE = 10_000_000  # between the primary keys of a row and of its copy; more than there are rows
 WORKERS = 1000  # between worker numbers
 # Beside foreign keys, what must differ between copies.
 RENAMED = {("Query", "query_id"), ("Query", "text"), ("Campaign", "title")}
