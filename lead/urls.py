@@ -54,6 +54,7 @@ urlpatterns = [
     path("campaigns/<slug:name>/people/", people.index, name="people"),
     path("campaigns/<slug:name>/people/<int:worker>/", people.detail, name="person"),
     path("campaigns/<slug:name>/people/<int:worker>/change", people.change, name="person-change"),
+    path("campaigns/<slug:name>/people/<int:worker>/creates", people.creates, name="person-creates"),
     path("campaigns/<slug:name>/people/invite", people.invite, name="invite"),
     path("campaigns/<slug:name>/people/invite-by-mail", people.invite_by_mail, name="invite-by-mail"),
     path(

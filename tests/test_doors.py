@@ -70,6 +70,8 @@ MATRIX = {
     "sso-disconnect": ("POST", 302, 302, 302, 302, 302, 302),
     "invitation": ("GET", 302, 302, 302, 302, 302, 302),
     "join": ("GET", 404, 404, 404, 404, 404, 404),
+    "first-link": ("GET", 302, 302, 302, 302, 302, 302),
+    "first-account": ("GET", 404, 404, 404, 404, 404, 404),  # there are accounts
     "sign-out": ("POST", 302, 302, 302, 302, 302, 302),
     "work": ("GET", 302, 200, 200, 200, 200, 200),
     "tutorial": ("GET", 302, 404, 200, 200, 200, 200),
@@ -112,6 +114,7 @@ MATRIX = {
     "people": ("GET", 302, 404, 404, 404, 404, 200),
     "person": ("GET", 302, 404, 404, 404, 404, 200),
     "person-change": ("POST", 302, 404, 404, 404, 404, 302),
+    "person-creates": ("POST", 302, 404, 404, 404, 404, 404),  # a lead who may not create campaigns
     "invite": ("POST", 302, 404, 404, 404, 404, 200),
     "invite-by-mail": ("POST", 302, 404, 404, 404, 404, 409),  # let in, but the site sends no mails
     "invitation-send": ("POST", 302, 404, 404, 404, 404, 404),  # of a link there is no mail
@@ -165,6 +168,7 @@ ALSO = {
     "mfa_generate_recovery_codes": ("POST", 302, 302, 302, 302, 302, 302),
     "usersessions_list": ("POST", 302, 302, 302, 302, 302, 302),
     "join": ("POST", 404, 404, 404, 404, 404, 404),
+    "first-account": ("POST", 404, 404, 404, 404, 404, 404),
     "flag": ("DELETE", 401, 404, 200, 404, 404, 404),
     "guideline-edit": ("POST", 302, 404, 404, 404, 404, 400),  # let in, but the form is empty
     "example-judged": ("POST", 302, 404, 404, 404, 404, 400),
@@ -180,9 +184,9 @@ JSON = ("judge", "flag", "submit", "resume")
 FOR_ALL = (  # views that a stranger reaches
     *("sign-in", "account_login", "mfa_authenticate", "mfa_login_webauthn", "join", "language", "sign-out"),
     *("openid_connect_login", "openid_connect_callback", "account_confirm_email", "account_reset_password"),
-    *("account_reset_password_done", "account_reset_password_from_key"),
+    *("account_reset_password_done", "account_reset_password_from_key", "first-account"),
 )
-EVERY_METHOD = ("invitation",)  # a refusal would be logged with its address, which holds a secret
+EVERY_METHOD = ("invitation", "first-link")  # a refusal would be logged with its address, which holds a secret
 READING = ("GET", "HEAD")
 ALONE = (
     *(
@@ -216,7 +220,7 @@ ALONE = (
         "mfa_deactivate_totp",
     ),
     *("mfa_add_webauthn", "mfa_view_recovery_codes", "mfa_generate_recovery_codes", "usersessions_list"),
-    *("work", "campaigns"),
+    *("work", "campaigns", "first-account"),
 )
 AGAIN_IS_HARMLESS = ("example-remove",)  # what is gone is gone: the answer is the same
 
@@ -343,6 +347,7 @@ OBJECTS: dict[str, Callable[[Assignment], list[object]]] = {
     "example-remove": lambda held: [example(held)],
     "person": lambda held: [worker(held)],
     "person-change": lambda held: [worker(held)],
+    "person-creates": lambda held: [worker(held)],
     "invitation-withdraw": lambda held: [invited(held)],
     "invitation-send": lambda held: [invited(held)],
     "job-again": lambda held: [failed(held).pk],
@@ -360,6 +365,7 @@ TOKENS: dict[str, Callable[[Assignment], list[object]]] = {
     "submit": lambda held: [held.token],
     "resume": lambda held: [held.token],
     "invitation": lambda held: ["x" * 43],
+    "first-link": lambda held: ["x" * 43],
     "account_reset_password_from_key": lambda held: ["1", "x" * 40],
     "account_confirm_email": lambda held: ["x" * 40],
     "mfa_remove_webauthn": lambda held: [1],

@@ -7,6 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
+from campaigns.creating import may_create_campaigns
 from campaigns.models import Campaign
 from campaigns.pages import campaign_page
 from jobs.models import Job
@@ -21,7 +22,7 @@ QUERIES_ON_A_PAGE = 50
 
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
-    leads = Campaign.objects.led_by(request.user).exists()
+    leads = Campaign.objects.led_by(request.user).exists() or may_create_campaigns(request.user)
     return redirect("campaigns" if leads else "work")
 
 
