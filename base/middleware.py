@@ -135,7 +135,7 @@ def is_english_only(request: HttpRequest) -> bool:
     return request.path.startswith(tuple(map(reverse, ENGLISH_ONLY)))
 
 
-ENGLISH_ONLY = ("campaigns", "first-account")  # names of the addresses above them
+ENGLISH_ONLY = ("campaigns", "drafts", "first-account")  # names of the addresses above them
 
 
 def languages(request: HttpRequest) -> dict[str, bool]:

@@ -6,16 +6,38 @@ Every view gets its campaign and its person through these functions, or through 
 from __future__ import annotations
 
 from django.contrib.auth.models import User
-from django.http import HttpRequest
+from django.http import Http404, HttpRequest
 from django.shortcuts import get_object_or_404
 
-from campaigns.models import Membership
+from campaigns.creating import may_create_campaigns
+from campaigns.models import Draft, Membership, Upload
 
 
 def signed_in(request: HttpRequest) -> User:
     """Return the signed-in user, on pages for everybody with an account."""
     assert isinstance(request.user, User)
     return request.user
+
+
+def creator(request: HttpRequest) -> User:
+    """Return the signed-in user, who may create campaigns."""
+    user = signed_in(request)
+    if not may_create_campaigns(user):
+        raise Http404
+    return user
+
+
+def draft(request: HttpRequest, token: str) -> Draft:
+    """Return a draft of the person's own, whether a campaign was made of it or not."""
+    return get_object_or_404(
+        Draft.objects.select_related("corpus", "campaign"), token=token, owner=creator(request)
+    )
+
+
+def upload(request: HttpRequest, draft: str, token: str) -> Upload:
+    """Return an upload for a draft of the person's own that is no campaign yet."""
+    own = Upload.objects.filter(draft__campaign__isnull=True).select_related("draft")
+    return get_object_or_404(own, token=token, draft__token=draft, draft__owner=creator(request))
 
 
 def membership(request: HttpRequest, name: str, *roles: str) -> Membership:

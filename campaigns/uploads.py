@@ -71,7 +71,7 @@ def begin(draft: Draft, purpose: str, name: str, size: int) -> Upload:
     if draft.uploads.count() >= MOST_UPLOADS:
         raise TooLarge(f"uploads: {MOST_UPLOADS:,} already; expected no more files in one draft")
     _must_have_room(size)
-    draft.change()
+    draft.change(**({"media": Draft.Media.UPLOAD} if purpose == Upload.Purpose.FILM else {}))
     return draft.uploads.create(purpose=purpose, name=name, size=size)
 
 
@@ -117,7 +117,9 @@ def append(upload: Upload, offset: int, piece: bytes, sha256: str = "") -> Uploa
     if offset != upload.received:
         return upload
     if offset + len(piece) > upload.size:
-        raise BadValue("body", f"{len(piece):,} bytes", f"at most {upload.size - offset:,}, the rest of the file")
+        raise BadValue(
+            "body", f"{len(piece):,} bytes", f"at most {upload.size - offset:,}, the rest of the file"
+        )
     _write(upload.path, offset, piece)
     # Of two that write at one place, one counts. Their bytes are the same unless somebody uploads two files as one.
     here = Upload.objects.filter(pk=upload.pk, received=offset)

@@ -124,6 +124,10 @@ class Job(models.Model):
         return self.state == Job.State.RUNNING
 
     @property
+    def is_unfinished(self) -> bool:
+        return self.state in (Job.State.WAITING, Job.State.RUNNING)
+
+    @property
     def has_failed(self) -> bool:
         return self.state == Job.State.FAILED
 

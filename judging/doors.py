@@ -9,7 +9,19 @@ from django.http import Http404, HttpRequest
 from django.shortcuts import get_object_or_404
 
 from base.request_fields import KEY, is_whole
-from campaigns.doors import annotator, annotator_of, anybody, lead, membership, own, person, signed_in
+from campaigns.doors import (
+    annotator,
+    annotator_of,
+    anybody,
+    creator,
+    draft,
+    lead,
+    membership,
+    own,
+    person,
+    signed_in,
+    upload,
+)
 from campaigns.models import Campaign, Membership
 from corpus.models import Clip
 from judging.models import Assignment, Batch, Candidate, Example, Flag, Kind, Query, Review
@@ -25,6 +37,8 @@ __all__ = [
     "batch",
     "candidate",
     "clip",
+    "creator",
+    "draft",
     "exam_batch",
     "flag",
     "lead",
@@ -34,6 +48,7 @@ __all__ = [
     "pool_query",
     "reviews",
     "signed_in",
+    "upload",
     "writer",
 ]
 

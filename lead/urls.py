@@ -2,6 +2,8 @@
 
 from django.urls import path
 
+from lead.making import upload_views
+from lead.making import views as making
 from lead.views import (
     agreement,
     batches,
@@ -23,6 +25,24 @@ from lead.views import (
 )
 
 urlpatterns = [
+    path("new-campaign/", making.index, name="drafts"),
+    path("new-campaign/<slug:token>/corpus", making.corpus, name="draft-corpus"),
+    path("new-campaign/<slug:token>/films", making.films, name="draft-films"),
+    path("new-campaign/<slug:token>/queries", making.queries, name="draft-queries"),
+    path("new-campaign/<slug:token>/settings", making.campaign_settings, name="draft-settings"),
+    path("new-campaign/<slug:token>/people", making.people, name="draft-people"),
+    path("new-campaign/<slug:token>/check", making.check, name="draft-check"),
+    path("new-campaign/<slug:token>/check/start", making.start_check, name="draft-check-start"),
+    path("new-campaign/<slug:token>/progress", making.progress, name="draft-progress"),
+    path("new-campaign/<slug:token>/make", making.make, name="draft-make"),
+    path("new-campaign/<slug:token>/remove", making.remove, name="draft-remove"),
+    path("new-campaign/<slug:token>/uploads", upload_views.announce, name="uploads"),
+    path("new-campaign/<slug:token>/uploads/<slug:upload>", upload_views.piece, name="upload"),
+    path(
+        "new-campaign/<slug:token>/uploads/<slug:upload>/remove",
+        upload_views.remove_upload,
+        name="upload-remove",
+    ),
     path("", campaigns.home, name="home"),
     path("campaigns/", campaigns.index, name="campaigns"),
     path("campaigns/<slug:name>/", campaigns.desk, name="campaign"),

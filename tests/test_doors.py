@@ -186,7 +186,10 @@ FOR_ALL = (  # views that a stranger reaches
     *("openid_connect_login", "openid_connect_callback", "account_confirm_email", "account_reset_password"),
     *("account_reset_password_done", "account_reset_password_from_key", "first-account"),
 )
-EVERY_METHOD = ("invitation", "first-link")  # a refusal would be logged with its address, which holds a secret
+EVERY_METHOD = (
+    "invitation",
+    "first-link",
+)  # a refusal would be logged with its address, which holds a secret
 READING = ("GET", "HEAD")
 ALONE = (
     *(

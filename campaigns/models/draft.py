@@ -123,7 +123,8 @@ class Upload(models.Model):
     class Meta:
         constraints = [
             models.CheckConstraint(
-                condition=Q(received__gte=0, received__lte=F("size")), name="no_more_arrives_than_was_announced"
+                condition=Q(received__gte=0, received__lte=F("size")),
+                name="no_more_arrives_than_was_announced",
             ),
         ]
 

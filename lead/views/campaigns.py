@@ -13,6 +13,7 @@ from campaigns.pages import campaign_page
 from jobs.models import Job
 from judging import doors
 from lead.desk.charts import charts
+from lead.desk.checklist import checklist
 from lead.desk.needs import at_a_glance, needs
 from lead.desk.queries import SORTS, Table, filters, jobs_of, query_rows, unfinished_jobs
 from reports.summaries import AGREEMENT, PROGRESS, current_summaries
@@ -29,7 +30,14 @@ def home(request: HttpRequest) -> HttpResponse:
 @require_safe
 def index(request: HttpRequest) -> HttpResponse:
     campaigns = Campaign.objects.led_by(request.user).select_related("corpus").order_by("name")
-    return render(request, "lead/campaigns.html", {"campaigns": at_a_glance(campaigns)})
+    return render(
+        request,
+        "lead/campaigns.html",
+        {
+            "campaigns": at_a_glance(campaigns),
+            "may_create": may_create_campaigns(request.user),
+        },
+    )
 
 
 @require_safe
@@ -45,6 +53,7 @@ def desk(request: HttpRequest, name: str) -> HttpResponse:
         member,
         "lead/campaign.html",
         needs=needs(campaign, found["n_failed"]) if member.may_review else [],
+        checklist=checklist(campaign) if member.may_review else [],
         sparks=charts(campaign, kept, with_pay=member.may_review),
         kept=kept[PROGRESS],
         filters=filters(campaign, table),
