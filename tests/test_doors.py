@@ -24,7 +24,7 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
-from campaigns.models import CacheEntry, Campaign, Membership, Message
+from campaigns.models import CacheEntry, Campaign, Draft, Membership, Message, Upload
 from corpus.models import Clip, Corpus, Moment
 from jobs.models import Job
 from judging.models import Assignment, Batch, Candidate, Example, Flag, Kind, Query, Review
@@ -84,6 +84,21 @@ MATRIX = {
     "submit": ("POST", 401, 404, 200, 404, 404, 404),
     "resume": ("POST", 401, 404, 200, 404, 404, 404),
     "clip": ("GET", 302, 404, 200, 404, 200, 200),
+    # Nobody of this cast may create campaigns; tests/lead/making has those who may, and other people's drafts.
+    "drafts": ("GET", 302, 404, 404, 404, 404, 404),
+    "draft-corpus": ("GET", 302, 404, 404, 404, 404, 404),
+    "draft-films": ("GET", 302, 404, 404, 404, 404, 404),
+    "draft-queries": ("GET", 302, 404, 404, 404, 404, 404),
+    "draft-settings": ("GET", 302, 404, 404, 404, 404, 404),
+    "draft-people": ("GET", 302, 404, 404, 404, 404, 404),
+    "draft-check": ("GET", 302, 404, 404, 404, 404, 404),
+    "draft-check-start": ("POST", 302, 404, 404, 404, 404, 404),
+    "draft-progress": ("GET", 302, 404, 404, 404, 404, 404),
+    "draft-make": ("POST", 302, 404, 404, 404, 404, 404),
+    "draft-remove": ("POST", 302, 404, 404, 404, 404, 404),
+    "uploads": ("POST", 401, 404, 404, 404, 404, 404),
+    "upload": ("GET", 401, 404, 404, 404, 404, 404),
+    "upload-remove": ("POST", 302, 404, 404, 404, 404, 404),
     "campaigns": ("GET", 302, 200, 200, 200, 200, 200),
     "campaign": ("GET", 302, 404, 404, 404, 200, 200),
     "campaign-jobs": ("GET", 302, 404, 404, 404, 200, 200),
@@ -170,6 +185,13 @@ ALSO = {
     "join": ("POST", 404, 404, 404, 404, 404, 404),
     "first-account": ("POST", 404, 404, 404, 404, 404, 404),
     "flag": ("DELETE", 401, 404, 200, 404, 404, 404),
+    "drafts": ("POST", 302, 404, 404, 404, 404, 404),
+    "draft-corpus": ("POST", 302, 404, 404, 404, 404, 404),
+    "draft-films": ("POST", 302, 404, 404, 404, 404, 404),
+    "draft-queries": ("POST", 302, 404, 404, 404, 404, 404),
+    "draft-settings": ("POST", 302, 404, 404, 404, 404, 404),
+    "draft-people": ("POST", 302, 404, 404, 404, 404, 404),
+    "upload": ("PATCH", 401, 404, 404, 404, 404, 404),
     "guideline-edit": ("POST", 302, 404, 404, 404, 404, 400),  # let in, but the form is empty
     "example-judged": ("POST", 302, 404, 404, 404, 404, 400),
     "example-own": ("POST", 302, 404, 404, 404, 404, 400),
@@ -180,7 +202,7 @@ ALSO = {
 PEOPLE = ["stranger", "outsider", "annotator", "other annotator", "researcher", "lead"]
 STRANGERS = ["annotator of plays", "researcher of plays", "lead of plays"]  # of another campaign
 METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
-JSON = ("judge", "flag", "submit", "resume")
+JSON = ("judge", "flag", "submit", "resume", "uploads", "upload")
 FOR_ALL = (  # views that a stranger reaches
     *("sign-in", "account_login", "mfa_authenticate", "mfa_login_webauthn", "join", "language", "sign-out"),
     *("openid_connect_login", "openid_connect_callback", "account_confirm_email", "account_reset_password"),
@@ -223,7 +245,7 @@ ALONE = (
         "mfa_deactivate_totp",
     ),
     *("mfa_add_webauthn", "mfa_view_recovery_codes", "mfa_generate_recovery_codes", "usersessions_list"),
-    *("work", "campaigns", "first-account"),
+    *("work", "campaigns", "first-account", "drafts"),
 )
 AGAIN_IS_HARMLESS = ("example-remove",)  # what is gone is gone: the answer is the same
 
@@ -332,6 +354,17 @@ def worker(held: Assignment) -> int:
     return held.annotator.worker
 
 
+def draft(held: Assignment) -> Draft:
+    """Of somebody who may no longer create campaigns."""
+    lead = Membership.objects.get(user__username="leo").user
+    return Draft.objects.get_or_create(owner=lead, token="0" * 32)[0]
+
+
+def film(held: Assignment) -> Upload:
+    told = {"purpose": "film", "name": "a.mp4", "size": 9}
+    return Upload.objects.get_or_create(draft=draft(held), token="1" * 32, defaults=told)[0]
+
+
 # What stands in an address after the campaign's name; an address that is not here has nothing else.
 OBJECTS: dict[str, Callable[[Assignment], list[object]]] = {
     "read-message": lambda held: [letter(held).pk],
@@ -367,6 +400,19 @@ TOKENS: dict[str, Callable[[Assignment], list[object]]] = {
     "flag": lambda held: [held.token, 1],
     "submit": lambda held: [held.token],
     "resume": lambda held: [held.token],
+    "draft-corpus": lambda held: [draft(held).token],
+    "draft-films": lambda held: [draft(held).token],
+    "draft-queries": lambda held: [draft(held).token],
+    "draft-settings": lambda held: [draft(held).token],
+    "draft-people": lambda held: [draft(held).token],
+    "draft-check": lambda held: [draft(held).token],
+    "draft-check-start": lambda held: [draft(held).token],
+    "draft-progress": lambda held: [draft(held).token],
+    "draft-make": lambda held: [draft(held).token],
+    "draft-remove": lambda held: [draft(held).token],
+    "uploads": lambda held: [draft(held).token],
+    "upload": lambda held: [draft(held).token, film(held).token],
+    "upload-remove": lambda held: [draft(held).token, film(held).token],
     "invitation": lambda held: ["x" * 43],
     "first-link": lambda held: ["x" * 43],
     "account_reset_password_from_key": lambda held: ["1", "x" * 40],

@@ -63,7 +63,7 @@ def _guideline(campaign: Campaign) -> Item:
 def _exam(campaign: Campaign) -> Item:
     made = exam_batches(campaign).exists()
     if not campaign.exam:
-        state = "Annotators get work at once. You can have them pass an exam first: make one, and switch it on in Settings."
+        state = "Annotators get work at once. To have them pass an exam first, make one and switch it on in Settings."
     else:
         state = (
             "It is made."

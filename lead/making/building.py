@@ -16,15 +16,16 @@ from base.text import printable
 from base.transactions import locked
 from campaigns.creating import corpora_open_to, may_create_campaigns
 from campaigns.models import Campaign, Draft, Membership, Upload
+from campaigns.models.draft import token
 from campaigns.uploads import keep_films_only, read_whole
 from corpus.errors import BadLines, CorpusError
 from corpus.importers.load import Report as Imported
-from corpus.importers.load import load
+from corpus.importers.load import load, preview
 from corpus.models import Corpus
 from jobs.registry import Report
 from judging.pool.queries import load_queries
 from judging.pool.ranking import ask_for_ranking
-from lead.making.films import Films
+from lead.making.films import faults_of_films
 from lead.making.queries import queries_file
 from lead.making.sources import must_be_here, source_of
 
@@ -52,23 +53,56 @@ class Findings:
 
 
 def check(draft: Draft, report: Report) -> None:
-    """Try to make the campaign, store nothing of it, and store with the draft what was found."""
+    """Find out whether the campaign can be made, store nothing of it, and store with the draft what was found."""
     must_be_here(draft)
     seen = _marks(draft)
     for number, upload in enumerate(uploads := list(draft.uploads.whole().select_related("draft"))):
         report(number, len(uploads), f"reading {upload.name}")
         read_whole(upload)
     found = Findings()
+    if draft.is_new_corpus:
+        _preview(draft, found, report)
     with transaction.atomic():
-        corpus = _build(draft, found)[1]
-        films = Films.of(corpus)
+        _build(draft, found, None if draft.is_new_corpus else draft.corpus)
         transaction.set_rollback(True)
-    if draft.is_new_corpus and not found.problems:
-        found.notes += films.faults(report)
     with transaction.atomic():
         now = locked(Draft.objects.filter(pk=draft.pk)).get()
         if _marks(now) == seen:  # else somebody changed it meanwhile, and it has to be checked again
             Draft.objects.filter(pk=draft.pk).update(findings=found.stored())
+
+
+def _preview(draft: Draft, found: Findings, report: Report) -> None:
+    """Read and check the files of a new corpus, and look at its films."""
+    if Corpus.objects.filter(name=draft.corpus_name).exists():
+        found.problems.append(f"The corpus: {draft.corpus_name} exists already; choose it, or another name")
+    partial = draft.uploads.filter(purpose=Upload.Purpose.FILM).partial()
+    found.problems += [
+        f"{film.name}: {film.percent} % has arrived; choose the same file again to go on, or remove it"
+        for film in partial[:MOST_SHOWN]
+    ]
+    upload = draft.upload_for(Upload.Purpose.MOMENTS)
+    what = upload.name if upload else "The corpus"
+    with _told(found, what):
+        source = source_of(draft)
+        seen = preview(source, sign=lambda rows: report(0, 0, f"reading {what}: {rows:,} moments so far"))
+        found.problems += [f"{what}: {str(each).replace(f'{each.file}: ', '')}" for each in seen.problems]
+        found.more += seen.wrong - len(seen.problems)
+        found.notes += seen.hints
+        found.counts |= {"moments": seen.new, "videos": seen.videos}
+        if not seen.wrong and not seen.rows:
+            found.problems.append(f"{what}: holds no moments{f' of type {draft.kind}' if draft.kind else ''}")
+        elif not seen.wrong:
+            found.notes += _notes(seen)
+            found.notes += faults_of_films(source, report)
+
+
+def _notes(seen: Imported) -> list[str]:
+    told = {
+        "moments end after their video, and are cut off there": seen.clipped,
+        "moments are in the file twice, and become one": seen.repeated,
+        "sentences without a length are left out": seen.left_out,
+    }
+    return [f"{number:,} {words}." for words, number in told.items() if number]
 
 
 def _marks(draft: Draft) -> list[Any]:
@@ -89,13 +123,14 @@ def make(draft: Draft, report: Report) -> None:
         If something is wrong. Nothing is stored then.
     """
     must_be_here(draft)
-    report(0, 1, "storing the corpus and the queries")
+    report(0, 0, "storing the corpus and the queries")
     found = Findings()
     with transaction.atomic():
         draft = locked(Draft.objects.filter(pk=draft.pk)).get()
         if draft.campaign_id:
             return
-        campaign = _build(draft, found)[0]
+        corpus = draft.corpus or _stored_corpus(draft)
+        campaign = _build(draft, found, corpus)
         if found.problems:
             raise ReeljudgeError("\n".join(found.problems[:MOST_SHOWN]))
         Draft.objects.filter(pk=draft.pk).update(campaign=campaign)
@@ -103,76 +138,55 @@ def make(draft: Draft, report: Report) -> None:
     keep_films_only(draft)
 
 
-def _build(draft: Draft, found: Findings) -> tuple[Campaign, Corpus]:
-    """Store everything in the caller's transaction, and collect what is wrong. If anything is, nothing may stay."""
+def _stored_corpus(draft: Draft) -> Corpus:
+    if Corpus.objects.filter(name=draft.corpus_name).exists():
+        raise ReeljudgeError(f"The corpus {draft.corpus_name} exists already; choose it, or another name")
+    load(draft.corpus_name, source_of(draft))
+    return Corpus.objects.get(name=draft.corpus_name)
+
+
+def _build(draft: Draft, found: Findings, corpus: Corpus | None) -> Campaign:
+    """Store the campaign in the caller's transaction, and collect what is wrong. If anything is, nothing may stay."""
     owner = User.objects.get(pk=draft.owner_id)
     if not may_create_campaigns(owner):
         found.problems.append(f"{owner.get_username()} may no longer create campaigns")
-    corpus = _corpus(draft, owner, found) or Corpus(name="")
-    if not corpus.pk:
-        corpus.save()  # a stand-in, so that the rest is checked too
+    if corpus is None:  # a stand-in, so that the rest is checked too
+        corpus = Corpus.objects.create(name=token())
+    elif draft.corpus_id and not corpora_open_to(owner).filter(pk=draft.corpus_id).exists():
+        found.problems.append(
+            "The corpus: you annotate a campaign over it, and must not see what its leads see"
+        )
     campaign = Campaign(name=draft.name, corpus=corpus, **draft.settings)
-    with _told(found, "The campaign"):
+    before = len(found.problems)
+    with _told(found, "The settings"):
         campaign.full_clean()
-    if not found.problems or not Campaign.objects.filter(name=campaign.name).exists():
-        with _told(found, "The campaign"):
-            campaign.save()
-            _queries(draft, campaign, found)
-            _members(draft, owner, campaign)
-    return campaign, corpus
+    if len(found.problems) > before:
+        campaign = Campaign(name=token(), corpus=corpus)  # a stand-in, too
+    campaign.save()
+    _queries(draft, campaign, found)
+    with _told(found, "The people"), transaction.atomic():
+        _members(draft, owner, campaign)
+    return campaign
 
 
 @contextmanager
-def _told(found: Findings, what: str, hide: str = "") -> Iterator[None]:
-    """Collect what goes wrong inside, whose rows are taken back. `hide` is a path that messages do not show."""
+def _told(found: Findings, what: str) -> Iterator[None]:
+    """Collect what goes wrong inside."""
     try:
-        with transaction.atomic():
-            yield
+        yield
     except BadLines as fault:
         found.problems += [f"{what}: {each}" for each in fault.problems]
+        found.more += fault.wrong - len(fault.problems)
     except ValidationError as fault:
-        each = fault.message_dict if hasattr(fault, "error_dict") else {"": fault.messages}
-        found.problems += [f"{what}, {name}: {' '.join(said)}" for name, said in each.items()]
+        found.problems += [f"{what}, {name}: {' '.join(said)}" for name, said in fault.message_dict.items()]
     except (CorpusError, ReeljudgeError) as fault:
-        lines = str(fault).replace(f"{hide}: ", "") if hide else str(fault)
-        found.problems += [f"{what}: {printable(line)}" for line in lines.splitlines()]
-
-
-def _corpus(draft: Draft, owner: User, found: Findings) -> Corpus | None:
-    if draft.corpus_id:
-        corpus = corpora_open_to(owner).filter(pk=draft.corpus_id).first()
-        if corpus is None:
-            found.problems.append("The corpus: it is gone, or you annotate a campaign over it")
-        return corpus
-    if Corpus.objects.filter(name=draft.corpus_name).exists():
-        found.problems.append(f"The corpus: {draft.corpus_name} exists already; choose it, or another name")
-        return None
-    upload = draft.upload_for(Upload.Purpose.MOMENTS)
-    with _told(found, upload.name if upload else "The corpus", hide=str(upload.path) if upload else ""):
-        imported = load(draft.corpus_name, source_of(draft))
-        _tell_corpus(draft, imported, found)
-        return Corpus.objects.get(name=draft.corpus_name)
-    return None
-
-
-def _tell_corpus(draft: Draft, imported: Imported, found: Findings) -> None:
-    found.counts |= {
-        "moments": imported.moments_added,
-        "videos": imported.videos_added,
-        "films": imported.with_media,
-    }
-    if imported.clipped:
-        found.notes.append(f"{imported.clipped:,} moments end after their video, and are cut off there.")
-    partial = draft.uploads.filter(purpose=Upload.Purpose.FILM).partial()
-    found.problems += [
-        f"{film.name}: {film.percent} % has arrived; choose the same file again to go on, or remove it"
-        for film in partial[:MOST_SHOWN]
-    ]
+        found.problems += [f"{what}: {printable(line)}" for line in str(fault).splitlines()]
 
 
 def _queries(draft: Draft, campaign: Campaign, found: Findings) -> None:
     upload = draft.upload_for(Upload.Purpose.QUERIES)
-    with _told(found, upload.name if upload else "The queries"), queries_file(draft) as file:
+    what = upload.name if upload else "The queries"
+    with _told(found, what), transaction.atomic(), queries_file(draft) as file:
         try:
             added, merged = load_queries(campaign, file, draft.split)
         except ReeljudgeError as fault:

@@ -2,65 +2,69 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Iterator
 from pathlib import Path
 
 from corpus.clips import cutter
 from corpus.cutter import Cutter
 from corpus.errors import CorpusError, FilmAway, Unavailable
-from corpus.models import Corpus
+from corpus.importers.interface import Source
+from corpus.importers.registry import importer_of
+from corpus.importers.rows import Row
+from corpus.media import MediaFolder
 from jobs.errors import JobLeft, JobPostponed
 from jobs.registry import Report
 
-AT_MOST = 2000  # films that are looked into; cutting finds what is wrong with the others
 NAMED = 5  # of the videos without a film
-END = 1.0  # seconds before the end of a video in which its film must have a picture
-MUCH = 3.0  # seconds after the end at which it should have none
+SHORTER, LONGER = 1.0, 3.0  # seconds by which a film may differ from its video
 
 
-@dataclass(frozen=True)
-class Films:
-    """The films of a corpus that is not stored: those to look at with the seconds of their videos, and what is missing."""
-
-    folder: Path
-    to_look_at: list[tuple[str, str, float]]  # the video's name, its file, and its seconds
-    missing: list[str]
-
-    @classmethod
-    def of(cls, corpus: Corpus) -> Films:
-        videos = list(corpus.videos.order_by("pk"))
-        there = [(video.name, video.media, video.duration) for video in videos if video.media]
-        missing = [video.name for video in videos if not video.media] if there else []
-        return cls(Path(corpus.media_folder), [] if corpus.frame_rate else there[:AT_MOST], missing)
-
-    def faults(self, report: Report) -> Iterator[str]:
-        """Yield what is wrong, after cutting two tiny clips of each film as annotators' clips are cut."""
-        if self.missing:
-            named = ", ".join(self.missing[:NAMED])
-            more = f" and {len(self.missing) - NAMED:,} more" if len(self.missing) > NAMED else ""
-            yield f"{len(self.missing):,} videos have no film: {named}{more}. Their clips will be missing."
-        with cutter() as tool, tempfile.TemporaryDirectory() as folder:
-            for number, (name, media, seconds) in enumerate(self.to_look_at):
-                progress = partial(report, number, len(self.to_look_at), f"looking at the film of {name}")
-                progress()
-                cut = partial(_fault, tool, self.folder / media, Path(folder) / "clip.mp4", progress)
-                if fault := cut(max(0.0, seconds - END), seconds):
-                    yield f"{name}: its film, which should last {seconds:g} s: {fault}."
-                elif not cut(seconds + MUCH, seconds + MUCH + END):
-                    yield f"{name}: its film goes on after {seconds:g} s, where the corpus says that it ends."
+def faults_of_films(source: Source, report: Report) -> Iterator[str]:
+    """Yield what is wrong with the films of a source whose moments are right. Without films nothing is."""
+    if source.media is None:
+        return
+    lengths = _lengths(source)
+    there = [video for video in lengths if video in source.media.index]
+    missing = [video for video in lengths if video not in source.media.index]
+    if missing:
+        yield f"{len(missing):,} videos have no film: {_some(missing)}. Their clips will be missing."
+    if spare := sorted(source.media.index.keys() - lengths.keys()):
+        yield f"{len(spare):,} films have the name of no video: {_some(spare)}."
+    if source.media.frame_rate is None:
+        yield from _compared(source.media, {video: lengths[video] for video in there}, report)
 
 
-def _fault(tool: Cutter, film: Path, clip: Path, sign: Callable[[], None], start: float, end: float) -> str:
-    """Return why these seconds of a film cannot be cut; empty if they can."""
+def _lengths(source: Source) -> dict[str, float | None]:
+    """Return the seconds of each video as the files tell them; None where only the film does."""
+    known, read = source.durations or {}, importer_of(source).read
+    rows = (row for file in source.files for row in read(file, source.choice) if isinstance(row, Row))
+    return {row.video: known.get(row.video, row.duration) for row in rows}
+
+
+def _some(names: list[str]) -> str:
+    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
+    return f"{', '.join(names[:NAMED])}{more}"
+
+
+def _compared(media: MediaFolder, lengths: dict[str, float | None], report: Report) -> Iterator[str]:
+    with cutter() as tool:
+        for number, (video, wanted) in enumerate(lengths.items()):
+            report(number, len(lengths), f"looking at the film of {video}")
+            try:
+                lasts = _length(tool, media.folder / media.index[video])
+            except CorpusError as fault:
+                yield f"{video}: its film cannot be used ({str(fault).partition(': ')[2] or fault})."
+                continue
+            if wanted is None or -SHORTER <= lasts - wanted <= LONGER:
+                continue
+            than = "shorter" if lasts < wanted else "longer"
+            yield f"{video}: its film lasts {lasts:g} s, {than} than the {wanted:g} s of the corpus."
+
+
+def _length(tool: Cutter, film: Path) -> float:
     try:
-        tool.cut(film, start, end, clip, sign=sign)
+        return tool.length(film)
     except FilmAway as fault:
         raise JobLeft(str(fault)) from fault
     except Unavailable as fault:
         raise JobPostponed(str(fault)) from fault
-    except CorpusError as fault:
-        return str(fault).removeprefix(f"{film.name}: ")
-    return ""

@@ -15,10 +15,10 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from base.text import abbreviated, storable
 from campaigns.creating import corpora_open_to
 from campaigns.models import Campaign, Draft, Membership
+from corpus.importers.registry import FORMATS
 from corpus.models import Corpus
 from judging.pool.queries import LONGEST_SPLIT
 from lead.forms import Lines
-from lead.making.sources import formats
 from lead.settings_form import CAMPAIGNS_OWN, SECTIONS, SettingsForm
 
 LONGEST_PASTE = 900_000  # characters; a request may have 1 MiB
@@ -55,7 +55,7 @@ class CorpusForm(forms.Form):
     def __init__(self, user: User, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.fields["corpus"].queryset = corpora_open_to(user)  # type: ignore[attr-defined]
-        known = formats()
+        known = list(FORMATS.values())
         self.fields["format"].choices = [(each.name, each.title) for each in known]  # type: ignore[attr-defined]
         kinds = "; ".join(f"{each.title}: {', '.join(each.kinds)}" for each in known if each.kinds)
         self.fields["kind"].help_text = f"Empty: the default. {kinds}."
@@ -88,7 +88,7 @@ class CorpusForm(forms.Form):
             self.add_error("corpus_name", "Name the new corpus, or choose one that is there.")
         elif Corpus.objects.filter(name=data["corpus_name"]).exists():
             self.add_error("corpus_name", "There is a corpus of this name. Choose it above, or another name.")
-        chosen = next((each for each in formats() if each.name == data["format"]), None)
+        chosen = FORMATS.get(data["format"])
         if chosen is None:
             self.add_error("format", "Choose the format of the file.")
         elif data["kind"] and data["kind"] not in chosen.kinds:

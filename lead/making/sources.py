@@ -1,42 +1,17 @@
-"""Where a draft's corpus comes from: the formats that can be read, the file, and its films."""
+"""Where a draft's corpus comes from: its file, and its films."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from django.conf import settings
-from django.db import transaction
 
 from campaigns.models import Draft, Upload
 from corpus.errors import CorpusError
-from corpus.importers.load import Report, Source, load
-from corpus.management.commands.import_corpus import _durations
+from corpus.importers.durations import read_durations
+from corpus.importers.interface import Source
 from corpus.media import MediaFolder
 from jobs.errors import JobLeft
-
-
-@dataclass(frozen=True)
-class Format:
-    """A format that the page offers: its name, its title, the kinds of its descriptions, the default first."""
-
-    name: str
-    title: str
-    kinds: tuple[str, ...] = ()
-    takes_columns: bool = False
-
-
-def formats() -> list[Format]:
-    """Return the formats that can be imported."""
-    return [Format("tvr", "TVR: one JSON object a line", ("v", "t", "vt"))]
-
-
-def preview(name: str, source: Source) -> Report:
-    """Return what importing the source would find and add, without storing anything; the errors are those of `load`."""
-    with transaction.atomic():
-        report = load(name, source)
-        transaction.set_rollback(True)
-    return report
 
 
 def source_of(draft: Draft) -> Source:
@@ -57,7 +32,15 @@ def source_of(draft: Draft) -> Source:
         kind=draft.kind,
         durations=_durations(durations) if durations else None,
         media=media_of(draft),
+        columns=draft.columns,
     )
+
+
+def _durations(file: Path) -> dict[str, float]:
+    try:
+        return read_durations(file)
+    except CorpusError as fault:
+        raise CorpusError(str(fault).replace(f"--durations {file}", "the file of durations")) from fault
 
 
 def whole(draft: Draft, purpose: str) -> Path | None:

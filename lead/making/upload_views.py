@@ -42,7 +42,7 @@ def announce(request: HttpRequest, token: str) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "PATCH"])
 def piece(request: HttpRequest, token: str, upload: str) -> HttpResponse:
-    """Tell how much has arrived, or store the next piece. A piece for another place is a 409 that tells the right one."""
+    """Tell how much has arrived, or store the next piece. A piece for another place is answered by a 409."""
     found = doors.upload(request, token, upload)
     if request.method != "PATCH":
         return _told(found)

@@ -1,4 +1,4 @@
-"""The first account is made in the browser, by a link that works once; its holder says who else may create campaigns."""
+"""The first account is made in the browser, by a link that works once; its holder lets others create campaigns."""
 
 from __future__ import annotations
 
