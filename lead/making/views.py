@@ -6,6 +6,7 @@ from pathlib import Path
 
 from django.conf import settings
 from django.contrib import messages
+from django.db.models import Q
 from django.forms import Form
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -194,5 +195,7 @@ def _page(
 
 
 def _jobs(draft: Draft) -> list[Job]:
-    jobs = Job.objects.filter(kind__in=[CHECK, MAKE], key=key_of(draft)).exclude(state=Job.State.DONE)
-    return list(jobs.order_by("pk"))
+    """Return the jobs under way, and those that failed since the draft was last changed."""
+    jobs = Job.objects.filter(kind__in=[CHECK, MAKE], key=key_of(draft))
+    failed = Q(state=Job.State.FAILED, ended__gte=draft.touched)
+    return list(jobs.filter(failed | Q(pk__in=jobs.unfinished())).order_by("pk"))

@@ -98,7 +98,8 @@ def test_an_upload_survives_a_lost_network_and_a_closed_page(
     page.route("**/uploads/*", trouble)
     page.set_input_files("#file-film", film)
     line = page.locator("[data-purpose=film] li", has_text="long.mp4")
-    expect(line).to_contain_text("Trying again")
+    expect(line).to_contain_text("72 %. No answer. Trying again")
+    page.on("dialog", lambda dialog: dialog.accept())  # whether to leave the page
     page.unroute("**/uploads/*")
     page.goto(page.url)
     expect(line).to_contain_text("choose the file again to go on")
