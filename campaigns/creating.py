@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from django.contrib.auth.models import AnonymousUser, Permission, User
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from base.errors import WrongState
 from campaigns.models import Membership
@@ -15,6 +15,13 @@ PERMISSION = "campaigns.add_campaign"
 def may_create_campaigns(user: User | AnonymousUser) -> bool:
     """Return whether the person may create campaigns, upload corpora, and see all corpora of the installation."""
     return user.is_active and user.has_perm(PERMISSION)
+
+
+def creators() -> QuerySet[User]:
+    """Return the people who may create campaigns."""
+    app, codename = PERMISSION.split(".")
+    given = Q(user_permissions__codename=codename, user_permissions__content_type__app_label=app)
+    return User.objects.filter(Q(is_superuser=True) | given)
 
 
 def corpora_open_to(user: User) -> QuerySet[Corpus]:

@@ -21,6 +21,7 @@ from base.errors import CodeNeeded
 from base.problem_documents import problem, speaks_json
 from campaigns.accounts import encryption
 from campaigns.accounts.adapter import WRONG_CODE
+from campaigns.creating import creators
 from campaigns.models import Membership
 
 SINGLE = (Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN)  # recovery codes alone are no second factor
@@ -34,7 +35,8 @@ class Backend(AuthenticationBackend):  # type: ignore[misc]  # allauth has no ty
         if settings.REQUIRE_SECOND_FACTOR:
             leads = Membership.objects.leads().filter(user=OuterRef("pk"))
             factors = Authenticator.objects.filter(user=OuterRef("pk"), type__in=SINGLE)
-            people = people.annotate(lacks_second_factor=Exists(leads) & ~Exists(factors))
+            needs = Exists(leads) | Exists(creators().filter(pk=OuterRef("pk")))
+            people = people.annotate(lacks_second_factor=needs & ~Exists(factors))
         user = people.first()
         return user if user and self.user_can_authenticate(user) else None
 

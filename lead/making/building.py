@@ -98,11 +98,11 @@ def _preview(draft: Draft, found: Findings, report: Report) -> None:
 
 def _notes(seen: Imported) -> list[str]:
     told = {
-        "moments end after their video, and are cut off there": seen.clipped,
-        "moments are in the file twice, and become one": seen.repeated,
-        "sentences without a length are left out": seen.left_out,
+        "Moments that end after their video, and are cut off there": seen.clipped,
+        "Moments that are in the file twice, and become one": seen.repeated,
+        "Sentences without a length, which are left out": seen.left_out,
     }
-    return [f"{number:,} {words}." for words, number in told.items() if number]
+    return [f"{words}: {number:,}." for words, number in told.items() if number]
 
 
 def _marks(draft: Draft) -> list[Any]:
@@ -195,7 +195,7 @@ def _queries(draft: Draft, campaign: Campaign, found: Findings) -> None:
             raise ReeljudgeError(told) from fault
         found.counts["queries"] = added
         if merged:
-            found.notes.append(f"{merged:,} queries have the text of another one, and become one with it.")
+            found.notes.append(f"Queries with the text of another one, which become one with it: {merged:,}.")
 
 
 def _members(draft: Draft, owner: User, campaign: Campaign) -> None:

@@ -27,9 +27,9 @@ def faults_of_films(source: Source, report: Report) -> Iterator[str]:
     there = [video for video in lengths if video in source.media.index]
     missing = [video for video in lengths if video not in source.media.index]
     if missing:
-        yield f"{len(missing):,} videos have no film: {_some(missing)}. Their clips will be missing."
+        yield f"Videos without a film, whose clips will be missing: {len(missing):,} ({_some(missing)})."
     if spare := sorted(source.media.index.keys() - lengths.keys()):
-        yield f"{len(spare):,} films have the name of no video: {_some(spare)}."
+        yield f"Films with the name of no video: {len(spare):,} ({_some(spare)})."
     if source.media.frame_rate is None:
         yield from _compared(source.media, {video: lengths[video] for video in there}, report)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -141,3 +142,13 @@ def test_nobody_becomes_a_lead_over_a_corpus_that_they_judge(campaign: Campaign,
     assert list(corpora_open_to(user)) == [other]
     Membership.objects.filter(pk=ada.pk).update(state=Membership.State.LEFT)
     assert set(corpora_open_to(user)) == {other, campaign.corpus}
+
+
+def test_who_may_create_needs_the_second_factor_that_leads_need(outsider: User, settings: Any) -> None:
+    settings.REQUIRE_SECOND_FACTOR = True
+    client = browser(outsider)
+    assert client.get(reverse("campaigns")).status_code == 200
+    let_create(outsider)
+    assert reverse("mfa_index") in client.get(reverse("drafts")).url
+    User.objects.filter(pk=outsider.pk).update(is_superuser=True)
+    assert reverse("mfa_index") in client.get(reverse("drafts")).url

@@ -154,8 +154,8 @@ def test_films_are_found_by_their_names_and_kept(
     notes = "\n".join(checked(client, draft)["notes"])
     assert "film-0: its film lasts 44 s, shorter than the 60 s" in notes
     assert "film-1: its film cannot be used" in notes
-    assert "1 videos have no film: film-2" in notes
-    assert "holiday" in notes
+    assert "Videos without a film, whose clips will be missing: 1 (film-2)." in notes
+    assert "Films with the name of no video: 1 (holiday)." in notes
     start(client, "draft-make", draft)
     found = {video.name: video.media_path for video in Video.objects.select_related("corpus")}
     assert found["film-2"] is None
