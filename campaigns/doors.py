@@ -6,10 +6,31 @@ Every view gets its campaign and its person through these functions, or through 
 from __future__ import annotations
 
 from django.contrib.auth.models import User
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
 
-from campaigns.models import Membership
+from campaigns.models import Campaign, Membership
+from corpus.models import Corpus
+
+
+def may_create_campaigns(user: User) -> bool:
+    """Return whether the person may create campaigns, and therefore see every corpus."""
+    return user.is_superuser
+
+
+def corpora(request: HttpRequest) -> QuerySet[Corpus]:
+    """Return the corpora of the campaigns that the person leads or follows as a researcher, or all of them to those who
+    may create campaigns.
+    """
+    user = signed_in(request)
+    if may_create_campaigns(user):
+        return Corpus.objects.all()
+    return Corpus.objects.filter(pk__in=Campaign.objects.led_by(user).values("corpus"))
+
+
+def corpus(request: HttpRequest, name: str) -> Corpus:
+    return get_object_or_404(corpora(request), name=name)
 
 
 def signed_in(request: HttpRequest) -> User:

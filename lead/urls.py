@@ -7,6 +7,7 @@ from lead.views import (
     batches,
     campaigns,
     checks,
+    corpora,
     corrections,
     exam,
     examples,
@@ -25,6 +26,10 @@ from lead.views import (
 urlpatterns = [
     path("", campaigns.home, name="home"),
     path("campaigns/", campaigns.index, name="campaigns"),
+    path("corpora/", corpora.index, name="corpora"),
+    path("corpora/<path:name>/moments/<int:pk>/", corpora.moment, name="corpus-moment"),
+    path("corpora/<path:name>/moments/<int:pk>/cut", corpora.cut, name="corpus-moment-cut"),
+    path("corpora/<path:name>/", corpora.detail, name="corpus"),
     path("campaigns/<slug:name>/", campaigns.desk, name="campaign"),
     path("campaigns/<slug:name>/jobs", campaigns.jobs, name="campaign-jobs"),
     path("campaigns/<slug:name>/jobs/<int:pk>", campaigns.try_again, name="job-again"),

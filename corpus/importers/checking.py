@@ -6,6 +6,9 @@ from array import array
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from corpus.errors import CorpusError, Problem
 from corpus.importers.interface import OVERHANG, Durations, Importer, Source
 from corpus.importers.report import Report
@@ -30,6 +33,10 @@ class Fingerprints:
         self.stretches.append(hash(stretch))
         self.moments.append(hash(f"{stretch}\0{description}"))
         self.captions.append(0 if caption is None else hash(caption) or 1)
+
+    def last(self, count: int) -> NDArray[np.int64]:
+        """Return the fingerprints of the last moments."""
+        return np.array(self.moments[-count:], dtype=np.int64)
 
 
 class Checker:
