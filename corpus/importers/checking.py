@@ -62,7 +62,7 @@ class Checker:
     ) -> None:
         self.source, self.importer, self.lengths = source, importer, lengths
         self.measured, self.sign = measured, sign
-        self.report, self.prints = Report(), Fingerprints()
+        self.report, self.prints = Report(lengths=lengths), Fingerprints()
         self.videos: set[str] = set()
         self._told_elsewhere: dict[str, float | None] = dict(lengths)
         self._unknown: set[str] = set()  # videos without a duration

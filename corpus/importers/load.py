@@ -12,11 +12,11 @@ from corpus.errors import BadLines, CorpusError, Problem
 from corpus.importers.checking import Checker
 from corpus.importers.comparing import Stored, compare
 from corpus.importers.interface import Source
+from corpus.importers.lengths import FilmLengths
 from corpus.importers.registry import importer_of
 from corpus.importers.replacing import replace
 from corpus.importers.report import Report
 from corpus.importers.rows import Row
-from corpus.lengths import FilmLengths
 from corpus.models import Corpus, Moment, Video
 
 __all__ = ["Report", "Source", "load", "preview"]

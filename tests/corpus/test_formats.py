@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -185,7 +186,7 @@ WRONG: dict[str, tuple[str, object, str]] = {
     "activitynet: half a document": (
         "activitynet",
         b'{"v": {}',
-        "broken JSON: the end of the file where '}'",
+        "broken JSON: the end of the file where ','",
     ),
     "activitynet: more after it": ("activitynet", b"{} {}", "there is more after the document's end"),
     "activitynet: a text": ("activitynet", b'"v"', "expected a JSON list or object"),
@@ -328,6 +329,28 @@ def test_a_film_that_is_none_is_named(tmp_path: Path) -> None:
     assert (
         "line 1: field duration: missing, and its film does not tell it: KITCH.mp4: cannot be read" in answer
     )
+
+
+def test_films_that_do_not_fit_are_told(tmp_path: Path) -> None:
+    for name, frames in {"fits": 20, "longer": 50, "shorter": 20}.items():
+        draw_film(tmp_path / f"{name}.mp4", frames)
+    (tmp_path / "broken.mp4").write_bytes(b"no film")
+    lengths = {"fits": 2.5, "longer": 2, "shorter": 9, "broken": 2, "missing": 2}
+    file = tmp_path / "moments.csv"
+    rows = "".join(f"{name},0,1,{length},d\n" for name, length in lengths.items())
+    file.write_text(f"video,start,end,duration,description\n{rows}")
+    answer = printed(*importing(file, "csv", "--media", tmp_path, "--check-films"))
+    assert "videos with media: 4" in answer
+    told = answer.splitlines()
+    assert told[-5] == "  films that do not fit: 4 of 5"
+    assert re.fullmatch(
+        r"    video longer: its film is longer \(5\.\d\d s\) than the corpus says \(2 s\)", told[-4]
+    )
+    assert re.fullmatch(
+        r"    video shorter: its film is shorter \(2\.\d\d s\) than the corpus says \(9 s\)", told[-3]
+    )
+    assert told[-2].startswith("    video broken: broken.mp4: cannot be read")
+    assert told[-1] == "    video missing: no film has its name"
 
 
 def document(videos: int) -> dict[str, Any]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from corpus.counting import COUNT_CORPUS, count, keep
 from corpus.models import Corpus
+from corpus.size.counting import COUNT_CORPUS, count, keep
 from jobs.registry import Report, kind
 
 

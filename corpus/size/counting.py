@@ -36,7 +36,7 @@ class Counted(NamedTuple):
 
 
 def figures_of(corpus: Corpus) -> Counted:
-    """Return the stored figures, or those of a small corpus counted now; of a large one, ask for the job that counts."""
+    """Return the stored figures, or those of a small corpus counted now; for a large one, ask for the job."""
     if corpus.figures is not None:
         return Counted(corpus.figures)
     some = Moment.objects.filter(video__corpus=corpus).order_by()[: AT_ONCE + 1]
@@ -65,37 +65,48 @@ def count(corpus: Corpus, report: Report = lambda done, total, message="": None)
         words, `moment_length` and `video_length` in seconds; and `ratio`, the mean of a moment's length to its
         video's. Each description counts once in these means, and each video once in its own.
     """
-    rows = Moment.objects.filter(video__corpus=corpus)
-    total = rows.count() if corpus.pk else 0
-    vocabulary: set[str] = set()
-    stretches, words_each = array("q"), array("d")
-    moments, ratios = array("d"), array("d")
-    fields = rows.order_by().values_list("video_id", "start", "end", "video__duration", "description")
-    for number, (video, start, end, whole, text) in enumerate(fields.iterator(chunk_size=CHUNK)):
-        found = list(words(text))
-        vocabulary.update(found)
-        words_each.append(len(found))
-        stretches.append(hash(f"{video} {start!r} {end!r}"))
-        moments.append(end - start)
-        ratios.append((end - start) / whole)
-        if number % CHUNK == 0:
-            report(number, total)
+    seen = _read(corpus, report)
     videos = np.fromiter(corpus.videos.values_list("duration", flat=True).iterator(chunk_size=CHUNK), float)
-    _, first = np.unique(np.array(stretches), return_index=True)
-    lengths = np.array(moments)
+    lengths = np.array(seen.lengths)
+    _, first = np.unique(np.array(seen.stretches), return_index=True)
     return {
         "queries": len(lengths),
         "moments": len(first),
         "videos": len(videos),
-        "vocabulary": len(vocabulary),
-        "verbs": len(verb_forms(vocabulary)),
+        "vocabulary": len(seen.vocabulary),
+        "verbs": len(verb_forms(seen.vocabulary)),
         "moment_hours": float(lengths[first].sum() / 3600),
         "video_hours": float(videos.sum() / 3600),
-        "query_length": _least_mean_most(np.array(words_each)),
+        "query_length": _least_mean_most(np.array(seen.words)),
         "moment_length": _least_mean_most(lengths),
         "video_length": _least_mean_most(videos),
-        "ratio": float(np.mean(ratios)) if len(lengths) else None,
+        "ratio": float(np.mean(seen.ratios)) if len(lengths) else None,
     }
+
+
+class _Seen:
+    """What is kept of each description while a corpus is read: some numbers, and its words."""
+
+    def __init__(self) -> None:
+        self.vocabulary: set[str] = set()
+        self.stretches = array("q")  # numbers that stand for the times of moments
+        self.words, self.lengths, self.ratios = array("d"), array("d"), array("d")
+
+
+def _read(corpus: Corpus, report: Report) -> _Seen:
+    seen, rows = _Seen(), Moment.objects.filter(video__corpus=corpus)
+    total = rows.count()
+    fields = rows.order_by().values_list("video_id", "start", "end", "video__duration", "description")
+    for number, (video, start, end, whole, text) in enumerate(fields.iterator(chunk_size=CHUNK)):
+        found = list(words(text))
+        seen.vocabulary.update(found)
+        seen.words.append(len(found))
+        seen.stretches.append(hash(f"{video} {start!r} {end!r}"))
+        seen.lengths.append(end - start)
+        seen.ratios.append((end - start) / whole)
+        if number % CHUNK == 0:
+            report(number, total)
+    return seen
 
 
 def words(text: str) -> Iterator[str]:
