@@ -73,6 +73,8 @@ class Checker:
             yield from self._rows_of(file)
         self.report.videos = len(self.videos)
         self.report.without_duration = len(self._unknown)
+        self.videos.clear()  # they take much memory, which comparing needs
+        self._told_elsewhere.clear()
         if not (self.report.rows or self.report.wrong):
             wanted = f" of type {self.source.kind}" if self.source.kind else ""
             self.report.add_problem(Problem(file, "", f"{file}: holds no moments{wanted}"))
@@ -115,7 +117,8 @@ class Checker:
                 f"field {times}: start {row.start:g} is not before end {last:g}; expected start < end"
             )
         self.report.clipped += row.end > known
-        return row._replace(end=last, duration=known)
+        # Sums with 0.0 are never integers and never -0.0, so that equal times have equal fingerprints.
+        return row._replace(start=row.start + 0.0, end=last + 0.0, duration=known)
 
     def _length(self, row: Row) -> float:
         """Return the length of the row's video, which a file of durations, the row or the film tells."""
