@@ -1,8 +1,8 @@
 """The size of a corpus, in the columns of TVR-Ranking's Tables 1 and 4.
 
-The paper does not say how it counted verbs. This estimate needs no tagger: words count as verb forms if the corpus has a
-word in -ing and others of the same stem (opening, opens; sitting, sits). It misses verbs that the corpus has in a single
-form: of Charades-STA it finds 275, where the paper has 469.
+The paper does not say how it counted verbs. This estimate needs no tagger: words count as verb forms if the corpus has
+a word in -ing and others of the same stem (opening, opens; sitting, sits). It misses verbs that the corpus has in a
+single form: of Charades-STA it finds 275, where the paper has 469.
 """
 
 from __future__ import annotations
