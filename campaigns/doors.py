@@ -6,11 +6,27 @@ Every view gets its campaign and its person through these functions, or through 
 from __future__ import annotations
 
 from django.contrib.auth.models import User
+from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest
 from django.shortcuts import get_object_or_404
 
-from campaigns.creating import may_create_campaigns
-from campaigns.models import Draft, Membership, Upload
+from campaigns.creating import corpora_open_to, may_create_campaigns
+from campaigns.models import Campaign, Draft, Membership, Upload
+from corpus.models import Corpus
+
+
+def corpora(request: HttpRequest) -> QuerySet[Corpus]:
+    """Return the corpora of the campaigns that the person leads or follows as a researcher.
+
+    To those who may create campaigns they are all but the corpora of campaigns in which they annotate.
+    """
+    user = signed_in(request)
+    led = Campaign.objects.led_by(user).values("corpus")
+    return Corpus.objects.filter(Q(pk__in=led) | Q(pk__in=corpora_open_to(user).values("pk")))
+
+
+def corpus(request: HttpRequest, name: str) -> Corpus:
+    return get_object_or_404(corpora(request), name=name)
 
 
 def signed_in(request: HttpRequest) -> User:

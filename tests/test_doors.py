@@ -100,6 +100,10 @@ MATRIX = {
     "upload": ("GET", 302, 404, 404, 404, 404, 404),
     "upload-remove": ("POST", 302, 404, 404, 404, 404, 404),
     "campaigns": ("GET", 302, 200, 200, 200, 200, 200),
+    "corpora": ("GET", 302, 200, 200, 200, 200, 200),
+    "corpus": ("GET", 302, 404, 404, 404, 200, 200),
+    "corpus-moment": ("GET", 302, 404, 404, 404, 200, 200),
+    "corpus-moment-cut": ("POST", 302, 404, 404, 404, 302, 302),
     "campaign": ("GET", 302, 404, 404, 404, 200, 200),
     "campaign-jobs": ("GET", 302, 404, 404, 404, 200, 200),
     "job-again": ("POST", 302, 404, 404, 404, 404, 302),
@@ -216,6 +220,7 @@ READING = ("GET", "HEAD")
 ALONE = (
     *(
         "home",
+        "corpora",
         "sign-in",
         "account_login",
         "mfa_authenticate",
@@ -381,6 +386,8 @@ OBJECTS: dict[str, Callable[[Assignment], list[object]]] = {
     "exam-verdict": lambda held: [worker(held)],
     "example-judged": lambda held: [held.candidates_in_order()[0].pk],
     "example-remove": lambda held: [example(held)],
+    "corpus-moment": lambda held: [held.candidates_in_order()[0].moment_id],
+    "corpus-moment-cut": lambda held: [held.candidates_in_order()[0].moment_id],
     "person": lambda held: [worker(held)],
     "person-change": lambda held: [worker(held)],
     "person-creates": lambda held: [worker(held)],

@@ -6,6 +6,9 @@ from array import array
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from corpus.errors import CorpusError, Problem
 from corpus.importers.interface import OVERHANG, Durations, Importer, Source
 from corpus.importers.report import Report
@@ -31,6 +34,10 @@ class Fingerprints:
         self.moments.append(hash(f"{stretch}\0{description}"))
         self.captions.append(0 if caption is None else hash(caption) or 1)
 
+    def last(self, count: int) -> NDArray[np.int64]:
+        """Return the fingerprints of the last moments."""
+        return np.array(self.moments[-count:], dtype=np.int64)
+
 
 class Checker:
     """Reads a source once. `rows` yields what is right in it; the report counts, and tells what is wrong.
@@ -55,7 +62,7 @@ class Checker:
     ) -> None:
         self.source, self.importer, self.lengths = source, importer, lengths
         self.measured, self.sign = measured, sign
-        self.report, self.prints = Report(), Fingerprints()
+        self.report, self.prints = Report(lengths=lengths), Fingerprints()
         self.videos: set[str] = set()
         self._told_elsewhere: dict[str, float | None] = dict(lengths)
         self._unknown: set[str] = set()  # videos without a duration
@@ -66,6 +73,8 @@ class Checker:
             yield from self._rows_of(file)
         self.report.videos = len(self.videos)
         self.report.without_duration = len(self._unknown)
+        self.videos.clear()  # they take much memory, which comparing needs
+        self._told_elsewhere.clear()
         if not (self.report.rows or self.report.wrong):
             wanted = f" of type {self.source.kind}" if self.source.kind else ""
             self.report.add_problem(Problem(file, "", f"{file}: holds no moments{wanted}"))
@@ -108,7 +117,8 @@ class Checker:
                 f"field {times}: start {row.start:g} is not before end {last:g}; expected start < end"
             )
         self.report.clipped += row.end > known
-        return row._replace(end=last, duration=known)
+        # Sums with 0.0 are never integers and never -0.0, so that equal times have equal fingerprints.
+        return row._replace(start=row.start + 0.0, end=last + 0.0, duration=known)
 
     def _length(self, row: Row) -> float:
         """Return the length of the row's video, which a file of durations, the row or the film tells."""

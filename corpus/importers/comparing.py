@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,12 +16,26 @@ Ints = NDArray[np.int64]
 ROWS_AT_A_TIME = 5000
 
 
-@dataclass(frozen=True)
 class Stored:
     """The moments that a corpus held before an import: their keys, in ascending order, and their fingerprints."""
 
-    keys: Ints
-    prints: Fingerprints
+    def __init__(self, corpus: Corpus | None) -> None:
+        keys, self.prints = array("q"), Fingerprints()
+        if corpus and corpus.pk:
+            moments = Moment.objects.filter(video__corpus=corpus).order_by("pk")
+            fields = moments.values_list("pk", "video__name", "start", "end", "description", "caption")
+            for key, video, start, end, description, caption in fields.iterator(chunk_size=ROWS_AT_A_TIME):
+                keys.append(key)
+                self.prints.add(video, start, end, description, caption)
+        self.keys = _array(keys)
+        self._sorted = np.sort(_array(self.prints.moments))
+
+    def holds(self, moments: Ints) -> NDArray[np.bool_]:
+        """Return which of the moments are stored, by their fingerprints."""
+        if not len(self._sorted):
+            return np.zeros(len(moments), dtype=np.bool_)
+        at = np.minimum(np.searchsorted(self._sorted, moments), len(self._sorted) - 1)
+        return self._sorted[at] == moments
 
 
 @dataclass(frozen=True)
@@ -33,24 +48,13 @@ class Comparison:
     captioned: dict[int, int]
 
 
-def stored_moments(corpus: Corpus | None) -> Stored:
-    keys, prints = [], Fingerprints()
-    if corpus and corpus.pk:
-        moments = Moment.objects.filter(video__corpus=corpus).order_by("pk")
-        fields = moments.values_list("pk", "video__name", "start", "end", "description", "caption")
-        for key, *told in fields.iterator(chunk_size=ROWS_AT_A_TIME):
-            keys.append(key)
-            prints.add(*told)
-    return Stored(np.array(keys, dtype=np.int64), prints)
-
-
 def compare(stored: Stored, found: Fingerprints, report: Report) -> Comparison:
     """Count the new, changed, unchanged, gone and repeated moments in the report. Return the changed ones."""
     before, now = _array(stored.prints.moments), _array(found.moments)
     distinct, first = np.unique(now, return_index=True)
     captioned = _captioned(stored, found, distinct, first)
-    fresh = first[~np.isin(distinct, before)]
-    missing = np.flatnonzero(~np.isin(before, distinct))
+    fresh = first[~stored.holds(distinct)]
+    missing = np.flatnonzero(~np.isin(before, distinct, assume_unique=True))
     described = _with_other_description(
         _array(stored.prints.stretches)[missing], _array(found.stretches)[fresh]
     )
@@ -86,5 +90,5 @@ def _captioned(stored: Stored, found: Fingerprints, distinct: Ints, first: Ints)
     return dict(zip(before[differs].tolist(), stored.keys[differs].tolist(), strict=True))
 
 
-def _array(numbers: object) -> Ints:
-    return np.frombuffer(numbers, dtype=np.int64) if numbers else np.zeros(0, dtype=np.int64)  # type: ignore[call-overload,no-any-return]
+def _array(numbers: array[int]) -> Ints:
+    return np.frombuffer(numbers, dtype=np.int64) if numbers else np.zeros(0, dtype=np.int64)

@@ -10,13 +10,13 @@ from django.db import transaction
 from base.text import abbreviated, storable
 from corpus.errors import BadLines, CorpusError, Problem
 from corpus.importers.checking import Checker
-from corpus.importers.comparing import compare, stored_moments
+from corpus.importers.comparing import Stored, compare
 from corpus.importers.interface import Source
+from corpus.importers.lengths import FilmLengths
 from corpus.importers.registry import importer_of
 from corpus.importers.replacing import replace
 from corpus.importers.report import Report
 from corpus.importers.rows import Row
-from corpus.lengths import FilmLengths
 from corpus.models import Corpus, Moment, Video
 
 __all__ = ["Report", "Source", "load", "preview"]
@@ -55,7 +55,7 @@ def preview(source: Source, name: str = "", sign: Sign = lambda rows: None) -> R
         report = Report()
         report.add_problem(Problem(source.file, "", str(fault)))
         return report
-    compare(stored_moments(corpus), checker.prints, checker.report)
+    compare(Stored(corpus), checker.prints, checker.report)
     return checker.report
 
 
@@ -74,12 +74,12 @@ def load(name: str, source: Source, replacing: bool = False, sign: Sign = lambda
         If the corpus has another format, or the source chooses what its format does not have.
     """
     importer, corpus = importer_of(source), _checked(name, source)
-    stored = stored_moments(corpus)
+    stored = Stored(corpus)
     before = len(stored.keys)
     corpus = _kept(corpus or Corpus(name=name, format=source.format), source)
     with FilmLengths(source.media) as films:
         checker = Checker(source, importer, _lengths(corpus), films.length, sign)
-        _store(corpus, checker)
+        _store(corpus, checker, stored)
     report = checker.report
     if not report.is_fine:
         raise BadLines(source.files, report.problems, report.wrong, report.hints)
@@ -107,6 +107,7 @@ def _checked(name: str, source: Source) -> Corpus | None:
 def _kept(corpus: Corpus, source: Source) -> Corpus:
     if source.media:
         corpus.media_folder, corpus.frame_rate = str(source.media.folder), source.media.frame_rate
+    corpus.figures = None
     corpus.save()
     return corpus
 
@@ -115,19 +116,21 @@ def _lengths(corpus: Corpus | None) -> dict[str, float]:
     return dict(corpus.videos.values_list("name", "duration")) if corpus and corpus.pk else {}
 
 
-def _store(corpus: Corpus, checker: Checker) -> None:
+def _store(corpus: Corpus, checker: Checker, stored: Stored) -> None:
     """Store the checked rows in parts, until something is wrong; the rest is only checked then."""
     keys = dict(corpus.videos.values_list("name", "pk"))
     rows = checker.rows()
     while chunk := list(islice(rows, CHUNK)):
         if not checker.report.wrong:
-            checker.report.videos_added += _store_videos(corpus, chunk, keys)
-            Moment.objects.bulk_create(_moments(chunk, keys), ignore_conflicts=True)
+            is_there = stored.holds(checker.prints.last(len(chunk)))
+            fresh = [row for row, there in zip(chunk, is_there, strict=True) if not there]
+            checker.report.videos_added += _store_videos(corpus, fresh, keys, checker.lengths)
+            Moment.objects.bulk_create(_moments(fresh, keys), ignore_conflicts=True)
 
 
-def _store_videos(corpus: Corpus, rows: list[Row], keys: dict[str, int]) -> int:
+def _store_videos(corpus: Corpus, rows: list[Row], keys: dict[str, int], lengths: dict[str, float]) -> int:
     fresh = {
-        row.video: Video(corpus=corpus, name=row.video, duration=row.duration)
+        row.video: Video(corpus=corpus, name=row.video, duration=lengths[row.video])
         for row in rows
         if row.video not in keys
     }

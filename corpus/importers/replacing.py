@@ -7,6 +7,7 @@ from itertools import islice
 
 from corpus.importers.checking import Checker
 from corpus.importers.comparing import Comparison
+from corpus.importers.rows import Row
 from corpus.models import Moment
 
 KEYS_AT_A_TIME = 500
@@ -48,7 +49,7 @@ def _change_captions(captioned: dict[int, int], checker: Checker) -> int:
     return Moment.objects.bulk_update(moments, ["caption"], batch_size=KEYS_AT_A_TIME)
 
 
-def _again(checker: Checker) -> Iterator[tuple[object, int]]:
+def _again(checker: Checker) -> Iterator[tuple[Row, int]]:
     again = Checker(checker.source, checker.importer, checker.lengths)
     for row in again.rows():
         yield row, again.prints.moments[-1]

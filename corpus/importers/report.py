@@ -34,6 +34,9 @@ class Report:
     first: list[Row] = field(default_factory=list)  # the first moments, to be looked at
     problems: list[Problem] = field(default_factory=list)  # the first of them
     wrong: int = 0  # how many problems there are
+    lengths: dict[str, float] = field(
+        default_factory=dict
+    )  # of the videos, in seconds, also of those stored before
     without_duration: int = 0  # videos of which nothing tells the length
     # What an import did; a preview does nothing.
     videos_added: int = 0

