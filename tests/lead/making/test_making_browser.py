@@ -45,7 +45,7 @@ def test_from_nothing_to_the_first_judged_batch(
         with signed_in(place, chromium, name, PASSWORD) as person:
             judge_one(person)
     page.goto(f"{place.address}/campaigns/mine/")
-    expect(page.locator(".square.settled")).to_have_count(1)
+    expect(page.locator(".rows .square.settled")).to_have_count(1)
     expect(page.get_by_text("Before the first batch is judged")).to_be_hidden()
 
 
