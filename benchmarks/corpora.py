@@ -31,30 +31,6 @@ WORDS = (
     "cup",
     "leaves",
 )
-LINES = 1_000_000
-PER_VIDEO = 5
-WORDS = [
-    "she",
-    "he",
-    "walks",
-    "opens",
-    "a",
-    "door",
-    "sits",
-    "down",
-    "talks",
-    "with",
-    "the",
-    "man",
-    "who",
-    "holds",
-    "red",
-    "cup",
-    "turns",
-    "leaves",
-    "room",
-    "table",
-]
 LINE = '{{"vid_name": "film-{0}", "duration": 95.5, "ts": [{1:.2f}, {2:.2f}], "desc": "{3}.", "type": "v"}}\n'
 
 

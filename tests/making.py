@@ -74,7 +74,7 @@ def draft_campaign(page: Page, name: str, moments: Path, films: list[Path], look
     look("corpus")
     _go_on(page, "Where are the films?")
     upload(page, "film", *films)
-    expect(page.locator("[name=media][value=upload]")).to_be_checked()
+    expect(page.locator("[name=films][value=upload]")).to_be_checked()
     look("films")
     _go_on(page, "Which queries?")
     page.fill("[name=pasted]", QUERIES)

@@ -35,7 +35,7 @@ class Stored:
         if not len(self._sorted):
             return np.zeros(len(moments), dtype=np.bool_)
         at = np.minimum(np.searchsorted(self._sorted, moments), len(self._sorted) - 1)
-        return self._sorted[at] == moments
+        return np.equal(self._sorted[at], moments)
 
 
 @dataclass(frozen=True)

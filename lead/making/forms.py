@@ -104,7 +104,7 @@ class CorpusForm(forms.Form):
 class FilmsForm(forms.Form):
     """Where the films of a new corpus are."""
 
-    media = forms.ChoiceField(choices=Draft.Media.choices, label="Films", widget=forms.RadioSelect)
+    films = forms.ChoiceField(choices=Draft.Media.choices, label="Films", widget=forms.RadioSelect)
     root = forms.ChoiceField(required=False, label="Folder on the server")
     below = forms.CharField(
         max_length=300,
@@ -125,7 +125,7 @@ class FilmsForm(forms.Form):
             self.fields["root"].choices = [(root, root) for root in settings.MEDIA_FOLDERS]  # type: ignore[attr-defined]
         else:
             without = [choice for choice in Draft.Media.choices if choice[0] != Draft.Media.FOLDER]
-            self.fields["media"].choices = without  # type: ignore[attr-defined]
+            self.fields["films"].choices = without  # type: ignore[attr-defined]
             for name in ("root", "below", "frame_rate"):
                 del self.fields[name]
 

@@ -68,14 +68,14 @@ def films(request: HttpRequest, token: str) -> HttpResponse:
         (each for each in settings.MEDIA_FOLDERS if Path(draft.media_folder).is_relative_to(each)), ""
     )
     below = draft.media_folder.removeprefix(root).strip("/") if root else ""
-    initial = {"media": draft.media, "root": root, "below": below, "frame_rate": draft.frame_rate}
+    initial = {"films": draft.media, "root": root, "below": below, "frame_rate": draft.frame_rate}
     form = FilmsForm(request.POST if request.method == "POST" else None, initial=initial)
     if form.is_valid():
         said = form.cleaned_data
-        on_server = said["media"] == Draft.Media.FOLDER
+        on_server = said["films"] == Draft.Media.FOLDER
         folder = str(Path(said["root"]) / said["below"]) if on_server else ""
         draft.change(
-            media=said["media"], media_folder=folder, frame_rate=said.get("frame_rate") if on_server else None
+            media=said["films"], media_folder=folder, frame_rate=said.get("frame_rate") if on_server else None
         )
         return redirect(after(draft, "draft-films"))
     return _page(request, draft, "draft-films", "lead/making/films.html", form)

@@ -40,7 +40,8 @@ def moments_page(corpus: Corpus, asked: QueryDict) -> MomentsPage:
         rows = rows.filter(description__icontains=word)
     if video:
         rows = rows.filter(video__name=video)
-    last = whole("after", asked["after"], "the key of a moment", KEY) if asked.get("after") else None
+    following = asked.get("after", "")
+    last = whole("after", following, "the key of a moment", KEY) if following else None
     if last:
         rows = _after(rows, Moment.objects.filter(video__corpus=corpus, pk=last).first())
     found = list(rows.order_by("video_id", "start", "pk")[: ON_A_PAGE + 1])

@@ -30,14 +30,12 @@ def home(request: HttpRequest) -> HttpResponse:
 @require_safe
 def index(request: HttpRequest) -> HttpResponse:
     campaigns = Campaign.objects.led_by(request.user).select_related("corpus").order_by("name")
-    return render(
-        request,
-        "lead/campaigns.html",
-        {
-            "campaigns": at_a_glance(campaigns),
-            "may_create": may_create_campaigns(request.user),
-        },
-    )
+    known = {
+        "campaigns": at_a_glance(campaigns),
+        "may_create": may_create_campaigns(request.user),
+        "sees_corpora": doors.corpora(request).exists(),
+    }
+    return render(request, "lead/campaigns.html", known)
 
 
 @require_safe

@@ -84,7 +84,7 @@ document.querySelectorAll(".uploads").forEach((section) => {
         break;
       }
     }
-    const upload = form.querySelector("[name=media][value=upload]");
+    const upload = form.querySelector("[name=films][value=upload]");
     if (upload && section.dataset.purpose === "film") upload.checked = true;
     [input.value, input.disabled, busy] = ["", false, false];
     form.querySelector("button.primary").disabled = false;

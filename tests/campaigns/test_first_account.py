@@ -149,6 +149,6 @@ def test_who_may_create_needs_the_second_factor_that_leads_need(outsider: User, 
     client = browser(outsider)
     assert client.get(reverse("campaigns")).status_code == 200
     let_create(outsider)
-    assert reverse("mfa_index") in client.get(reverse("drafts")).url
+    assert reverse("mfa_index") in client.get(reverse("drafts"))["Location"]
     User.objects.filter(pk=outsider.pk).update(is_superuser=True)
-    assert reverse("mfa_index") in client.get(reverse("drafts")).url
+    assert reverse("mfa_index") in client.get(reverse("drafts"))["Location"]

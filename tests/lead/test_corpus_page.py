@@ -31,7 +31,7 @@ def lead(leo: Membership) -> Client:
     return browser(leo)
 
 
-def page(client: Client, name: str = "films", **asked: object) -> str:
+def page(client: Client, name: str = "films", **asked: str | int) -> str:
     answer = client.get(reverse("corpus", args=[name]), asked)
     assert answer.status_code == 200
     return answer.content.decode()
