@@ -26,7 +26,7 @@ def queries_file(draft: Draft) -> Iterator[Path]:
     """
     file = whole(draft, Upload.Purpose.QUERIES)
     if file is None:
-        raise CorpusError("the queries: none; expected an uploaded file, or one query a line")
+        raise CorpusError("none; expected an uploaded file, or one query a line")
     if file.suffix != ".txt" or _first_sign(file) in ("[", "{"):
         yield file
         return
