@@ -49,6 +49,7 @@ bench: setup .venv/dev
 
 screenshots: setup .venv/dev
 	@PYTHON=$(BIN)/python sh tests/services.sh $(BIN)/python -m tests.screenshots docs/images
+	@PYTHON=$(BIN)/python sh tests/services.sh $(BIN)/python -m tests.making_pictures var/screenshots
 
 requirements: .venv/dev
 	$(BIN)/uv pip compile -q --no-header --no-emit-find-links --python-version 3.11 requirements.in | sed 's/+cpu$$//' > requirements.txt

@@ -131,8 +131,11 @@ class LanguageMiddleware(LocaleMiddleware):
 
 
 def is_english_only(request: HttpRequest) -> bool:
-    """Return whether the address is one below the campaigns, which are not translated."""
-    return request.path.startswith(reverse("campaigns"))
+    """Return whether the address is one of those that are not translated: leads' pages and the first account's."""
+    return request.path.startswith(tuple(map(reverse, ENGLISH_ONLY)))
+
+
+ENGLISH_ONLY = ("campaigns", "drafts", "first-account")  # names of the addresses above them
 
 
 def languages(request: HttpRequest) -> dict[str, bool]:

@@ -14,6 +14,7 @@ MODULES = [
     "paced",
     "desk",
     "importing",
+    "corpora",
     "workplace",
     "first_clip",
     "metrics_kernel",

@@ -6,16 +6,54 @@ Every view gets its campaign and its person through these functions, or through 
 from __future__ import annotations
 
 from django.contrib.auth.models import User
-from django.http import HttpRequest
+from django.db.models import Q, QuerySet
+from django.http import Http404, HttpRequest
 from django.shortcuts import get_object_or_404
 
-from campaigns.models import Membership
+from campaigns.creating import corpora_open_to, may_create_campaigns
+from campaigns.models import Campaign, Draft, Membership, Upload
+from corpus.models import Corpus
+
+
+def corpora(request: HttpRequest) -> QuerySet[Corpus]:
+    """Return the corpora of the campaigns that the person leads or follows as a researcher.
+
+    To those who may create campaigns they are all but the corpora of campaigns in which they annotate.
+    """
+    user = signed_in(request)
+    led = Campaign.objects.led_by(user).values("corpus")
+    return Corpus.objects.filter(Q(pk__in=led) | Q(pk__in=corpora_open_to(user).values("pk")))
+
+
+def corpus(request: HttpRequest, name: str) -> Corpus:
+    return get_object_or_404(corpora(request), name=name)
 
 
 def signed_in(request: HttpRequest) -> User:
     """Return the signed-in user, on pages for everybody with an account."""
     assert isinstance(request.user, User)
     return request.user
+
+
+def creator(request: HttpRequest) -> User:
+    """Return the signed-in user, who may create campaigns."""
+    user = signed_in(request)
+    if not may_create_campaigns(user):
+        raise Http404
+    return user
+
+
+def draft(request: HttpRequest, token: str) -> Draft:
+    """Return a draft of the person's own, whether a campaign was made of it or not."""
+    return get_object_or_404(
+        Draft.objects.select_related("corpus", "campaign"), token=token, owner=creator(request)
+    )
+
+
+def upload(request: HttpRequest, draft: str, token: str) -> Upload:
+    """Return an upload for a draft of the person's own that is no campaign yet."""
+    own = Upload.objects.filter(draft__campaign__isnull=True).select_related("draft")
+    return get_object_or_404(own, token=token, draft__token=draft, draft__owner=creator(request))
 
 
 def membership(request: HttpRequest, name: str, *roles: str) -> Membership:

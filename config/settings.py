@@ -161,6 +161,11 @@ MEDIA_ADDRESSES = media_store.addresses(
 )
 CUTTING_SECONDS = env.float("CUTTING_SECONDS", default=300)  # for one clip
 CUTTING_MEMORY = env.int("CUTTING_MEMORY", default=4096)  # MiB
+# Files that are uploaded in pieces for new campaigns, and folders whose films new campaigns may use
+UPLOAD_ROOT = Path(env.str("UPLOAD_ROOT", default=str(HOME / "uploads")))
+UPLOAD_MIB = env.int("UPLOAD_MIB", default=8192)  # of one file
+UPLOAD_LEAVE_MIB = env.int("UPLOAD_LEAVE_MIB", default=1024)  # that stay free on the disk
+MEDIA_FOLDERS = env.list("MEDIA_FOLDERS", default=[])
 STORAGES = {
     "default": media_store.storage(MEDIA_STORE, S3_ENDPOINT_URL),
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
@@ -264,7 +269,7 @@ SESSION_ENGINE = "base.database.sessions"
 SESSION_COOKIE_AGE = 14 * 24 * 3600
 MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"  # no cookie of its own
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024  # bytes of any request
-FILE_UPLOAD_HANDLERS: list[str] = []  # nobody uploads files
+FILE_UPLOAD_HANDLERS: list[str] = []  # no form holds a file: files come in pieces (campaigns/uploads.py)
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"

@@ -3,3 +3,6 @@ from django.apps import AppConfig
 
 class CorpusConfig(AppConfig):
     name = "corpus"
+
+    def ready(self) -> None:
+        from corpus.size import jobs  # noqa: F401 - registers the kind of job

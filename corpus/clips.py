@@ -17,6 +17,7 @@ from corpus.stored_files import Stored, store
 
 log = logging.getLogger(__name__)
 FOLDER = "clips"  # of the store
+FOR_CORPUS_PAGE = "corpus page"  # the audience of clips on the pages of corpora, which no campaign shares
 OUTCOME = ["state", "error", "file"]  # fields of a clip
 Stretch = tuple[float, float]  # start and end, in seconds
 

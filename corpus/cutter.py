@@ -1,6 +1,7 @@
 """Cutting clips in a process of its own, so that a hostile film can harm that process only.
 
-The parent writes one line of JSON for each clip, and reads one line back. `python -m corpus.cutter` is the child.
+The parent writes one line of JSON for each clip, or for each film whose length it asks for, and reads one line back.
+`python -m corpus.cutter` is the child.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from pathlib import Path
 from select import select
 from signal import SIGHUP, SIGINT, SIGKILL, SIGTERM, Signals
 from tempfile import TemporaryDirectory
-from typing import IO, cast
+from typing import IO, Any, cast
 
 from corpus.errors import CorpusError, FilmAway, Unavailable
 
@@ -76,12 +77,28 @@ class Cutter:
             For the reasons of `corpus.cutting.cut`, and if cutting exceeds the limits; `Unavailable` if somebody ended
             the process from outside.
         """
-        film, made = source.resolve(), Path(self.writable.name) / "clip.mp4"
+        made = Path(self.writable.name) / "clip.mp4"
+        self._ask(source, [start, end, str(made), frame_rate, with_sound], sign)
+        shutil.move(made, to)
+
+    def length(self, source: Path) -> float:
+        """Return the seconds that a film lasts.
+
+        Raises
+        ------
+        CorpusError
+            If the film cannot be read or does not tell them, and for the reasons of `cut`.
+        """
+        return float(self._ask(source, [], lambda: None))
+
+    def _ask(self, source: Path, rest: list[Any], sign: Callable[[], None]) -> Any:
+        """Let the process do something with a film, and return what it answers."""
+        film = source.resolve()
         if film.parent != self.readable:
             self._end()
             self.readable = film.parent
         process = self.process = self.process or self._begin(film.parent)
-        order = [str(film), start, end, str(made), frame_rate, with_sound]
+        order = [str(film), *rest]
         with suppress(
             BrokenPipeError
         ):  # The process has ended since the last clip. Its answer is empty then.
@@ -94,10 +111,11 @@ class Cutter:
             how = self._end()
             kind = Unavailable if how in FROM_OUTSIDE else CorpusError
             raise kind(f"{source.name}: cutting was broken off ({how})")
-        if error := json.loads(answer):
+        done, error = json.loads(answer)
+        if error:
             self._end()
             raise KINDS[error[0]](error[1])
-        shutil.move(made, to)
+        return done
 
     def _begin(self, readable: Path) -> subprocess.Popen[bytes]:
         limits = (str(self.seconds), str(self.memory), str(readable), self.writable.name)
@@ -142,25 +160,29 @@ def _pipe(pipe: IO[bytes] | None) -> int:
 
 
 def main(seconds: float, memory: int, readable: Path, writable: Path) -> None:
-    """Run the child process: cut the clip that each line orders, and answer with the error or null."""
+    """Run the child process: do what each line orders, and answer with the outcome and the error, or null."""
     from corpus.confinement import confine
 
     confine([readable, ROOT / "corpus", ROOT / "base"], writable)
-    from corpus.cutting import cut  # after that, because its libraries start threads
+    from corpus.cutting import cut, length  # after that, because its libraries start threads
 
     if sys.platform == "linux":
         resource.setrlimit(resource.RLIMIT_AS, (memory * 2**20, memory * 2**20))
     resource.setrlimit(resource.RLIMIT_FSIZE, (LARGEST_CLIP, LARGEST_CLIP))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     for line in sys.stdin.buffer:
-        source, start, end, to, frame_rate, with_sound = json.loads(line)
+        source, *rest = json.loads(line)
         limit_work(seconds)
+        done, error = None, None
         try:
-            cut(Path(source), start, end, Path(to), frame_rate, with_sound)
-            error = None
+            if rest:
+                start, end, to, frame_rate, with_sound = rest
+                cut(Path(source), start, end, Path(to), frame_rate, with_sound)
+            else:
+                done = length(Path(source))
         except CorpusError as fault:
             error = [type(fault).__name__, str(fault)]
-        print(json.dumps(error), flush=True)
+        print(json.dumps([done, error]), flush=True)
 
 
 def limit_work(seconds: float) -> None:

@@ -14,7 +14,7 @@ from av.video.reformatter import ColorRange, Interpolation, VideoReformatter
 from PIL import Image
 
 from corpus.errors import CorpusError, kind_of
-from corpus.films import frames, pictures
+from corpus.films import frames, open_film, pictures
 from corpus.sound import LAYOUT, RATE, sound
 
 MOST_LINES = 480
@@ -78,6 +78,30 @@ def cut(
     except UNREADABLE as fault:
         reason = getattr(fault, "strerror", None) or fault or "it needs too much memory"
         raise kind_of(fault)(f"{source.name}: cannot be decoded ({reason})") from fault
+
+
+def length(source: Path) -> float:
+    """Return the seconds that a video file lasts.
+
+    Raises
+    ------
+    CorpusError
+        If the file cannot be read, or does not tell how long it lasts; `FilmAway` if it is not there.
+    """
+    try:
+        with open_film(source) as film:
+            stream = film.streams.best("video")
+            ticks = film.duration or 0
+            seconds = ticks / av.time_base
+            if not ticks and stream and stream.duration and stream.time_base:
+                seconds = float(stream.duration * stream.time_base)
+    except CorpusError:
+        raise
+    except UNREADABLE as fault:
+        raise kind_of(fault)(f"{source.name}: cannot be read ({fault})") from fault
+    if seconds <= 0:
+        raise CorpusError(f"{source.name}: does not tell how long it lasts")
+    return seconds
 
 
 def _write(to: Path, images: Iterator[VideoFrame], heard: Sounds | None = None) -> None:

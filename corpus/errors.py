@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
 
 from base.text import printable
 
@@ -30,12 +32,32 @@ def kind_of(fault: BaseException) -> type[CorpusError]:
     return FilmAway if number in AWAY else Unavailable if number in FULL else CorpusError
 
 
+class Problem(NamedTuple):
+    """What is wrong in a file: the file, where in it ("line 3"; empty for the whole file), and what would be right."""
+
+    file: Path
+    where: str
+    message: str
+
+    def __str__(self) -> str:
+        return printable(f"{self.where}: {self.message}" if self.where else self.message)
+
+
 class BadLines(CorpusError):
-    """Lines of a file that cannot be imported, each with its number and field."""
+    """Lines or entries of files that cannot be imported: the first of them, how many there are, and what helps."""
 
-    MOST_PROBLEMS = 20
+    MOST_PROBLEMS = 100
 
-    def __init__(self, file: str, problems: Sequence[str], more: bool = False) -> None:
-        self.problems = [printable(problem) for problem in problems]  # they repeat what the file says
-        tail = ["… and there may be more"] if more else []
-        super().__init__("\n".join([f"{file}: nothing was imported.", *self.problems, *tail]))
+    def __init__(
+        self, files: Sequence[Path], problems: Sequence[Problem], wrong: int, hints: Sequence[str] = ()
+    ) -> None:
+        self.problems, self.wrong = problems, wrong
+        several = len(files) > 1
+        if not several and len(problems) == 1 and not problems[0].where:
+            super().__init__(f"{problems[0]}; nothing was imported")
+            return
+        lines = [f"{each.file}: {each}" if several and each.where else str(each) for each in problems]
+        if wrong > len(problems):
+            lines.append(f"… and {wrong - len(problems):,} more")
+        head = "nothing was imported." if several else f"{files[0]}: nothing was imported."
+        super().__init__("\n".join([head, *lines, *hints]))

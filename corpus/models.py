@@ -18,6 +18,7 @@ class Corpus(models.Model):
     format = models.CharField(max_length=20)
     media_folder = models.CharField(max_length=500, blank=True)
     frame_rate = models.FloatField(null=True, help_text="frames a second, in folders of frames")
+    figures = models.JSONField(null=True, help_text="its size, as last counted; null after it has changed")
 
     class Meta:
         verbose_name_plural = "corpora"

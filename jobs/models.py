@@ -10,6 +10,7 @@ from django.conf import settings
 from django.db import models, transaction
 from django.db.models import F, Q
 from django.db.models.functions import Now
+from django.utils import timezone
 
 from jobs.errors import JobLost
 from jobs.sending import send
@@ -18,6 +19,7 @@ FIRST_WAIT, LONGEST_WAIT = (
     30,
     3600,
 )  # seconds until a postponed job is tried again; each wait is twice the one before
+LEAST_TO_ESTIMATE = 2.0  # seconds of a stage before its pace tells how long it takes
 SPREAD = 0.25  # of each wait, by chance, so that jobs that were postponed together do not come back together
 
 
@@ -72,6 +74,11 @@ class JobQuerySet(models.QuerySet["Job"]):
         return job
 
 
+def stage(message: str) -> str:
+    """Return what a job does, without how much of it is done: `encoding captions` of `encoding captions: 3 of 9`."""
+    return message.partition(":")[0]
+
+
 def machine_of(worker: str) -> str:
     """Return the machine of a worker, whose name is `machine:process`."""
     return worker.rpartition(":")[0] or worker
@@ -90,6 +97,7 @@ class Job(models.Model):
     done = models.PositiveIntegerField(default=0)
     total = models.PositiveIntegerField(default=0)
     message = models.CharField(max_length=200, blank=True)
+    stage_began = models.DateTimeField(null=True, help_text="when it began with what the message says now")
     attempts = models.PositiveSmallIntegerField(default=0)
     waits = models.PositiveSmallIntegerField(default=0, help_text="how often it was postponed")
     left_by = models.TextField(blank=True, help_text="machines that lack what it needs: |name|name|")
@@ -120,8 +128,23 @@ class Job(models.Model):
         return round(100 * self.done / self.total) if self.total else 0
 
     @property
+    def time_left(self) -> str:
+        """How long the present stage takes on, in words, at its pace so far; empty while nobody can tell."""
+        if not self.stage_began or not 0 < self.done < self.total:
+            return ""
+        took = (timezone.now() - self.stage_began).total_seconds()
+        left = took * (self.total - self.done) / self.done
+        if took < LEAST_TO_ESTIMATE or left < 1:
+            return ""
+        return f"about {left:.0f} s" if left < 90 else f"about {left / 60:.0f} min"
+
+    @property
     def is_running(self) -> bool:
         return self.state == Job.State.RUNNING
+
+    @property
+    def is_unfinished(self) -> bool:
+        return self.state in (Job.State.WAITING, Job.State.RUNNING)
 
     @property
     def has_failed(self) -> bool:
@@ -156,6 +179,7 @@ class Job(models.Model):
     def start(self, worker: str) -> None:
         self.state, self.worker, self.started, self.again = Job.State.RUNNING, worker, Now(), False
         self.lease = Now() + timedelta(seconds=settings.JOB_LEASE)
+        self.stage_began = None
         self.attempts = F("attempts") + 1
         self.save()
         self.refresh_from_db()
@@ -168,10 +192,13 @@ class Job(models.Model):
         JobLost
             If another worker has taken the job over.
         """
+        new_stage = self.stage_began is None or stage(message) != stage(self.message) or total != self.total
+        self.stage_began = timezone.now() if new_stage else self.stage_began
         self._mine(
             done=done,
             total=total,
             message=message[:200],
+            stage_began=self.stage_began,
             lease=Now() + timedelta(seconds=settings.JOB_LEASE),
         )
         self.done, self.total, self.message = done, total, message[:200]

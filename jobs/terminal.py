@@ -2,6 +2,7 @@
 
 import sys
 import time
+from collections.abc import Callable
 from typing import TextIO
 
 from django.utils.timezone import localtime
@@ -24,22 +25,57 @@ def work_off(out: TextIO = sys.stdout) -> list[Job]:
     return [job for job in seen.values() if job.state != Job.State.DONE]
 
 
-def _progress_on(out: TextIO) -> Watch:
-    """Return a function that shows a job's progress, and what it is doing."""
-    last = time.monotonic()
+def run_in_log(job: Job, out: TextIO) -> None:
+    """Run a job, with a line of progress now and then if it takes long, and one when such a job has ended."""
+    told = 0
 
     def show(job: Job) -> None:
-        nonlocal last
-        doing = f": {printable(job.message)}" if job.message else ""
+        nonlocal told
+        told += line(job)
+
+    line = _lines_on(out)
+    run(job, show)
+    if told:
+        job.refresh_from_db()
+        out.write(f"  {printable(str(job))}: {outcome(job)}\n")
+        out.flush()
+
+
+def _progress_on(out: TextIO) -> Watch:
+    """Return a function that shows a job's progress, and what it is doing."""
+    line = _lines_on(out)
+
+    def show(job: Job) -> None:
         if out.isatty():
-            out.write(f"\r\033[K  {job}  {'━' * (job.percent // 4):<25} {job.percent:3d} %{doing}")
+            bar = "━" * (job.percent // 4)
+            out.write(f"\r\033[K  {printable(str(job))}  {bar:<25} {job.percent:3d} %{_doing(job)}")
             out.flush()
-        elif time.monotonic() - last >= SECONDS_BETWEEN_LINES:
-            last = time.monotonic()
-            out.write(f"  {job}: {job.percent} %{doing}\n")
-            out.flush()
+        else:
+            line(job)
 
     return show
+
+
+def _lines_on(out: TextIO) -> Callable[[Job], bool]:
+    """Return a function that writes a line of progress unless it did so lately, and tells whether it did."""
+    last = time.monotonic()
+
+    def line(job: Job) -> bool:
+        nonlocal last
+        if time.monotonic() - last < SECONDS_BETWEEN_LINES:
+            return False
+        last = time.monotonic()
+        out.write(f"  {printable(str(job))}: {job.percent} %{_doing(job)}\n")
+        out.flush()
+        return True
+
+    return line
+
+
+def _doing(job: Job) -> str:
+    """Return what the job does, and how long that takes on."""
+    doing = f": {printable(job.message)}" if job.message else ""
+    return f"{doing}, {job.time_left} left" if job.time_left else doing
 
 
 def _ended(job: Job, out: TextIO) -> None:

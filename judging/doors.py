@@ -9,8 +9,23 @@ from django.http import Http404, HttpRequest
 from django.shortcuts import get_object_or_404
 
 from base.request_fields import KEY, is_whole
-from campaigns.doors import annotator, annotator_of, anybody, lead, membership, own, person, signed_in
+from campaigns.doors import (
+    annotator,
+    annotator_of,
+    anybody,
+    corpora,
+    corpus,
+    creator,
+    draft,
+    lead,
+    membership,
+    own,
+    person,
+    signed_in,
+    upload,
+)
 from campaigns.models import Campaign, Membership
+from corpus.clips import FOR_CORPUS_PAGE
 from corpus.models import Clip
 from judging.models import Assignment, Batch, Candidate, Example, Flag, Kind, Query, Review
 from judging.models.sitting import exam_batches
@@ -25,6 +40,10 @@ __all__ = [
     "batch",
     "candidate",
     "clip",
+    "corpora",
+    "corpus",
+    "creator",
+    "draft",
     "exam_batch",
     "flag",
     "lead",
@@ -34,6 +53,7 @@ __all__ = [
     "pool_query",
     "reviews",
     "signed_in",
+    "upload",
     "writer",
 ]
 
@@ -83,13 +103,16 @@ def writer(request: HttpRequest, token: str) -> Writer:
 
 
 def clip(request: HttpRequest, token: str) -> Clip:
-    """Return a ready clip of the person's batch in hand, of a visible example, or of a campaign that they lead."""
+    """Return a ready clip of the person's batch in hand, of a visible example, or of a campaign that they lead; or one
+    that was cut for the page of a corpus that they may see.
+    """
     found = get_object_or_404(Clip, token=token, state=Clip.State.READY)
     held = Assignment.objects.of(request.user.pk).held().filter(batch__candidates__clip=found)
     seen = Campaign.objects.led_by(request.user).filter(queries__candidates__clip=found)
     taught = visible_examples(
         Example.objects.filter(clip=found, campaign__in=Campaign.objects.of(request.user))
     )
-    if held.exists() or seen.exists() or taught.exists():
+    shown = corpora(request).filter(videos__clips=found) if found.audience == FOR_CORPUS_PAGE else None
+    if held.exists() or seen.exists() or taught.exists() or (shown and shown.exists()):
         return found
     raise Http404

@@ -111,7 +111,9 @@ def _cut_anew(campaign: Campaign) -> None:
 
 
 def fixed(campaign: Campaign) -> dict[str, str]:
-    """The settings that can no longer change, each with why."""
+    """The settings that can no longer change, each with why: none of a campaign that is still to be made."""
+    if campaign.pk is None:
+        return {}
     ranked = Candidate.objects.in_campaign(campaign).exists()
     begun = Assignment.objects.filter(annotator__campaign=campaign).exists()
     reasons = dict.fromkeys(FIXED_WHEN_RANKED, RANKED) if ranked else {}
@@ -149,7 +151,7 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # the stubs' par
         self._between("tolerance", 0, 3)
         self._between("exam_rounds", 1, MOST_ROUNDS)
         self._between("hourly_rate", 0, 999_999)
-        self.past = list(self.instance.past_rates.order_by("last"))
+        self.past = list(self.instance.past_rates.order_by("last")) if self.instance.pk else []
         if self.past:
             until = ", ".join(f"{each.hourly} until {date_format(each.last, 'j F Y')}" for each in self.past)
             self.fields["hourly_rate"].help_text += f" It was {until}."

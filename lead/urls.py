@@ -2,11 +2,14 @@
 
 from django.urls import path
 
+from lead.making import upload_views
+from lead.making import views as making
 from lead.views import (
     agreement,
     batches,
     campaigns,
     checks,
+    corpora,
     corrections,
     exam,
     examples,
@@ -23,8 +26,30 @@ from lead.views import (
 )
 
 urlpatterns = [
+    path("new-campaign/", making.index, name="drafts"),
+    path("new-campaign/<slug:token>/corpus", making.corpus, name="draft-corpus"),
+    path("new-campaign/<slug:token>/films", making.films, name="draft-films"),
+    path("new-campaign/<slug:token>/queries", making.queries, name="draft-queries"),
+    path("new-campaign/<slug:token>/settings", making.campaign_settings, name="draft-settings"),
+    path("new-campaign/<slug:token>/people", making.people, name="draft-people"),
+    path("new-campaign/<slug:token>/check", making.check, name="draft-check"),
+    path("new-campaign/<slug:token>/check/start", making.start_check, name="draft-check-start"),
+    path("new-campaign/<slug:token>/progress", making.progress, name="draft-progress"),
+    path("new-campaign/<slug:token>/make", making.make, name="draft-make"),
+    path("new-campaign/<slug:token>/remove", making.remove, name="draft-remove"),
+    path("new-campaign/<slug:token>/uploads", upload_views.announce, name="uploads"),
+    path("new-campaign/<slug:token>/uploads/<slug:upload>", upload_views.piece, name="upload"),
+    path(
+        "new-campaign/<slug:token>/uploads/<slug:upload>/remove",
+        upload_views.remove_upload,
+        name="upload-remove",
+    ),
     path("", campaigns.home, name="home"),
     path("campaigns/", campaigns.index, name="campaigns"),
+    path("corpora/", corpora.index, name="corpora"),
+    path("corpora/<path:name>/moments/<int:pk>/", corpora.moment, name="corpus-moment"),
+    path("corpora/<path:name>/moments/<int:pk>/cut", corpora.cut, name="corpus-moment-cut"),
+    path("corpora/<path:name>/", corpora.detail, name="corpus"),
     path("campaigns/<slug:name>/", campaigns.desk, name="campaign"),
     path("campaigns/<slug:name>/jobs", campaigns.jobs, name="campaign-jobs"),
     path("campaigns/<slug:name>/jobs/<int:pk>", campaigns.try_again, name="job-again"),
@@ -54,6 +79,7 @@ urlpatterns = [
     path("campaigns/<slug:name>/people/", people.index, name="people"),
     path("campaigns/<slug:name>/people/<int:worker>/", people.detail, name="person"),
     path("campaigns/<slug:name>/people/<int:worker>/change", people.change, name="person-change"),
+    path("campaigns/<slug:name>/people/<int:worker>/creates", people.creates, name="person-creates"),
     path("campaigns/<slug:name>/people/invite", people.invite, name="invite"),
     path("campaigns/<slug:name>/people/invite-by-mail", people.invite_by_mail, name="invite-by-mail"),
     path(

@@ -24,7 +24,7 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
-from campaigns.models import CacheEntry, Campaign, Membership, Message
+from campaigns.models import CacheEntry, Campaign, Draft, Membership, Message, Upload
 from corpus.models import Clip, Corpus, Moment
 from jobs.models import Job
 from judging.models import Assignment, Batch, Candidate, Example, Flag, Kind, Query, Review
@@ -70,6 +70,8 @@ MATRIX = {
     "sso-disconnect": ("POST", 302, 302, 302, 302, 302, 302),
     "invitation": ("GET", 302, 302, 302, 302, 302, 302),
     "join": ("GET", 404, 404, 404, 404, 404, 404),
+    "first-link": ("GET", 302, 302, 302, 302, 302, 302),
+    "first-account": ("GET", 404, 404, 404, 404, 404, 404),  # there are accounts
     "sign-out": ("POST", 302, 302, 302, 302, 302, 302),
     "work": ("GET", 302, 200, 200, 200, 200, 200),
     "tutorial": ("GET", 302, 404, 200, 200, 200, 200),
@@ -82,7 +84,26 @@ MATRIX = {
     "submit": ("POST", 401, 404, 200, 404, 404, 404),
     "resume": ("POST", 401, 404, 200, 404, 404, 404),
     "clip": ("GET", 302, 404, 200, 404, 200, 200),
+    # Nobody of this cast may create campaigns; tests/lead/making has those who may, and other people's drafts.
+    "drafts": ("GET", 302, 404, 404, 404, 404, 404),
+    "draft-corpus": ("GET", 302, 404, 404, 404, 404, 404),
+    "draft-films": ("GET", 302, 404, 404, 404, 404, 404),
+    "draft-queries": ("GET", 302, 404, 404, 404, 404, 404),
+    "draft-settings": ("GET", 302, 404, 404, 404, 404, 404),
+    "draft-people": ("GET", 302, 404, 404, 404, 404, 404),
+    "draft-check": ("GET", 302, 404, 404, 404, 404, 404),
+    "draft-check-start": ("POST", 302, 404, 404, 404, 404, 404),
+    "draft-progress": ("GET", 302, 404, 404, 404, 404, 404),
+    "draft-make": ("POST", 302, 404, 404, 404, 404, 404),
+    "draft-remove": ("POST", 302, 404, 404, 404, 404, 404),
+    "uploads": ("POST", 401, 404, 404, 404, 404, 404),
+    "upload": ("GET", 302, 404, 404, 404, 404, 404),
+    "upload-remove": ("POST", 302, 404, 404, 404, 404, 404),
     "campaigns": ("GET", 302, 200, 200, 200, 200, 200),
+    "corpora": ("GET", 302, 200, 200, 200, 200, 200),
+    "corpus": ("GET", 302, 404, 404, 404, 200, 200),
+    "corpus-moment": ("GET", 302, 404, 404, 404, 200, 200),
+    "corpus-moment-cut": ("POST", 302, 404, 404, 404, 302, 302),
     "campaign": ("GET", 302, 404, 404, 404, 200, 200),
     "campaign-jobs": ("GET", 302, 404, 404, 404, 200, 200),
     "job-again": ("POST", 302, 404, 404, 404, 404, 302),
@@ -112,6 +133,7 @@ MATRIX = {
     "people": ("GET", 302, 404, 404, 404, 404, 200),
     "person": ("GET", 302, 404, 404, 404, 404, 200),
     "person-change": ("POST", 302, 404, 404, 404, 404, 302),
+    "person-creates": ("POST", 302, 404, 404, 404, 404, 404),  # a lead who may not create campaigns
     "invite": ("POST", 302, 404, 404, 404, 404, 200),
     "invite-by-mail": ("POST", 302, 404, 404, 404, 404, 409),  # let in, but the site sends no mails
     "invitation-send": ("POST", 302, 404, 404, 404, 404, 404),  # of a link there is no mail
@@ -165,7 +187,15 @@ ALSO = {
     "mfa_generate_recovery_codes": ("POST", 302, 302, 302, 302, 302, 302),
     "usersessions_list": ("POST", 302, 302, 302, 302, 302, 302),
     "join": ("POST", 404, 404, 404, 404, 404, 404),
+    "first-account": ("POST", 404, 404, 404, 404, 404, 404),
     "flag": ("DELETE", 401, 404, 200, 404, 404, 404),
+    "drafts": ("POST", 302, 404, 404, 404, 404, 404),
+    "draft-corpus": ("POST", 302, 404, 404, 404, 404, 404),
+    "draft-films": ("POST", 302, 404, 404, 404, 404, 404),
+    "draft-queries": ("POST", 302, 404, 404, 404, 404, 404),
+    "draft-settings": ("POST", 302, 404, 404, 404, 404, 404),
+    "draft-people": ("POST", 302, 404, 404, 404, 404, 404),
+    "upload": ("PATCH", 401, 404, 404, 404, 404, 404),
     "guideline-edit": ("POST", 302, 404, 404, 404, 404, 400),  # let in, but the form is empty
     "example-judged": ("POST", 302, 404, 404, 404, 404, 400),
     "example-own": ("POST", 302, 404, 404, 404, 404, 400),
@@ -176,17 +206,21 @@ ALSO = {
 PEOPLE = ["stranger", "outsider", "annotator", "other annotator", "researcher", "lead"]
 STRANGERS = ["annotator of plays", "researcher of plays", "lead of plays"]  # of another campaign
 METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
-JSON = ("judge", "flag", "submit", "resume")
+JSON = ("judge", "flag", "submit", "resume", "uploads", "upload")
 FOR_ALL = (  # views that a stranger reaches
     *("sign-in", "account_login", "mfa_authenticate", "mfa_login_webauthn", "join", "language", "sign-out"),
     *("openid_connect_login", "openid_connect_callback", "account_confirm_email", "account_reset_password"),
-    *("account_reset_password_done", "account_reset_password_from_key"),
+    *("account_reset_password_done", "account_reset_password_from_key", "first-account"),
 )
-EVERY_METHOD = ("invitation",)  # a refusal would be logged with its address, which holds a secret
+EVERY_METHOD = (
+    "invitation",
+    "first-link",
+)  # a refusal would be logged with its address, which holds a secret
 READING = ("GET", "HEAD")
 ALONE = (
     *(
         "home",
+        "corpora",
         "sign-in",
         "account_login",
         "mfa_authenticate",
@@ -216,7 +250,7 @@ ALONE = (
         "mfa_deactivate_totp",
     ),
     *("mfa_add_webauthn", "mfa_view_recovery_codes", "mfa_generate_recovery_codes", "usersessions_list"),
-    *("work", "campaigns"),
+    *("work", "campaigns", "first-account", "drafts"),
 )
 AGAIN_IS_HARMLESS = ("example-remove",)  # what is gone is gone: the answer is the same
 
@@ -325,6 +359,17 @@ def worker(held: Assignment) -> int:
     return held.annotator.worker
 
 
+def draft(held: Assignment) -> Draft:
+    """Of somebody who may no longer create campaigns."""
+    lead, _ = User.objects.get_or_create(username="leo")
+    return Draft.objects.get_or_create(owner=lead, token="0" * 32)[0]
+
+
+def film(held: Assignment) -> Upload:
+    told = {"purpose": "film", "name": "a.mp4", "size": 9}
+    return Upload.objects.get_or_create(draft=draft(held), token="1" * 32, defaults=told)[0]
+
+
 # What stands in an address after the campaign's name; an address that is not here has nothing else.
 OBJECTS: dict[str, Callable[[Assignment], list[object]]] = {
     "read-message": lambda held: [letter(held).pk],
@@ -341,8 +386,11 @@ OBJECTS: dict[str, Callable[[Assignment], list[object]]] = {
     "exam-verdict": lambda held: [worker(held)],
     "example-judged": lambda held: [held.candidates_in_order()[0].pk],
     "example-remove": lambda held: [example(held)],
+    "corpus-moment": lambda held: [held.candidates_in_order()[0].moment_id],
+    "corpus-moment-cut": lambda held: [held.candidates_in_order()[0].moment_id],
     "person": lambda held: [worker(held)],
     "person-change": lambda held: [worker(held)],
+    "person-creates": lambda held: [worker(held)],
     "invitation-withdraw": lambda held: [invited(held)],
     "invitation-send": lambda held: [invited(held)],
     "job-again": lambda held: [failed(held).pk],
@@ -359,7 +407,21 @@ TOKENS: dict[str, Callable[[Assignment], list[object]]] = {
     "flag": lambda held: [held.token, 1],
     "submit": lambda held: [held.token],
     "resume": lambda held: [held.token],
+    "draft-corpus": lambda held: [draft(held).token],
+    "draft-films": lambda held: [draft(held).token],
+    "draft-queries": lambda held: [draft(held).token],
+    "draft-settings": lambda held: [draft(held).token],
+    "draft-people": lambda held: [draft(held).token],
+    "draft-check": lambda held: [draft(held).token],
+    "draft-check-start": lambda held: [draft(held).token],
+    "draft-progress": lambda held: [draft(held).token],
+    "draft-make": lambda held: [draft(held).token],
+    "draft-remove": lambda held: [draft(held).token],
+    "uploads": lambda held: [draft(held).token],
+    "upload": lambda held: [draft(held).token, film(held).token],
+    "upload-remove": lambda held: [draft(held).token, film(held).token],
     "invitation": lambda held: ["x" * 43],
+    "first-link": lambda held: ["x" * 43],
     "account_reset_password_from_key": lambda held: ["1", "x" * 40],
     "account_confirm_email": lambda held: ["x" * 40],
     "mfa_remove_webauthn": lambda held: [1],

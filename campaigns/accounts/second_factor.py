@@ -22,6 +22,7 @@ from base.errors import CodeNeeded
 from base.problem_documents import problem, speaks_json
 from campaigns.accounts import encryption
 from campaigns.accounts.adapter import WRONG_CODE
+from campaigns.creating import creators
 from campaigns.models import Membership
 
 SINGLE = (Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN)  # recovery codes alone are no second factor
@@ -46,7 +47,8 @@ def _person(with_second_factor: bool) -> tuple[str, tuple[Any, ...]]:
     if with_second_factor:
         leads = Membership.objects.leads().filter(user=OuterRef("pk"))
         factors = Authenticator.objects.filter(user=OuterRef("pk"), type__in=SINGLE)
-        people = people.annotate(lacks_second_factor=Exists(leads) & ~Exists(factors))
+        needs = Exists(leads) | Exists(creators().filter(pk=OuterRef("pk")))
+        people = people.annotate(lacks_second_factor=needs & ~Exists(factors))
     statement, parameters = people.query.sql_with_params()
     return statement, parameters[:-1]
 

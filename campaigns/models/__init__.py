@@ -1,8 +1,10 @@
-"""The models of campaigns: their settings, members, guidelines, invitations and messages."""
+"""The models of campaigns: their settings, members, guidelines, invitations, messages and drafts."""
 
 from campaigns.models.cache_entry import CacheEntry
 from campaigns.models.campaign import Campaign, PastRate
+from campaigns.models.draft import Draft, Upload
 from campaigns.models.event import Event
+from campaigns.models.first_link import FirstLink
 from campaigns.models.guideline import Guideline
 from campaigns.models.invitation import Invitation
 from campaigns.models.membership import Membership
@@ -11,10 +13,13 @@ from campaigns.models.message import Message
 __all__ = [
     "CacheEntry",
     "Campaign",
+    "Draft",
     "Event",
+    "FirstLink",
     "Guideline",
     "Invitation",
     "Membership",
     "Message",
     "PastRate",
+    "Upload",
 ]

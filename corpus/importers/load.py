@@ -1,168 +1,150 @@
-"""Checking the rows of a corpus file against each other, and storing all of them or none."""
+"""Storing all moments of a source, or none; and finding out beforehand what would be stored."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
 from itertools import islice
-from pathlib import Path
 
 from django.db import transaction
 
 from base.text import abbreviated, storable
-from corpus.errors import BadLines, CorpusError
-from corpus.importers import FORMATS
+from corpus.errors import BadLines, CorpusError, Problem
+from corpus.importers.checking import Checker
+from corpus.importers.comparing import Stored, compare
+from corpus.importers.interface import Source
+from corpus.importers.lengths import FilmLengths
+from corpus.importers.registry import importer_of
+from corpus.importers.replacing import replace
+from corpus.importers.report import Report
 from corpus.importers.rows import Row
-from corpus.media import MediaFolder
 from corpus.models import Corpus, Moment, Video
 
+__all__ = ["Report", "Source", "load", "preview"]
+
 CHUNK = 2000  # rows in memory at a time
-OVERHANG = 1.0  # seconds; a moment that ends at most so much after its video is cut off there
+Sign = Callable[[int], None]
 
 
-@dataclass
-class Report:
-    """What an import found and did."""
+def preview(source: Source, name: str = "", sign: Sign = lambda rows: None) -> Report:
+    """Read and check all of a source, and compare it with what is stored, without storing anything.
 
-    rows: int = 0
-    videos_added: int = 0
-    moments_added: int = 0
-    clipped: int = 0
-    with_media: int = 0
-    videos: int = 0
+    Parameters
+    ----------
+    source
+        The files, their format, and what a person chose beside them.
+    name
+        The corpus into which they would go. Without a name, or if there is none of that name, every moment is new.
+    sign
+        Is called with the number of rows read so far, every 2,000 rows.
 
-
-@dataclass(frozen=True)
-class Source:
-    """What to import: a file and its format, and where durations and media are."""
-
-    file: Path
-    format: str
-    kind: str = ""
-    durations: dict[str, float] | None = None
-    media: MediaFolder | None = None
+    Returns
+    -------
+    Report
+        `is_fine` says whether `load` would store it. `problems` holds the first 100 problems (each with its `file`,
+        `where` in it, and `message`; `str` makes a line of them), `wrong` how many there are, and `hints` what helps.
+        `rows`, `videos`, `new`, `changed`, `unchanged`, `gone`, `repeated`, `clipped` and `left_out` are counts, and
+        `first` holds the first moments. Nothing that is wrong with the source raises an error.
+    """
+    try:
+        corpus = _checked(name, source) if name else None
+        with FilmLengths(source.media) as films:
+            checker = Checker(source, importer_of(source), _lengths(corpus), films.length, sign)
+            for _ in checker.rows():
+                pass
+    except CorpusError as fault:
+        report = Report()
+        report.add_problem(Problem(source.file, "", str(fault)))
+        return report
+    compare(Stored(corpus), checker.prints, checker.report)
+    return checker.report
 
 
 @transaction.atomic
-def load(name: str, source: Source) -> Report:
-    """Import a corpus file, all or nothing. Importing it again adds nothing.
+def load(name: str, source: Source, replacing: bool = False, sign: Sign = lambda rows: None) -> Report:
+    """Import a source into the corpus of that name, all or nothing. Importing it again adds nothing.
+
+    Nothing that is stored is changed or removed, unless `replacing` is asked for: then a changed description takes the
+    place of the stored one, and a changed caption too, except of moments that something refers to, such as candidates.
 
     Raises
     ------
     BadLines
-        If lines are wrong; it names up to 20 of them and their fields. Nothing is stored then.
+        If anything in the files is wrong; it names the first 100 problems. Nothing is stored then.
     CorpusError
-        If the file holds no moments, or the corpus has another format.
+        If the corpus has another format, or the source chooses what its format does not have.
     """
-    corpus = _corpus(name, source)
-    loader = _Loader(corpus, source)
-    rows = loader.checked(FORMATS[source.format](source.file, source.kind))
-    while chunk := list(islice(rows, CHUNK)):
-        if not loader.problems:
-            loader.store(chunk)
-    loader.stop_if_bad()
-    if not loader.report.rows:
-        wanted = f" of type {source.kind}" if source.kind else ""
-        raise CorpusError(f"{source.file}: holds no moments{wanted}; nothing was imported")
-    return loader.totals()
+    importer, corpus = importer_of(source), _checked(name, source)
+    stored = Stored(corpus)
+    before = len(stored.keys)
+    corpus = _kept(corpus or Corpus(name=name, format=source.format), source)
+    with FilmLengths(source.media) as films:
+        checker = Checker(source, importer, _lengths(corpus), films.length, sign)
+        _store(corpus, checker, stored)
+    report = checker.report
+    if not report.is_fine:
+        raise BadLines(source.files, report.problems, report.wrong, report.hints)
+    changed = compare(stored, checker.prints, report)
+    report.moments_added = Moment.objects.filter(video__corpus=corpus).count() - before
+    if replacing:
+        report.replaced = replace(changed, checker)
+    if source.media:
+        report.with_media = source.media.attach(corpus.videos.all())
+    return report
 
 
-def _corpus(name: str, source: Source) -> Corpus:
+def _checked(name: str, source: Source) -> Corpus | None:
+    """Return the corpus of that name, if there is one."""
     if not 0 < len(name.strip()) <= 100 or not storable(name):
         raise CorpusError(f"name: {abbreviated(name)}; expected 1 to 100 characters")
-    corpus, _ = Corpus.objects.get_or_create(name=name, defaults={"format": source.format})
-    if corpus.format != source.format:
+    corpus = Corpus.objects.filter(name=name).first()
+    if corpus and corpus.format != source.format:
         raise CorpusError(
             f"corpus {name} was imported as {corpus.format}; choose another name for {source.format}"
         )
-    if source.media:
-        corpus.media_folder, corpus.frame_rate = str(source.media.folder), source.media.frame_rate
-        corpus.save()
     return corpus
 
 
-class _Loader:
-    def __init__(self, corpus: Corpus, source: Source) -> None:
-        self.corpus, self.source = corpus, source
-        self.report = Report()
-        self.problems: list[str] = []
-        self.videos = {video.name: video for video in corpus.videos.all()}
-        self.lengths = {name: video.duration for name, video in self.videos.items()}
-        self.moments_before = Moment.objects.filter(video__corpus=corpus).count()
+def _kept(corpus: Corpus, source: Source) -> Corpus:
+    if source.media:
+        corpus.media_folder, corpus.frame_rate = str(source.media.folder), source.media.frame_rate
+    corpus.figures = None
+    corpus.save()
+    return corpus
 
-    def checked(self, rows: Iterable[Row | CorpusError]) -> Iterator[Row]:
-        """Yield the good rows, and collect the problems of the others. At 20 problems the import ends."""
-        for row in rows:
-            try:
-                if isinstance(row, CorpusError):
-                    raise row
-                yield self._timed(row)
-                self.report.rows += 1
-            except CorpusError as fault:
-                self.problems.append(str(fault))
-                if len(self.problems) == BadLines.MOST_PROBLEMS:
-                    self.stop_if_bad(more=True)
 
-    def stop_if_bad(self, more: bool = False) -> None:
-        if self.problems:
-            raise BadLines(str(self.source.file), self.problems, more)
+def _lengths(corpus: Corpus | None) -> dict[str, float]:
+    return dict(corpus.videos.values_list("name", "duration")) if corpus and corpus.pk else {}
 
-    def _timed(self, row: Row) -> Row:
-        """Return the row with a known duration and times within the video. A small overhang is cut off."""
-        duration = (self.source.durations or {}).get(row.video, row.duration)
-        where = f"line {row.line}: field"
-        if duration is None:
-            raise CorpusError(
-                f"{where} duration: missing; expected seconds here, or the video in --durations"
-            )
-        if duration <= 0:
-            raise CorpusError(f"{where} duration: {duration:g}; expected more than 0 seconds")
-        known = self.lengths.setdefault(row.video, duration)
-        if abs(known - duration) > OVERHANG:
-            raise CorpusError(
-                f"{where} duration: {duration:g}; so far video {row.video} had {known:g} seconds"
-            )
-        if row.start < 0:
-            raise CorpusError(f"{where} ts[0]: {row.start:g}; expected a start of at least 0 seconds")
-        if row.end > known + OVERHANG:
-            raise CorpusError(f"{where} ts[1]: {row.end:g}; expected at most the video's {known:g} seconds")
-        if row.end > known:
-            self.report.clipped += 1
-        end = min(row.end, known)
-        if row.start >= end:
-            raise CorpusError(
-                f"{where} ts: start {row.start:g} is not before end {end:g}; expected start < end"
-            )
-        return replace(row, end=end, duration=known)
 
-    def store(self, rows: list[Row]) -> None:
-        self._store_videos(rows)
-        Moment.objects.bulk_create(
-            [
-                Moment(
-                    video=self.videos[row.video],
-                    start=row.start,
-                    end=row.end,
-                    description=row.description,
-                    caption=row.caption,
-                )
-                for row in rows
-            ],
-            ignore_conflicts=True,
+def _store(corpus: Corpus, checker: Checker, stored: Stored) -> None:
+    """Store the checked rows in parts, until something is wrong; the rest is only checked then."""
+    keys = dict(corpus.videos.values_list("name", "pk"))
+    rows = checker.rows()
+    while chunk := list(islice(rows, CHUNK)):
+        if not checker.report.wrong:
+            is_there = stored.holds(checker.prints.last(len(chunk)))
+            fresh = [row for row, there in zip(chunk, is_there, strict=True) if not there]
+            checker.report.videos_added += _store_videos(corpus, fresh, keys, checker.lengths)
+            Moment.objects.bulk_create(_moments(fresh, keys), ignore_conflicts=True)
+
+
+def _store_videos(corpus: Corpus, rows: list[Row], keys: dict[str, int], lengths: dict[str, float]) -> int:
+    fresh = {
+        row.video: Video(corpus=corpus, name=row.video, duration=lengths[row.video])
+        for row in rows
+        if row.video not in keys
+    }
+    for video in Video.objects.bulk_create(fresh.values()):
+        keys[video.name] = video.pk
+    return len(fresh)
+
+
+def _moments(rows: list[Row], keys: dict[str, int]) -> Iterator[Moment]:
+    for row in rows:
+        yield Moment(
+            video_id=keys[row.video],
+            start=row.start,
+            end=row.end,
+            description=row.description,
+            caption=row.caption or row.description,
         )
-
-    def _store_videos(self, rows: list[Row]) -> None:
-        fresh = {
-            row.video: Video(corpus=self.corpus, name=row.video, duration=self.lengths[row.video])
-            for row in rows
-            if row.video not in self.videos
-        }
-        Video.objects.bulk_create(fresh.values())
-        self.videos.update(fresh)
-        self.report.videos_added += len(fresh)
-
-    def totals(self) -> Report:
-        report = self.report
-        report.moments_added = Moment.objects.filter(video__corpus=self.corpus).count() - self.moments_before
-        report.videos = len(self.videos)
-        if self.source.media:
-            report.with_media = self.source.media.attach(self.videos.values())
-        return report

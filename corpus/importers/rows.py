@@ -1,11 +1,12 @@
-"""Reading the lines of a corpus file, and checking their fields."""
+"""What readers of corpus files yield, and checking the fields of a line or an entry."""
+
+from __future__ import annotations
 
 import json
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from base.text import abbreviated, printable, storable
 from corpus.errors import CorpusError
@@ -19,17 +20,19 @@ LONGEST_TEXT = (
 LONGEST_NAME = 300  # bytes of UTF-8
 
 
-@dataclass(frozen=True)
-class Row:
-    """One described moment, with times in seconds. `duration` is None if the file does not say it."""
+class Row(NamedTuple):
+    """One described moment, with times in seconds, and where the file tells it ("line 3").
 
-    line: int
+    `duration` is None if the file does not tell the video's, and `caption` if it gives no text beside the description.
+    """
+
+    where: str
     video: str
     start: float
     end: float
     duration: float | None
     description: str
-    caption: str
+    caption: str | None = None
 
 
 class BadField(CorpusError):
@@ -80,14 +83,24 @@ def text(value: object, field: str, longest: int = LONGEST_TEXT) -> str:
         raise BadField(field, value, "a text that is not empty")
     if not storable(value):
         raise BadField(field, value, "a text without NUL characters and halves of surrogate pairs")
-    if len(value.encode()) > longest:
+    if len(value) * 4 > longest and len(value.encode()) > longest:
         raise BadField(field, value, f"at most {longest:,} bytes of UTF-8")
     return value.strip()
+
+
+def name(value: object, field: str) -> str:
+    """Return the name of a video; as `text`."""
+    return text(value, field, LONGEST_NAME)
 
 
 def seconds(value: object, field: str) -> float:
     """Return a finite number of seconds; as `number`."""
     return number(value, field, "number of seconds")
+
+
+def seconds_or_none(value: object, field: str) -> float | None:
+    """Return a finite number of seconds, or None for None, which stands for a field that is not there."""
+    return None if value is None else seconds(value, field)
 
 
 def number(value: object, field: str, kind: str = "number") -> float:

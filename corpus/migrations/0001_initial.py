@@ -21,6 +21,7 @@ class Migration(migrations.Migration):
                 ('format', models.CharField(max_length=20)),
                 ('media_folder', models.CharField(blank=True, max_length=500)),
                 ('frame_rate', models.FloatField(help_text='frames a second, in folders of frames', null=True)),
+                ('figures', models.JSONField(help_text='its size, as last counted; null after it has changed', null=True)),
             ],
             options={
                 'verbose_name_plural': 'corpora',

@@ -24,6 +24,7 @@ class Migration(migrations.Migration):
                 ('done', models.PositiveIntegerField(default=0)),
                 ('total', models.PositiveIntegerField(default=0)),
                 ('message', models.CharField(blank=True, max_length=200)),
+                ('stage_began', models.DateTimeField(help_text='when it began with what the message says now', null=True)),
                 ('attempts', models.PositiveSmallIntegerField(default=0)),
                 ('waits', models.PositiveSmallIntegerField(default=0, help_text='how often it was postponed')),
                 ('left_by', models.TextField(blank=True, help_text='machines that lack what it needs: |name|name|')),

@@ -7,11 +7,13 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
+from campaigns.creating import may_create_campaigns
 from campaigns.models import Campaign
 from campaigns.pages import campaign_page
 from jobs.models import Job
 from judging import doors
 from lead.desk.charts import charts
+from lead.desk.checklist import checklist
 from lead.desk.needs import at_a_glance, needs
 from lead.desk.queries import SORTS, Table, filters, jobs_of, query_rows, unfinished_jobs
 from reports.summaries import AGREEMENT, PROGRESS, current_summaries
@@ -21,14 +23,19 @@ QUERIES_ON_A_PAGE = 50
 
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
-    leads = Campaign.objects.led_by(request.user).exists()
+    leads = Campaign.objects.led_by(request.user).exists() or may_create_campaigns(request.user)
     return redirect("campaigns" if leads else "work")
 
 
 @require_safe
 def index(request: HttpRequest) -> HttpResponse:
     campaigns = Campaign.objects.led_by(request.user).select_related("corpus").order_by("name")
-    return render(request, "lead/campaigns.html", {"campaigns": at_a_glance(campaigns)})
+    known = {
+        "campaigns": at_a_glance(campaigns),
+        "may_create": may_create_campaigns(request.user),
+        "sees_corpora": doors.corpora(request).exists(),
+    }
+    return render(request, "lead/campaigns.html", known)
 
 
 @require_safe
@@ -44,6 +51,7 @@ def desk(request: HttpRequest, name: str) -> HttpResponse:
         member,
         "lead/campaign.html",
         needs=needs(campaign, found["n_failed"]) if member.may_review else [],
+        checklist=checklist(campaign) if member.may_review else [],
         sparks=charts(campaign, kept, with_pay=member.may_review),
         kept=kept[PROGRESS],
         filters=filters(campaign, table),

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from django.conf import settings
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
@@ -17,6 +17,7 @@ from base.problem_documents import refusal_as_message
 from base.request_fields import is_whole, one_of, text_in
 from base.transactions import all_or_nothing
 from campaigns.accounts import mails
+from campaigns.creating import let_create, let_create_no_longer, may_create_campaigns
 from campaigns.models import Membership
 from campaigns.pages import campaign_page
 from judging import doors
@@ -66,7 +67,29 @@ def detail(request: HttpRequest, name: str, worker: int) -> HttpResponse:
         days_shown=DAYS_SHOWN,
         live=person.assignments.live().select_related("batch__query").first(),
         roles=[(role, words) for role, words in Membership.Role.choices if role != person.role],
+        may_let_create=_may_let_create(lead, person),
+        creates=may_create_campaigns(person.user),
     )
+
+
+def _may_let_create(lead: Membership, person: Membership) -> bool:
+    """Whoever may create campaigns decides about others who see all of this one. Annotators must stay blind."""
+    return may_create_campaigns(lead.user) and person.role in Membership.SEES_ALL and not person.has_left
+
+
+@require_POST
+def creates(request: HttpRequest, name: str, worker: int) -> HttpResponse:
+    """Let somebody create campaigns, or no longer."""
+    lead = doors.lead(request, name)
+    person = doors.person(lead, worker)
+    if not _may_let_create(lead, person):
+        raise Http404
+    may = one_of("may", request.POST.get("may", ""), ("yes", "no")) == "yes"
+    with refusal_as_message(request):
+        (let_create if may else let_create_no_longer)(person.user)
+        who = f"{person.user.get_username()} may {'' if may else 'no longer '}create campaigns."
+        messages.success(request, who)
+    return redirect("person", name, worker)
 
 
 @require_POST

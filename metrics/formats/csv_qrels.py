@@ -5,6 +5,7 @@ import io
 from collections.abc import Iterator, Sequence
 
 from .columns import Columns
+from .csv_lines import separator_of
 from .errors import MeasureError
 from .moment_ids import parse_moment_id
 from .place import Place
@@ -23,8 +24,7 @@ def csv_rows(text: str, source: str, needed: Sequence[str] = ()) -> Iterator[tup
         If the first line lacks a needed column. If a line has not as many fields as the first, or is no CSV; it
         names the line.
     """
-    first = text.split("\n", 1)[0]
-    between = next((mark for mark in "\t;" if mark in first and "," not in first), ",")
+    between = separator_of(text.split("\n", 1)[0])
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=between)
     try:
         header = [name.strip() for name in next(rows)]

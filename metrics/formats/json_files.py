@@ -139,7 +139,7 @@ def _containers(groups: Sequence[Iterable[Any]]) -> list[Any]:
 
 def _parse_carefully(data: bytes, source: str, line: int | None = None) -> Any:
     try:
-        return json.loads(text_of(data, source), object_pairs_hook=_no_key_twice)
+        return json.loads(text_of(data, source), object_pairs_hook=no_key_twice)
     except json.JSONDecodeError as problem:
         at = line or problem.lineno
         raise MeasureError(
@@ -152,7 +152,7 @@ def _parse_carefully(data: bytes, source: str, line: int | None = None) -> Any:
         raise MeasureError(f"{source}:{spot} broken JSON: {problem}") from None
 
 
-def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
         keys = [key for key, _ in pairs]

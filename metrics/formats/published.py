@@ -1,11 +1,10 @@
 """The annotation files of the field, and the predictions of the other published evaluators."""
 
-import re
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from .annotations import Unit, captions, charades_line, floats, in_frames, in_seconds, seconds_of_segments
 from .arrays import Floats
 from .columns import Columns
 from .json_files import Records
@@ -15,8 +14,6 @@ from .showing import show
 
 CLIP_SECONDS = 2  # QVHighlights judges saliency in clips of two seconds
 LONGEST_VIDEO = 1_000_000  # seconds
-SEGMENT_SECONDS = 5  # DiDeMo's times are segments of five seconds
-CHARADES_LINE = re.compile(r"(\S+)\s+(\S+)\s+(\S+)\s*##(.*)")
 
 
 def tvr_qrels(records: Records) -> Columns:
@@ -42,7 +39,7 @@ def didemo_qrels(records: Records) -> Columns:
         query = rows.new_query(place, record, "annotation_id", "query_id")
         spans = place.many(place.need(record, "times"), "times")
         if "num_segments" in record:
-            spans = [_seconds(place, f"time {n}", segments) for n, segments in enumerate(spans, 1)]
+            spans = [seconds_of_segments(place, f"time {n}", segments) for n, segments in enumerate(spans, 1)]
         video = place.need(record, "video", "video_index")
         rows.add_annotations(place, query, str(video), spans)
     return rows.columns()
@@ -59,19 +56,9 @@ def didemo_run(records: Records) -> Columns:
         query = rows.new_query(place, record, "annotation_id", "query_id")
         moments = place.many(place.need(record, "segments"), "segments")
         for rank, moment in enumerate(moments, 1):
-            span = _seconds(place, f"query {query!r}, moment {rank}", moment)
+            span = seconds_of_segments(place, f"query {query!r}, moment {rank}", moment)
             rows.add_span(place, query, str(record.get("video", query)), span, float(len(moments) - rank))
     return rows.columns()
-
-
-def _seconds(place: Place, name: str, segments: Any) -> list[int]:
-    """Start and end, in seconds, of a moment from its first to its last segment."""
-    whole = isinstance(segments, list) and [type(number) for number in segments] == [int, int]
-    if not whole or not 0 <= segments[0] <= segments[1]:
-        raise place.fail(
-            f"{name}: is {show(segments)}; it must be [first, last], the numbers of two segments, from 0"
-        )
-    return [SEGMENT_SECONDS * segments[0], SEGMENT_SECONDS * (segments[1] + 1)]
 
 
 def qvhighlights_qrels(records: Records) -> Columns:
@@ -89,9 +76,9 @@ def qvhighlights_qrels(records: Records) -> Columns:
 
 def _judged_saliency(place: Place, record: Any) -> Floats:
     """Levels 0-4 of every clip of the video by each annotator: floats of shape (clips, annotators)."""
-    levels = _floats(place, "saliency_scores", record["saliency_scores"], 2)
-    clips = _floats(place, "relevant_clip_ids", place.need(record, "relevant_clip_ids"), 1)
-    duration = _floats(place, "duration", [place.need(record, "duration")], 1)[0]
+    levels = floats(place, "saliency_scores", record["saliency_scores"], 2)
+    clips = floats(place, "relevant_clip_ids", place.need(record, "relevant_clip_ids"), 1)
+    duration = floats(place, "duration", [place.need(record, "duration")], 1)[0]
     if not 0 <= duration <= LONGEST_VIDEO:
         raise place.fail(f"duration is {duration:g}; it must be seconds from 0 to {LONGEST_VIDEO}")
     count = int(duration / CLIP_SECONDS)
@@ -113,7 +100,7 @@ def qvhighlights_run(records: Records) -> Columns:
                 raise place.fail(f"pred_relevant_windows has {show(window)}; it must be [start, end, score]")
             rows.add_span(place, query, record.get("vid", query), window, window[2])
         if "pred_saliency_scores" in record:
-            saliency = _floats(place, "pred_saliency_scores", record["pred_saliency_scores"], 1)
+            saliency = floats(place, "pred_saliency_scores", record["pred_saliency_scores"], 1)
             if saliency.size:
                 rows.saliency[query] = saliency
     return rows.columns()
@@ -189,38 +176,26 @@ def activitynet_qrels(records: Records) -> Columns:
     the video and the number of the sentence, ``v_abc#1``. A span whose end stands first is turned round, as in
     the published loaders.
     """
-    return _captions(records, lambda place, record: 1.0)
+    return _captions(records, in_seconds)
 
 
 def tacos_qrels(records: Records) -> Columns:
     """TACoS: as ActivityNet Captions, but with times in frames and the frames a second as `fps`."""
 
-    def seconds(place: Place, record: Any) -> float:
-        fps = _floats(place, "fps", [place.need(record, "fps")], 1)[0]
-        if fps <= 0:
-            raise place.fail(f"fps is {fps:g}; it must be above 0")
-        return 1 / float(fps)
-
-    return _captions(records, seconds)
+    return _captions(records, in_frames)
 
 
-def _captions(records: Records, unit: Callable[[Place, Any], float]) -> Columns:
+def _captions(records: Records, unit: Unit) -> Columns:
     """Videos with their sentences and times; `unit`: what a record's times are in, in seconds."""
     rows = Rows(records.source, MOMENT)
     for outer, pair in records:
         if not isinstance(pair, tuple):
             raise outer.fail(f"is {show(pair)}; this format is an object from video to its sentences")
         video, record = pair
-        place = Place(records.source, f"video {video!r}")
-        sentences = place.many(place.need(record, "sentences"), "sentences")
-        spans = _floats(place, "timestamps", place.need(record, "timestamps"), 2) * unit(place, record)
-        if len(spans) != len(sentences) or (spans.size and spans.shape[1] != 2):
-            raise place.fail(f"has {len(sentences)} sentences; it needs a [start, end] for each")
-        for n, (sentence, span) in enumerate(zip(sentences, np.sort(spans).tolist(), strict=True), 1):
-            here = Place(records.source, f"video {video!r}, sentence {n}")
-            query = rows.new_query(here, {"query": f"{video}#{n}"}, "query")
+        for place, n, sentence, span in captions(records.source, video, record, unit):
+            query = rows.new_query(place, {"query": f"{video}#{n}"}, "query")
             rows.tell(query, sentence)
-            rows.add_span(here, query, video, span, 1)
+            rows.add_span(place, query, video, span, 1)
     return rows.columns()
 
 
@@ -230,24 +205,8 @@ def charades_qrels(text: str, source: str) -> Columns:
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
-        shape = CHARADES_LINE.fullmatch(line.strip())
         place = Place(source, f"line {number}")
-        if not shape:
-            raise place.fail("must be: VIDEO start end##sentence")
-        span = [place.number(shape[2], "start"), place.number(shape[3], "end")]
+        video, start, end, _ = charades_line(place, line)
         rows.queries[str(number)] = None
-        rows.add_span(place, str(number), shape[1], span, 1)
+        rows.add_span(place, str(number), video, [start, end], 1)
     return rows.columns()
-
-
-def _floats(place: Place, name: str, values: Any, dimensions: int) -> Floats:
-    """Numbers in lists, as an array of so many dimensions."""
-    try:
-        array = np.array(values)
-    except ValueError:  # lists of different lengths
-        array = np.array(None)
-    if array.size == 0:
-        array = np.zeros((0,) * dimensions)
-    if array.dtype.kind not in "iuf" or array.ndim != dimensions or not np.isfinite(array).all():
-        raise place.fail(f"{name} must be finite numbers, {dimensions}-dimensional")
-    return array.astype(np.float64)

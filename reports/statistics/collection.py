@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +10,7 @@ from django.db.models import F
 
 from campaigns.models import Campaign
 from corpus.models import Corpus, Moment
+from corpus.size.counting import words
 from judging.consensus import GRADES
 from judging.models import Kind
 from judging.models.pool import ANNOTATORS
@@ -36,7 +35,6 @@ MOST_WORDS = 12
 BINS_BY_SIMILARITY = 0.05
 BINS_BY_RANK = 5
 DEEPEST = 60  # all ranks beyond are one bin, because a study has few of them, drawn at random
-WORD = re.compile(r"\w+(?:['’]\w+)?")
 
 
 class Splits(NamedTuple):
@@ -151,7 +149,7 @@ def _size(moments: Records, texts: list[str]) -> Numbers:
         "queries": len(texts),
         "moments": len(moments),
         "videos": len(np.unique(moments["video"])),
-        "vocabulary": len({word for text in texts for word in _words(text)}),
+        "vocabulary": len({word for text in texts for word in words(text)}),
         "moment_hours": float((moments["end"] - moments["start"]).sum() / 3600),
         "video_hours": float(_of_videos(moments).sum() / 3600),
     }
@@ -195,9 +193,5 @@ def _replaced(corpus: Corpus) -> list[tuple[str, int]]:
     moments = Moment.objects.filter(video__corpus=corpus).exclude(description=F("caption"))
     counts: Counter[str] = Counter()
     for description, caption in moments.values_list("description", "caption").iterator(chunk_size=CHUNK):
-        counts.update(Counter(_words(caption)) - Counter(_words(description)))
+        counts.update(Counter(words(caption)) - Counter(words(description)))
     return sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:MOST_WORDS]
-
-
-def _words(text: str) -> Iterator[str]:
-    return (found[0] for found in WORD.finditer(text.lower()))

@@ -125,6 +125,7 @@ OPEN = {name for name, (method, stranger, *_) in MATRIX.items() if stranger in (
     *(
         "openid_connect_login",
         "openid_connect_callback",
+        "first-link",
         "invitation",
         "language",
         "sign-out",

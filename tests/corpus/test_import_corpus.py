@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from corpus.errors import CorpusError
+from corpus.errors import Problem
 from corpus.importers import load as loading
-from corpus.importers import tvr
+from corpus.importers.formats import tvr
+from corpus.importers.interface import Choice
 from corpus.importers.rows import LONGEST_NAME, LONGEST_TEXT
 from corpus.models import Corpus, Moment, Video
 from tests.terminal import manage, printed, refused
@@ -69,9 +70,9 @@ def test_importing_again_adds_nothing(tmp_path: Path) -> None:
     file = write(tmp_path, told(), told(ts=[59, 60.5]), told(vid_name="film-2"))
     printed(*importing(file))
     before = list(Moment.objects.order_by("pk").values())
-    assert "added: 0 moments, 0 videos; stored before, or twice in the file: 3 moments" in printed(
-        *importing(file)
-    )
+    answer = printed(*importing(file))
+    assert "added: 0 moments, 0 videos" in answer
+    assert "new: 0, changed: 0, unchanged: 3, gone: 0, twice in the file: 0" in answer
     assert list(Moment.objects.order_by("pk").values()) == before
     assert (Corpus.objects.count(), Video.objects.count()) == (1, 2)
 
@@ -172,22 +173,22 @@ def test_no_depth_of_nesting_is_too_much_for_the_message(tmp_path: Path) -> None
     lines = [
         b'{"vid_name": "f", "desc": "d", "ts": ' + b"[" * depth + b"]" * depth + b"}" for depth in depths
     ]
-    rows = list(tvr.read(write(tmp_path, *lines), ""))
+    rows = list(tvr.read(write(tmp_path, *lines), Choice()))
     assert len(rows) == len(depths)
-    assert all(isinstance(row, CorpusError) and str(row).startswith("line ") for row in rows)
+    assert all(isinstance(row, Problem) and str(row).startswith("line ") for row in rows)
 
 
-def test_all_wrong_lines_are_named_up_to_twenty(tmp_path: Path) -> None:
+def test_all_wrong_lines_are_named_up_to_a_hundred_and_counted(tmp_path: Path) -> None:
     file = write(tmp_path, told(ts=[2, 1]), told(), told(desc=7))
     assert refused(*importing(file)).splitlines()[1:] == [
         "line 1: field ts: start 2 is not before end 1; expected start < end",
         "line 3: field desc: 7; expected a text that is not empty",
     ]
-    many = refused(*importing(write(tmp_path, *[told(ts=[2, 1])] * 30))).splitlines()
-    assert len(many) == 22
+    many = refused(*importing(write(tmp_path, *[told(ts=[2, 1])] * 130))).splitlines()
+    assert len(many) == 102
     assert many[-2:] == [
-        "line 20: field ts: start 2 is not before end 1; expected start < end",
-        "… and there may be more",
+        "line 100: field ts: start 2 is not before end 1; expected start < end",
+        "… and 30 more",
     ]
 
 

@@ -112,6 +112,7 @@ def _pages_come_packed_and_numbered(front: nginx.Front) -> None:
 def _nothing_of_a_secret_is_logged(front: nginx.Front) -> None:
     for path in (
         f"/invitations/{SECRET}",
+        f"/first-account/{SECRET}",
         f"/sign-in/new-password/1-{SECRET}",
         f"/account/mail/{SECRET}",
         f"/sign-in/?next={SECRET}",

@@ -1,6 +1,5 @@
-"""manage.py import_corpus: import the videos and moments of a corpus file."""
+"""manage.py import_corpus: import the videos and moments of corpus files."""
 
-import json
 import time
 from argparse import ArgumentParser
 from pathlib import Path
@@ -8,41 +7,88 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from corpus.errors import CorpusError
-from corpus.importers import FORMATS
-from corpus.importers.load import Report, Source, load
-from corpus.importers.rows import seconds
+from corpus.errors import BadLines, CorpusError
+from corpus.importers.durations import read_durations
+from corpus.importers.fields import FIELDS
+from corpus.importers.lengths import misfits
+from corpus.importers.load import Report, Source, load, preview
+from corpus.importers.registry import FORMATS
 from corpus.media import MediaFolder
 
 
 class Command(BaseCommand):
-    help = "Import a corpus, all or nothing. Importing the same file again adds nothing."
+    help = "Import a corpus, all or nothing. Importing the same files again adds nothing."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name", help="the name of the corpus in this installation")
-        parser.add_argument("file", type=Path)
+        parser.add_argument("file", type=Path, nargs="+", help="one file, or several of one format")
         parser.add_argument("--format", required=True, choices=sorted(FORMATS))
-        parser.add_argument("--type", default="", help="only descriptions of this type (TVR: v, t or vt)")
         parser.add_argument(
-            "--durations", type=Path, help='JSON {"video": [seconds, index]}, also below a level of splits'
+            "--type", default="", help="only descriptions of this type (TVR: v, t, vt or all; default: v)"
+        )
+        parser.add_argument(
+            "--durations",
+            type=Path,
+            help="JSON from video to seconds, or a CSV with the columns video and duration",
+        )
+        parser.add_argument(
+            "--columns",
+            nargs="+",
+            default=[],
+            metavar="FIELD=COLUMN",
+            help=f"the columns of a CSV (or keys of a JSONL) that hold the fields {', '.join(FIELDS)}",
         )
         parser.add_argument("--media", type=Path, help="a folder of video files, or of folders of frames")
         parser.add_argument("--fps", type=float, help="frames a second, in folders of frames")
+        parser.add_argument(
+            "--check-films",
+            action="store_true",
+            help="with --media, open every film and tell which do not fit",
+        )
+        parser.add_argument("--dry-run", action="store_true", help="check and compare, and store nothing")
+        parser.add_argument(
+            "--replace",
+            action="store_true",
+            help="put changed descriptions in the place of stored ones that nothing refers to",
+        )
 
     def handle(self, **options: Any) -> None:
         began = time.monotonic()
         try:
-            source = Source(
-                file=options["file"],
-                format=options["format"],
-                kind=options["type"],
-                durations=_durations(options["durations"]) if options["durations"] else None,
-                media=_media(options["media"], options["fps"]),
-            )
-            report = load(options["name"], source)
+            source = _source(options)
+            report = self._report(options["name"], source, options)
         except CorpusError as fault:
             raise CommandError(str(fault), returncode=2) from fault
-        self.stdout.write(_summary(options["name"], report, time.monotonic() - began))
+        self.stdout.write(_summary(options, report, time.monotonic() - began))
+        if options["check_films"] and source.media:
+            self._tell_misfits(source.media, report)
+
+    def _tell_misfits(self, media: MediaFolder, report: Report) -> None:
+        found = list(misfits(report.lengths, media))
+        self.stdout.write(f"  films that do not fit: {len(found):,} of {len(report.lengths):,}")
+        for each in found[: BadLines.MOST_PROBLEMS]:
+            self.stdout.write(f"    {each}")
+
+    def _report(self, name: str, source: Source, options: dict[str, Any]) -> Report:
+        if not options["dry_run"]:
+            return load(name, source, replacing=options["replace"])
+        report = preview(source, name)
+        if not report.is_fine:
+            raise BadLines(source.files, report.problems, report.wrong, report.hints)
+        return report
+
+
+def _source(options: dict[str, Any]) -> Source:
+    first, *further = options["file"]
+    return Source(
+        file=first,
+        format=options["format"],
+        kind=options["type"],
+        durations=read_durations(options["durations"]) if options["durations"] else None,
+        media=_media(options["media"], options["fps"]),
+        columns=_columns(options["columns"]),
+        further=tuple(further),
+    )
 
 
 def _media(folder: Path | None, fps: float | None) -> MediaFolder | None:
@@ -51,32 +97,39 @@ def _media(folder: Path | None, fps: float | None) -> MediaFolder | None:
     return MediaFolder(folder, fps) if folder else None
 
 
-def _durations(file: Path) -> dict[str, float]:
-    try:
-        content = json.loads(file.read_bytes())
-    except OSError as fault:
-        raise CorpusError(f"--durations {file}: cannot be read ({fault.strerror})") from fault
-    except (ValueError, RecursionError) as fault:
-        raise CorpusError(f"--durations {file}: not JSON ({fault})") from fault
-    if not isinstance(content, dict):
-        raise CorpusError(f"--durations {file}: a JSON {type(content).__name__}; expected an object by video")
-    levels = content.values() if all(isinstance(value, dict) for value in content.values()) else [content]
-    durations = {}
-    for level in levels:
-        for video, value in level.items():
-            try:
-                durations[video] = seconds(value[0] if isinstance(value, list) and value else value, video)
-            except CorpusError as fault:
-                raise CorpusError(f"--durations {file}: {fault}") from fault
-    return durations
+def _columns(pairs: list[str]) -> dict[str, str]:
+    columns = {}
+    for pair in pairs:
+        field, equals, column = pair.partition("=")
+        if not (field and equals and column):
+            raise CorpusError(f"--columns {pair}: expected FIELD=COLUMN, such as video=movie")
+        columns[field.strip()] = column.strip()
+    return columns
 
 
-def _summary(name: str, report: Report, took: float) -> str:
+def _summary(options: dict[str, Any], report: Report, took: float) -> str:
     lines = [
-        f"{name}: {report.rows:,} moments in {report.videos:,} videos read in {took:.1f} s",
-        f"  added: {report.moments_added:,} moments, {report.videos_added:,} videos; "
-        f"stored before, or twice in the file: {report.rows - report.moments_added:,} moments",
-        f"  cut off at the video's end: {report.clipped:,}",
-        f"  videos with media: {report.with_media:,}",
+        f"{options['name']}: {report.rows:,} moments in {report.videos:,} videos read in {took:.1f} s",
+        f"  new: {report.new:,}, changed: {report.changed:,}, unchanged: {report.unchanged:,}, "
+        f"gone: {report.gone:,}, twice in the file: {report.repeated:,}",
     ]
-    return "\n".join(lines)
+    if report.clipped:
+        lines.append(f"  cut off at the video's end: {report.clipped:,}")
+    if report.left_out:
+        lines.append(f"  left out, because they begin and end in the same instant: {report.left_out:,}")
+    if options["dry_run"]:
+        return "\n".join([*lines, "  nothing was stored, because this was a dry run"])
+    lines.insert(1, f"  added: {report.moments_added:,} moments, {report.videos_added:,} videos")
+    if report.changed:
+        lines.append(_told_of_changes(report, options["replace"]))
+    if report.gone:
+        lines.append("  gone moments stay stored")
+    return "\n".join([*lines, f"  videos with media: {report.with_media:,}"])
+
+
+def _told_of_changes(report: Report, replacing: bool) -> str:
+    if not replacing:
+        return "  changed descriptions stand beside the stored ones; --replace puts them in their place"
+    stay = report.changed - report.replaced
+    told = f"  changed moments that were replaced: {report.replaced:,}"
+    return f"{told}; that stay, because something refers to them: {stay:,}" if stay else told

@@ -21,6 +21,8 @@ from django.core.management.base import BaseCommand, CommandError
 from gunicorn.app.base import BaseApplication
 from gunicorn.glogging import Logger
 
+from jobs.starting import words_at_start
+
 SECONDS_BEFORE_RESTART = 2
 REACHABLE = "reachable"  # the tag of checks that matter if others can reach this installation
 
@@ -57,6 +59,8 @@ class Command(BaseCommand):
             self._warn()
         worker = None if settings.REDIS_URL else EmbeddedWorker()
         self.stdout.write(f"Reeljudge is at http://{options['bind']}/ (Ctrl-C ends it)")
+        for line in words_at_start(_address_of_this_site(options["bind"], is_local)):
+            self.stdout.write(line)
         self.stdout.flush()
         me = os.getpid()
         try:
@@ -122,6 +126,15 @@ def _is_loopback(host: str) -> bool:
 def _has_local_names_only() -> bool:
     """Return whether the names of this site are those of this machine, so that no proxy passes requests on."""
     return all(name == "localhost" or _is_loopback(name.strip("[]")) for name in settings.ALLOWED_HOSTS)
+
+
+def _address_of_this_site(bind: str, is_local: bool) -> str:
+    """Return the address by which a browser reaches this site, as far as the settings know it."""
+    if is_local and _has_local_names_only() and not bind.startswith(("unix:", "fd://")):
+        return f"http://{bind}"
+    scheme = "https" if getattr(settings, "SECURE_SSL_REDIRECT", False) else "http"
+    names = [name for name in settings.ALLOWED_HOSTS if name != "*"]
+    return f"{scheme}://{names[0].removeprefix('.')}" if names else f"{scheme}://NAME-OF-THIS-SITE"
 
 
 class EmbeddedWorker:

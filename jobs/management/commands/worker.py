@@ -13,8 +13,8 @@ from django.db import DatabaseError, InterfaceError, close_old_connections
 
 from base.text import printable
 from jobs.models import Job, Sign
-from jobs.running import run, worker_name
-from jobs.terminal import work_off
+from jobs.running import worker_name
+from jobs.terminal import run_in_log, work_off
 from jobs.upkeep import SECONDS_BETWEEN, do_all
 
 log = logging.getLogger(__name__)
@@ -53,7 +53,7 @@ def _work_for_ever() -> None:
                 next_sign = time.monotonic() + SECONDS_BETWEEN_SIGNS
                 Sign.leave(worker_name())
             if job := Job.objects.take(worker_name()):
-                run(job)
+                run_in_log(job, sys.stdout)
                 continue
         except (InterfaceError, DatabaseError) as fault:
             log.warning("the database is busy or restarting (%s); looking again", fault)

@@ -1,0 +1,209 @@
+"""Receiving files in pieces, so that an upload goes on where it broke off.
+
+The row says how many bytes have arrived. A piece is written at that place, and counts once the row says so: what a
+crash leaves behind the place is written over. Uploads are in campaigns and not in corpus, because they belong to a
+person and to a draft, and a corpus knows neither.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import time
+from collections.abc import Iterable
+from datetime import timedelta
+from pathlib import Path
+
+from django.conf import settings
+from django.db.models.functions import Now
+
+from base.errors import BadValue, ReeljudgeError, TooLarge, WrongState
+from base.text import abbreviated, printable, storable
+from base.transactions import all_or_nothing, locked
+from campaigns.models.draft import FILMS, Draft, Upload
+from corpus.errors import FULL
+from corpus.models import Corpus
+from jobs.upkeep import each_hour
+
+MIB = 2**20
+MOST_UPLOADS = 20_000  # files of one draft
+UNFINISHED_FOR = timedelta(days=7)  # since the last piece
+FORGOTTEN_AFTER = timedelta(days=60)  # since the last change of a draft
+NEW_FOLDER = 3600.0  # seconds; a younger one may belong to a draft that is being stored
+
+
+class NoRoom(ReeljudgeError):
+    """The disk of the uploads is full, or nearly so."""
+
+    status = 507
+    title = "There is no room"
+
+
+@all_or_nothing
+def begin(draft: Draft, purpose: str, name: str, size: int) -> Upload:
+    """Return the upload of a file of this name and size: the unfinished one if there is one, else a new one.
+
+    A purpose other than films has one file; a new upload replaces it.
+
+    Raises
+    ------
+    BadValue
+        If the name or the size is wrong, or a film's kind is not known.
+    TooLarge
+        If the file is larger than the settings allow.
+    NoRoom
+        If the disk has too little room for it.
+    WrongState
+        If the campaign was made of the draft already.
+    """
+    _must_be_fine(purpose, name, size)
+    draft = locked(Draft.objects.filter(pk=draft.pk)).get()
+    if draft.campaign_id:
+        raise WrongState("The campaign is made already. Nothing more can be uploaded for it.")
+    same = draft.uploads.filter(purpose=purpose, name=name)
+    if found := same.filter(size=size).partial().first():
+        return found
+    replaced = same if purpose == Upload.Purpose.FILM else draft.uploads.filter(purpose=purpose)
+    for upload in replaced:
+        remove(upload)
+    if draft.uploads.count() >= MOST_UPLOADS:
+        raise TooLarge(f"uploads: {MOST_UPLOADS:,} already; expected no more files in one draft")
+    _must_have_room(size)
+    draft.change(**({"media": Draft.Media.UPLOAD} if purpose == Upload.Purpose.FILM else {}))
+    return draft.uploads.create(purpose=purpose, name=name, size=size)
+
+
+def _must_be_fine(purpose: str, name: str, size: int) -> None:
+    if not 0 < len(name) <= 255 or not storable(name) or "/" in name or printable(name) != name:
+        raise BadValue("name", abbreviated(name), "the name of a file, with at most 255 characters")
+    if purpose == Upload.Purpose.FILM and Path(name).suffix.lower() not in FILMS:
+        raise BadValue("name", abbreviated(name), f"a film: {', '.join(sorted(FILMS))}")
+    if size < 1:
+        raise BadValue("size", str(size), "at least one byte")
+    if size > settings.UPLOAD_MIB * MIB:
+        raise TooLarge(
+            f"{name}: {size / MIB:,.0f} MiB; expected at most {settings.UPLOAD_MIB:,} MiB (the setting UPLOAD_MIB)"
+        )
+
+
+def _must_have_room(size: int) -> None:
+    root = Path(settings.UPLOAD_ROOT)
+    root.mkdir(0o700, parents=True, exist_ok=True)
+    left = shutil.disk_usage(root).free - settings.UPLOAD_LEAVE_MIB * MIB
+    if size > left:
+        raise NoRoom(
+            f"The disk has room for {max(0, left) // MIB:,} MiB more, and the file needs {-(-size // MIB):,}. Whoever "
+            "runs this site can make room, or name a larger disk in UPLOAD_ROOT."
+        )
+
+
+def append(upload: Upload, offset: int, piece: bytes, sha256: str = "") -> Upload:
+    """Write a piece at its place, and return the upload with what has arrived.
+
+    If the place is not the one where the upload goes on, nothing is written: the piece arrived already, or one before
+    it is missing. The caller sees that at `received`.
+
+    Raises
+    ------
+    BadValue
+        If the piece is not the one whose checksum was sent with it, or is longer than the rest of the file.
+    NoRoom
+        If the disk is full.
+    """
+    if sha256 and hashlib.sha256(piece).hexdigest() != sha256.lower():
+        raise BadValue("Upload-Checksum", abbreviated(sha256), "the SHA-256 of the piece; send it again")
+    if offset != upload.received:
+        return upload
+    if offset + len(piece) > upload.size:
+        raise BadValue(
+            "body", f"{len(piece):,} bytes", f"at most {upload.size - offset:,}, the rest of the file"
+        )
+    _write(upload.path, offset, piece)
+    # Of two that write at one place, one counts. Their bytes are the same unless somebody uploads two files as one.
+    here = Upload.objects.filter(pk=upload.pk, received=offset)
+    here.update(received=offset + len(piece), touched=Now())
+    upload.refresh_from_db(fields=["received"])
+    return upload
+
+
+def _write(path: Path, offset: int, piece: bytes) -> None:
+    try:
+        path.parent.mkdir(0o700, parents=True, exist_ok=True)
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
+        with os.fdopen(handle, "wb") as out:
+            out.seek(offset)
+            out.write(piece)
+            out.truncate()
+            out.flush()
+            os.fsync(handle)
+    except OSError as fault:
+        if fault.errno in FULL:
+            raise NoRoom(
+                "The disk is full. What has arrived is kept: go on when there is room again."
+            ) from fault
+        raise
+
+
+def store_text(draft: Draft, purpose: str, name: str, text: str) -> Upload:
+    """Store a pasted text as an upload that is whole."""
+    content = text.replace("\r\n", "\n").encode()
+    upload = begin(draft, purpose, name, len(content))
+    return append(upload, upload.received, content[upload.received :])
+
+
+def read_whole(upload: Upload) -> str:
+    """Return the SHA-256 of the whole file, and store it with the upload."""
+    if not upload.sha256:
+        with upload.path.open("rb") as content:
+            upload.sha256 = hashlib.file_digest(content, "sha256").hexdigest()
+        upload.save(update_fields=["sha256"])
+    return upload.sha256
+
+
+def remove(upload: Upload) -> None:
+    """Delete an upload with its file."""
+    upload.path.unlink(missing_ok=True)
+    upload.delete()
+
+
+def remove_draft(draft: Draft) -> None:
+    """Delete a draft of which no campaign was made, with all its files."""
+    Draft.objects.unfinished().filter(pk=draft.pk).delete()
+    if not Draft.objects.filter(pk=draft.pk).exists():
+        _remove_folder(draft.folder)
+
+
+def _remove_folder(folder: Path) -> None:
+    """Delete a folder of uploads, unless it holds the films of a corpus."""
+    if not Corpus.objects.filter(media_folder__in={str(folder), str(folder.resolve())}).exists():
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def keep_films_only(draft: Draft) -> None:
+    """Delete the files that a campaign was made of, except its films."""
+    for upload in draft.uploads.exclude(purpose=Upload.Purpose.FILM):
+        remove(upload)
+
+
+@each_hour
+def forget_uploads() -> None:
+    """Delete uploads that nobody finishes, forgotten drafts, and folders whose draft is gone."""
+    unfinished = Upload.objects.filter(draft__campaign__isnull=True).partial()
+    for upload in unfinished.filter(touched__lt=Now() - UNFINISHED_FOR).select_related("draft"):
+        remove(upload)
+    for draft in Draft.objects.unfinished().filter(touched__lt=Now() - FORGOTTEN_AFTER):
+        remove_draft(draft)
+    root = Path(settings.UPLOAD_ROOT)
+    if root.is_dir():
+        _remove_left_over(each for each in root.iterdir() if each.is_dir())
+
+
+def _remove_left_over(folders: Iterable[Path]) -> None:
+    """Delete folders without a draft. Only folders that are named like a token are ours."""
+    for folder in folders:
+        ours = re.fullmatch("[0-9a-f]{32}", folder.name)
+        old = time.time() - folder.stat().st_mtime > NEW_FOLDER
+        if ours and old and not Draft.objects.filter(token=folder.name).exists():
+            _remove_folder(folder)

@@ -1,0 +1,160 @@
+"""Checking the rows of a source against each other and against what is known of their videos."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corpus.errors import CorpusError, Problem
+from corpus.importers.interface import OVERHANG, Durations, Importer, Source
+from corpus.importers.report import Report
+from corpus.importers.rows import Row
+
+FIRST = 5  # moments that a report shows
+SIGN_EVERY = 2000  # rows
+
+
+class MissingDuration(CorpusError):
+    """Nothing tells the length of a video."""
+
+
+class Fingerprints:
+    """For each row a number of 64 bits that stands for its times in its video, and others that stand for its texts."""
+
+    def __init__(self) -> None:
+        self.stretches, self.moments, self.captions = array("q"), array("q"), array("q")
+
+    def add(self, video: str, start: float, end: float, description: str, caption: str | None) -> None:
+        stretch = f"{video}\0{start!r}\0{end!r}"
+        self.stretches.append(hash(stretch))
+        self.moments.append(hash(f"{stretch}\0{description}"))
+        self.captions.append(0 if caption is None else hash(caption) or 1)
+
+    def last(self, count: int) -> NDArray[np.int64]:
+        """Return the fingerprints of the last moments."""
+        return np.array(self.moments[-count:], dtype=np.int64)
+
+
+class Checker:
+    """Reads a source once. `rows` yields what is right in it; the report counts, and tells what is wrong.
+
+    Parameters
+    ----------
+    lengths
+        The durations of the corpus's videos, in seconds, by their names. Those of new videos are added.
+    measured
+        Returns the length of a video's film, or None if there is no film.
+    sign
+        Is called with the number of rows from time to time.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        importer: Importer,
+        lengths: dict[str, float],
+        measured: Callable[[str], float | None] = lambda video: None,
+        sign: Callable[[int], None] = lambda rows: None,
+    ) -> None:
+        self.source, self.importer, self.lengths = source, importer, lengths
+        self.measured, self.sign = measured, sign
+        self.report, self.prints = Report(lengths=lengths), Fingerprints()
+        self.videos: set[str] = set()
+        self._told_elsewhere: dict[str, float | None] = dict(lengths)
+        self._unknown: set[str] = set()  # videos without a duration
+
+    def rows(self) -> Iterator[Row]:
+        """Yield the rows that are right, with durations, their ends cut off where their videos end."""
+        for file in self.source.files:
+            yield from self._rows_of(file)
+        self.report.videos = len(self.videos)
+        self.report.without_duration = len(self._unknown)
+        self.videos.clear()  # they take much memory, which comparing needs
+        self._told_elsewhere.clear()
+        if not (self.report.rows or self.report.wrong):
+            wanted = f" of type {self.source.kind}" if self.source.kind else ""
+            self.report.add_problem(Problem(file, "", f"{file}: holds no moments{wanted}"))
+
+    def _rows_of(self, file: Path) -> Iterator[Row]:
+        try:
+            for row in self.importer.read(file, self.source.choice):
+                if isinstance(row, Problem):
+                    self.report.add_problem(row)
+                elif checked := self._checked(file, row):
+                    self._count(checked)
+                    yield checked
+        except CorpusError as fault:  # of the file as a whole, which is read no further
+            self.report.add_problem(Problem(file, "", _with_file(file, fault)))
+
+    def _checked(self, file: Path, row: Row) -> Row | None:
+        if row.video in self._unknown:
+            return None
+        try:
+            return self._timed(row)
+        except MissingDuration as fault:  # told once for each video
+            self._unknown.add(row.video)
+            self.report.add_problem(Problem(file, row.where, str(fault)))
+        except CorpusError as fault:
+            self.report.add_problem(Problem(file, row.where, str(fault)))
+        return None
+
+    def _timed(self, row: Row) -> Row | None:
+        known, (times, start, end) = self._length(row), self.importer.times
+        if row.start < 0:
+            raise CorpusError(f"field {start}: {row.start:g}; expected a start of at least 0 seconds")
+        if row.end > known + self.importer.overhang:
+            raise CorpusError(f"field {end}: {row.end:g}; expected at most the video's {known:g} seconds")
+        last = min(row.end, known)
+        if self.importer.leaves_out_empty and row.start == row.end:
+            self.report.left_out += 1
+            return None
+        if row.start >= last:
+            raise CorpusError(
+                f"field {times}: start {row.start:g} is not before end {last:g}; expected start < end"
+            )
+        self.report.clipped += row.end > known
+        # Sums with 0.0 are never integers and never -0.0, so that equal times have equal fingerprints.
+        return row._replace(start=row.start + 0.0, end=last + 0.0, duration=known)
+
+    def _length(self, row: Row) -> float:
+        """Return the length of the row's video, which a file of durations, the row or the film tells."""
+        is_exact = self.importer.durations is not Durations.BOUND
+        told = (self.source.durations or {}).get(row.video, row.duration if is_exact else None)
+        if told is None:
+            told = self._elsewhere(row.video) or row.duration
+        if told is None:
+            raise MissingDuration(
+                "field duration: missing; expected seconds here, or the video in --durations"
+            )
+        if told <= 0:
+            raise CorpusError(f"field duration: {told:g}; expected more than 0 seconds")
+        known = self.lengths.setdefault(row.video, told)
+        if abs(known - told) > OVERHANG:
+            raise CorpusError(f"field duration: {told:g}; so far video {row.video} had {known:g} seconds")
+        return known
+
+    def _elsewhere(self, video: str) -> float | None:
+        """Return the length that the corpus or the film tells."""
+        if video not in self._told_elsewhere:
+            self._told_elsewhere[video] = self.measured(video)
+        return self._told_elsewhere[video]
+
+    def _count(self, row: Row) -> None:
+        report = self.report
+        report.rows += 1
+        self.videos.add(row.video)
+        self.prints.add(row.video, row.start, row.end, row.description, row.caption)
+        if len(report.first) < FIRST:
+            report.first.append(row)
+        if report.rows % SIGN_EVERY == 0:
+            self.sign(report.rows)
+
+
+def _with_file(file: Path, fault: CorpusError) -> str:
+    """Return the message with the file's name at its beginning."""
+    told = str(fault)
+    return told if told.startswith(f"{file}: ") else f"{file}: {told}"

@@ -1,0 +1,94 @@
+"""Comparing the moments of a source with those that a corpus holds: new, changed, unchanged and gone ones."""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corpus.importers.checking import Fingerprints
+from corpus.importers.report import Report
+from corpus.models import Corpus, Moment
+
+Ints = NDArray[np.int64]
+ROWS_AT_A_TIME = 5000
+
+
+class Stored:
+    """The moments that a corpus held before an import: their keys, in ascending order, and their fingerprints."""
+
+    def __init__(self, corpus: Corpus | None) -> None:
+        keys, self.prints = array("q"), Fingerprints()
+        if corpus and corpus.pk:
+            moments = Moment.objects.filter(video__corpus=corpus).order_by("pk")
+            fields = moments.values_list("pk", "video__name", "start", "end", "description", "caption")
+            for key, video, start, end, description, caption in fields.iterator(chunk_size=ROWS_AT_A_TIME):
+                keys.append(key)
+                self.prints.add(video, start, end, description, caption)
+        self.keys = _array(keys)
+        self._sorted = np.sort(_array(self.prints.moments))
+
+    def holds(self, moments: Ints) -> NDArray[np.bool_]:
+        """Return which of the moments are stored, by their fingerprints."""
+        if not len(self._sorted):
+            return np.zeros(len(moments), dtype=np.bool_)
+        at = np.minimum(np.searchsorted(self._sorted, moments), len(self._sorted) - 1)
+        return np.equal(self._sorted[at], moments)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The stored moments that the files have with another text: `described` by their keys, and `captioned` by the
+    fingerprints of their descriptions.
+    """
+
+    described: list[int]
+    captioned: dict[int, int]
+
+
+def compare(stored: Stored, found: Fingerprints, report: Report) -> Comparison:
+    """Count the new, changed, unchanged, gone and repeated moments in the report. Return the changed ones."""
+    before, now = _array(stored.prints.moments), _array(found.moments)
+    distinct, first = np.unique(now, return_index=True)
+    captioned = _captioned(stored, found, distinct, first)
+    fresh = first[~stored.holds(distinct)]
+    missing = np.flatnonzero(~np.isin(before, distinct, assume_unique=True))
+    described = _with_other_description(
+        _array(stored.prints.stretches)[missing], _array(found.stretches)[fresh]
+    )
+    report.repeated = len(now) - len(distinct)
+    report.new = len(fresh) - len(described)
+    report.changed = len(described) + len(captioned)
+    report.unchanged = len(distinct) - len(fresh) - len(captioned)
+    report.gone = len(missing) - len(described)
+    return Comparison(stored.keys[missing[described]].tolist(), captioned)
+
+
+def _with_other_description(stored: Ints, found: Ints) -> Ints:
+    """Return which stored moments have counterparts: at the same times, as many as there are new descriptions."""
+    stretches, counts = np.unique(found, return_counts=True)
+    if not len(stretches) or not len(stored):
+        return np.zeros(0, dtype=np.int64)
+    order = np.argsort(stored, kind="stable")
+    arranged = stored[order]
+    nth = np.arange(len(arranged)) - np.searchsorted(arranged, arranged)  # of those at the same times
+    at = np.minimum(np.searchsorted(stretches, arranged), len(stretches) - 1)
+    has_counterpart = (stretches[at] == arranged) & (nth < counts[at])
+    return np.sort(order[has_counterpart])
+
+
+def _captioned(stored: Stored, found: Fingerprints, distinct: Ints, first: Ints) -> dict[int, int]:
+    """Return the keys of the stored moments to which the files give another caption, by their fingerprints."""
+    before = _array(stored.prints.moments)
+    if not len(before) or not len(distinct):
+        return {}
+    at = np.minimum(np.searchsorted(distinct, before), len(distinct) - 1)
+    captions = _array(found.captions)[first[at]]
+    differs = (distinct[at] == before) & (captions != 0) & (captions != _array(stored.prints.captions))
+    return dict(zip(before[differs].tolist(), stored.keys[differs].tolist(), strict=True))
+
+
+def _array(numbers: array[int]) -> Ints:
+    return np.frombuffer(numbers, dtype=np.int64) if numbers else np.zeros(0, dtype=np.int64)

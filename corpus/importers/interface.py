@@ -1,0 +1,140 @@
+"""What an importer is: the name of a format, how its files are read, and what is known of its times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from corpus.errors import CorpusError, Problem
+from corpus.importers.rows import Row, json_object, lines
+from corpus.media import MediaFolder
+from metrics import MeasureError
+from metrics.formats.json_entries import Entry, json_entries
+from metrics.formats.place import Place
+
+OVERHANG = 1.0  # seconds; a moment that ends at most so much after its video is cut off there
+
+
+class Durations(StrEnum):
+    """What the files of a format tell about the lengths of videos."""
+
+    GIVEN = "given"
+    BOUND = "bound"  # the longest that a video can be; a file of durations or the media know better
+    NONE = "none"  # a file of durations or the media must tell them
+
+
+class Choice(NamedTuple):
+    """What a person chose beside the file: descriptions of one kind, and the columns of fields by their names."""
+
+    kind: str = ""
+    columns: Mapping[str, str] = {}
+
+
+Reader = Callable[[Path, Choice], Iterator[Row | Problem]]
+
+
+@dataclass(frozen=True)
+class Importer:
+    """The reader of one format. `corpus.importers.registry` names all of them."""
+
+    name: str
+    title: str
+    read: Reader
+    durations: Durations = Durations.GIVEN
+    overhang: float = (
+        OVERHANG  # seconds by which its moments may outlast their videos; they are cut off there
+    )
+    leaves_out_empty: bool = False  # whether sentences without any length are left out, and counted
+    kinds: tuple[str, ...] = ()  # of descriptions, the default first
+    takes_columns: bool = False
+    times: tuple[str, str, str] = ("times", "start", "end")  # how messages name both times, and each of them
+
+
+@dataclass(frozen=True)
+class Source:
+    """What to import: a file or several of one format, and where durations and media are.
+
+    `columns` names for a field (video, start, end, description, duration, caption) the column of a CSV, or the key of a
+    JSONL, that holds it. `kind` chooses descriptions where a format has several kinds; "all" chooses all of them.
+    """
+
+    file: Path
+    format: str
+    kind: str = ""
+    durations: Mapping[str, float] | None = None
+    media: MediaFolder | None = None
+    columns: Mapping[str, str] = field(default_factory=dict)
+    further: tuple[Path, ...] = ()
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        return self.file, *self.further
+
+    @property
+    def choice(self) -> Choice:
+        return Choice(self.kind, self.columns)
+
+
+def each_line(file: Path, row: Callable[[int, bytes], Row | None]) -> Iterator[Row | Problem]:
+    """Yield what `row` makes of each line, unless that is None, or what is wrong with the line."""
+    for number, line in lines(file):
+        try:
+            found = row(number, line)
+        except (CorpusError, MeasureError) as fault:
+            yield problem(file, f"line {number}", fault)
+        else:
+            if found:
+                yield found
+
+
+def each_object(file: Path, row: Callable[[str, dict[str, Any]], Iterable[Row]]) -> Iterator[Row | Problem]:
+    """Yield what `row` makes of the JSON object in each line, or what is wrong with the line."""
+    for number, line in lines(file):
+        where = f"line {number}"
+        try:
+            yield from row(where, json_object(line))
+        except (CorpusError, MeasureError) as fault:
+            yield problem(file, where, fault)
+
+
+def each_entry(file: Path, rows: Callable[[Entry], Iterable[Row]]) -> Iterator[Row | Problem]:
+    """Yield what `rows` makes of each entry of a JSON document, or what is wrong with the entry."""
+    with _opened(file) as document:
+        for entry in json_entries(document, str(file)):
+            try:
+                yield from rows(entry)
+            except (CorpusError, MeasureError) as fault:
+                yield problem(file, where(entry), fault)
+
+
+def where(entry: Entry) -> str:
+    """Return how messages name an entry of a JSON document."""
+    return f"line {entry.line}, entry {entry.number}" if entry.key is None else f"video {entry.key!r}"
+
+
+def place_of(file: Path, where: str) -> Place:
+    return Place(str(file), where)
+
+
+def problem(file: Path, where: str, fault: Exception) -> Problem:
+    """Return the problem that an error tells, without repeating the file and the place."""
+    told = str(fault).removeprefix(f"{file}: ")
+    if told.startswith(where):
+        inner, _, message = told.partition(": ")
+        return Problem(file, inner, message)
+    return Problem(file, where, told)
+
+
+@contextmanager
+def _opened(file: Path) -> Iterator[Any]:
+    try:
+        with file.open("rb") as document:
+            yield document
+    except MeasureError as fault:
+        raise CorpusError(str(fault)) from fault
+    except OSError as fault:
+        raise CorpusError(f"{file}: cannot be read ({fault.strerror}); expected a file") from fault

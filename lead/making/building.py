@@ -1,0 +1,209 @@
+"""Making a campaign of a draft, all of it or nothing; and trying that without storing anything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.db import transaction
+
+from base.errors import ReeljudgeError
+from base.text import printable
+from base.transactions import locked
+from campaigns.creating import corpora_open_to, may_create_campaigns
+from campaigns.models import Campaign, Draft, Membership, Upload
+from campaigns.models.draft import token
+from campaigns.uploads import keep_films_only, read_whole
+from corpus.errors import BadLines, CorpusError
+from corpus.importers.load import Report as Imported
+from corpus.importers.load import load, preview
+from corpus.models import Corpus
+from jobs.registry import Report
+from judging.pool.queries import load_queries
+from judging.pool.ranking import ask_for_ranking
+from lead.making.films import faults_of_films
+from lead.making.queries import queries_file
+from lead.making.sources import must_be_here, source_of
+
+Work = Callable[[Draft, Report], None]
+MOST_SHOWN = 100  # problems and notes of each check
+
+
+@dataclass
+class Findings:
+    """What a check found: what hinders the campaign, what its lead should know, and how much there is of what."""
+
+    problems: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=dict)
+    more: int = 0  # problems that are not listed
+
+    def stored(self) -> dict[str, Any]:
+        """Return them for the draft's row, the first hundred of each list."""
+        hidden = max(0, len(self.problems) - MOST_SHOWN)
+        return asdict(self) | {
+            "problems": self.problems[:MOST_SHOWN],
+            "notes": self.notes[:MOST_SHOWN],
+            "more": self.more + hidden,
+        }
+
+
+def check(draft: Draft, report: Report) -> None:
+    """Find out whether the campaign can be made, store nothing of it, and store with the draft what was found."""
+    must_be_here(draft)
+    seen = _marks(draft)
+    for number, upload in enumerate(uploads := list(draft.uploads.whole().select_related("draft"))):
+        report(number, len(uploads), f"reading {upload.name}")
+        read_whole(upload)
+    found = Findings()
+    if draft.is_new_corpus:
+        _preview(draft, found, report)
+    with transaction.atomic():
+        _build(draft, found, None if draft.is_new_corpus else draft.corpus)
+        transaction.set_rollback(True)
+    with transaction.atomic():
+        now = locked(Draft.objects.filter(pk=draft.pk)).get()
+        if _marks(now) == seen:  # else somebody changed it meanwhile, and it has to be checked again
+            Draft.objects.filter(pk=draft.pk).update(findings=found.stored())
+
+
+def _preview(draft: Draft, found: Findings, report: Report) -> None:
+    """Read and check the files of a new corpus, and look at its films."""
+    if Corpus.objects.filter(name=draft.corpus_name).exists():
+        found.problems.append(f"The corpus: {draft.corpus_name} exists already; choose it, or another name")
+    partial = draft.uploads.filter(purpose=Upload.Purpose.FILM).partial()
+    found.problems += [
+        f"{film.name}: {film.percent} % has arrived; choose the same file again to go on, or remove it"
+        for film in partial[:MOST_SHOWN]
+    ]
+    upload = draft.upload_for(Upload.Purpose.MOMENTS)
+    what = upload.name if upload else "The corpus"
+    with _told(found, what):
+        source = source_of(draft)
+        seen = preview(source, sign=lambda rows: report(0, 0, f"reading {what}: {rows:,} moments so far"))
+        found.problems += [f"{what}: {str(each).replace(f'{each.file}: ', '')}" for each in seen.problems]
+        found.more += seen.wrong - len(seen.problems)
+        found.notes += seen.hints
+        found.counts |= {"moments": seen.new, "videos": seen.videos}
+        if not seen.wrong and not seen.rows:
+            found.problems.append(f"{what}: holds no moments{f' of type {draft.kind}' if draft.kind else ''}")
+        elif not seen.wrong:
+            found.notes += _notes(seen)
+            found.notes += faults_of_films(source, report)
+
+
+def _notes(seen: Imported) -> list[str]:
+    told = {
+        "Moments that end after their video, and are cut off there": seen.clipped,
+        "Moments that are in the file twice, and become one": seen.repeated,
+        "Sentences without a length, which are left out": seen.left_out,
+    }
+    return [f"{words}: {number:,}." for words, number in told.items() if number]
+
+
+def _marks(draft: Draft) -> list[Any]:
+    """Return what changes with each change of a draft."""
+    fields = Draft.objects.filter(pk=draft.pk).values(
+        *("corpus", "corpus_name", "format", "kind", "columns", "media", "media_folder", "frame_rate"),
+        *("split", "name", "settings", "people"),
+    )
+    return [fields.get(), *draft.uploads.order_by("pk").values_list("pk", "received")]
+
+
+def make(draft: Draft, report: Report) -> None:
+    """Make the campaign, with its corpus, queries and members, and ask for the ranking. Doing it twice is harmless.
+
+    Raises
+    ------
+    ReeljudgeError
+        If something is wrong. Nothing is stored then.
+    """
+    must_be_here(draft)
+    report(0, 0, "storing the corpus and the queries")
+    found = Findings()
+    with transaction.atomic():
+        draft = locked(Draft.objects.filter(pk=draft.pk)).get()
+        if draft.campaign_id:
+            return
+        corpus = draft.corpus or _stored_corpus(draft)
+        campaign = _build(draft, found, corpus)
+        if found.problems:
+            raise ReeljudgeError("\n".join(found.problems[:MOST_SHOWN]))
+        Draft.objects.filter(pk=draft.pk).update(campaign=campaign)
+        ask_for_ranking(campaign)
+    keep_films_only(draft)
+
+
+def _stored_corpus(draft: Draft) -> Corpus:
+    if Corpus.objects.filter(name=draft.corpus_name).exists():
+        raise ReeljudgeError(f"The corpus {draft.corpus_name} exists already; choose it, or another name")
+    load(draft.corpus_name, source_of(draft))
+    return Corpus.objects.get(name=draft.corpus_name)
+
+
+def _build(draft: Draft, found: Findings, corpus: Corpus | None) -> Campaign:
+    """Store the campaign in the caller's transaction, and collect what is wrong. If anything is, nothing may stay."""
+    owner = User.objects.get(pk=draft.owner_id)
+    if not may_create_campaigns(owner):
+        found.problems.append(f"{owner.get_username()} may no longer create campaigns")
+    if corpus is None:  # a stand-in, so that the rest is checked too
+        corpus = Corpus.objects.create(name=token())
+    elif draft.corpus_id and not corpora_open_to(owner).filter(pk=draft.corpus_id).exists():
+        found.problems.append(
+            "The corpus: you annotate a campaign over it, and must not see what its leads see"
+        )
+    campaign = Campaign(name=draft.name, corpus=corpus, **draft.settings)
+    before = len(found.problems)
+    with _told(found, "The settings"):
+        campaign.full_clean()
+    if len(found.problems) > before:
+        campaign = Campaign(name=token(), corpus=corpus)  # a stand-in, too
+    campaign.save()
+    _queries(draft, campaign, found)
+    with _told(found, "The people"), transaction.atomic():
+        _members(draft, owner, campaign)
+    return campaign
+
+
+@contextmanager
+def _told(found: Findings, what: str) -> Iterator[None]:
+    """Collect what goes wrong inside."""
+    try:
+        yield
+    except BadLines as fault:
+        found.problems += [f"{what}: {each}" for each in fault.problems]
+        found.more += fault.wrong - len(fault.problems)
+    except ValidationError as fault:
+        found.problems += [f"{what}, {name}: {' '.join(said)}" for name, said in fault.message_dict.items()]
+    except (CorpusError, ReeljudgeError) as fault:
+        found.problems += [f"{what}: {printable(line)}" for line in str(fault).splitlines()]
+
+
+def _queries(draft: Draft, campaign: Campaign, found: Findings) -> None:
+    upload = draft.upload_for(Upload.Purpose.QUERIES)
+    what = upload.name if upload else "The queries"
+    with _told(found, what), transaction.atomic(), queries_file(draft) as file:
+        try:
+            added, merged = load_queries(campaign, file, draft.split)
+        except ReeljudgeError as fault:
+            # The first line of several repeats the name of the file.
+            told = str(fault).replace(f"{file}: no query was stored.\n", "").replace(f"{file}: ", "")
+            raise ReeljudgeError(told) from fault
+        found.counts["queries"] = added
+        if merged:
+            found.notes.append(f"Queries with the text of another one, which become one with it: {merged:,}.")
+
+
+def _members(draft: Draft, owner: User, campaign: Campaign) -> None:
+    campaign.add_member(owner, Membership.Role.LEAD)
+    users = {
+        user.username: user for user in User.objects.filter(username__in=[name for name, _ in draft.people])
+    }
+    for name, role in draft.people:
+        if name not in users:
+            raise ReeljudgeError(f"{name}: nobody has this name; invite people without an account later")
+        campaign.add_member(users[name], role)

@@ -1,0 +1,238 @@
+"""The forms of a draft's steps."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.core.validators import MaxValueValidator, MinValueValidator
+
+from base.text import abbreviated, storable
+from campaigns.creating import corpora_open_to
+from campaigns.models import Campaign, Draft, Membership
+from corpus.importers.registry import FORMATS
+from corpus.models import Corpus
+from judging.pool.queries import LONGEST_SPLIT
+from lead.forms import Lines
+from lead.settings_form import CAMPAIGNS_OWN, SECTIONS, SettingsForm
+
+LONGEST_PASTE = 900_000  # characters; a request may have 1 MiB
+MOST_PEOPLE = 500
+FIELDS = ("video", "start", "end", "description", "duration", "caption")
+
+
+class CorpusForm(forms.Form):
+    """Which corpus: one that is there, or a new one and how its file is read."""
+
+    corpus = forms.ModelChoiceField(
+        Corpus.objects.none(), required=False, label="Corpus", empty_label="A new one, from a file"
+    )
+    corpus_name = forms.CharField(
+        max_length=100, required=False, label="Name of the new corpus", help_text="For example charades."
+    )
+    format = forms.ChoiceField(required=False, label="Format of the file")
+    kind = forms.CharField(max_length=20, required=False, label="Only descriptions of the type")
+    columns = Lines(
+        max_length=2000,
+        required=False,
+        label="Columns",
+        widget=forms.Textarea(attrs={"rows": 4, "spellcheck": "false"}),
+    )
+    pasted = Lines(
+        max_length=LONGEST_PASTE,
+        required=False,
+        strip=False,
+        label="Or paste the lines of the file",
+        widget=forms.Textarea(attrs={"rows": 4, "spellcheck": "false"}),
+        help_text="Less than a megabyte. This replaces a file that was uploaded before.",
+    )
+
+    def __init__(self, user: User, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.fields["corpus"].queryset = corpora_open_to(user)  # type: ignore[attr-defined]
+        known = list(FORMATS.values())
+        self.fields["format"].choices = [(each.name, each.title) for each in known]  # type: ignore[attr-defined]
+        kinds = "; ".join(f"{each.title}: {', '.join(each.kinds)}" for each in known if each.kinds)
+        self.fields["kind"].help_text = f"Empty: the default. {kinds}."
+        if any(each.takes_columns for each in known):
+            self.fields["columns"].help_text = (
+                f"Only if the columns of the file have other names than {', '.join(FIELDS)}. One a line, as in "
+                "“description = Sentence”."
+            )
+        else:
+            del self.fields["columns"]
+
+    def clean_columns(self) -> dict[str, str]:
+        found = {}
+        for number, line in enumerate(self.cleaned_data["columns"].splitlines(), 1):
+            name, equals, column = (part.strip() for part in line.partition("="))
+            if not line.strip():
+                continue
+            if name not in FIELDS or not equals or not column:
+                raise ValidationError(
+                    f"Line {number}: {abbreviated(line)}; expected “{FIELDS[0]} = its column”."
+                )
+            found[name] = column
+        return found
+
+    def clean(self) -> dict[str, Any]:
+        data = self.cleaned_data
+        if data.get("corpus") or self.errors:
+            return data
+        if not data["corpus_name"] or not storable(data["corpus_name"]):
+            self.add_error("corpus_name", "Name the new corpus, or choose one that is there.")
+        elif Corpus.objects.filter(name=data["corpus_name"]).exists():
+            self.add_error("corpus_name", "There is a corpus of this name. Choose it above, or another name.")
+        chosen = FORMATS.get(data["format"])
+        if chosen is None:
+            self.add_error("format", "Choose the format of the file.")
+        elif data["kind"] and data["kind"] not in chosen.kinds:
+            right = (
+                f"one of {', '.join(chosen.kinds)}"
+                if chosen.kinds
+                else "nothing, for this format has no types"
+            )
+            self.add_error("kind", f"{data['kind']}; expected {right}.")
+        return data
+
+
+class FilmsForm(forms.Form):
+    """Where the films of a new corpus are."""
+
+    films = forms.ChoiceField(choices=Draft.Media.choices, label="Films", widget=forms.RadioSelect)
+    root = forms.ChoiceField(required=False, label="Folder on the server")
+    below = forms.CharField(
+        max_length=300,
+        required=False,
+        label="Below it",
+        help_text="For example charades/films. Empty: the folder itself.",
+    )
+    frame_rate = forms.FloatField(
+        required=False,
+        label="Frames a second",
+        help_text="Only if each video is a folder of pictures.",
+        validators=[MinValueValidator(0.01), MaxValueValidator(1000)],
+    )
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        if settings.MEDIA_FOLDERS:
+            self.fields["root"].choices = [(root, root) for root in settings.MEDIA_FOLDERS]  # type: ignore[attr-defined]
+        else:
+            without = [choice for choice in Draft.Media.choices if choice[0] != Draft.Media.FOLDER]
+            self.fields["films"].choices = without  # type: ignore[attr-defined]
+            for name in ("root", "below", "frame_rate"):
+                del self.fields[name]
+
+    def clean_below(self) -> str:
+        """Refuse what leads out of the folder. Whether it is there says the check, on the machine that cuts clips."""
+        below = str(self.cleaned_data["below"]).strip().strip("/")
+        if ".." in Path(below).parts or not storable(below):
+            raise ValidationError("Write the names of folders, with / between them.")
+        return below
+
+
+class QueriesForm(forms.Form):
+    """The queries: pasted here, or uploaded beside the form."""
+
+    pasted = Lines(
+        max_length=LONGEST_PASTE,
+        required=False,
+        strip=False,
+        label="Paste queries, one a line",
+        widget=forms.Textarea(attrs={"rows": 10, "spellcheck": "true"}),
+        help_text="As “A person sits down.” They are numbered from 1. This replaces a file that was uploaded before.",
+    )
+    split = forms.CharField(
+        max_length=LONGEST_SPLIT,
+        required=False,
+        label="Split",
+        help_text="Stored with the queries, for example val. It may stay empty.",
+    )
+
+
+class NewSettingsForm(SettingsForm):
+    """The settings page's form for a campaign that is still to be made, and its name."""
+
+    class Meta(SettingsForm.Meta):
+        fields = ["name", *SettingsForm.Meta.fields]
+        labels = SettingsForm.Meta.labels | {"name": "Short name"}
+        help_texts = SettingsForm.Meta.help_texts | {
+            "name": "Letters, digits, - and _. It is part of the addresses of its pages, and cannot change later."
+        }
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        del self.fields["all_days"], self.fields["order_seed"]  # drawn at random when the campaign is made
+        for each in self.fields.values():
+            each.show_hidden_initial = False
+
+    def sections(self) -> Any:
+        """The sections of the settings page, the name first."""
+        for heading, names in SECTIONS.items():
+            first = ["name"] if "title" in names else []
+            yield heading, [self[name] for name in (*first, *names) if name in self.fields]
+
+    def clean(self) -> dict[str, Any]:
+        self.cleaned_data.setdefault("all_days", False)
+        return super().clean()
+
+    def stored(self) -> dict[str, Any]:
+        """Return the settings as the draft's row holds them."""
+        wanted = CAMPAIGNS_OWN & self.fields.keys()
+        values = {name: getattr(self.instance, name) for name in sorted(wanted)}
+        return {name: str(value) if isinstance(value, Decimal) else value for name, value in values.items()}
+
+    def clean_name(self) -> str:
+        name = str(self.cleaned_data["name"])
+        if Campaign.objects.filter(name=name).exists():
+            raise ValidationError("There is a campaign of this name. Choose another.")
+        return name
+
+
+class PeopleForm(forms.Form):
+    """Who belongs to the campaign from the beginning, besides whoever makes it."""
+
+    people = Lines(
+        max_length=50_000,
+        required=False,
+        label="People who have an account here",
+        widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "false"}),
+        help_text="One a line: a name, and lead or researcher unless it is an annotator. As “asha” or “chen lead”.",
+    )
+
+    def __init__(self, owner: User, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.owner = owner
+
+    def clean_people(self) -> list[list[str]]:
+        found: dict[str, str] = {}
+        for number, line in enumerate(self.cleaned_data["people"].splitlines(), 1):
+            words = line.split()
+            if not words:
+                continue
+            role = words[1].lower() if len(words) > 1 else Membership.Role.ANNOTATOR.value
+            if len(words) > 2 or role not in Membership.Role.values:
+                raise ValidationError(f"Line {number}: {abbreviated(line)}; expected a name and a role.")
+            if words[0] == self.owner.get_username():
+                raise ValidationError(
+                    f"Line {number}: you are the lead of your campaign; leave yourself out."
+                )
+            if words[0] in found:
+                raise ValidationError(f"Line {number}: {words[0]} stands there twice.")
+            found[words[0]] = role
+        known = set(
+            User.objects.filter(username__in=found, is_active=True).values_list("username", flat=True)
+        )
+        if unknown := sorted(found.keys() - known):
+            raise ValidationError(
+                f"Nobody has the name {', '.join(unknown[:5])}. Invite others later, by a link."
+            )
+        if len(found) > MOST_PEOPLE:
+            raise ValidationError(f"{len(found):,} people; at most {MOST_PEOPLE} can be named here.")
+        return [list(each) for each in found.items()]

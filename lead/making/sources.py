@@ -1,0 +1,105 @@
+"""Where a draft's corpus comes from: its file, and its films."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from django.conf import settings
+
+from campaigns.models import Draft, Upload
+from corpus.errors import CorpusError
+from corpus.importers.durations import read_durations
+from corpus.importers.interface import Source
+from corpus.media import MediaFolder
+from jobs.errors import JobLeft
+
+
+def source_of(draft: Draft) -> Source:
+    """Return what to import.
+
+    Raises
+    ------
+    CorpusError
+        If the file is missing or has not arrived as a whole, or the folder of films is not allowed.
+    """
+    file = whole(draft, Upload.Purpose.MOMENTS)
+    if file is None:
+        raise CorpusError("the file of moments: none; expected an uploaded file, or pasted lines")
+    durations = whole(draft, Upload.Purpose.DURATIONS)
+    return Source(
+        file=file,
+        format=draft.format,
+        kind=draft.kind,
+        durations=_durations(durations) if durations else None,
+        media=media_of(draft),
+        columns=draft.columns,
+    )
+
+
+def _durations(file: Path) -> dict[str, float]:
+    try:
+        return read_durations(file)
+    except CorpusError as fault:
+        raise CorpusError(str(fault).replace(f"--durations {file}", "the file of durations")) from fault
+
+
+def whole(draft: Draft, purpose: str) -> Path | None:
+    """Return the file that was uploaded for a purpose, or None if there is none.
+
+    Raises
+    ------
+    CorpusError
+        If it has not arrived as a whole.
+    """
+    upload = draft.upload_for(purpose)
+    if upload and not upload.is_whole:
+        raise CorpusError(f"{upload}: {upload.percent} % has arrived; choose the same file again to go on")
+    return upload.path if upload else None
+
+
+def media_of(draft: Draft) -> MediaFolder | None:
+    """Return where the films are, or None if there are none for now."""
+    if draft.media == Draft.Media.FOLDER:
+        return MediaFolder(allowed_folder(draft.media_folder), draft.frame_rate)
+    if draft.media == Draft.Media.UPLOAD and draft.uploads.filter(purpose=Upload.Purpose.FILM).exists():
+        return UploadedFilms(draft)
+    return None
+
+
+class UploadedFilms(MediaFolder):
+    """The films of a draft. A video is found by the name that its film had; the files themselves are named by us."""
+
+    def __init__(self, draft: Draft) -> None:
+        films = draft.uploads.filter(purpose=Upload.Purpose.FILM).whole().order_by("pk")
+        self.folder = draft.folder.resolve()
+        self.frame_rate = None
+        self.index = {Path(film.name).stem: film.path.name for film in films.select_related("draft")}
+
+
+def allowed_folder(folder: str) -> Path:
+    """Return the folder if it lies in one that MEDIA_FOLDERS names, also after symbolic links were followed.
+
+    Raises
+    ------
+    CorpusError
+        If it lies elsewhere, or is not there. The message is the same, so that nobody learns what this server has.
+    """
+    path = Path(folder).resolve()
+    for root in map(Path, settings.MEDIA_FOLDERS):
+        if path.is_relative_to(root.resolve()) and path.is_dir():
+            return path
+    raise CorpusError(
+        f"{folder}: is not there; expected a folder below one that the setting MEDIA_FOLDERS names"
+    )
+
+
+def must_be_here(draft: Draft) -> None:
+    """Leave the work to another machine if this one does not have the draft's uploads.
+
+    Raises
+    ------
+    JobLeft
+        If it has none of them.
+    """
+    if draft.uploads.filter(received__gt=0).exists() and not draft.folder.is_dir():
+        raise JobLeft(f"the uploads are not in {settings.UPLOAD_ROOT} on this machine")

@@ -1,0 +1,201 @@
+"""The steps by which a campaign is made in the browser. Each page can be left and come back to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from django.conf import settings
+from django.contrib import messages
+from django.db.models import Q
+from django.forms import Form
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from base.errors import WrongState
+from base.problem_documents import refusal_as_message
+from campaigns.models import Campaign, Draft, Upload
+from campaigns.uploads import remove_draft, store_text
+from jobs.keys import key_of
+from jobs.models import Job
+from judging import doors
+from lead.jobs import CHECK, MAKE
+from lead.making.forms import CorpusForm, FilmsForm, NewSettingsForm, PeopleForm, QueriesForm
+from lead.making.steps import after, steps
+
+MOST_DRAFTS = 50  # of one person at a time
+page_or_form = require_http_methods(["GET", "HEAD", "POST"])
+
+
+@page_or_form
+def index(request: HttpRequest) -> HttpResponse:
+    """The person's drafts, and the button that begins another."""
+    user = doors.creator(request)
+    drafts = Draft.objects.unfinished().filter(owner=user).order_by("-touched")
+    if request.method == "POST":
+        if drafts.count() >= MOST_DRAFTS:
+            raise WrongState(f"You have {MOST_DRAFTS} drafts. Finish or remove some first.")
+        return redirect("draft-corpus", Draft.objects.create(owner=user).token)
+    return render(request, "lead/making/index.html", {"drafts": drafts})
+
+
+@page_or_form
+def corpus(request: HttpRequest, token: str) -> HttpResponse:
+    draft = _open(request, token)
+    initial = {
+        "corpus": draft.corpus_id,
+        "columns": "".join(f"{name} = {column}\n" for name, column in draft.columns.items()),
+        **{name: getattr(draft, name) for name in ("corpus_name", "format", "kind")},
+    }
+    form = CorpusForm(draft.owner, request.POST if request.method == "POST" else None, initial=initial)
+    if form.is_valid():
+        said = form.cleaned_data
+        if said["corpus"]:
+            draft.change(corpus=said["corpus"])
+            return redirect(after(draft, "draft-corpus"))
+        names = ("corpus_name", "format", "kind")
+        draft.change(corpus=None, columns=said.get("columns", {}), **{name: said[name] for name in names})
+        if said["pasted"]:
+            store_text(draft, Upload.Purpose.MOMENTS, "pasted.txt", said["pasted"])
+        return redirect(after(draft, "draft-corpus"))
+    return _page(request, draft, "draft-corpus", "lead/making/corpus.html", form)
+
+
+@page_or_form
+def films(request: HttpRequest, token: str) -> HttpResponse:
+    draft = _open(request, token)
+    root = next(
+        (each for each in settings.MEDIA_FOLDERS if Path(draft.media_folder).is_relative_to(each)), ""
+    )
+    below = draft.media_folder.removeprefix(root).strip("/") if root else ""
+    initial = {"films": draft.media, "root": root, "below": below, "frame_rate": draft.frame_rate}
+    form = FilmsForm(request.POST if request.method == "POST" else None, initial=initial)
+    if form.is_valid():
+        said = form.cleaned_data
+        on_server = said["films"] == Draft.Media.FOLDER
+        folder = str(Path(said["root"]) / said["below"]) if on_server else ""
+        draft.change(
+            media=said["films"], media_folder=folder, frame_rate=said.get("frame_rate") if on_server else None
+        )
+        return redirect(after(draft, "draft-films"))
+    return _page(request, draft, "draft-films", "lead/making/films.html", form)
+
+
+@page_or_form
+def queries(request: HttpRequest, token: str) -> HttpResponse:
+    draft = _open(request, token)
+    form = QueriesForm(request.POST if request.method == "POST" else None, initial={"split": draft.split})
+    if form.is_valid():
+        draft.change(split=form.cleaned_data["split"])
+        if form.cleaned_data["pasted"]:
+            store_text(draft, Upload.Purpose.QUERIES, "pasted.txt", form.cleaned_data["pasted"])
+        return redirect(after(draft, "draft-queries"))
+    return _page(request, draft, "draft-queries", "lead/making/queries.html", form)
+
+
+@page_or_form
+def campaign_settings(request: HttpRequest, token: str) -> HttpResponse:
+    draft = _open(request, token)
+    so_far = Campaign(name=draft.name, **draft.settings)
+    form = NewSettingsForm(request.POST if request.method == "POST" else None, instance=so_far)
+    if form.is_valid():
+        draft.change(name=form.cleaned_data["name"], settings=form.stored())
+        return redirect(after(draft, "draft-settings"))
+    return _page(request, draft, "draft-settings", "lead/making/settings.html", form)
+
+
+@page_or_form
+def people(request: HttpRequest, token: str) -> HttpResponse:
+    draft = _open(request, token)
+    initial = {"people": "".join(f"{name} {role}\n" for name, role in draft.people)}
+    form = PeopleForm(draft.owner, request.POST if request.method == "POST" else None, initial=initial)
+    if form.is_valid():
+        draft.change(people=form.cleaned_data["people"])
+        return redirect(after(draft, "draft-people"))
+    return _page(request, draft, "draft-people", "lead/making/people.html", form)
+
+
+@require_safe
+def check(request: HttpRequest, token: str) -> HttpResponse:
+    """What the check found, or how far it is; and the button that makes the campaign, if nothing is wrong."""
+    draft = doors.draft(request, token)
+    if draft.campaign:
+        return redirect("campaign", draft.campaign.name)
+    return _page(request, draft, "draft-check", "lead/making/check.html")
+
+
+@require_safe
+def progress(request: HttpRequest, token: str) -> HttpResponse:
+    """The bar of the job under way; the page asks for it again until the job has ended."""
+    draft = doors.draft(request, token)
+    answer = render(request, "lead/making/_progress.html", {"draft": draft, "jobs": _jobs(draft)})
+    if not any(job.is_unfinished for job in _jobs(draft)):
+        answer["HX-Refresh"] = "true"
+    return answer
+
+
+@require_POST
+def start_check(request: HttpRequest, token: str) -> HttpResponse:
+    draft = _open(request, token)
+    draft.change()
+    Job.objects.ask(CHECK, key_of(draft), draft=draft.pk)
+    return redirect("draft-check", token)
+
+
+@require_POST
+def make(request: HttpRequest, token: str) -> HttpResponse:
+    """Ask for the campaign. Doing it twice is harmless."""
+    draft = doors.draft(request, token)
+    with refusal_as_message(request):
+        if not draft.campaign and (not draft.findings or draft.findings["problems"]):
+            raise WrongState("Check the draft first: something has changed, or is wrong.")
+        Job.objects.ask(MAKE, key_of(draft), draft=draft.pk)
+    return redirect("draft-check", token)
+
+
+@require_POST
+def remove(request: HttpRequest, token: str) -> HttpResponse:
+    remove_draft(_open(request, token))
+    messages.success(request, "The draft is removed, with what was uploaded for it.")
+    return redirect("drafts")
+
+
+def _open(request: HttpRequest, token: str) -> Draft:
+    """Return a draft that can be changed.
+
+    Raises
+    ------
+    WrongState
+        If the campaign was made of it, or is being made.
+    """
+    draft = doors.draft(request, token)
+    if draft.campaign:
+        raise WrongState(f"The campaign {draft.campaign} was made of this draft already.")
+    if Job.objects.unfinished().filter(kind=MAKE, key=key_of(draft)).exists():
+        raise WrongState("The campaign is being made of this draft. Wait until that has ended.")
+    return draft
+
+
+def _page(
+    request: HttpRequest, draft: Draft, here: str, template: str, form: Form | NewSettingsForm | None = None
+) -> HttpResponse:
+    uploads: dict[str, list[Upload]] = {purpose: [] for purpose in Upload.Purpose.values}
+    for upload in draft.uploads.order_by("pk"):
+        uploads[upload.purpose].append(upload)
+    context = {
+        "draft": draft,
+        "form": form,
+        "steps": steps(draft, here),
+        "uploads": uploads,
+        "jobs": (jobs := _jobs(draft)),
+        "unfinished": any(job.is_unfinished for job in jobs),
+        "most_mib": settings.UPLOAD_MIB,
+    }
+    return render(request, template, context, status=400 if form and form.is_bound else 200)
+
+
+def _jobs(draft: Draft) -> list[Job]:
+    """Return the jobs under way, and those that failed since the draft was last changed."""
+    jobs = Job.objects.filter(kind__in=[CHECK, MAKE], key=key_of(draft))
+    failed = Q(state=Job.State.FAILED, ended__gte=draft.touched)
+    return list(jobs.filter(failed | Q(pk__in=jobs.unfinished())).order_by("pk"))

@@ -1,0 +1,375 @@
+"""Each format's example in the documents goes in as the document says, and what is wrong with a file is named."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from corpus.importers.durations import read_durations
+from corpus.importers.fields import FIELDS, columns_in
+from corpus.importers.registry import FORMATS
+from corpus.models import Corpus, Moment
+from tests.numbered import draw_film
+from tests.terminal import ROOT, printed, refused
+
+pytestmark = pytest.mark.django_db
+
+DOCUMENT = ROOT / "docs" / "corpora.md"
+EXAMPLES = ROOT / "docs" / "corpora"
+KETTLE, FLOWERS = "A woman puts a kettle on the stove.", "A man waters the flowers."
+MAPPING = ("video=Film", "start=From", "end=To", "duration=Length", "description=What happens")
+# The file, the options beside its format, and its moments: video, start, end, duration, description, caption.
+GOES_IN: dict[str, tuple[str, tuple[object, ...], list[tuple[object, ...]]]] = {
+    "tvr": (
+        "tvr.jsonl",
+        (),
+        [
+            ("garden_02", 75.5, 90.1, 90.1, "Ben waters the flowers.", FLOWERS),
+            ("kitchen_01", 3.2, 9.75, 62.5, "Mara puts a kettle on the stove.", None),
+        ],
+    ),
+    "charades": (
+        "charades.txt",
+        ("--durations", EXAMPLES / "durations.csv"),
+        [
+            ("GARDN", 25.5, 31.92, 31.92, "a person waters the flowers.", None),
+            ("KITCH", 3.2, 9.8, 62.5, "a person puts a kettle on the stove.", None),
+            ("KITCH", 20, 31.4, 62.5, "person pours the tea into a cup.", None),
+        ],
+    ),
+    "activitynet": (
+        "activitynet.json",
+        (),
+        [
+            ("v_garden", 0, 90.1, 90.1, "A man works in a garden.", None),
+            ("v_kitchen", 3.2, 9.75, 62.5, KETTLE, None),
+            ("v_kitchen", 20, 31.4, 62.5, "She pours the tea into a cup.", None),
+        ],
+    ),
+    "didemo": (
+        "didemo.json",
+        (),
+        [
+            ("garden.mov", 15, 25, 25, "the man turns the water off", None),
+            ("kitchen.mp4", 0, 5, 30, "a kettle is put on the stove", None),
+        ],
+    ),
+    "qvhighlights": (
+        "qvhighlights.jsonl",
+        (),
+        [
+            ("garden_0.0_150.0", 120, 150, 150, "Flowers in the rain.", None),
+            ("kitchen_60.0_210.0", 4, 18, 150, "A woman makes tea in her kitchen.", None),
+            ("kitchen_60.0_210.0", 52, 60, 150, "A woman makes tea in her kitchen.", None),
+        ],
+    ),
+    "tacos": (
+        "tacos.json",
+        (),
+        [
+            ("s01-d01.avi", 2, 11, 60, "She takes a kettle out of the cupboard.", None),
+            ("s01-d01.avi", 12, 40, 60, "She pours the tea.", None),
+        ],
+    ),
+    "csv": (
+        "moments.csv",
+        (),
+        [
+            ("garden", 75.5, 90.1, 90.1, "Ben waters the flowers.", FLOWERS),
+            (
+                "kitchen",
+                3.2,
+                9.75,
+                62.5,
+                "Mara puts a kettle on the stove, and waits.",
+                "A woman puts a kettle on the stove, and waits.",
+            ),
+            ("kitchen", 20, 31.4, 62.5, "Mara pours the tea.", None),
+        ],
+    ),
+    "mapped": (
+        "mapped.csv",
+        ("--columns", *MAPPING),
+        [
+            ("garden", 75.5, 90, 90.1, FLOWERS, None),
+            ("kitchen", 3.2, 9.75, 62.5, KETTLE, None),
+        ],
+    ),
+    "jsonl": (
+        "moments.jsonl",
+        (),
+        [
+            ("garden", 75.5, 90.1, 90.1, "Ben waters the flowers.", None),
+            ("kitchen", 3.2, 9.75, 62.5, "Mara puts a kettle on the stove.", KETTLE),
+        ],
+    ),
+}
+
+
+def importing(file: Path, format: str, *options: object) -> tuple[object, ...]:
+    return "import_corpus", "films", file, "--format", format, *options
+
+
+@pytest.mark.parametrize("name", GOES_IN)
+def test_the_example_of_the_document_goes_in(name: str) -> None:
+    file, options, expected = GOES_IN[name]
+    format = "csv" if name == "mapped" else name
+    printed(*importing(EXAMPLES / file, format, *options))
+    fields = ("video__name", "start", "end", "video__duration", "description", "caption")
+    found = [tuple(row) for row in Moment.objects.order_by("video__name", "start").values_list(*fields)]
+    assert found == [(*rest, description, caption or description) for *rest, description, caption in expected]
+    again = printed(*importing(EXAMPLES / file, format, *options))
+    assert f"new: 0, changed: 0, unchanged: {len(expected)}, gone: 0" in again
+
+
+def test_every_format_and_every_example_is_in_the_document() -> None:
+    document = DOCUMENT.read_text()
+    for name in FORMATS:
+        assert f"### {name}\n" in document
+    for field in FIELDS:
+        assert f"`{field}`" in document
+    for file in EXAMPLES.iterdir():
+        assert f"(corpora/{file.name})" in document
+    assert {file for file, _, _ in GOES_IN.values()} == {
+        file.name for file in EXAMPLES.iterdir() if not file.name.startswith("durations")
+    }
+
+
+def test_both_examples_of_durations_say_the_same() -> None:
+    assert read_durations(EXAMPLES / "durations.csv") == read_durations(EXAMPLES / "durations.json")
+
+
+VIDEO = {"duration": 9.0, "timestamps": [[1, 2]], "sentences": ["She sits."]}
+DIDEMO = {"video": "f", "num_segments": 6, "times": [[0, 0]], "description": "d"}
+WINDOWS = {"vid": "f", "query": "d", "duration": 150, "relevant_windows": [[0, 2]]}
+OWN = {"video": "f", "start": 1, "end": 2, "duration": 9, "description": "d"}
+# format, the file's content, and what the answer must hold
+WRONG: dict[str, tuple[str, object, str]] = {
+    "charades: another shape": ("charades", b"AB 1 2#someone opens", "line 1: must be: VIDEO start end##"),
+    "charades: a word for a time": ("charades", b"AB one 2##she", "line 1: start is 'one'; it must be"),
+    "charades: nothing said": ("charades", b"AB 1 2##  ", "line 1: field sentence"),
+    "charades: not UTF-8": ("charades", b"AB 1 2##caf\xe9", "line 1: not UTF-8 at byte 12"),
+    "activitynet: a list": ("activitynet", [VIDEO], "line 1, entry 1: the document is a list; expected an"),
+    "activitynet: a number": ("activitynet", {"v": 7}, "video 'v': is 7; it must be an object"),
+    "activitynet: no sentences": ("activitynet", {"v": {}}, "video 'v': field sentences is missing"),
+    "activitynet: more sentences": (
+        "activitynet",
+        {"v": VIDEO | {"sentences": ["a", "b"]}},
+        "video 'v': has 2 sentences; it needs a [start, end] for each",
+    ),
+    "activitynet: a word for a time": (
+        "activitynet",
+        {"v": VIDEO | {"timestamps": [["1", 2]]}},
+        "timestamps[0] is ['1', 2]",
+    ),
+    "activitynet: an empty sentence": (
+        "activitynet",
+        {"v": VIDEO | {"sentences": [" "]}},
+        "video 'v': field sentences[0]",
+    ),
+    "activitynet: no duration": (
+        "activitynet",
+        {"v": {"timestamps": [[1, 2]], "sentences": ["d"]}},
+        "video 'v', sentence 1: field duration: missing",
+    ),
+    "activitynet: far beyond the end": (
+        "activitynet",
+        {"v": VIDEO | {"timestamps": [[1, 11]]}},
+        "video 'v', sentence 1: field end: 11; expected at most the video's 9",
+    ),
+    "activitynet: broken": ("activitynet", b'{"v": {"duration": 9,\n}}', "line 2: broken JSON"),
+    "activitynet: a key twice": ("activitynet", b'{"v": {}, "v": {}}', "line 1: key 'v' stands twice"),
+    "activitynet: half a document": (
+        "activitynet",
+        b'{"v": {}',
+        "broken JSON: the end of the file where ','",
+    ),
+    "activitynet: more after it": ("activitynet", b"{} {}", "there is more after the document's end"),
+    "activitynet: a text": ("activitynet", b'"v"', "expected a JSON list or object"),
+    "activitynet: not UTF-8": ("activitynet", b'{"caf\xe9": 1}', "is not UTF-8 text"),
+    "activitynet: a bomb": ("activitynet", b'{"v":' + b"[" * 100_000, "nested too deeply"),
+    "tacos: no rate": (
+        "tacos",
+        {"v": {"timestamps": [[1, 2]], "sentences": ["d"], "num_frames": 9}},
+        "field fps is missing",
+    ),
+    "tacos: a rate of zero": (
+        "tacos",
+        {"v": VIDEO | {"fps": 0, "num_frames": 9}},
+        "fps is 0; it must be above 0",
+    ),
+    "tacos: a rate that is a text": (
+        "tacos",
+        {"v": VIDEO | {"fps": "25", "num_frames": 9}},
+        "fps must be finite",
+    ),
+    "tacos: frames as a text": ("tacos", {"v": VIDEO | {"fps": 25, "num_frames": "9"}}, "field num_frames"),
+    "didemo: an object": ("didemo", {"v": 1}, "video 'v': a JSON int; expected an object"),
+    "didemo: no times": ("didemo", [DIDEMO | {"times": []}], "line 1, entry 1: field times: []; expected"),
+    "didemo: segments the wrong way": ("didemo", [DIDEMO | {"times": [[2, 1]]}], "field times[0]: is [2, 1]"),
+    "didemo: no whole segments": ("didemo", [DIDEMO | {"num_segments": 5.5}], "field num_segments: 5.5"),
+    "didemo: beyond the last segment": ("didemo", [DIDEMO | {"times": [[7, 8]]}], "entry 1: field end: 45"),
+    "qvhighlights: the test file": (
+        "qvhighlights",
+        b'{"qid": 1, "query": "d", "vid": "f", "duration": 150}',
+        "line 1: field relevant_windows: null; expected a list of",
+    ),
+    "qvhighlights: half a window": (
+        "qvhighlights",
+        WINDOWS | {"relevant_windows": [[0, 2], [4]]},
+        "line 1: field relevant_windows[1]: [4]",
+    ),
+    "qvhighlights: a word": (
+        "qvhighlights",
+        WINDOWS | {"relevant_windows": [[0, "2"]]},
+        'field relevant_windows[0][1]: "2"; expected a number of seconds',
+    ),
+    "jsonl: no description": ("jsonl", OWN | {"description": None}, "line 1: field description: null"),
+    "jsonl: a time as a text": ("jsonl", OWN | {"start": "1"}, 'line 1: field start: "1"; expected a number'),
+    "csv: no header": ("csv", b"1,2,3\n", "line 1: no column video, for the field video; there are: 1, 2, 3"),
+    "csv: nothing": ("csv", b"\n", "line 1: has no names of columns"),
+    "csv: a column twice": ("csv", b"video,start,end,description,start\n", "column 'start' stands twice"),
+    "csv: too few columns": (
+        "csv",
+        b"video,start,end,description,duration\nf,1,2\n",
+        "line 2: has 3 columns",
+    ),
+    "csv: a word": (
+        "csv",
+        b"video,start,end,description,duration\nf,one,2,d,9\n",
+        'line 2: field start: "one"',
+    ),
+    "csv: NaN": ("csv", b"video,start,end,description,duration\nf,nan,2,d,9\n", 'field start: "nan"'),
+    "csv: 1e400": ("csv", b"video,start,end,description,duration\nf,1,1e400,d,9\n", "field end"),
+    "csv: 70 minutes in an hour": ("csv", b"video,start,end,description\nf,0:70:00,2,d\n", "field start"),
+    "csv: a quote is open": ("csv", b'video,start,end,description\nf,1,2,"d\n', "line 2: is no CSV"),
+    "csv: NUL": ("csv", b"video,start,end,description,duration\nf,1,2,a\0b,9\n", "line 2: field description"),
+    "csv: not UTF-8": ("csv", b"video,start,end,description\nf,1,2,caf\xe9\n", "line 2: is not UTF-8"),
+    "csv: a very long line": (
+        "csv",
+        b"video,start,end,description\n" + b"f" * 1_000_001,
+        "line 2: longer than",
+    ),
+    "csv: no moments": ("csv", b"video,start,end,description\n", "holds no moments"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_is_wrong_is_named_and_nothing_is_stored(name: str, tmp_path: Path) -> None:
+    format, content, message = WRONG[name]
+    file = tmp_path / "wrong"
+    file.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
+    answer = refused(*importing(file, format))
+    assert answer.startswith(f"{file}: ")
+    assert message in answer
+    assert "nothing was imported" in answer
+    assert not Corpus.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("pairs", "message"),
+    [
+        (["film=Film"], "field film: unknown; expected one of video, start"),
+        (["video"], "--columns video: expected FIELD=COLUMN"),
+        (["video=Movie"], "no column Movie, for the field video; there are: Film, From"),
+        ([*MAPPING, "caption=Words"], "no column Words, for the field caption"),
+    ],
+)
+def test_a_mapping_that_does_not_fit_is_refused(pairs: list[str], message: str) -> None:
+    assert message in refused(*importing(EXAMPLES / "mapped.csv", "csv", "--columns", *pairs))
+    assert not Corpus.objects.exists()
+
+
+def test_what_a_format_does_not_have_cannot_be_chosen() -> None:
+    answer = refused(*importing(EXAMPLES / "tvr.jsonl", "tvr", "--columns", "video=v"))
+    assert answer == "columns: TVR has its own; only csv, jsonl can be mapped"
+    answer = refused(*importing(EXAMPLES / "charades.txt", "charades", "--type", "v"))
+    assert answer.startswith("type: 'v'; expected, for Charades-STA, none")
+
+
+def test_the_keys_of_a_jsonl_can_be_mapped(tmp_path: Path) -> None:
+    file = tmp_path / "told.jsonl"
+    file.write_text(json.dumps({"v": "f", "from": 1, "to": 2, "s": 9, "words": "She sits."}))
+    pairs = ("video=v", "start=from", "end=to", "duration=s", "description=words")
+    assert "films: 1 moments in 1 videos" in printed(*importing(file, "jsonl", "--columns", *pairs))
+
+
+def test_the_columns_of_a_csv_can_be_listed() -> None:
+    there = ["Film", "From", "To", "Length", "What happens", "Seen by"]
+    assert columns_in(EXAMPLES / "mapped.csv") == there
+
+
+def test_a_quoted_cell_may_hold_line_ends(tmp_path: Path) -> None:
+    file = tmp_path / "moments.csv"
+    file.write_text('video,start,end,duration,description\nf,1,2,9,"She\nsits."\n\nf,3,2,9,d\n')
+    assert refused(*importing(file, "csv")).splitlines()[1].startswith("line 5: field times: start 3 is not")
+
+
+def test_the_films_tell_the_durations(tmp_path: Path) -> None:
+    """A film of Charades-STA lasts two seconds; the other has no film."""
+    draw_film(tmp_path / "KITCH.mp4", frames=20)
+    file = tmp_path / "charades.txt"
+    file.write_text("KITCH 0.5 1.5##she sits.\nKITCH 1 2.9##she stands.\n")
+    printed(*importing(file, "charades", "--media", tmp_path))
+    assert Moment.objects.get(start=1).end == Moment.objects.get(start=1).video.duration
+    assert 1.9 < Moment.objects.get(start=1).end < 2.2
+    file.write_text("GARDN 0.5 1.5##she sits.\n")
+    assert "line 1: field duration: missing" in refused(*importing(file, "charades", "--media", tmp_path))
+
+
+def test_a_film_that_is_none_is_named(tmp_path: Path) -> None:
+    (tmp_path / "KITCH.mp4").write_bytes(b"no film")
+    file = tmp_path / "charades.txt"
+    file.write_text("KITCH 0.5 1.5##she sits.\n")
+    answer = refused(*importing(file, "charades", "--media", tmp_path))
+    assert (
+        "line 1: field duration: missing, and its film does not tell it: KITCH.mp4: cannot be read" in answer
+    )
+
+
+def test_films_that_do_not_fit_are_told(tmp_path: Path) -> None:
+    for name, frames in {"fits": 20, "longer": 50, "shorter": 20}.items():
+        draw_film(tmp_path / f"{name}.mp4", frames)
+    (tmp_path / "broken.mp4").write_bytes(b"no film")
+    lengths = {"fits": 2.5, "longer": 2, "shorter": 9, "broken": 2, "missing": 2}
+    file = tmp_path / "moments.csv"
+    rows = "".join(f"{name},0,1,{length},d\n" for name, length in lengths.items())
+    file.write_text(f"video,start,end,duration,description\n{rows}")
+    answer = printed(*importing(file, "csv", "--media", tmp_path, "--check-films"))
+    assert "videos with media: 4" in answer
+    told = answer.splitlines()
+    assert told[-5] == "  films that do not fit: 4 of 5"
+    assert re.fullmatch(
+        r"    video longer: its film is longer \(5\.\d\d s\) than the corpus says \(2 s\)", told[-4]
+    )
+    assert re.fullmatch(
+        r"    video shorter: its film is shorter \(2\.\d\d s\) than the corpus says \(9 s\)", told[-3]
+    )
+    assert told[-2].startswith("    video broken: broken.mp4: cannot be read")
+    assert told[-1] == "    video missing: no film has its name"
+
+
+def document(videos: int) -> dict[str, Any]:
+    return {f"v{number}": VIDEO for number in range(videos)}
+
+
+def test_a_document_is_read_entry_by_entry_whatever_its_line_ends(tmp_path: Path) -> None:
+    """One that is longer than a part, on one line and on many, with a byte order mark."""
+    for indent in (None, 2):
+        file = tmp_path / f"{indent}.json"
+        file.write_text(json.dumps(document(3000), indent=indent), encoding="utf-8-sig")
+        answer = printed("import_corpus", f"films {indent}", file, "--format", "activitynet")
+        assert "3,000 moments in 3,000 videos" in answer
+
+
+def test_good_entries_after_a_wrong_one_are_checked_too(tmp_path: Path) -> None:
+    file = tmp_path / "videos.json"
+    file.write_text(json.dumps(document(2) | {"a": 7} | {"z": VIDEO, "b": VIDEO | {"timestamps": [[-1, 2]]}}))
+    assert refused(*importing(file, "activitynet")).splitlines()[1:] == [
+        "video 'a': is 7; it must be an object",
+        "video 'b', sentence 1: field start: -1; expected a start of at least 0 seconds",
+    ]

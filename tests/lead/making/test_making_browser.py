@@ -1,0 +1,108 @@
+"""From an empty installation to the first judged batch, in the browser alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, Route, expect
+
+from tests.browsing import Person, signed_in
+from tests.installation import Installation, installation
+from tests.making import PASSWORD, draft_campaign, make_first_account, own_films, upload
+
+
+@pytest.fixture
+def place(tmp_path: Path, browser: Browser) -> Iterator[Installation]:
+    """An installation in which nobody and nothing is yet."""
+    with installation(tmp_path / "home", "sqlite") as made:
+        yield made
+
+
+@pytest.fixture
+def page(chromium: Browser) -> Iterator[Page]:
+    """A page that complains of nothing."""
+    page, faults = chromium.new_context().new_page(), list[str]()
+    page.on("pageerror", lambda fault: faults.append(str(fault)))
+    yield page
+    assert faults == []
+
+
+def test_from_nothing_to_the_first_judged_batch(
+    place: Installation, page: Page, chromium: Browser, tmp_path: Path
+) -> None:
+    moments, films = own_films(tmp_path / "own")
+    make_first_account(place, page, "nora", lambda name: None)
+    draft_campaign(page, "mine", moments, films, lambda name: None)
+    expect(page.get_by_text("Everything fits")).to_be_visible()
+    page.get_by_role("button", name="Create the campaign").click()
+    page.wait_for_url("**/campaigns/mine/")
+    expect(page.get_by_text("Before the first batch is judged")).to_be_visible()
+    for name in ("ada", "bob"):
+        join(chromium, invited(place, page), name)
+    for name in ("ada", "bob"):
+        with signed_in(place, chromium, name, PASSWORD) as person:
+            judge_one(person)
+    page.goto(f"{place.address}/campaigns/mine/")
+    expect(page.locator(".rows .square.settled")).to_have_count(1)
+    expect(page.get_by_text("Before the first batch is judged")).to_be_hidden()
+
+
+def invited(place: Installation, page: Page) -> str:
+    """A link by which an annotator joins."""
+    page.goto(f"{place.address}/campaigns/mine/people/")
+    page.get_by_role("button", name="Make a link").click()
+    return page.locator(".once input").input_value()
+
+
+def join(chromium: Browser, link: str, name: str) -> None:
+    context = chromium.new_context()
+    page = context.new_page()
+    page.goto(link)
+    page.fill("[name=username]", name)
+    page.fill("[name=password1]", PASSWORD)
+    page.fill("[name=password2]", PASSWORD)
+    page.click("main button.primary")
+    expect(page.get_by_text("Welcome to mine")).to_be_visible()
+    context.close()
+
+
+def judge_one(person: Person) -> None:
+    """A batch of both that has clips of the films: the claim waits until ranking and cutting are done."""
+    person.judge("3")
+
+
+def test_an_upload_survives_a_lost_network_and_a_closed_page(
+    place: Installation, page: Page, tmp_path: Path
+) -> None:
+    """Three pieces: the answer to one is lost, the network is away for the next, and then the page is closed."""
+    film = tmp_path / "long.mp4"
+    film.write_bytes(bytes(range(256)) * (11 * 1024))  # 2.75 MiB
+    make_first_account(place, page, "nora", lambda name: None)
+    page.goto(f"{place.address}/new-campaign/")
+    page.get_by_role("button", name="Begin a new campaign").click()
+    page.get_by_role("link", name="Films").click()
+    seen: list[str] = []
+
+    def trouble(route: Route) -> None:
+        seen.append(route.request.method)
+        if len(seen) == 1:
+            route.fetch()  # it arrives, and its answer is lost
+            route.abort()
+        elif len(seen) < 4 or len(seen) > 5:
+            route.abort()
+        else:
+            route.continue_()
+
+    page.route("**/uploads/*", trouble)
+    page.set_input_files("#file-film", film)
+    line = page.locator("[data-purpose=film] li", has_text="long.mp4")
+    expect(line).to_contain_text("72 %. No answer. Trying again")
+    page.on("dialog", lambda dialog: dialog.accept())  # whether to leave the page
+    page.unroute("**/uploads/*")
+    page.goto(page.url)
+    expect(line).to_contain_text("choose the file again to go on")
+    upload(page, "film", film)
+    stored = list((place.home / "uploads").rglob("*.mp4"))
+    assert [each.read_bytes() for each in stored] == [film.read_bytes()]
