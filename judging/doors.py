@@ -5,6 +5,7 @@ These functions add to those of `campaigns.doors`. Every view gets its objects t
 
 from __future__ import annotations
 
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest
 from django.shortcuts import get_object_or_404
 
@@ -14,6 +15,7 @@ from campaigns.models import Campaign, Membership
 from corpus.models import Clip
 from judging.models import Assignment, Batch, Candidate, Example, Flag, Kind, Query, Review
 from judging.models.sitting import exam_batches
+from judging.pool.clips import SEARCH
 from judging.quality.examples import visible_examples
 from judging.work.saving import Writer
 
@@ -90,6 +92,13 @@ def clip(request: HttpRequest, token: str) -> Clip:
     taught = visible_examples(
         Example.objects.filter(clip=found, campaign__in=Campaign.objects.of(request.user))
     )
-    if held.exists() or seen.exists() or taught.exists():
+    if held.exists() or seen.exists() or taught.exists() or _searched(request, found).exists():
         return found
     raise Http404
+
+
+def _searched(request: HttpRequest, clip: Clip) -> QuerySet[Campaign]:
+    """Return the campaigns that the person sees as a lead or as a researcher, and for whose search the clip was cut."""
+    campaigns = Campaign.objects.led_by(request.user)
+    number = clip.audience.removeprefix(SEARCH)
+    return campaigns.filter(pk=number) if clip.audience.startswith(SEARCH) else campaigns.none()
