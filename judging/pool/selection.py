@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from django.db.models import QuerySet
 
-from base.errors import BadValue, ReeljudgeError, WrongState
+from base.errors import BadValue, WrongState
 from base.transactions import all_or_nothing, locked
 from campaigns.models import Campaign
 from corpus.models import Corpus, Moment
@@ -262,17 +262,7 @@ def training_queries(campaign: Campaign) -> list[str]:
     """Return the captions for training, in the order of their first moments' ids: those that no query is worded as.
 
     This holds of every query of the campaign, also of one that was withdrawn or that the lead wrote.
-
-    Raises
-    ------
-    ReeljudgeError
-        If no caption is left.
     """
     texts = campaign.queries.filter(kind=Kind.POOL).values_list("text", flat=True)
     taken = set(map(wording, texts))
-    left = [text for text in first_videos(campaign.corpus) if text not in taken]
-    if not left:
-        raise ReeljudgeError(
-            f"campaign {campaign.name}: no caption of corpus {campaign.corpus} is left for training"
-        )
-    return left
+    return [text for text in first_videos(campaign.corpus) if text not in taken]

@@ -16,6 +16,7 @@ from typing import TextIO
 import numpy as np
 from numpy.typing import NDArray
 
+from base.errors import ReeljudgeError
 from campaigns.models import Campaign
 from corpus.models import Corpus, Moment
 from jobs.registry import Report
@@ -56,7 +57,11 @@ def write(campaign: Campaign, files: dict[int, Path], report: Report) -> int:
     """
     check_encoder(campaign)
     queries = training_queries(campaign)
-    pool = _pool(campaign.corpus)
+    if not queries:
+        raise ReeljudgeError(
+            f"campaign {campaign.name}: no caption of corpus {campaign.corpus} is left for training"
+        )
+    pool = pool_of(campaign.corpus)
 
     def encoding(done: int, total: int) -> None:
         report(done, total, f"encoding captions: {done:,} of {total:,}")
@@ -89,7 +94,8 @@ class Pool:
     own: dict[str, list[int]]
 
 
-def _pool(corpus: Corpus) -> Pool:
+def pool_of(corpus: Corpus) -> Pool:
+    """Read the moments of a corpus."""
     named = ("video__name", "start", "end", "video__duration", "description", "caption")
     rows = Moment.objects.filter(video__corpus=corpus).values_list(*named).iterator(chunk_size=5000)
     ordered = sorted((moment_id(*row[:3]), row[4], row) for row in rows)

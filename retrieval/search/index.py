@@ -54,6 +54,14 @@ def extent(corpus: Corpus) -> tuple[int, int]:
     return found["count"], found["last"] or 0
 
 
+def holds_every_caption(index: SearchIndex) -> bool:
+    """Return whether an index has exactly the captions that its corpus has now, by looking at all of them."""
+    listed = Moment.objects.filter(video__corpus=index.corpus_id).values_list("pk", "caption")
+    now = {pk: checksum(caption) for pk, caption in listed.iterator(chunk_size=5000)}
+    rows = opened(index)
+    return now == dict(zip(rows["moment"].tolist(), rows["caption"].tolist(), strict=True))
+
+
 def build(corpus: Corpus, report: Report) -> None:
     """Encode the captions that are new, and write the index.
 

@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 from hypothesis import given
 from hypothesis import strategies as st
 
-from base.errors import BadValue, ReeljudgeError, WrongState
+from base.errors import BadValue, WrongState
 from campaigns.models import Campaign
 from corpus.models import Corpus, Moment, Video
 from jobs.models import Job
@@ -79,8 +79,7 @@ def test_identical_captions_are_one_query_and_stay_out_of_training() -> None:
     assert (drawn.captions, len({*drawn.validation, *drawn.test}), drawn.training) == (5, 5, 0)
     campaign = Campaign.objects.create(name="films", corpus=corpus)
     assert store(campaign, drawn) == 5
-    with pytest.raises(ReeljudgeError, match="no caption of corpus films is left for training"):
-        training_queries(campaign)
+    assert training_queries(campaign) == []
 
 
 @pytest.mark.django_db

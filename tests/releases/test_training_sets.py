@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +18,12 @@ from jobs.models import Job
 from jobs.terminal import work_off
 from judging.models import Query
 from judging.pool.ranking import rank
-from judging.pool.selection import Counts, caption_id, select, store
+from judging.pool.selection import Counts, caption_id, select, store, training_queries
+from releases.archive import ReleaseArchive
+from releases.freezing import freeze
 from releases.models import TrainingSet
 from releases.training.sets import MAKE_TRAINING_SET
+from releases.verifying import verify
 from retrieval.embedding import embed
 from tests.cast import browser, content_of
 from tests.terminal import printed, refused
@@ -194,3 +200,23 @@ def test_a_set_that_cannot_be_made_says_why(films: Campaign, lead: Membership) -
     work_off()
     page = client.get(reverse("exports", args=["real"])).content.decode()
     assert "Failed: campaign real: no caption of corpus real is left for training" in page
+
+
+def test_a_release_prints_the_draw_and_holds_the_captions_for_training(
+    films: Campaign, lead: Membership
+) -> None:
+    films.refresh_from_db()
+    release = freeze(films, lead, "CC0-1.0", with_unfinished=True)
+    assert work_off() == []
+    release.refresh_from_db()
+    with zipfile.ZipFile(release.file.path) as archive:
+        manifest = json.loads(archive.read("MANIFEST.json"))
+        assert manifest["selection"] == films.selection
+        assert films.selection["seed"] == 1
+        card = archive.read("README.md").decode()
+        assert "Queries were drawn at random from 9 distinct captions: 1 for validation and" in card
+        listed = list(csv.reader(io.StringIO(archive.read("training_queries.csv").decode())))
+    assert listed == [["query_id", "query"], *([caption_id(text), text] for text in training_queries(films))]
+    again = select(films.corpus, Counts(1, 1), manifest["selection"]["seed"], manifest["selection"]["strata"])
+    assert again.record == films.selection
+    assert not any(verify(ReleaseArchive(Path(release.file.path))).values())

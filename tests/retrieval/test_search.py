@@ -22,6 +22,7 @@ from retrieval.models import SearchIndex, Vector
 from retrieval.search import index as module
 from retrieval.search import searching
 from retrieval.search.index import INDEX, opened
+from retrieval.search.jobs import ask_for_indexes_that_are_out_of_date
 from retrieval.search.one_query import _model, encode_here
 from retrieval.search.searching import ENCODE, search
 from tests.terminal import environment
@@ -142,6 +143,18 @@ def test_a_moment_that_is_gone_or_reworded_is_no_hit(films: Corpus) -> None:
     assert (answer.is_current, [hit.moment for hit in answer.hits]) == (False, [near[0], near[3]])
     work_off()
     assert search(films, "Something else happens.", 1).hits[0].moment == near[1]
+
+
+def test_a_changed_caption_that_no_search_meets_is_found_within_the_hour(films: Corpus) -> None:
+    ready(films)
+    ask_for_indexes_that_are_out_of_date()
+    assert not Job.objects.unfinished().exists()
+    far = Moment.objects.get(caption="Somebody cleans a phone.")
+    Moment.objects.filter(pk=far.pk).update(caption="A dog barks.")
+    assert search(films, "Somebody opens a door.", 1).is_current
+    ask_for_indexes_that_are_out_of_date()
+    assert work_off() == []
+    assert search(films, "A dog barks.", 1).hits[0].moment == far
 
 
 def test_a_corpus_without_moments_says_so_and_is_not_asked_for_again() -> None:
