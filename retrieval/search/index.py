@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from corpus.errors import CorpusError, Unavailable
 from corpus.models import Corpus, Moment
-from corpus.stored_files import store
+from corpus.stored_files import STORE_FAULTS, store
 from jobs.keys import key_of
 from jobs.models import Job
 from jobs.registry import Report
@@ -117,7 +117,7 @@ def opened(index: SearchIndex) -> Rows:
     """
     try:
         return _mapped(index.file, index.sha256)
-    except OSError as fault:
+    except (OSError, *STORE_FAULTS) as fault:
         raise Unavailable(f"the index {index.file} cannot be read: {fault}") from fault
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from corpus.errors import Unavailable
 from corpus.models import Corpus, Moment
 from jobs.keys import key_of
 from jobs.models import Job
@@ -51,12 +52,7 @@ def search(corpus: Corpus, text: str, k: int = 20) -> Answer:
     """Return the k moments whose captions are nearest to a text, the nearest first, no moment id twice.
 
     If there is no index of the corpus by the present model yet, or it is out of date, the job that writes it is asked
-    for. A job that has failed is not asked for again.
-
-    Raises
-    ------
-    Unavailable
-        If the file of the index cannot be read.
+    for, and so it is if its file cannot be read. A job that has failed is not asked for again.
     """
     index = SearchIndex.objects.filter(corpus=corpus, model=model_name()).first()
     if index is None:
@@ -65,7 +61,10 @@ def search(corpus: Corpus, text: str, k: int = 20) -> Answer:
     vector = _vector_of(text)
     if vector is None:
         return Answer(captions=index.moments, job=_ask_to_encode(text))
-    rows = opened(index)
+    try:
+        rows = opened(index)
+    except Unavailable:  # the file is lost, or the store is away; then the job waits for it
+        return Answer(job=_job_of(corpus))
     hits, all_as_they_were = _hits(rows, vector, k)
     is_current = all_as_they_were and extent(corpus) == (index.moments, index.last)
     return Answer(hits, len(rows), is_current, None if is_current else _job_of(corpus))

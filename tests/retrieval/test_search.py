@@ -166,12 +166,13 @@ def test_a_corpus_without_moments_says_so_and_is_not_asked_for_again() -> None:
     assert (job.has_failed, job.error) == (True, "corpus empty holds no moments; import it first")
 
 
-def test_a_file_that_is_gone_is_unavailable(films: Corpus) -> None:
+def test_a_file_that_is_gone_is_written_again(films: Corpus) -> None:
     ready(films)
     default_storage.delete(SearchIndex.objects.get().file)
     module._mapped.cache_clear()
-    with pytest.raises(Unavailable, match="cannot be read"):
-        search(films, "a door")
+    assert search(films, "a door").job
+    assert work_off() == []
+    assert search(films, "a door").hits
 
 
 def test_a_model_that_cannot_be_computed_here_leaves_the_query_to_a_worker(
