@@ -26,6 +26,12 @@ from retrieval.embedding import Vectors, embed
 from retrieval.nearest import BLOCK
 
 K, ROUNDS = 40, 3
+ALONE = """
+import json, sys, django
+django.setup()
+from benchmarks.training_sets import measured
+json.dump(measured(sys.argv[1]), sys.stdout)
+"""
 
 
 def figures() -> Iterator[str]:
@@ -39,7 +45,7 @@ def figures() -> Iterator[str]:
         np.save(file, _vectors(pool))
         # A process of its own, whose memory is that of this work alone.
         done = subprocess.run(
-            [sys.executable, "-m", "benchmarks.training_sets", file],
+            [sys.executable, "-c", ALONE, file],
             stdout=subprocess.PIPE,
             text=True,
             check=True,
@@ -84,7 +90,7 @@ def _vectors(pool: Pool) -> Vectors:
     return normalised
 
 
-def measured(file: Path) -> dict[str, object]:
+def measured(file: str) -> dict[str, object]:
     """Measure both in turn, after a round that does not count."""
     vectors, (pool, queries) = np.load(file), _pool_and_queries()
     bare, ours, size = [], [], 0
@@ -112,8 +118,3 @@ def _product(vectors: Vectors, count: int) -> float:
         block = vectors[start : min(start + rows, count)]
         np.matmul(block, vectors.T, out=out[: len(block)])
     return time.perf_counter() - began
-
-
-if __name__ == "__main__":
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-    json.dump(measured(Path(sys.argv[1])), sys.stdout)

@@ -1,5 +1,7 @@
 """What leaves a campaign, as files to download: exports, and pseudo training sets."""
 
+from typing import Any
+
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_POST, require_safe
@@ -22,7 +24,7 @@ from releases.training.writing import file_name
 def index(request: HttpRequest, name: str) -> HttpResponse:
     member = doors.membership(request, name)
     sets = _training_sets(member.campaign)
-    context = {"sets": sets, "making": any(job and not job.has_failed for _, job in sets)}
+    context: dict[str, Any] = {"sets": sets, "making": any(job and not job.has_failed for _, job in sets)}
     if request.headers.get("hx-request"):
         return campaign_page(request, member, "lead/_training_sets.html", **context)
     return campaign_page(

@@ -68,7 +68,7 @@ def write(campaign: Campaign, files: dict[int, Path], report: Report) -> int:
 
     vectors = embed(pool.captions, encoding)
     with ExitStack() as stack:
-        outs = {
+        outs: dict[int, TextIO] = {
             depth: stack.enter_context(file.open("w", encoding="utf-8", newline="\n"))
             for depth, file in files.items()
         }
@@ -106,7 +106,10 @@ def pool_of(corpus: Corpus) -> Pool:
         own[wording(row[5])].append(place)
     return Pool(
         captions=[row[5] for _, _, row in ordered],
-        fields=[moment_fields(*row[:4], row[5]) for _, _, row in ordered],
+        fields=[
+            moment_fields(video, start, end, duration, caption)
+            for _, _, (video, start, end, duration, _, caption) in ordered
+        ],
         labels=np.array(labels, np.intp),
         own=own,
     )

@@ -147,9 +147,7 @@ def test_a_clip_that_annotators_have_is_shown(leads: Client, batch: Batch) -> No
 def test_a_corpus_that_has_grown_says_so(leads: Client) -> None:
     page(leads)
     work_off()
-    new = Moment.objects.create(
-        video=Video.objects.first(), start=97, end=99, caption="New.", description="New."
-    )
+    new = Moment.objects.create(video=own().video, start=97, end=99, caption="New.", description="New.")
     shown = page(leads)
     assert "The corpus has changed" in shown
     assert "without those that have changed since" in shown
