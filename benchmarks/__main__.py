@@ -8,6 +8,8 @@ import time
 
 MODULES = [
     "ranking",
+    "training_sets",
+    "searching",
     "cutting",
     "judging",
     "growth",

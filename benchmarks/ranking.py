@@ -42,16 +42,24 @@ def figures() -> Iterator[str]:
 
 def _vectors() -> tuple[Vectors, Vectors]:
     """Return the vectors. Encoding takes some minutes the first time; then the benchmark's database stores them."""
-    captions: list[str] = []
-    for name in ("train", "val_1", "val_2"):
-        videos = json.loads((SHARED / "activitynet_captions" / f"{name}.json").read_bytes())
-        captions += [sentence.strip() for video in videos.values() for sentence in video["sentences"]]
+    captions = [caption for *_, caption in activitynet()]
     lines = (SHARED / "tvr" / "tvr_val_release.jsonl").read_text().splitlines()
     queries = [json.loads(line)["desc"].strip() for line in lines if '"type": "v"' in line][:QUERIES]
-    return embed(captions, _progress), embed(queries, _progress)
+    return embed(captions, progress), embed(queries, progress)
 
 
-def _progress(done: int, total: int) -> None:
+def activitynet() -> list[tuple[str, float, float, float, str]]:
+    """Return the video, start, end, duration (seconds) and sentence of each moment of ActivityNet Captions."""
+    moments: list[tuple[str, float, float, float, str]] = []
+    for name in ("train", "val_1", "val_2"):
+        videos = json.loads((SHARED / "activitynet_captions" / f"{name}.json").read_bytes())
+        for video, record in videos.items():
+            for (start, end), sentence in zip(record["timestamps"], record["sentences"], strict=True):
+                moments.append((video, *sorted((start, end)), record["duration"], sentence.strip()))
+    return moments
+
+
+def progress(done: int, total: int) -> None:
     print(f"\r  encoding {done:,} of {total:,}", end="\r", flush=True)
 
 

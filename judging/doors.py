@@ -5,6 +5,9 @@ These functions add to those of `campaigns.doors`. Every view gets its objects t
 
 from __future__ import annotations
 
+from typing import Any
+
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest
 from django.shortcuts import get_object_or_404
 
@@ -29,6 +32,7 @@ from corpus.clips import FOR_CORPUS_PAGE
 from corpus.models import Clip
 from judging.models import Assignment, Batch, Candidate, Example, Flag, Kind, Query, Review
 from judging.models.sitting import exam_batches
+from judging.pool.clips import SEARCH
 from judging.quality.examples import visible_examples
 from judging.work.saving import Writer
 
@@ -112,7 +116,18 @@ def clip(request: HttpRequest, token: str) -> Clip:
     taught = visible_examples(
         Example.objects.filter(clip=found, campaign__in=Campaign.objects.of(request.user))
     )
-    shown = corpora(request).filter(videos__clips=found) if found.audience == FOR_CORPUS_PAGE else None
-    if held.exists() or seen.exists() or taught.exists() or (shown and shown.exists()):
+    if held.exists() or seen.exists() or taught.exists() or _for_leads(request, found).exists():
         return found
     raise Http404
+
+
+def _for_leads(request: HttpRequest, clip: Clip) -> QuerySet[Any]:
+    """Return what lets a lead or a researcher see a clip that was cut for a page of theirs, if anything does.
+
+    It is the corpus, for the corpus's page, or the campaign, for its search.
+    """
+    if clip.audience == FOR_CORPUS_PAGE:
+        return corpora(request).filter(videos__clips=clip)
+    campaigns = Campaign.objects.led_by(request.user)
+    number = clip.audience.removeprefix(SEARCH)
+    return campaigns.filter(pk=number) if clip.audience.startswith(SEARCH) else campaigns.none()

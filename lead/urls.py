@@ -22,6 +22,7 @@ from lead.views import (
     people,
     releases,
     reviews,
+    search,
     settings,
 )
 
@@ -70,6 +71,9 @@ urlpatterns = [
     path("campaigns/<slug:name>/examples/judged/<int:pk>", examples.add_judged, name="example-judged"),
     path("campaigns/<slug:name>/examples/own", examples.add_own, name="example-own"),
     path("campaigns/<slug:name>/examples/<int:pk>/remove", examples.remove, name="example-remove"),
+    path("campaigns/<slug:name>/search/", search.index, name="search"),
+    path("campaigns/<slug:name>/search/cut", search.cut, name="search-cut"),
+    path("campaigns/<slug:name>/search/index", search.make_index, name="search-index"),
     path("campaigns/<slug:name>/settings", settings.edit, name="campaign-settings"),
     path("campaigns/<slug:name>/checks/", checks.index, name="checks"),
     path("campaigns/<slug:name>/checks/gold", checks.set_gold, name="set-gold"),
@@ -121,5 +125,7 @@ urlpatterns = [
     path("campaigns/<slug:name>/candidates/<int:pk>/grade", corrections.grade_candidate, name="adjudicate"),
     path("campaigns/<slug:name>/queries/<int:pk>/withdrawal", corrections.withdraw_page, name="withdraw"),
     path("campaigns/<slug:name>/exports/", exports.index, name="exports"),
+    path("campaigns/<slug:name>/exports/training/make", exports.make_training_set, name="training-set-make"),
+    path("campaigns/<slug:name>/exports/training/<int:depth>", exports.training_set, name="training-set"),
     path("campaigns/<slug:name>/exports/<str:file>", exports.download, name="export"),
 ]

@@ -11,9 +11,11 @@ from urllib.parse import quote
 from django.db.models import F, Sum
 from django.db.models.functions import Floor
 
+from base.spreadsheet import harmless
 from campaigns.guideline_text import GUIDELINE
 from campaigns.models import Campaign
 from judging.models import Judgement
+from judging.pool.selection import caption_id, training_queries
 from metrics.formats.moment_ids import moment_id
 from releases.archive import MANIFEST
 from releases.data_card import card, licence_text, rule_text
@@ -62,6 +64,7 @@ def parts(release: Release) -> list[Part]:
         Part("judgements.jsonl", "every judgement, by worker number", partial(judgements, scope)),
         Part("rules/consensus.md", "how the final grades were made", partial(rule_text, scope.campaign)),
         *_splits(scope),
+        *_training(scope.campaign),
         *_guidelines(scope.campaign),
         *_figures(scope),
     ]
@@ -130,6 +133,18 @@ def nested_qrels(scope: Scope) -> Lines:
 
 def _entry(query: str, graded: dict[str, int]) -> str:
     return f"{json.dumps(query, ensure_ascii=False)}: {json.dumps(graded, ensure_ascii=False)}"
+
+
+def _training(campaign: Campaign) -> Iterator[Part]:
+    """Yield the captions for training if the campaign's queries were drawn from captions."""
+    if campaign.selection:
+        what = "the captions that were not drawn as queries, for training"
+        yield Part("training_queries.csv", what, partial(_training_queries, campaign))
+
+
+def _training_queries(campaign: Campaign) -> Lines:
+    listed = ((caption_id(text), harmless(text)) for text in training_queries(campaign))
+    return csv_lines(["query_id", "query"], listed)
 
 
 def _splits(scope: Scope) -> Iterator[Part]:

@@ -133,11 +133,23 @@ def _making(campaign: Campaign) -> str:
     second = ", the second only where there was probably more to find" if campaign.batches > 1 else ""
     return f"""
 ## How it was made
-
+{_drawing(campaign)}
 For each query the {campaign.depth} moments whose captions are most similar to it were ranked {ranked}, and judged in
 batches of {campaign.batch_size}{second}. Two annotators graded each pair from 0 to 4, seeing the clip and the query
 only; two others graded the pairs that stayed contested. The consensus `{RULE}` made the final grade:
 `rules/consensus.md` states it in full.
+"""
+
+
+def _drawing(campaign: Campaign) -> str:
+    """Return how queries were drawn from captions, or nothing if none were."""
+    if not (drawn := campaign.selection):
+        return ""
+    strata = f", in proportion within strata by {' and '.join(drawn['strata'])}" if drawn["strata"] else ""
+    return f"""
+Queries were drawn at random from {drawn["captions"]:,} distinct captions: {drawn["validation"]:,} for validation and
+{drawn["test"]:,} for the test{strata}. The rule `{drawn["rule"]}` with the seed {drawn["seed"]} draws them again. The
+other captions are for training: `training_queries.csv`.
 """
 
 

@@ -175,6 +175,7 @@ def _manifest(release: Release, files: dict[str, dict[str, object]]) -> dict[str
         "licence": release.licence,
         "corpus": campaign.corpus.name,
         "encoder": campaign.encoder,
+        **({"selection": campaign.selection} if campaign.selection else {}),
         "consensus": {"rule": RULE, "tolerance": campaign.tolerance},
         "guideline": None if campaign.imported else campaign.guideline.version,
         "imported": campaign.imported is not None,

@@ -1,4 +1,4 @@
-"""Releases: a campaign's state in one file that cannot change."""
+"""Releases, each a campaign's state in one file that cannot change, and pseudo training sets."""
 
 from __future__ import annotations
 
@@ -45,6 +45,32 @@ class Release(models.Model):
     @property
     def is_ready(self) -> bool:
         return self.state == Release.State.READY
+
+    @property
+    def job_key(self) -> str:
+        return key_of(self)
+
+
+class TrainingSet(models.Model):
+    """The newest pseudo training set of a campaign with this N. A job writes its file, and each time a new one."""
+
+    campaign = models.ForeignKey("campaigns.Campaign", models.CASCADE, related_name="training_sets")
+    depth = models.PositiveSmallIntegerField(help_text="N, the number of moments for each query")
+    encoder = models.CharField(max_length=200, blank=True, help_text="the model that made it")
+    queries = models.PositiveIntegerField(default=0)
+    file = models.FileField(blank=True)
+    sha256 = models.CharField(max_length=64, blank=True)
+    size = models.BigIntegerField(default=0, help_text="bytes")
+    at = models.DateTimeField(null=True, help_text="when its file was written; null as long as there is none")
+
+    class Meta:
+        ordering = ["campaign", "depth"]
+        constraints = [
+            models.UniqueConstraint(fields=["campaign", "depth"], name="one_training_set_per_depth")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.campaign_id} training set with N = {self.depth}"
 
     @property
     def job_key(self) -> str:

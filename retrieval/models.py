@@ -1,6 +1,8 @@
-"""Stored embeddings of texts."""
+"""Stored embeddings of texts, and the indexes of corpora."""
 
 from django.db import models
+
+from corpus.models import Corpus
 
 
 class Vector(models.Model):
@@ -17,3 +19,24 @@ class Vector(models.Model):
 
     def __str__(self) -> str:
         return f"{self.model} {self.hash[:8]}"
+
+
+class SearchIndex(models.Model):
+    """The file that holds the vectors of a corpus's captions, and what the corpus held when it was written."""
+
+    corpus = models.ForeignKey(Corpus, models.CASCADE, related_name="indexes")
+    model = models.CharField(max_length=200)
+    file = models.CharField(max_length=200, help_text="its name in the media store")
+    sha256 = models.CharField(max_length=64)
+    moments = models.PositiveIntegerField()
+    last = models.BigIntegerField(help_text="the highest key among the moments")
+    at = models.DateTimeField()
+
+    class Meta:
+        verbose_name_plural = "search indexes"
+        constraints = [
+            models.UniqueConstraint(fields=["corpus", "model"], name="one_index_per_corpus_and_model")
+        ]
+
+    def __str__(self) -> str:
+        return f"index of {self.corpus_id} by {self.model}"

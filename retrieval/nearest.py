@@ -16,6 +16,7 @@ BLOCK = 96 * 2**20  # bytes of similarities that are in memory at a time
 GROUP = (
     32  # captions in a group, whose largest similarity is examined first; a group has every n/32th caption
 )
+SPARE = 8  # captions that are looked at beyond k, because some have labels that are there already
 # For vectors of length 1, products in float32 differ from those in float64 by less than this.
 ROUNDING = np.float32(1e-5)
 
@@ -81,6 +82,71 @@ def nearest(
         indices[block], similarities[block] = _best(queries[block], captions, product, k)
         report(min(start + rows, m), m)
     return Nearest(indices, similarities)
+
+
+def nearest_distinct(
+    queries: Floats,
+    captions: Floats,
+    labels: Indices,
+    k: int,
+    report: Callable[[int, int], None] = lambda done, total: None,
+) -> Nearest:
+    """Return for each query the k nearest captions of which no two have the same label: of equal labels, the nearest.
+
+    As `nearest`, with one more parameter.
+
+    Parameters
+    ----------
+    labels : array of shape (n,), integers
+        What each caption stands for, such as the number of its moment.
+
+    Returns
+    -------
+    Nearest
+        Of shape (m, k); if there are fewer labels, all of them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> axes = np.eye(3, dtype=np.float32)
+    >>> nearest_distinct(axes[:1], axes[[0, 0, 1]], np.array([5, 5, 6]), 2).indices.tolist()
+    [[0, 2]]
+    """
+    different = len(np.unique(labels))
+    k = min(k, different)
+    if different == len(labels):
+        return nearest(queries, captions, k, report)
+    deep = nearest(queries, captions, k + SPARE, report)
+    is_first = _first_of_label(labels[deep.indices])
+    places = np.argsort(~is_first, axis=1, kind="stable")[:, :k]  # the first of each label, in their order
+    found = Nearest(
+        np.take_along_axis(deep.indices, places, 1), np.take_along_axis(deep.similarities, places, 1)
+    )
+    for row in np.flatnonzero(is_first.sum(axis=1) < k):
+        found.indices[row], found.similarities[row] = _one_distinct(queries[row], captions, labels, k)
+    return found
+
+
+def _one_distinct(query: Floats, captions: Floats, labels: Indices, k: int) -> tuple[Indices, Cosines]:
+    """Look as deep as one query needs, because many captions near it have equal labels."""
+    depth = k
+    while True:
+        depth = min(4 * depth, len(captions))
+        found = nearest(query[None], captions, depth)
+        first = np.flatnonzero(_first_of_label(labels[found.indices])[0])[:k]
+        if len(first) == k:
+            return found.indices[0, first], found.similarities[0, first]
+
+
+def _first_of_label(labels: Indices) -> NDArray[np.bool_]:
+    """Return which values of each row are the first of their kind in the row."""
+    order = np.argsort(labels, axis=1, kind="stable")
+    ordered = np.take_along_axis(labels, order, 1)
+    is_first = np.ones(labels.shape, np.bool_)
+    is_first[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    found = np.empty_like(is_first)
+    np.put_along_axis(found, order, is_first, 1)
+    return found
 
 
 def _best(queries: Floats, captions: Floats, product: Floats, k: int) -> tuple[Indices, Cosines]:

@@ -37,6 +37,7 @@ LEADS_PAGES = {
     "flags": "demo/flags/",
     "reopenings": "demo/reopenings/",
     "releases": "demo/releases/",
+    "search": "demo/search/?q=Somebody+sits+down",
 }
 ANNOTATORS_PAGES = {
     "mine": "judge/demo/mine",

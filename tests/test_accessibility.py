@@ -32,7 +32,7 @@ LOOKS: list[tuple[str, int, dict[str, list[str]]]] = [
 ]
 # Addresses that give no page: files, and what is done without one.
 NO_PAGES = {"home", "clip", "export", "figure", "release", "hours-csv", "invitation", "campaign-jobs"}
-NO_PAGES |= {"agreement-counting", "join", "release-difference"}
+NO_PAGES |= {"agreement-counting", "join", "release-difference", "training-set"}
 # Addresses that lead on, need a provider, or have nothing to show to who has no second factor.
 NO_PAGES |= {
     "account_login",
@@ -57,7 +57,7 @@ STRANGERS = {
 }
 OWN = ["/account/confirm", "/account/second-factor/codes/new"]
 LEADS = ["/campaigns/films/examples/", "/campaigns/films/", "/campaigns/early/exam/"]
-LEADS += ["/campaigns/early/exam/people/1/"]
+LEADS += ["/campaigns/early/exam/people/1/", "/campaigns/films/search/?q=Somebody+waves."]
 
 
 @pytest.fixture(scope="module")

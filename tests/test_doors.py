@@ -32,7 +32,7 @@ from judging.pool.ranking import RANK
 from judging.review import reviewing
 from judging.work import submitting
 from releases.freezing import freeze
-from releases.models import Release
+from releases.models import Release, TrainingSet
 from tests.cast import browser, claim, content_of, expire, judge_all
 
 # name: (method, stranger, outsider, annotator, other annotator, researcher, lead)
@@ -164,6 +164,11 @@ MATRIX = {
     "withdraw": ("POST", 302, 404, 404, 404, 404, 302),
     "exports": ("GET", 302, 404, 404, 404, 200, 200),
     "export": ("GET", 302, 404, 404, 404, 200, 200),
+    "training-set-make": ("POST", 302, 404, 404, 404, 404, 302),
+    "training-set": ("GET", 302, 404, 404, 404, 200, 200),
+    "search": ("GET", 302, 404, 404, 404, 200, 200),
+    "search-cut": ("POST", 302, 404, 404, 404, 404, 302),
+    "search-index": ("POST", 302, 404, 404, 404, 404, 302),
 }
 # A second method of the same address.
 ALSO = {
@@ -396,6 +401,7 @@ OBJECTS: dict[str, Callable[[Assignment], list[object]]] = {
     "job-again": lambda held: [failed(held).pk],
     "agreement-annotator": lambda held: [worker(held)],
     "release": lambda held: [1],
+    "training-set": lambda held: [40],
 }
 # The same of addresses that name a kind of file, which each campaign has.
 FILES: dict[str, list[object]] = {"export": ["qrels.txt"], "figure": ["table-1.csv"]}
@@ -476,6 +482,9 @@ def content(name: str, held: Assignment) -> dict[str, object]:
         "account_login": {"username": "ada", "password": "wrong"},
         "review": {"verdict": "close"},
         "release-make": {"licence": "CC0-1.0"},
+        "training-set-make": {"depth": "40"},
+        "search": {"q": "a door"},
+        "search-cut": {"moment": str(held.candidates_in_order()[0].moment_id), "q": "a door"},
         "exam-make": {"queries": "1", "depth": "3", "seed": "1"},
         "exam-truth": {"truth-1": "3"},
         "exam-verdict": {"verdict": "qualify", "reason": "known"},
@@ -500,6 +509,9 @@ def door(name: str, held: Assignment, bob: Membership, member: Callable[..., Mem
     if name == "release":
         freeze(held.annotator.campaign, member("zoe", "lead"), "CC0-1.0")
         Release.objects.update(state=Release.State.READY, file=Clip.objects.exclude(file="")[0].file.name)
+    if name == "training-set":
+        file = Clip.objects.exclude(file="")[0].file.name
+        TrainingSet.objects.create(campaign=held.annotator.campaign, depth=40, file=file)
     if name in ("review", "example-judged"):
         judge_all(claim(bob), lambda candidate: 2)
         submitting.submit(held, held.fence)

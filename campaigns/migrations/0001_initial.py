@@ -64,6 +64,7 @@ class Migration(migrations.Migration):
                 ('second_from', models.FloatField(default=2.0, help_text='mean grade of the last five that opens the second batch')),
                 ('auto_second_from', models.FloatField(blank=True, help_text='mean from which the policy opens the second batch', null=True)),
                 ('auto_close_below', models.FloatField(blank=True, help_text='mean below which the policy closes the query', null=True)),
+                ('selection', models.JSONField(blank=True, default=dict, help_text="how queries were drawn from the corpus's captions; empty if none were")),
                 ('encoder', models.CharField(blank=True, help_text='the model that ranked its candidates', max_length=200)),
                 ('imported', models.DateTimeField(blank=True, help_text='when its finished ratings were imported', null=True)),
                 ('rounds_known', models.BooleanField(default=True, help_text='False for imported ratings whose file does not say their rounds')),

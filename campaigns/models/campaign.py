@@ -115,6 +115,11 @@ class Campaign(models.Model):
     auto_close_below = models.FloatField(
         null=True, blank=True, help_text="mean below which the policy closes the query"
     )
+    selection = models.JSONField(
+        default=dict,
+        blank=True,
+        help_text="how queries were drawn from the corpus's captions; empty if none were",
+    )
     encoder = models.CharField(max_length=200, blank=True, help_text="the model that ranked its candidates")
     imported = models.DateTimeField(
         null=True, blank=True, help_text="when its finished ratings were imported"

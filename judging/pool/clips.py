@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from django.db import transaction
 
 from base.transactions import locked
 from campaigns.models.campaign import Campaign
-from corpus.clips import clips_of
+from corpus.clips import clips_of, widened
 from corpus.models import Clip, Moment
 from jobs.keys import key_of
 from jobs.models import Job
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 CUT_CLIPS = "cut clips"
 CUT_CLIP = "cut a clip"
 CUT_ANEW = "cut clips anew"
+SEARCH = "search "  # the beginning of the audience of clips for a search; no campaign has such a name
 
 
 def prepare(batch: Batch) -> None:
@@ -97,3 +98,40 @@ def clips_of_moments(moments: Iterable[Moment], campaign: Campaign) -> dict[int,
     """
     campaign = locked(Campaign.objects.filter(pk=campaign.pk)).get()
     return clips_of(moments, campaign.name, campaign.padding, campaign.sound)
+
+
+def clips_found(moments: Iterable[Moment], campaign: Campaign) -> dict[int, Clip]:
+    """Return the clips that show moments which a search has found, by the moments' keys: those that are there already.
+
+    A clip that was cut for annotators is better than one that was cut for the search, because it is there longer.
+    """
+    moments = list(moments)
+    audiences = [search_audience(campaign), campaign.name]
+    rows = Clip.objects.filter(
+        video__in={moment.video_id for moment in moments}, audience__in=audiences, sound=campaign.sound
+    )
+    by_stretch = {
+        (each.video_id, each.start, each.end): each for each in sorted(rows, key=_usefulness(campaign))
+    }
+    found = {
+        moment.pk: by_stretch.get((moment.video_id, *widened(moment, campaign.padding))) for moment in moments
+    }
+    return {moment: clip for moment, clip in found.items() if clip}
+
+
+def _usefulness(campaign: Campaign) -> Callable[[Clip], tuple[bool, bool]]:
+    return lambda clip: (clip.is_ready, clip.audience == campaign.name)
+
+
+def cut_for_search(moment: Moment, campaign: Campaign) -> bool:
+    """Ask for a clip of a moment that a search has found, and return whether it can be cut.
+
+    It is for the search alone. If it were the annotators' too, the time of its file could tell what a lead looked for.
+    """
+    clips = clips_of([moment], search_audience(campaign), campaign.padding, campaign.sound)
+    return prepare_clip(clips[moment.pk])
+
+
+def search_audience(campaign: Campaign) -> str:
+    """Return the audience of clips for the search of a campaign's leads and researchers."""
+    return f"{SEARCH}{campaign.pk}"

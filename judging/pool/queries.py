@@ -141,5 +141,9 @@ def _fields(record: dict[str, Any]) -> tuple[str, str]:
     query_id = str(query_id)
     if len(query_id) > 100 or not storable(query_id) or any(character.isspace() for character in query_id):
         raise BadField("query_id", query_id, "at most 100 characters, no white space")
-    wording = text(record.get("query", record.get("desc")), "query")
-    return query_id, " ".join(wording.split())
+    return query_id, wording(text(record.get("query", record.get("desc")), "query"))
+
+
+def wording(text: str) -> str:
+    """Return the text with one space between its words. Queries with the same wording are one query."""
+    return " ".join(text.split())

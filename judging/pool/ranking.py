@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from itertools import islice
 
@@ -15,6 +15,7 @@ from jobs.models import Job
 from jobs.registry import Report
 from judging.models import Candidate, Query
 from judging.pool import opening
+from judging.pool.queries import wording
 from retrieval.embedding import embed, model_name
 from retrieval.nearest import Nearest, nearest
 
@@ -34,13 +35,14 @@ def rank(campaign: Campaign, report: Report) -> None:
     check_encoder(campaign)
     moments = moments_of(campaign)
     depth = campaign.depth * max(Counter(map(str, moments)).values())
-    found = compare(queries, moments, depth, report)
+    found, own = compare(queries, moments, depth, report), own_moments(moments)
     Campaign.objects.filter(pk=campaign.pk).update(encoder=model_name())
     for start in range(0, len(queries), QUERIES_AT_A_TIME):
         report(start, len(queries), f"storing candidates: {start:,} of {len(queries):,} queries")
         with transaction.atomic():
             for number, query in enumerate(queries[start : start + QUERIES_AT_A_TIME], start):
-                _store(query, moments, found, number)
+                ranked = in_order(moments, found, number, own[wording(query.text)])
+                _store(query, list(islice(ranked, campaign.depth)))
     report(len(queries), len(queries))
 
 
@@ -72,8 +74,15 @@ def compare(queries: list[Query], moments: list[Moment], depth: int, report: Rep
     return nearest(texts.reshape(len(queries), -1), captions, depth, report=saying("comparing"))
 
 
-def _store(query: Query, moments: list[Moment], found: Nearest, number: int) -> None:
-    ranked = islice(in_order(moments, found, number), query.campaign.depth)
+def own_moments(moments: list[Moment]) -> defaultdict[str, list[Moment]]:
+    """Return the moments with each caption, by its wording: those that a query of this text was made from."""
+    own = defaultdict[str, list[Moment]](list)
+    for moment in moments:
+        own[wording(moment.caption)].append(moment)
+    return own
+
+
+def _store(query: Query, ranked: list[tuple[Moment, float]]) -> None:
     Candidate.objects.bulk_create(
         Candidate(query=query, moment=moment, rank=rank, similarity=similarity)
         for rank, (moment, similarity) in enumerate(ranked, 1)
@@ -81,9 +90,16 @@ def _store(query: Query, moments: list[Moment], found: Nearest, number: int) -> 
     opening.open_batch(query, 1)
 
 
-def in_order(moments: list[Moment], found: Nearest, number: int) -> Iterable[tuple[Moment, float]]:
-    """What was found for a query, no moment id twice: two descriptions of one stretch of film show the same clip."""
+def in_order(
+    moments: list[Moment], found: Nearest, number: int, own: list[Moment]
+) -> Iterable[tuple[Moment, float]]:
+    """What was found for a query, no moment id twice: two descriptions of one stretch of film show the same clip.
+
+    A query's own moments come first, with similarity 1: rounding would put captions beside them that differ in case.
+    """
     seen: dict[str, tuple[Moment, float]] = {}
+    for moment in own:
+        seen.setdefault(str(moment), (moment, 1.0))
     for index, similarity in zip(found.indices[number], found.similarities[number], strict=True):
         moment = moments[index]
         seen.setdefault(str(moment), (moment, float(similarity)))

@@ -17,7 +17,8 @@ from jobs.models import Job
 from jobs.registry import Report
 from judging.models import Batch, Candidate, Kind, Query
 from judging.pool.clips import prepare
-from judging.pool.ranking import check_encoder, compare, in_order, moments_of
+from judging.pool.queries import wording
+from judging.pool.ranking import check_encoder, compare, in_order, moments_of, own_moments
 
 STUDY = "start study"  # the kind of job
 MOST_QUERIES, MOST_CANDIDATES = 100, 1000
@@ -63,10 +64,10 @@ def start(campaign: Campaign, plan: Plan, report: Report) -> None:
         return
     check_encoder(campaign)
     moments = moments_of(campaign)
-    found = compare(wanted, moments, len(moments), report)
+    found, own = compare(wanted, moments, len(moments), report), own_moments(moments)
     for number, query in enumerate(wanted):
         report(number, len(wanted), "storing candidates")
-        _store(query, list(in_order(moments, found, number)), plan)
+        _store(query, list(in_order(moments, found, number, own[wording(query.text)])), plan)
     report(len(wanted), len(wanted))
 
 

@@ -24,6 +24,7 @@ from judging.work.eligibility import without_annotators
 from lead.desk.needs import stuck_batches
 from releases.freezing import FREEZE
 from releases.models import Release
+from releases.training.sets import MAKE_TRAINING_SET
 from reports.summaries import COUNT
 
 JOBS_LOOKED_AT = 1000
@@ -160,7 +161,7 @@ def appearance(batch: Batch) -> tuple[str, str]:
 
 def unfinished_jobs(campaign: Campaign) -> QuerySet[Job]:
     """The campaign's jobs that are waited for: of its own, of clips to come for batches and examples, of releases,
-    and of somebody's work that is reopened.
+    of training sets, and of somebody's work that is reopened.
     """
     own = Q(kind__in=[RANK, CUT_ANEW, COUNT, STUDY], key=campaign.job_key)
     preparing = Batch.objects.in_campaign(campaign).filter(state=Batch.State.PREPARING)
@@ -176,7 +177,8 @@ def unfinished_jobs(campaign: Campaign) -> QuerySet[Job]:
             (REOPEN, of_annotators),
         )
     )
-    found = Job.objects.filter(own | clips | example_clips | releases | reopenings)
+    training_sets = Q(kind=MAKE_TRAINING_SET, key__in=keys_of(campaign.training_sets.all()))
+    found = Job.objects.filter(own | clips | example_clips | releases | reopenings | training_sets)
     return found.exclude(state=Job.State.DONE)
 
 

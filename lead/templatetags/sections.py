@@ -31,6 +31,7 @@ SECTIONS: dict[str, tuple[Page, ...]] = {
         Page("reopenings", "Reopened"),
         Page("reopen"),
         Page("withdraw"),
+        Page("search", "Search"),
     ),
     "People": (
         Page("people", "People", lead_only=True),

@@ -37,4 +37,22 @@ class Migration(migrations.Migration):
                 'constraints': [models.UniqueConstraint(fields=('campaign', 'version'), name='one_release_per_version')],
             },
         ),
+        migrations.CreateModel(
+            name='TrainingSet',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('depth', models.PositiveSmallIntegerField(help_text='N, the number of moments for each query')),
+                ('encoder', models.CharField(blank=True, help_text='the model that made it', max_length=200)),
+                ('queries', models.PositiveIntegerField(default=0)),
+                ('file', models.FileField(blank=True, upload_to='')),
+                ('sha256', models.CharField(blank=True, max_length=64)),
+                ('size', models.BigIntegerField(default=0, help_text='bytes')),
+                ('at', models.DateTimeField(help_text='when its file was written; null as long as there is none', null=True)),
+                ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='training_sets', to='campaigns.campaign')),
+            ],
+            options={
+                'ordering': ['campaign', 'depth'],
+                'constraints': [models.UniqueConstraint(fields=('campaign', 'depth'), name='one_training_set_per_depth')],
+            },
+        ),
     ]

@@ -367,7 +367,7 @@ def test_a_campaign_needs_a_corpus_and_a_name_for_addresses(film: Video, tmp_pat
     for name in ("two words", "café", "a" * 101, ""):
         assert refused(*creating(file, name=name)).startswith("name: ")
     assert refused(*creating(file), "--title", "t" * 201).startswith("title: ")
-    assert refused(*creating(file), "--seed", 2**63).startswith("order_seed: ")
+    assert refused(*creating(file), "--order-seed", 2**63).startswith("order_seed: ")
     assert refused(*creating(file), "--split", "s" * 21).startswith("split: ")
     assert not Campaign.objects.exists()
     printed(*creating(file))

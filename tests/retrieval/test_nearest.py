@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from retrieval import nearest as module
-from retrieval.nearest import GROUP, Floats, Nearest, nearest
+from retrieval.nearest import GROUP, Floats, Nearest, nearest, nearest_distinct
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -125,3 +125,33 @@ def test_progress_is_told_up_to_the_end(monkeypatch: pytest.MonkeyPatch) -> None
     told: list[tuple[int, int]] = []
     nearest(vectors(random, 8, 4), vectors(random, 100, 4), 2, report=lambda *done: told.append(done))
     assert told == [(3, 8), (6, 8), (8, 8)]
+
+
+@given(
+    seed=seeds,
+    m=st.integers(0, 4),
+    n=st.integers(1, 120),
+    k=st.integers(1, 30),
+    different=st.integers(1, 120),
+    spare=st.integers(0, 8),
+)
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_of_equal_labels_the_nearest_counts(
+    monkeypatch: pytest.MonkeyPatch, seed: int, m: int, n: int, k: int, different: int, spare: int
+) -> None:
+    random = np.random.default_rng(seed)
+    queries, captions = vectors(random, m, 6), vectors(random, n, 6, 40)
+    labels = random.integers(0, different, n)
+    whole = slowly(queries, captions, n)
+    with monkeypatch.context() as patched:
+        patched.setattr(module, "SPARE", spare)
+        found = nearest_distinct(queries, captions, labels, k)
+    assert found.indices.shape == (m, min(k, len(set(labels.tolist()))))
+    for row, (indices, similarities) in enumerate(zip(whole.indices, whole.similarities, strict=True)):
+        first: dict[int, tuple[int, float]] = {}
+        for index, similarity in zip(indices.tolist(), similarities.tolist(), strict=True):
+            first.setdefault(int(labels[index]), (index, similarity))
+        expected = list(first.values())[:k]
+        assert (
+            list(zip(found.indices[row].tolist(), found.similarities[row].tolist(), strict=True)) == expected
+        )

@@ -1,0 +1,95 @@
+"""A search among 100,000 captions, warm, by its page and by its parts. The vectors are random, as if encoded."""
+
+import hashlib
+import statistics
+import time
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from django.contrib.auth.models import User
+from django.core.management import call_command
+from django.db import connection
+from django.test import Client
+
+from campaigns.models import Campaign
+from corpus.models import Corpus, Moment, Video
+from retrieval.embedding import model_name
+from retrieval.models import Vector
+from retrieval.nearest import nearest
+from retrieval.search.index import build, opened
+from retrieval.search.one_query import encode_here
+from retrieval.search.searching import search
+
+CAPTIONS, RUNS, NAME = 100_000, 60, "searching"
+
+
+def figures() -> Iterator[str]:
+    call_command("migrate", verbosity=0)
+    corpus = _corpus()
+    began = time.perf_counter()
+    build(corpus, lambda done, total, message="": None)
+    yield f"index of {CAPTIONS:,} captions whose vectors are stored, written in {time.perf_counter() - began:.1f} s"
+    rows, queries = (
+        opened(corpus.indexes.get()),
+        iter(f"somebody opens door number {n}" for n in range(10_000)),
+    )
+    client = _lead(corpus)
+    vector = encode_here("somebody opens a door")
+    assert vector is not None
+    address = f"/campaigns/{NAME}/search/"
+    of = f"{CAPTIONS:,} captions, {connection.vendor}"
+    yield _told(f"a query encoded without torch, {of}", lambda: encode_here(next(queries)))
+    yield _told(f"the nearest 40, {of}", lambda: nearest(vector[None], rows["vector"], 40))
+    yield _told(f"a search, {of} (promised: under 100 ms)", lambda: search(corpus, next(queries)))
+    yield _told(f"its page, {of}", lambda: client.get(address, {"q": next(queries)}))
+
+
+def _told(what: str, work: Callable[[], object]) -> str:
+    seconds = []
+    for turn in range(RUNS + 5):
+        began = time.perf_counter()
+        work()
+        if turn >= 5:
+            seconds.append(time.perf_counter() - began)
+    seconds.sort()
+    return (
+        f"{what}: {statistics.median(seconds) * 1000:.1f} ms, p95 {seconds[int(0.95 * RUNS)] * 1000:.1f} ms"
+    )
+
+
+def _lead(corpus: Corpus) -> Client:
+    campaign, _ = Campaign.objects.get_or_create(name=NAME, corpus=corpus)
+    user, _ = User.objects.get_or_create(username="searcher")
+    campaign.add_member(user, "lead")
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def _corpus() -> Corpus:
+    """Return a corpus of captions that differ, made once; each has a random vector that is stored as if encoded."""
+    corpus, made = Corpus.objects.get_or_create(name=NAME, defaults={"format": "tvr"})
+    if not made:
+        return corpus
+    videos = [Video(corpus=corpus, name=f"video{n:05}", duration=1000) for n in range(CAPTIONS // 5)]
+    Video.objects.bulk_create(videos, batch_size=2000)
+    captions = [f"Somebody does thing number {n} and then sits down again." for n in range(CAPTIONS)]
+    Moment.objects.bulk_create(
+        (
+            Moment(video=videos[n // 5], start=n % 5 * 10, end=n % 5 * 10 + 5, description=text, caption=text)
+            for n, text in enumerate(captions)
+        ),
+        batch_size=2000,
+    )
+    vectors = np.random.default_rng(1).standard_normal((CAPTIONS, 384), np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    Vector.objects.bulk_create(
+        (
+            Vector(
+                model=model_name(), hash=hashlib.sha256(text.encode()).hexdigest(), values=vector.tobytes()
+            )
+            for text, vector in zip(captions, vectors, strict=True)
+        ),
+        batch_size=2000,
+    )
+    return corpus

@@ -1,0 +1,62 @@
+"""Search: the moments of the campaign's corpus whose captions are nearest to a query that somebody types."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.urls import reverse
+from django.views.decorators.http import require_POST, require_safe
+
+from base.request_fields import text_in, whole_in
+from campaigns.models import Campaign
+from campaigns.pages import campaign_page
+from corpus.models import Clip, Moment
+from jobs.keys import key_of
+from jobs.models import Job
+from judging import doors
+from judging.pool.clips import CUT_CLIP, clips_found, cut_for_search
+from retrieval.search.index import ask_for_index
+from retrieval.search.searching import Answer, Hit, search
+
+LONGEST_QUERY = 500  # characters
+HITS = 20
+
+
+@require_safe
+def index(request: HttpRequest, name: str) -> HttpResponse:
+    """The form; with `?q=words`, the nearest moments. It asks for itself again while a job is under way."""
+    member = doors.membership(request, name)
+    words = text_in(request.GET, "q", LONGEST_QUERY)
+    answer = search(member.campaign.corpus, words, HITS) if words else Answer()
+    rows = _with_clips(answer.hits, member.campaign)
+    waits = bool(answer.job and not answer.job.has_failed) or any(job for _, _, job in rows)
+    template = "lead/_found.html" if request.headers.get("hx-request") else "lead/search.html"
+    return campaign_page(request, member, template, words=words, answer=answer, rows=rows, waits=waits)
+
+
+def _with_clips(hits: list[Hit], campaign: Campaign) -> list[tuple[Hit, Clip | None, Job | None]]:
+    """Return each hit with its clip, and with the job that cuts it unless that has ended."""
+    clips = clips_found([hit.moment for hit in hits], campaign)
+    to_come = {key_of(clip) for clip in clips.values() if clip.is_waiting}
+    jobs = {job.key: job for job in Job.objects.unfinished().filter(kind=CUT_CLIP, key__in=to_come)}
+    found = ((hit, clips.get(hit.moment.pk)) for hit in hits)
+    return [(hit, clip, jobs.get(key_of(clip)) if clip else None) for hit, clip in found]
+
+
+@require_POST
+def cut(request: HttpRequest, name: str) -> HttpResponse:
+    """Have the clip of a moment cut, and go back to what was found."""
+    lead = doors.lead(request, name)
+    moments = Moment.objects.filter(video__corpus=lead.campaign.corpus).select_related("video")
+    cut_for_search(get_object_or_404(moments, pk=whole_in(request.POST, "moment")), lead.campaign)
+    words = text_in(request.POST, "q", LONGEST_QUERY)
+    return redirect(f"{reverse('search', args=[name])}?{urlencode({'q': words})}")
+
+
+@require_POST
+def make_index(request: HttpRequest, name: str) -> HttpResponse:
+    """Ask once more for an index whose job has failed."""
+    ask_for_index(doors.lead(request, name).campaign.corpus)
+    return redirect("search", name=name)

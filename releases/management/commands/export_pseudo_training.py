@@ -1,0 +1,63 @@
+"""manage.py export_pseudo_training: write a campaign's pseudo training sets into a folder."""
+
+import sys
+from argparse import ArgumentParser
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from base.errors import ReeljudgeError
+from campaigns.lookup import campaign_named
+from corpus.errors import CorpusError
+from releases.training.sets import USUAL_DEPTHS
+from releases.training.writing import DEEPEST, file_name, write
+
+
+class Command(BaseCommand):
+    help = "Write pseudo training sets: for each caption that is no query, the N moments with the nearest captions."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        usual = " ".join(map(str, USUAL_DEPTHS))
+        parser.add_argument("campaign")
+        parser.add_argument(
+            "--out", required=True, type=Path, help="a folder; it is made if it does not exist"
+        )
+        parser.add_argument(
+            "--top",
+            nargs="+",
+            type=int,
+            default=list(USUAL_DEPTHS),
+            metavar="N",
+            help=f"one file for each ({usual})",
+        )
+
+    def handle(self, **options: Any) -> None:
+        campaign, folder = campaign_named(options["campaign"]), options["out"]
+        depths = sorted(set(options["top"]))
+        if wrong := [depth for depth in depths if not 1 <= depth <= DEEPEST]:
+            raise CommandError(f"--top {wrong[0]}: expected 1 to {DEEPEST:,}", returncode=2)
+        parts = {depth: folder / f"{file_name(depth)}.part" for depth in depths}
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            queries = write(campaign, parts, _progress)
+            for part in parts.values():
+                part.rename(part.with_suffix(""))
+        except OSError as fault:
+            raise CommandError(
+                f"--out {folder}: cannot be written ({fault.strerror})", returncode=2
+            ) from fault
+        except (CorpusError, ReeljudgeError) as fault:
+            raise CommandError(str(fault), returncode=2) from fault
+        finally:
+            for part in parts.values():
+                with suppress(OSError):
+                    part.unlink()
+        for depth in depths:
+            self.stdout.write(f"{folder / file_name(depth)}: {queries:,} queries, N = {depth}")
+
+
+def _progress(done: int, total: int, message: str = "") -> None:
+    if sys.stderr.isatty():
+        sys.stderr.write(f"\r\033[K{message}")

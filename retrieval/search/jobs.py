@@ -1,0 +1,44 @@
+"""The kinds of job that a search waits for: writing an index, and encoding a query that no web process can encode."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from corpus.errors import CorpusError, Unavailable
+from corpus.models import Corpus
+from jobs.errors import JobError, JobPostponed
+from jobs.registry import Report, kind
+from jobs.upkeep import each_hour
+from retrieval.embedding import embed, model_name
+from retrieval.models import SearchIndex
+from retrieval.search.index import INDEX, ask_for_index, build, holds_every_caption
+from retrieval.search.searching import ENCODE
+
+
+@kind(INDEX)
+def index_captions(arguments: dict[str, Any], report: Report) -> None:
+    _told(lambda: build(Corpus.objects.get(pk=arguments["corpus"]), report))
+
+
+@kind(ENCODE)
+def encode_a_query(arguments: dict[str, Any], report: Report) -> None:
+    _told(lambda: embed([arguments["text"]]))
+
+
+@each_hour
+def ask_for_indexes_that_are_out_of_date() -> None:
+    """Find the changed captions that no search has come upon."""
+    for index in SearchIndex.objects.filter(model=model_name()).select_related("corpus"):
+        with suppress(Unavailable):  # a search says so
+            if not holds_every_caption(index):
+                ask_for_index(index.corpus)
+
+
+def _told(work: Callable[[], object]) -> None:
+    """Do the work, and tell the job which of its errors pass by themselves."""
+    try:
+        work()
+    except Unavailable as fault:
+        raise JobPostponed(str(fault)) from fault
+    except CorpusError as fault:
+        raise JobError(str(fault)) from fault

@@ -1,0 +1,121 @@
+"""Searching a corpus: the moments whose captions are nearest to a query, exactly, in less than a tenth of a second."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from corpus.errors import Unavailable
+from corpus.models import Corpus, Moment
+from jobs.keys import key_of
+from jobs.models import Job
+from retrieval.embedding import Vectors, model_name
+from retrieval.models import SearchIndex, Vector
+from retrieval.nearest import nearest
+from retrieval.search.index import INDEX, Rows, ask_for_index, checksum, extent, opened
+from retrieval.search.one_query import encode_here
+
+ENCODE = "encode a query"  # the kind of job
+SPARE = 20  # rows that are looked at beyond those wanted, because two descriptions of one moment are one hit
+
+
+@dataclass(frozen=True)
+class Hit:
+    moment: Moment
+    similarity: float
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a search found.
+
+    Attributes
+    ----------
+    captions
+        How many captions were searched.
+    is_current
+        False if moments or captions have changed since the index was made. The hits are then those whose captions are
+        as they were.
+    job
+        The job that has to end before there is an answer, or a current one.
+    """
+
+    hits: list[Hit] = field(default_factory=list)
+    captions: int = 0
+    is_current: bool = True
+    job: Job | None = None
+
+
+def search(corpus: Corpus, text: str, k: int = 20) -> Answer:
+    """Return the k moments whose captions are nearest to a text, the nearest first, no moment id twice.
+
+    If there is no index of the corpus by the present model yet, or it is out of date, the job that writes it is asked
+    for, and so it is if its file cannot be read. A job that has failed is not asked for again.
+    """
+    index = SearchIndex.objects.filter(corpus=corpus, model=model_name()).first()
+    if index is None:
+        return Answer(job=_job_of(corpus))
+    text = " ".join(text.split())
+    vector = _vector_of(text)
+    if vector is None:
+        return Answer(captions=index.moments, job=_ask_to_encode(text))
+    try:
+        rows = opened(index)
+    except Unavailable:  # the file is lost, or the store is away; then the job waits for it
+        return Answer(job=_job_of(corpus))
+    hits, all_as_they_were = _hits(rows, vector, k)
+    is_current = all_as_they_were and extent(corpus) == (index.moments, index.last)
+    return Answer(hits, len(rows), is_current, None if is_current else _job_of(corpus))
+
+
+def _job_of(corpus: Corpus) -> Job:
+    """Return the job that writes the index. It is asked for, unless it is under way or has failed."""
+    job = Job.objects.filter(kind=INDEX, key=key_of(corpus)).exclude(state=Job.State.DONE).first()
+    return job or ask_for_index(corpus)
+
+
+def _vector_of(text: str) -> Vectors | None:
+    """Return the vector that is stored, or one that is computed here, or None if that is not possible."""
+    stored = (
+        Vector.objects.filter(model=model_name(), hash=_hash(text)).values_list("values", flat=True).first()
+    )
+    return encode_here(text) if stored is None else np.frombuffer(stored, "<f4")
+
+
+def _ask_to_encode(text: str) -> Job:
+    """Have a worker encode the text and store its vector, where no web process can."""
+    job = Job.objects.filter(kind=ENCODE, key=_hash(text)).exclude(state=Job.State.DONE).first()
+    return job or Job.objects.ask(ENCODE, _hash(text), text=text)
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _hits(rows: Rows, vector: Vectors, k: int) -> tuple[list[Hit], bool]:
+    """Return the nearest k, and whether the captions of all rows that were looked at are as they were."""
+    depth = k + SPARE
+    while True:
+        found = nearest(vector[None], rows["vector"], depth)
+        hits, all_as_they_were = _checked(rows[found.indices[0]], found.similarities[0].tolist())
+        if len(hits) >= k or depth >= len(rows):
+            return hits[:k], all_as_they_were
+        depth *= 4
+
+
+def _checked(near: Rows, similarities: list[float]) -> tuple[list[Hit], bool]:
+    """Return a hit for each moment id among these records, and whether all captions are as they were."""
+    moments = Moment.objects.select_related("video").in_bulk(near["moment"].tolist())
+    hits: dict[str, Hit] = {}
+    all_as_they_were = True
+    for pk, caption, similarity in zip(
+        near["moment"].tolist(), near["caption"].tolist(), similarities, strict=True
+    ):
+        moment = moments.get(pk)
+        if moment is None or checksum(moment.caption) != caption:
+            all_as_they_were = False
+        else:
+            hits.setdefault(str(moment), Hit(moment, similarity))
+    return list(hits.values()), all_as_they_were
