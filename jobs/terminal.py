@@ -17,14 +17,14 @@ def work_off(out: TextIO = sys.stdout) -> list[Job]:
     """Run due jobs until none is left. Return the jobs that failed or will be tried again later."""
     seen: dict[int, Job] = {}
     while job := Job.objects.take(worker_name()):
-        run(job, _progress_on(out))
+        run(job, progress_on(out))
         job.refresh_from_db()
         _ended(job, out)
         seen[job.pk] = job
     return [job for job in seen.values() if job.state != Job.State.DONE]
 
 
-def _progress_on(out: TextIO) -> Watch:
+def progress_on(out: TextIO) -> Watch:
     """Return a function that shows a job's progress, and what it is doing."""
     last = time.monotonic()
 

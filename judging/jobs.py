@@ -17,14 +17,29 @@ from jobs.registry import Report, kind
 from judging.models import Batch, Reopening
 from judging.pool.clips import CUT_ANEW, CUT_CLIP, CUT_CLIPS, open_when_cut, prepare
 from judging.pool.ranking import RANK, rank
+from judging.pool.rewording import reword
 from judging.pool.study import STUDY, Plan, start
 from judging.review.reopening import REOPEN, carry_out_reopening
+from retrieval.rewriting.endpoint import EndpointAway
+from retrieval.rewriting.models import REWORD, Substitution
 
 
 @kind(RANK)
 def rank_candidates(arguments: dict[str, Any], report: Report) -> None:
     try:
         rank(Campaign.objects.get(pk=arguments["campaign"]), report)
+    except (CorpusError, ReeljudgeError) as fault:
+        raise JobError(str(fault)) from fault
+
+
+@kind(REWORD)
+def reword_descriptions(arguments: dict[str, Any], report: Report) -> None:
+    """Reword a corpus. If the chat endpoint is away, the job waits for it, and goes on where it stopped."""
+    order = Substitution.objects.select_related("corpus").get(pk=arguments["substitution"])
+    try:
+        reword(order, report)
+    except EndpointAway as fault:
+        raise JobPostponed(str(fault)) from fault
     except (CorpusError, ReeljudgeError) as fault:
         raise JobError(str(fault)) from fault
 

@@ -2,6 +2,10 @@
 
 from django.db import models
 
+from retrieval.rewriting.models import CastName, Rewording, Substitution
+
+__all__ = ["CastName", "Rewording", "Substitution", "Vector"]
+
 
 class Vector(models.Model):
     """The embedding of a text, stored so that a model encodes no text twice."""
