@@ -6,10 +6,11 @@ Every view gets its campaign and its person through these functions, or through 
 from __future__ import annotations
 
 from django.contrib.auth.models import User
-from django.http import HttpRequest
+from django.http import Http404, HttpRequest
 from django.shortcuts import get_object_or_404
 
 from campaigns.models import Membership
+from corpus.models import Corpus
 
 
 def signed_in(request: HttpRequest) -> User:
@@ -31,6 +32,20 @@ def membership(request: HttpRequest, name: str, *roles: str) -> Membership:
 
 def lead(request: HttpRequest, name: str) -> Membership:
     return membership(request, name, Membership.Role.LEAD)
+
+
+def corpus_to_reword(request: HttpRequest, pk: int) -> Corpus:
+    """Return the corpus for who may reword it: leads of a campaign over it, and who may create campaigns."""
+    user, found = signed_in(request), get_object_or_404(Corpus, pk=pk)
+    leads = Membership.objects.filter(
+        user=user,
+        campaign__corpus=found,
+        state=Membership.State.ACTIVE,
+        role=Membership.Role.LEAD,
+    )
+    if not user.has_perm("campaigns.add_campaign") and not leads.exists():
+        raise Http404
+    return found
 
 
 def annotator(request: HttpRequest, name: str) -> Membership:

@@ -11,15 +11,16 @@ from base.errors import ReeljudgeError
 from campaigns.models import Campaign
 from corpus.clips import cutter, make
 from corpus.errors import CorpusError, FilmAway, Unavailable
-from corpus.models import Clip
+from corpus.models import Clip, Corpus
 from jobs.errors import JobError, JobLeft, JobPostponed
 from jobs.registry import Report, kind
 from judging.models import Batch, Reopening
 from judging.pool.clips import CUT_ANEW, CUT_CLIP, CUT_CLIPS, open_when_cut, prepare
 from judging.pool.ranking import RANK, rank
-from judging.pool.rewording import reword
+from judging.pool.rewording import DRAFT, reword
 from judging.pool.study import STUDY, Plan, start
 from judging.review.reopening import REOPEN, carry_out_reopening
+from retrieval.rewriting.drafting import draft
 from retrieval.rewriting.endpoint import EndpointAway
 from retrieval.rewriting.models import REWORD, Substitution
 
@@ -42,6 +43,13 @@ def reword_descriptions(arguments: dict[str, Any], report: Report) -> None:
         raise JobPostponed(str(fault)) from fault
     except (CorpusError, ReeljudgeError) as fault:
         raise JobError(str(fault)) from fault
+
+
+@kind(DRAFT)
+def draft_cast(arguments: dict[str, Any], report: Report) -> None:
+    report(0, 1, "counting capitalised words")
+    draft(Corpus.objects.get(pk=arguments["corpus"]))
+    report(1, 1)
 
 
 @kind(CUT_CLIPS)

@@ -24,6 +24,7 @@ from retrieval.rewriting.models import REWORD, Rewording, Substitution, is_under
 from retrieval.rewriting.substituters import differences
 from retrieval.rewriting.substituting import carry_out
 
+DRAFT = "draft the cast list"  # the kind of job
 By = Substitution.By
 
 
@@ -125,6 +126,11 @@ def _as_caption(text: str) -> str:
     if not caption or not storable(text) or len(caption.encode()) > LONGEST_TEXT:
         raise BadValue("caption", abbreviated(caption), f"a text of at most {LONGEST_TEXT:,} bytes")
     return caption
+
+
+def ask_for_draft(corpus: Corpus) -> Job:
+    """Return the job that drafts a cast list from the corpus."""
+    return Job.objects.ask(DRAFT, job_key(corpus), corpus=corpus.pk)
 
 
 def count_waiting(corpus: Corpus) -> int:

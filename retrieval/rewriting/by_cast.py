@@ -8,7 +8,7 @@ then `the other man`. Two names joined by `and` become `two men`, or `a man and 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -47,8 +47,8 @@ class CastSubstituter:
         self.cast = cast
         self.made_by = cast.fingerprint
 
-    def propose(self, descriptions: Sequence[str], attempt: int, beat: Beat) -> list[Proposal]:
-        return [self.substituted(description) for description in descriptions]
+    def propose(self, descriptions: Sequence[str], attempt: int, beat: Beat) -> Iterator[list[Proposal]]:
+        yield [self.substituted(description) for description in descriptions]
 
     def substituted(self, text: str) -> Proposal:
         """Return the text with noun phrases in place of names, and what was replaced."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from base.text import abbreviated, storable
@@ -39,8 +39,8 @@ class ChatSubstituter:
         self.made_by = f"{endpoint.model}, prompt {PROMPT_VERSION}"
         self.unusable = 0  # answers about one description, in a row
 
-    def propose(self, descriptions: Sequence[str], attempt: int, beat: Beat) -> list[Proposal]:
-        """Return a proposal for each description.
+    def propose(self, descriptions: Sequence[str], attempt: int, beat: Beat) -> Iterator[list[Proposal]]:
+        """Yield the proposals of each answer.
 
         Raises
         ------
@@ -51,22 +51,28 @@ class ChatSubstituter:
             said = self.endpoint.ask(messages(descriptions), TEMPERATURES[attempt - 1], beat)
             captions = _captions(said, len(descriptions))
         except Unusable as fault:
-            return self._in_halves(descriptions, attempt, beat, str(fault))
+            if len(descriptions) == 1:
+                yield [self._none(str(fault))]
+            else:
+                yield from self._in_halves(descriptions, attempt, beat)
+            return
         self.unusable = 0
-        return [_proposal(before, after) for before, after in zip(descriptions, captions, strict=True)]
+        yield [_proposal(before, after) for before, after in zip(descriptions, captions, strict=True)]
 
-    def _in_halves(self, descriptions: Sequence[str], attempt: int, beat: Beat, why: str) -> list[Proposal]:
-        if len(descriptions) > 1:
-            middle = len(descriptions) // 2
-            halves = (descriptions[:middle], descriptions[middle:])
-            self.endpoint.usage.retries += len(halves)
-            return [proposal for half in halves for proposal in self.propose(half, attempt, beat)]
+    def _in_halves(self, descriptions: Sequence[str], attempt: int, beat: Beat) -> Iterator[list[Proposal]]:
+        middle = len(descriptions) // 2
+        for half in (descriptions[:middle], descriptions[middle:]):
+            self.endpoint.usage.retries += 1
+            yield from self.propose(half, attempt, beat)
+
+    def _none(self, why: str) -> Proposal:
+        """Return that there is no proposal for one description, unless no answer has been of use for long."""
         self.unusable += 1
         if self.unusable >= UNUSABLE_IN_A_ROW:
             raise EndpointRefuses(
                 f"CHAT_URL {self.endpoint.address}: {self.unusable} answers in a row are of no use; the last: {why}"
             )
-        return [Proposal("", [], f"The endpoint's answer is of no use: {why}.")]
+        return Proposal("", [], f"The endpoint's answer is of no use: {why}.")
 
 
 def messages(descriptions: Sequence[str]) -> list[dict[str, str]]:

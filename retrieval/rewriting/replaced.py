@@ -74,8 +74,8 @@ def replacements(corpus: Corpus) -> Replacements:
         changed += weight * (before != after)
         for old, new in replaced:
             pairs[old, _plain(new)] += weight
-            for word in WORD.findall(new.lower()):
-                words[word] += weight
+            for word, count in (_words(new) - _words(old)).items():
+                words[word] += weight * count
     ranked = [Word(word, count, _gender(word)) for word, count in words.most_common() if word not in ARTICLES]
     return Replacements(
         ranked, [(*pair, count) for pair, count in pairs.most_common()], descriptions, changed
@@ -89,6 +89,10 @@ def rows(found: Replacements) -> Iterator[list[object]]:
         yield ["word", "", harmless(word.word), word.count, word.gender]
     for old, new, count in found.pairs:
         yield ["pair", harmless(old), harmless(new), count, ""]
+
+
+def _words(text: str) -> Counter[str]:
+    return Counter(WORD.findall(text.lower()))
 
 
 def _plain(text: str) -> str:

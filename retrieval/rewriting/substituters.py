@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Protocol
@@ -49,8 +49,11 @@ class Substituter(Protocol):
     attempts: int
     at_a_time: int
 
-    def propose(self, descriptions: Sequence[str], attempt: int, beat: Beat) -> list[Proposal]:
-        """Return one proposal for each description; `attempt` counts from 1."""
+    def propose(self, descriptions: Sequence[str], attempt: int, beat: Beat) -> Iterator[list[Proposal]]:
+        """Yield one proposal for each description, in their order, as many at a time as come together.
+
+        `attempt` counts from 1.
+        """
         ...
 
 

@@ -26,7 +26,7 @@ from retrieval.rewriting.checks import Finder, check, finder
 from retrieval.rewriting.drafting import descriptions_of
 from retrieval.rewriting.endpoint import Endpoint
 from retrieval.rewriting.models import CastName, Rewording, RewordingQuerySet, Substitution
-from retrieval.rewriting.substituters import Substituter
+from retrieval.rewriting.substituters import Proposal, Substituter
 from retrieval.rewriting.words import Lexicon
 
 Report = Callable[[int, int, str], None]
@@ -157,11 +157,16 @@ class _Work:
                 self._set_caption(row, row.after)
 
     def propose(self, rows: list[Rewording], attempt: int) -> None:
-        """Store what the substituter proposes, and what it cost, whatever becomes of it."""
+        """Store what the substituter proposes, answer by answer, and what it cost, whatever becomes of it."""
+        place = 0
         try:
-            proposals = self.substituter.propose([row.before for row in rows], attempt, self.tell)
+            for proposals in self.substituter.propose([row.before for row in rows], attempt, self.tell):
+                self._store(rows[place : place + len(proposals)], proposals, attempt)
+                place += len(proposals)
         finally:
             self._count_usage()
+
+    def _store(self, rows: list[Rewording], proposals: list[Proposal], attempt: int) -> None:
         for row, proposal in zip(rows, proposals, strict=True):
             row.after, row.replaced, row.why = proposal.after, proposal.replaced, proposal.why
             row.state, row.attempts = State.PROPOSED, attempt
@@ -178,6 +183,8 @@ class _Work:
     def check_all(self, proposals: RewordingQuerySet) -> None:
         """Check what is proposed, and set the captions of what passes."""
         rows = list(proposals)
+        if not rows:
+            return
         proposed = [row for row in rows if row.after]
         pairs = [(row.before, row.after) for row in proposed]
         for row, verdict in zip(proposed, check(pairs, self.names, self.tell), strict=True):

@@ -9,6 +9,7 @@ import pytest
 
 from retrieval.rewriting.by_chat import UNUSABLE_IN_A_ROW, ChatSubstituter
 from retrieval.rewriting.endpoint import TRIES, Endpoint, EndpointAway, EndpointRefuses
+from retrieval.rewriting.substituters import Proposal
 from tests import chat_endpoint as stub
 from tests.chat_endpoint import KEY, ChatEndpoint
 
@@ -33,7 +34,11 @@ def chat(endpoint: ChatEndpoint, waited: list[float]) -> ChatSubstituter:
 
 
 def propose(chat: ChatSubstituter, attempt: int = 1) -> list[str]:
-    return [proposal.after for proposal in chat.propose(DESCRIPTIONS, attempt, lambda: None)]
+    return [proposal.after for proposal in proposals(chat, attempt)]
+
+
+def proposals(chat: ChatSubstituter, attempt: int = 1) -> list[Proposal]:
+    return [each for answer in chat.propose(DESCRIPTIONS, attempt, lambda: None) for each in answer]
 
 
 def test_one_request_holds_several_descriptions(chat: ChatSubstituter, endpoint: ChatEndpoint) -> None:
@@ -53,7 +58,7 @@ def test_the_second_attempt_is_a_little_warmer(chat: ChatSubstituter, endpoint: 
 
 
 def test_what_was_replaced_is_told(chat: ChatSubstituter) -> None:
-    assert chat.propose(DESCRIPTIONS[:1], 1, lambda: None)[0].replaced == [("Olga", "A woman")]
+    assert proposals(chat)[0].replaced == [("Olga", "A woman")]
 
 
 @pytest.mark.parametrize("code", [408, 429, 500, 502, 503])
@@ -66,9 +71,7 @@ def test_a_busy_endpoint_is_asked_again_after_a_while(
     assert (chat.endpoint.usage.requests, chat.endpoint.usage.retries) == (3, 2)
 
 
-def test_it_is_asked_when_it_says(
-    chat: ChatSubstituter, endpoint: ChatEndpoint, waited: list[float]
-) -> None:
+def test_it_is_asked_when_it_says(chat: ChatSubstituter, endpoint: ChatEndpoint, waited: list[float]) -> None:
     endpoint.faults = [stub.status(429, Retry_After="7"), stub.status(429, Retry_After="soon")]
     assert propose(chat) == CAPTIONS
     assert waited == [7.0, 2.0]
@@ -79,9 +82,7 @@ def test_a_connection_that_breaks_is_made_again(chat: ChatSubstituter, endpoint:
     assert propose(chat) == CAPTIONS
 
 
-def test_an_answer_that_does_not_come_is_asked_for_again(
-    endpoint: ChatEndpoint, waited: list[float]
-) -> None:
+def test_an_answer_that_does_not_come_is_asked_for_again(endpoint: ChatEndpoint, waited: list[float]) -> None:
     import threading
 
     held = threading.Event()
@@ -156,9 +157,9 @@ def test_json_in_a_fence_is_read(chat: ChatSubstituter, endpoint: ChatEndpoint) 
 
 def test_captions_that_are_too_long_are_no_proposals(chat: ChatSubstituter, endpoint: ChatEndpoint) -> None:
     endpoint.faults = [stub.far_too_long]
-    proposals = chat.propose(DESCRIPTIONS, 1, lambda: None)
-    assert [proposal.after for proposal in proposals] == [""] * 8
-    assert "too long" in proposals[0].why
+    found = proposals(chat)
+    assert [proposal.after for proposal in found] == [""] * 8
+    assert "too long" in found[0].why
 
 
 def test_rubbish_about_one_description_costs_that_one_only(
@@ -166,9 +167,9 @@ def test_rubbish_about_one_description_costs_that_one_only(
 ) -> None:
     rubbish = stub.saying("?")
     endpoint.faults = [rubbish, rubbish, rubbish, rubbish]  # 8, 4, 2, and the first alone
-    proposals = chat.propose(DESCRIPTIONS, 1, lambda: None)
-    assert [proposal.after for proposal in proposals] == ["", *CAPTIONS[1:]]
-    assert "of no use: not JSON" in proposals[0].why
+    found = proposals(chat)
+    assert [proposal.after for proposal in found] == ["", *CAPTIONS[1:]]
+    assert "of no use: not JSON" in found[0].why
 
 
 def test_an_endpoint_that_only_talks_rubbish_is_given_up(
@@ -176,8 +177,12 @@ def test_an_endpoint_that_only_talks_rubbish_is_given_up(
 ) -> None:
     endpoint.faults = [stub.saying("?")] * 1000
     with pytest.raises(EndpointRefuses, match=f"{UNUSABLE_IN_A_ROW} answers in a row are of no use"):
-        for _ in range(10):
-            propose(chat)
+        propose_until_it_is_given_up(chat)
+
+
+def propose_until_it_is_given_up(chat: ChatSubstituter) -> None:
+    for _ in range(10):
+        propose(chat)
 
 
 def test_tokens_are_estimated_if_the_endpoint_does_not_count_them(
