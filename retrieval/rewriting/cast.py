@@ -92,7 +92,7 @@ class Cast:
 
     def phrase(self, entry: Entry) -> str:
         """Return what stands for the person, without an article."""
-        return without_article(entry.phrase or self.entries[self.person(entry)].phrase)
+        return without_article(self.entries[self.person(entry)].phrase or entry.phrase)
 
     def names_in(self, text: str) -> list[str]:
         """Return the names of persons that a text contains."""
