@@ -142,7 +142,7 @@ def test_a_wrong_key_is_told_and_mended(films: Corpus, endpoint: ChatEndpoint) -
 def ranked(corpus: Corpus) -> Campaign:
     campaign = Campaign.objects.create(name="c", corpus=corpus)
     query = Query.objects.create(campaign=campaign, query_id="1", text="q")
-    moment = Moment.objects.filter(video__corpus=corpus).first()
+    moment = Moment.objects.filter(video__corpus=corpus).earliest("pk")
     Candidate.objects.create(query=query, moment=moment, rank=1, similarity=0.5)
     return campaign
 

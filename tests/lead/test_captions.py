@@ -41,13 +41,13 @@ def lead(films: Corpus) -> Client:
     return browser(campaign.add_member(User.objects.create(username="lea"), Membership.Role.LEAD))
 
 
-def page(client: Client, name: str, *arguments: object, **query: object) -> str:
+def page(client: Client, name: str, /, *arguments: object, **query: str) -> str:
     answer = client.get(reverse(name, args=arguments), query)
     assert answer.status_code == 200
     return " ".join(answer.content.decode().split())
 
 
-def post(client: Client, name: str, *arguments: object, **fields: object) -> str:
+def post(client: Client, name: str, /, *arguments: object, **fields: object) -> str:
     answer = client.post(reverse(name, args=arguments), fields, follow=True)
     return " ".join(answer.content.decode().split())
 
