@@ -80,7 +80,9 @@ def test_names_become_noun_phrases(before: str, after: str) -> None:
 
 def test_all_names_of_a_person_have_one_phrase() -> None:
     entries = [Entry("Karel", "old man"), Entry("Novak", "man", same_as="Karel")]
-    assert CastSubstituter(Cast(entries, [], LEXICON)).substituted("Novak waits.").after == "An old man waits."
+    assert (
+        CastSubstituter(Cast(entries, [], LEXICON)).substituted("Novak waits.").after == "An old man waits."
+    )
 
 
 def test_what_was_replaced_is_told() -> None:
