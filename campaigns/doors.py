@@ -29,6 +29,17 @@ def corpus(request: HttpRequest, name: str) -> Corpus:
     return get_object_or_404(corpora(request), name=name)
 
 
+def corpora_to_reword(request: HttpRequest) -> QuerySet[Corpus]:
+    """Return the corpora that the person may reword: those of the campaigns that they lead, and those open to them."""
+    user = signed_in(request)
+    led = Membership.objects.leads().filter(user=user).values("campaign__corpus")
+    return Corpus.objects.filter(Q(pk__in=led) | Q(pk__in=corpora_open_to(user).values("pk")))
+
+
+def corpus_to_reword(request: HttpRequest, pk: int) -> Corpus:
+    return get_object_or_404(corpora_to_reword(request), pk=pk)
+
+
 def signed_in(request: HttpRequest) -> User:
     """Return the signed-in user, on pages for everybody with an account."""
     assert isinstance(request.user, User)

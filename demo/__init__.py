@@ -1,1 +1,1 @@
-"""The demo: films drawn by our own code, with captions, queries and the true grades."""
+"""The demo: films drawn by our own code, with descriptions, queries and the true grades."""

@@ -18,7 +18,7 @@ def work_off(out: TextIO = sys.stdout) -> list[Job]:
     """Run due jobs until none is left. Return the jobs that failed or will be tried again later."""
     seen: dict[int, Job] = {}
     while job := Job.objects.take(worker_name()):
-        run(job, _progress_on(out))
+        run(job, progress_on(out))
         job.refresh_from_db()
         _ended(job, out)
         seen[job.pk] = job
@@ -41,7 +41,7 @@ def run_in_log(job: Job, out: TextIO) -> None:
         out.flush()
 
 
-def _progress_on(out: TextIO) -> Watch:
+def progress_on(out: TextIO) -> Watch:
     """Return a function that shows a job's progress, and what it is doing."""
     line = _lines_on(out)
 

@@ -11,14 +11,18 @@ from base.errors import ReeljudgeError
 from campaigns.models import Campaign
 from corpus.clips import cutter, make
 from corpus.errors import CorpusError, FilmAway, Unavailable
-from corpus.models import Clip
+from corpus.models import Clip, Corpus
 from jobs.errors import JobError, JobLeft, JobPostponed
 from jobs.registry import Report, kind
 from judging.models import Batch, Reopening
 from judging.pool.clips import CUT_ANEW, CUT_CLIP, CUT_CLIPS, open_when_cut, prepare
 from judging.pool.ranking import RANK, rank
+from judging.pool.rewording import DRAFT, reword
 from judging.pool.study import STUDY, Plan, start
 from judging.review.reopening import REOPEN, carry_out_reopening
+from retrieval.rewriting.drafting import draft
+from retrieval.rewriting.endpoint import EndpointAway
+from retrieval.rewriting.models import REWORD, Substitution
 
 
 @kind(RANK)
@@ -27,6 +31,25 @@ def rank_candidates(arguments: dict[str, Any], report: Report) -> None:
         rank(Campaign.objects.get(pk=arguments["campaign"]), report)
     except (CorpusError, ReeljudgeError) as fault:
         raise JobError(str(fault)) from fault
+
+
+@kind(REWORD)
+def reword_descriptions(arguments: dict[str, Any], report: Report) -> None:
+    """Reword a corpus. If the chat endpoint is away, the job waits for it, and goes on where it stopped."""
+    order = Substitution.objects.select_related("corpus").get(pk=arguments["substitution"])
+    try:
+        reword(order, report)
+    except EndpointAway as fault:
+        raise JobPostponed(str(fault)) from fault
+    except (CorpusError, ReeljudgeError) as fault:
+        raise JobError(str(fault)) from fault
+
+
+@kind(DRAFT)
+def draft_cast(arguments: dict[str, Any], report: Report) -> None:
+    report(0, 1, "counting capitalised words")
+    draft(Corpus.objects.get(pk=arguments["corpus"]))
+    report(1, 1)
 
 
 @kind(CUT_CLIPS)

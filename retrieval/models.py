@@ -3,6 +3,9 @@
 from django.db import models
 
 from corpus.models import Corpus
+from retrieval.rewriting.models import CastName, Rewording, Substitution
+
+__all__ = ["CastName", "Rewording", "SearchIndex", "Substitution", "Vector"]
 
 
 class Vector(models.Model):

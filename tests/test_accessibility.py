@@ -33,6 +33,7 @@ LOOKS: list[tuple[str, int, dict[str, list[str]]]] = [
 # Addresses that give no page: files, and what is done without one.
 NO_PAGES = {"home", "clip", "export", "figure", "release", "hours-csv", "invitation", "campaign-jobs"}
 NO_PAGES |= {"agreement-counting", "join", "release-difference", "training-set"}
+NO_PAGES |= {"agreement-counting", "join", "release-difference", "captions-work", "replaced-csv"}
 # Addresses that lead on, need a provider, or have nothing to show to who has no second factor.
 NO_PAGES |= {
     "account_login",
@@ -84,12 +85,20 @@ MESSAGES = """
 from campaigns.models import *
 from corpus.models import Clip
 from judging.models import *
+from retrieval.models import *
 films = Campaign.objects.get(name="films")
 mina = films.memberships.filter(role="lead").first()
 settled = Candidate.objects.filter(query__campaign=films, outcome=Candidate.Outcome.SETTLED)
 one = settled.filter(clip__state=Clip.State.READY).first()
 films.examples.create(query=one.query.text, moment=one.moment, clip=one.clip, grade=4, why="All of it.", by=mina)
 Message.objects.send(films.memberships.filter(role="annotator"), "Well done.", by=mina)
+corpus, moment = films.corpus, one.moment
+order = Substitution.objects.create(corpus=corpus, by="cast")
+said = {"corpus": corpus, "substitution": order, "made_by": "a cast list"}
+Rewording.objects.create(before="Olga waves.", after="Olga waves.", state="queued", why="It names Olga.", **said)
+words = [["Olga", "a woman"]]
+Rewording.objects.create(before=moment.description, after="A woman.", state="verified", replaced=words, **said)
+CastName.objects.create(corpus=corpus, name="Olga", phrase="woman", count=2, contexts=["Olga waves."])
 films.write_guideline(mina, "# Look twice\\n\\nThen say what you saw.\\n", 0)
 """
 

@@ -33,6 +33,8 @@ from judging.review import reviewing
 from judging.work import submitting
 from releases.freezing import freeze
 from releases.models import Release, TrainingSet
+from releases.models import Release
+from retrieval.models import Rewording, Substitution
 from tests.cast import browser, claim, content_of, expire, judge_all
 
 # name: (method, stranger, outsider, annotator, other annotator, researcher, lead)
@@ -104,6 +106,15 @@ MATRIX = {
     "corpus": ("GET", 302, 404, 404, 404, 200, 200),
     "corpus-moment": ("GET", 302, 404, 404, 404, 200, 200),
     "corpus-moment-cut": ("POST", 302, 404, 404, 404, 302, 302),
+    "captions": ("GET", 302, 404, 404, 404, 404, 200),
+    "captions-work": ("GET", 302, 404, 404, 404, 404, 200),
+    "reword": ("POST", 302, 404, 404, 404, 404, 302),
+    "caption-queue": ("GET", 302, 404, 404, 404, 404, 200),
+    "caption-accept": ("POST", 302, 404, 404, 404, 404, 302),
+    "replaced": ("GET", 302, 404, 404, 404, 404, 200),
+    "replaced-csv": ("GET", 302, 404, 404, 404, 404, 200),
+    "cast": ("GET", 302, 404, 404, 404, 404, 200),
+    "cast-draft": ("POST", 302, 404, 404, 404, 404, 302),
     "campaign": ("GET", 302, 404, 404, 404, 200, 200),
     "campaign-jobs": ("GET", 302, 404, 404, 404, 200, 200),
     "job-again": ("POST", 302, 404, 404, 404, 404, 302),
@@ -201,6 +212,7 @@ ALSO = {
     "draft-settings": ("POST", 302, 404, 404, 404, 404, 404),
     "draft-people": ("POST", 302, 404, 404, 404, 404, 404),
     "upload": ("PATCH", 401, 404, 404, 404, 404, 404),
+    "cast": ("POST", 302, 404, 404, 404, 404, 400),  # let in, but the list is empty
     "guideline-edit": ("POST", 302, 404, 404, 404, 404, 400),  # let in, but the form is empty
     "example-judged": ("POST", 302, 404, 404, 404, 404, 400),
     "example-own": ("POST", 302, 404, 404, 404, 404, 400),
@@ -356,6 +368,13 @@ def clip_of(held: Assignment) -> Clip:
     return Clip.objects.get(video=moment.video, start=moment.start)
 
 
+def waiting_caption(held: Assignment) -> int:
+    corpus = held.annotator.campaign.corpus
+    order = Substitution.objects.create(corpus=corpus, by="cast")
+    fields = {"before": "Olga waves.", "state": "queued", "substitution": order}
+    return Rewording.objects.get_or_create(corpus=corpus, before=fields.pop("before"), defaults=fields)[0].pk
+
+
 def exam_batch(held: Assignment) -> int:
     return Batch.objects.get(kind=Kind.EXAM).pk
 
@@ -407,6 +426,20 @@ OBJECTS: dict[str, Callable[[Assignment], list[object]]] = {
 FILES: dict[str, list[object]] = {"export": ["qrels.txt"], "figure": ["table-1.csv"]}
 # What stands in the addresses that name no campaign.
 TOKENS: dict[str, Callable[[Assignment], list[object]]] = {
+    **dict.fromkeys(
+        (
+            "captions",
+            "captions-work",
+            "reword",
+            "caption-queue",
+            "replaced",
+            "replaced-csv",
+            "cast",
+            "cast-draft",
+        ),
+        lambda held: [held.annotator.campaign.corpus_id],
+    ),
+    "caption-accept": lambda held: [held.annotator.campaign.corpus_id, waiting_caption(held)],
     "clip": lambda held: [clip_of(held).token],
     "workplace": lambda held: [held.token],
     "judge": lambda held: [held.token, 1],
@@ -481,6 +514,8 @@ def content(name: str, held: Assignment) -> dict[str, object]:
         "sign-in": {"username": "ada", "password": "wrong"},
         "account_login": {"username": "ada", "password": "wrong"},
         "review": {"verdict": "close"},
+        "reword": {"by": "cast"},
+        "caption-accept": {"caption": "A woman waves."},
         "release-make": {"licence": "CC0-1.0"},
         "training-set-make": {"depth": "40"},
         "search": {"q": "a door"},

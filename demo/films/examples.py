@@ -10,7 +10,7 @@ from .grades import QUERIES_FILE
 
 class Example(NamedTuple):
     query: str
-    caption: str  # names the moment
+    description: str  # names the moment
     grade: int
     why: str
 

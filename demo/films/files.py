@@ -25,6 +25,7 @@ from .frames import Painter, blinking
 from .grades import QUERIES, true_grade
 from .scripts import Film, films, moments
 
+CAST_FILE = Path(__file__).with_name("cast.csv")  # who the names in descriptions are
 # x264's macroblock tree reads memory it has not written: with it, one film in forty differs from run to run.
 X264 = {
     "preset": "veryfast",
@@ -100,7 +101,7 @@ def _moment_lines() -> Iterator[str]:
             "vid_name": moment.video,
             "duration": durations[moment.video],
             "ts": [moment.start, moment.end],
-            "desc": moment.caption,
+            "desc": moment.description,
             "type": "v",
             "desc_id": number,
         }

@@ -1,6 +1,6 @@
 """Read the screenplay and time it: what happens in each film, in which frames, and who does what to what.
 
-A line of the script is ``caption | beats``; without a caption it is a transition. Beats are ``who verb what
+A line of the script is ``description | beats``; without a description it is a transition. Beats are ``who verb what
 whom``, one after another where a ``;`` stands and at once where an ``&`` stands; ``almost`` before a verb
 means that the action is begun and not finished.
 """
@@ -43,12 +43,12 @@ class Deed:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A told part of a film: start and end in seconds from the film's beginning, caption, and deeds."""
+    """A told part of a film: start and end in seconds from the film's beginning, description, and deeds."""
 
     video: str
     start: float
     end: float
-    caption: str
+    description: str
     deeds: tuple[Deed, ...]
 
 
@@ -100,7 +100,7 @@ def _timed(name: str, entry: dict[str, str | list[str]]) -> Film:
     world, told, now = _opening(entry), list[Moment](), round(PAUSE * FPS)
     shots = [Shot(0, now, world, ())]
     for line in str(entry["script"]).strip().splitlines():
-        caption, _, directions = line.partition("|")
+        description, _, directions = line.partition("|")
         first, deeds = now, list[Deed]()
         for group in directions.split(";"):
             beats = tuple(_beat(text) for text in group.split("&"))
@@ -109,8 +109,8 @@ def _timed(name: str, entry: dict[str, str | list[str]]) -> Film:
             shot = Shot(now, now + round(length * FPS), world, beats)
             shots.append(shot)
             world, now = shot.at(shot.last - 1), shot.last
-        if caption.strip():
-            told.append(Moment(name, first / FPS, now / FPS, caption.strip(), tuple(deeds)))
+        if description.strip():
+            told.append(Moment(name, first / FPS, now / FPS, description.strip(), tuple(deeds)))
             shots.append(Shot(now, now + round(PAUSE * FPS), world, ()))
             now = shots[-1].last
     return Film(name, now, tuple(shots), tuple(told))

@@ -11,6 +11,7 @@ from django.db import transaction
 from base.errors import ReeljudgeError
 from campaigns.models import Campaign
 from corpus.models import Moment
+from jobs.errors import JobPostponed
 from jobs.models import Job
 from jobs.registry import Report
 from judging.models import Candidate, Query
@@ -18,6 +19,7 @@ from judging.pool import opening
 from judging.pool.queries import wording
 from retrieval.embedding import embed, model_name
 from retrieval.nearest import Nearest, nearest
+from retrieval.rewriting.models import is_under_way
 
 RANK = "rank candidates"
 QUERIES_AT_A_TIME = 50
@@ -33,6 +35,10 @@ def rank(campaign: Campaign, report: Report) -> None:
     if not queries:
         return
     check_encoder(campaign)
+    if is_under_way(campaign.corpus):
+        raise JobPostponed(
+            f"corpus {campaign.corpus} is being reworded, and candidates are ranked by its captions"
+        )
     moments = moments_of(campaign)
     depth = campaign.depth * max(Counter(map(str, moments)).values())
     found, own = compare(queries, moments, depth, report), own_moments(moments)

@@ -13,8 +13,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from django.db.models import QuerySet
-
 from base.errors import BadValue, WrongState
 from base.transactions import all_or_nothing, locked
 from campaigns.models import Campaign
@@ -22,6 +20,7 @@ from corpus.models import Corpus, Moment
 from judging.models import Kind, Query
 from judging.pool.queries import wording
 from metrics.formats.moment_ids import moment_id
+from retrieval.rewriting.verified import may_become_queries
 
 RULE = "smallest SHA-256, 1"  # how captions are drawn; it has a version, because the seed means nothing without it
 VALIDATION, TEST = "val", "test"  # splits
@@ -88,11 +87,6 @@ class Selection:
             "captions": self.captions,
             "captions_sha256": self.sha256,
         }
-
-
-def may_become_queries(corpus: Corpus) -> QuerySet[Moment]:
-    """Return the moments whose captions may become queries. Nothing else decides this."""
-    return Moment.objects.filter(video__corpus=corpus)
 
 
 def select(corpus: Corpus, counts: Counts, seed: int, by: Iterable[str] = ()) -> Selection:

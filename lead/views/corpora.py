@@ -29,6 +29,7 @@ def detail(request: HttpRequest, name: str) -> HttpResponse:
         "corpus": corpus,
         "figures": counted.figures,
         "job": counted.job,
+        "may_reword": doors.corpora_to_reword(request).filter(pk=corpus.pk).exists(),
         "page": moments_page(corpus, request.GET),
     }
     return render(request, "lead/corpus.html", known)

@@ -12,20 +12,25 @@ import pytest
 
 from demo.films.acts import ACTIONS, FPS
 from demo.films.examples import EXAMPLES
-from demo.films.files import write_film, write_tables
+from demo.films.files import CAST_FILE, write_film, write_tables
 from demo.films.frames import Painter
 from demo.films.grades import QUERIES, Key, true_grade
 from demo.films.scripts import Film, Moment, films, moments
 from demo.films.stage import CAST
+from retrieval.rewriting.by_cast import CastSubstituter
+from retrieval.rewriting.cast import Cast, Entry
+from retrieval.rewriting.cast_file import read_cast
+from retrieval.rewriting.checks import CastFinder
+from retrieval.rewriting.words import Lexicon
 
 
 def film(name: str) -> Film:
     return next(film for film in films() if film.name == name)
 
 
-def moment(caption: str) -> Key:
-    found = [m for m in moments() if m.caption == caption]
-    assert len(found) == 1, caption
+def moment(description: str) -> Key:
+    found = [m for m in moments() if m.description == description]
+    assert len(found) == 1, description
     return key(found[0])
 
 
@@ -72,14 +77,33 @@ def test_nobody_jumps_from_one_frame_to_the_next() -> None:
                     assert abs(pose.hip[1] - before.poses[who].hip[1]) < 0.5, (film.name, who)
 
 
+def captions() -> dict[str, str]:
+    """The caption that rewording makes of each description, by the demo's cast list."""
+    entries = [Entry(each.name, each.phrase, each.same_as) for each in read_cast(CAST_FILE)]
+    descriptions = [told.description for told in moments()]
+    cast = Cast(entries, [], Lexicon(descriptions))
+    assert CastFinder(cast).names(descriptions) != [[]] * len(descriptions)
+    made = {each: CastSubstituter(cast).substituted(each).after for each in descriptions}
+    assert CastFinder(cast).names(list(made.values())) == [[]] * len(descriptions)
+    return made
+
+
 def test_captions_are_sentences_without_names_and_no_two_alike() -> None:
-    captions = [told.caption for told in moments()]
-    assert len(set(captions)) == len(captions)
+    made = list(captions().values())
+    assert len(set(made)) == len(made)
     names = {name.lower() for name in CAST}
-    for caption in captions:
+    for caption in made:
         assert caption[0].isupper()
         assert caption.endswith(".")
         assert not names & set(caption.lower().strip(".").replace(",", "").split())
+
+
+def test_every_query_is_the_caption_of_a_moment_that_answers_it_perfectly() -> None:
+    made = captions()
+    for query in QUERIES:
+        [told] = [told for told in moments() if made[told.description] == query.text]
+        assert told.description != query.text
+        assert true_grade(query.text, key(told)) == 4
 
 
 def test_every_action_is_seen() -> None:
@@ -112,18 +136,18 @@ BOARD = "A person stands up and walks to the board."
 
 
 @pytest.mark.parametrize(
-    ("query", "caption", "grade"),
+    ("query", "description", "grade"),
     [
         (BOARD, "A woman in a green dress stands up from her chair and walks to the whiteboard.", 4),
         (BOARD, "A boy stands up from his chair and runs to the whiteboard.", 3),
         (BOARD, "A man in red walks to the board and points at it.", 2),  # the guideline's own example
         (BOARD, "A man in a white shirt rises a little from his chair and drops back into it.", 2),
-        (BOARD, "A man in a white shirt points at the whiteboard.", 1),
+        (BOARD, "Leo points at the board.", 1),
         (BOARD, "A girl eats an apple.", 0),
-        ("A man lifts a box.", "The man in blue lifts the green box.", 4),
+        ("A man lifts a box.", "Omar lifts a box.", 4),
         ("A man lifts a box.", "A man in red begins to lift a brown box, but sets it down again.", 2),
         ("A man lifts a box.", "The man in the white shirt puts the box down on the floor.", 1),
-        (RED, "The man in the red shirt walks to the door and opens it.", 4),
+        (RED, "Rost opens the door.", 4),
         (RED, "A bearded man in blue comes in through the door.", 3),
         (RED, "The woman in a yellow jumper walks to the door and opens it.", 2),
         (RED, "The man closes the door again.", 1),
@@ -131,8 +155,8 @@ BOARD = "A person stands up and walks to the board."
         ("A man gives a woman flowers.", "A woman gives a man in a white shirt yellow flowers.", 2),
     ],
 )  # fmt: skip
-def test_grades_follow_the_guideline(query: str, caption: str, grade: int) -> None:
-    assert true_grade(query, moment(caption)) == grade
+def test_grades_follow_the_guideline(query: str, description: str, grade: int) -> None:
+    assert true_grade(query, moment(description)) == grade
 
 
 def test_unknown_queries_and_moments_are_named() -> None:
@@ -143,8 +167,8 @@ def test_unknown_queries_and_moments_are_named() -> None:
 
 
 def test_two_examples_of_each_grade_are_no_pool_pairs() -> None:
-    captions = Counter(moment.caption for moment in moments())
-    assert all(captions[each.caption] == 1 for each in EXAMPLES)
+    descriptions = Counter(moment.description for moment in moments())
+    assert all(descriptions[each.description] == 1 for each in EXAMPLES)
     assert not {each.query for each in EXAMPLES} & {query.text for query in QUERIES}
     assert Counter(each.grade for each in EXAMPLES) == dict.fromkeys(range(5), 2)
 
@@ -178,7 +202,7 @@ def test_something_moves_in_every_moment() -> None:
             frames = range(round(told.start * FPS), round(told.end * FPS), 6)
             shots = [next(shot for shot in film.shots if shot.first <= n < shot.last) for n in frames]
             pictures = {painter.paint(shot.at(n)).tobytes() for shot, n in zip(shots, frames, strict=True)}
-            assert len(pictures) > 1, told.caption
+            assert len(pictures) > 1, told.description
 
 
 def test_tables_are_written_as_promised(tmp_path: Path) -> None:

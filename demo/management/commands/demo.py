@@ -16,12 +16,16 @@ from corpus.media import MediaFolder
 from corpus.models import Corpus, Moment
 from demo.accounts import ACCOUNTS, ANNOTATORS, LEAD, PASSWORD
 from demo.films.examples import EXAMPLES
-from demo.films.files import write_demo
+from demo.films.files import CAST_FILE, write_demo
+from demo.films.grades import QUERIES
 from jobs.terminal import work_off
 from judging.models import Batch
 from judging.pool.queries import load_queries
 from judging.pool.ranking import ask_for_ranking
+from judging.pool.rewording import By, ask_for_rewording
 from judging.quality.examples import add_own_example
+from retrieval.models import Rewording
+from retrieval.rewriting.cast_file import read_cast, store_cast
 
 
 class Command(BaseCommand):
@@ -38,6 +42,10 @@ class Command(BaseCommand):
         if not (folder / "truth.csv").exists():
             self.stdout.write("Drawing the demo's films …")
             _draw(folder)
+        if not Campaign.objects.filter(name="demo").exists():
+            self.stdout.write("Rewording descriptions …")
+            self.stdout.flush()
+            _make_captions(folder)
         campaign = _campaign(folder)
         preparing = Batch.objects.in_campaign(campaign).filter(state=Batch.State.PREPARING)
         if preparing.exists() or not Batch.objects.in_campaign(campaign).exists():
@@ -69,12 +77,24 @@ def _draw(folder: Path) -> None:
     unfinished.rename(folder)
 
 
+def _make_captions(folder: Path) -> None:
+    """Import the corpus, and make captions of its descriptions: the queries are captions of moments."""
+    with transaction.atomic():
+        load("demo", Source(folder / "moments.jsonl", "tvr", kind="v", media=MediaFolder(folder / "films")))
+        corpus = Corpus.objects.get(name="demo")
+        store_cast(corpus, read_cast(CAST_FILE))
+        ask_for_rewording(corpus, By.CAST)
+    if failed := work_off():
+        raise CommandError(f"{failed[0]}: {failed[0].error}")
+    captions = set(Rewording.objects.filter(corpus=corpus).settled().values_list("after", flat=True))
+    if lost := sorted({query.text for query in QUERIES} - captions):
+        raise CommandError(f"no caption of the demo says: {lost[0]}")
+
+
 @transaction.atomic
 def _campaign(folder: Path) -> Campaign:
     if campaign := Campaign.objects.filter(name="demo").first():
         return campaign
-    source = Source(folder / "moments.jsonl", "tvr", kind="v", media=MediaFolder(folder / "films"))
-    load("demo", source)
     corpus = Corpus.objects.get(name="demo")
     campaign = Campaign.objects.create(name="demo", title="Demo: drawn films", corpus=corpus, order_seed=1)
     load_queries(campaign, folder / "queries.json")
@@ -90,7 +110,7 @@ def _teach(campaign: Campaign) -> None:
     """Add two worked examples of each grade."""
     lead = campaign.memberships.select_related("campaign").get(role=Membership.Role.LEAD)
     for each in EXAMPLES:
-        moment = Moment.objects.get(video__corpus=campaign.corpus, description=each.caption)
+        moment = Moment.objects.get(video__corpus=campaign.corpus, description=each.description)
         add_own_example(lead, each.query, moment, each.grade, each.why)
 
 

@@ -1,0 +1,131 @@
+"""The captions of a corpus: rewording its descriptions, what waits for a lead, and what was replaced."""
+
+from __future__ import annotations
+
+import csv
+from io import StringIO
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_POST, require_safe
+
+from base.problem_documents import refusal_as_message
+from base.request_fields import one_of, whole_in
+from campaigns import doors
+from corpus.models import Corpus, Moment
+from jobs.models import Job
+from judging.pool.rewording import DRAFT, By, accept_caption, ask_for_rewording, count_waiting
+from retrieval.models import CastName, Rewording, Substitution
+from retrieval.rewriting.estimating import estimate
+from retrieval.rewriting.models import REWORD, is_under_way, job_key
+from retrieval.rewriting.replaced import replacements, rows
+
+ON_A_PAGE = 25
+SUBSTITUTIONS, WORDS, PAIRS = 10, 12, 50  # as many as a page lists
+
+
+@require_safe
+def index(request: HttpRequest, corpus: int) -> HttpResponse:
+    """How far the corpus is reworded, the ways to go on, and what the substitutions so far have cost."""
+    found = doors.corpus_to_reword(request, corpus)
+    mine = Rewording.objects.filter(corpus=found)
+    has_endpoint = bool(settings.CHAT_URL and settings.CHAT_MODEL)
+    return corpus_page(
+        request,
+        found,
+        "lead/captions.html",
+        descriptions=Moment.objects.filter(video__corpus=found).values("description").distinct().count(),
+        settled=mine.settled().count(),
+        queued=mine.queued().count(),
+        confirmed=CastName.objects.filter(corpus=found, confirmed=True, stays=False).count(),
+        drafted=CastName.objects.filter(corpus=found, confirmed=False).count(),
+        model=settings.CHAT_MODEL if has_endpoint else "",
+        estimate=estimate(found) if has_endpoint and not is_under_way(found) else None,
+        substitutions=Substitution.objects.filter(corpus=found).order_by("-pk")[:SUBSTITUTIONS],
+        **_jobs(found),
+    )
+
+
+@require_safe
+def work(request: HttpRequest, corpus: int) -> HttpResponse:
+    """The bars of the work under way; the page asks for them again while there is any."""
+    found = doors.corpus_to_reword(request, corpus)
+    jobs = _jobs(found)
+    answer = corpus_page(request, found, "lead/_captions_work.html", **jobs)
+    if not jobs["is_working"]:
+        answer["HX-Refresh"] = "true"
+    return answer
+
+
+def _jobs(corpus: Corpus) -> dict[str, Any]:
+    undone = Job.objects.filter(kind__in=[REWORD, DRAFT], key=job_key(corpus)).exclude(state=Job.State.DONE)
+    jobs = list(undone.order_by("pk"))
+    return {"jobs": jobs, "is_working": any(not job.has_failed for job in jobs)}
+
+
+@require_POST
+def start(request: HttpRequest, corpus: int) -> HttpResponse:
+    """Ask for a substitution by the cast list or by the chat endpoint."""
+    found = doors.corpus_to_reword(request, corpus)
+    by = one_of("by", request.POST.get("by", ""), By.values)
+    with refusal_as_message(request):
+        ask_for_rewording(found, by, doors.signed_in(request), again="again" in request.POST)
+    return redirect("captions", corpus=corpus)
+
+
+@require_safe
+def queue(request: HttpRequest, corpus: int) -> HttpResponse:
+    """The descriptions that wait for a lead: before, after, why, and a form to accept each."""
+    found = doors.corpus_to_reword(request, corpus)
+    waiting = Rewording.objects.filter(corpus=found).queued().order_by("pk")
+    page = Paginator(waiting, ON_A_PAGE).get_page(request.GET.get("page"))
+    return corpus_page(request, found, "lead/caption_queue.html", page=page)
+
+
+@require_POST
+def accept(request: HttpRequest, corpus: int, pk: int) -> HttpResponse:
+    """Make the text the caption, and go back to where the next one stands now."""
+    found = doors.corpus_to_reword(request, corpus)
+    row = get_object_or_404(Rewording, corpus=found, pk=pk)
+    page, place = whole_in(request.POST, "page", "1"), whole_in(request.POST, "place", "1")
+    with refusal_as_message(request):
+        if accept_caption(row, doors.signed_in(request), request.POST.get("caption", "")):
+            messages.success(request, f"Accepted. {count_waiting(found):,} still wait.")
+    return redirect(f"{reverse('caption-queue', args=[corpus])}?page={page}#waiting-{place}")
+
+
+@require_safe
+def replaced(request: HttpRequest, corpus: int) -> HttpResponse:
+    """What was replaced, how often, as in Table 3 of TVR-Ranking."""
+    found = doors.corpus_to_reword(request, corpus)
+    counts = replacements(found)
+    return corpus_page(
+        request,
+        found,
+        "lead/replaced.html",
+        counts=counts,
+        words=counts.words[:WORDS],
+        pairs=counts.pairs[:PAIRS],
+    )
+
+
+@require_safe
+def replaced_csv(request: HttpRequest, corpus: int) -> HttpResponse:
+    found = doors.corpus_to_reword(request, corpus)
+    out = StringIO()
+    csv.writer(out, lineterminator="\n").writerows(rows(replacements(found)))
+    answer = HttpResponse(out.getvalue(), content_type="text/csv; charset=utf-8")
+    answer["Content-Disposition"] = f'attachment; filename="corpus-{found.pk}-replaced.csv"'
+    return answer
+
+
+def corpus_page(
+    request: HttpRequest, corpus: Corpus, template: str, /, status: int = 200, **context: object
+) -> HttpResponse:
+    """Render a page about a corpus, which is not part of any campaign."""
+    return render(request, template, {"corpus": corpus} | context, status=status)

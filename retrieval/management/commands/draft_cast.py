@@ -1,0 +1,46 @@
+"""manage.py draft_cast: draft a cast list from the capitalised words of a corpus."""
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from base.errors import ReeljudgeError
+from retrieval.rewriting.cast_file import write_cast
+from retrieval.rewriting.drafting import draft
+from retrieval.rewriting.lookup import corpus_named
+
+
+class Command(BaseCommand):
+    help = (
+        "Draft a cast list from a corpus: its names by frequency, with contexts and a guess at each phrase."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("corpus")
+        parser.add_argument(
+            "--out", type=Path, help="a CSV file to write; without it, only the pages have the draft"
+        )
+
+    def handle(self, **options: Any) -> None:
+        try:
+            entries = draft(corpus_named(options["corpus"]))
+        except ReeljudgeError as fault:
+            raise CommandError(str(fault), returncode=2) from fault
+        unconfirmed = sum(not entry.confirmed for entry in entries)
+        self.stdout.write(
+            f"{options['corpus']}: {len(entries):,} names, {unconfirmed:,} of them to be confirmed"
+        )
+        if options["out"]:
+            try:
+                with options["out"].open("w", encoding="utf-8", newline="") as out:
+                    write_cast(entries, out)
+            except OSError as fault:
+                raise CommandError(
+                    f"--out {options['out']}: cannot be written ({fault.strerror}); expected a file",
+                    returncode=2,
+                ) from fault
+            self.stdout.write(
+                f"  {options['out']}: correct it, write yes into the column confirmed, and reword by it"
+            )

@@ -1,0 +1,207 @@
+"""Cast lists as files: CSV with a line of headings, or JSON. A draft is a CSV file that the lead completes."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TextIO
+
+from base.errors import ReeljudgeError
+from base.spreadsheet import harmless
+from base.text import abbreviated, storable
+from corpus.models import Corpus
+from retrieval.rewriting.models import LONGEST_NAME, CastName
+
+COLUMNS = ("name", "phrase", "same_as", "stays", "confirmed")
+HELPS = ("count", "context 1", "context 2", "context 3")  # columns of a draft that are for the lead's eyes
+TRUE, FALSE = {"yes", "y", "true", "1", "x"}, {"", "no", "n", "false", "0"}
+MOST_PROBLEMS = 100
+LARGEST = 16 * 2**20  # bytes
+
+
+@dataclass(frozen=True)
+class Line:
+    """One entry of a file, and where it stands."""
+
+    where: str
+    fields: dict[str, Any]
+
+
+def read_cast(file: Path) -> list[CastName]:
+    """Return the entries of a cast list, not stored.
+
+    A CSV file has the columns `name` and `phrase`, and may have `same_as`, `stays` and `confirmed`; others are
+    ignored. A JSON file holds an object `{"name": "phrase"}` or a list of objects with the same fields. Without
+    the field `confirmed` every entry counts as confirmed.
+
+    Raises
+    ------
+    ReeljudgeError
+        If entries are wrong; it names the first 100 of them, and the count.
+    """
+    return checked(_lines(file), str(file))
+
+
+def checked(lines: Iterable[Line], source: str) -> list[CastName]:
+    """Return the entries that the lines hold; as `read_cast`."""
+    entries: dict[str, CastName] = {}
+    problems = []
+    for line in lines:
+        try:
+            entry = _entry(line.fields)
+            if entry.name in entries:
+                raise ReeljudgeError(
+                    f"field name: {abbreviated(entry.name)} stands there twice; expected once"
+                )
+            entries[entry.name] = entry
+        except ReeljudgeError as fault:
+            problems.append(f"{line.where}: {fault}")
+    problems += _loose(entries)
+    if problems:
+        raise ReeljudgeError(_told(source, problems))
+    if not entries:
+        raise ReeljudgeError(
+            f"{source}: holds no names; expected a line of headings and a name a line, or JSON"
+        )
+    return list(entries.values())
+
+
+def _told(source: str, problems: list[str]) -> str:
+    shown = problems[:MOST_PROBLEMS]
+    more = [f"… and {len(problems) - len(shown):,} more"] if len(problems) > len(shown) else []
+    return "\n".join([f"{source}: {len(problems):,} problems; nothing was stored.", *shown, *more])
+
+
+def _entry(fields: dict[str, Any]) -> CastName:
+    name = _text(fields, "name")
+    if not name:
+        raise ReeljudgeError(f"field name: {abbreviated(fields.get('name'))}; expected a name")
+    stays = _flag(fields, "stays", False)
+    confirmed = _flag(fields, "confirmed", True)
+    entry = CastName(
+        name=name,
+        phrase=_text(fields, "phrase"),
+        same_as=_text(fields, "same_as"),
+        stays=stays,
+        confirmed=confirmed,
+    )
+    if confirmed and not stays and not entry.phrase and not entry.same_as:
+        raise ReeljudgeError('field phrase: ""; expected a noun phrase such as "old woman", or yes in stays')
+    if entry.phrase and any(word == entry.name for word in entry.phrase.split()):
+        raise ReeljudgeError(
+            f"field phrase: {abbreviated(entry.phrase)}; expected words without the name itself"
+        )
+    return entry
+
+
+def _text(fields: dict[str, Any], field: str) -> str:
+    value = fields.get(field)
+    if value is None:
+        return ""
+    if (
+        not isinstance(value, str)
+        or len(value) > LONGEST_NAME
+        or not storable(value)
+        or not value.isprintable()
+    ):
+        raise ReeljudgeError(
+            f"field {field}: {abbreviated(value)}; expected a text of at most {LONGEST_NAME} characters"
+        )
+    return " ".join(value.split())
+
+
+def _flag(fields: dict[str, Any], field: str, default: bool) -> bool:
+    value = fields.get(field)
+    if value is None:
+        return default
+    written = str(value).strip().lower()
+    if written not in TRUE | FALSE:
+        raise ReeljudgeError(f"field {field}: {abbreviated(value)}; expected yes or no")
+    return written in TRUE
+
+
+def _loose(entries: dict[str, CastName]) -> Iterator[str]:
+    """Yield what is wrong with references to other entries, and give each name its person's phrase."""
+    for entry in entries.values():
+        if not entry.same_as:
+            continue
+        person, seen = entry, {entry.name}
+        while person.same_as and person.same_as in entries and person.same_as not in seen:
+            person = entries[person.same_as]
+            seen.add(person.name)
+        if person.same_as:
+            yield f"{entry.name}: field same_as: {abbreviated(person.same_as)}; expected the name of another entry"
+        elif not person.phrase and entry.confirmed:
+            yield f"{entry.name}: field same_as: {abbreviated(person.name)} has no phrase; expected one there"
+        else:
+            entry.phrase = entry.phrase or person.phrase
+
+
+def _lines(file: Path) -> Iterator[Line]:
+    try:
+        if file.stat().st_size > LARGEST:
+            raise ReeljudgeError(f"{file}: over {LARGEST:,} bytes; expected a cast list")
+        content = file.read_text(encoding="utf-8-sig")
+    except OSError as fault:
+        raise ReeljudgeError(f"{file}: cannot be read ({fault.strerror}); expected a file") from fault
+    except UnicodeDecodeError as fault:
+        raise ReeljudgeError(f"{file}: not UTF-8 at byte {fault.start + 1}") from fault
+    return _of_json(content, file) if content.lstrip()[:1] in ("[", "{") else _of_csv(content, file)
+
+
+def _of_json(content: str, file: Path) -> Iterator[Line]:
+    try:
+        value = json.loads(content)
+    except (ValueError, RecursionError) as fault:
+        raise ReeljudgeError(f"{file}: not JSON ({fault})") from fault
+    rows = (
+        [{"name": name, "phrase": phrase} for name, phrase in value.items()]
+        if isinstance(value, dict)
+        else value
+    )
+    for number, row in enumerate(rows, 1):
+        yield Line(f"entry {number}", row if isinstance(row, dict) else {"name": row})
+
+
+def _of_csv(content: str, file: Path) -> Iterator[Line]:
+    rows = csv.reader(io.StringIO(content, newline=""), strict=True)
+    try:
+        headings = [heading.strip().lower() for heading in next(rows, [])]
+        if "name" not in headings or "phrase" not in headings:
+            raise ReeljudgeError(
+                f"{file}: line 1: the headings are {abbreviated(','.join(headings))}; expected name, phrase and, "
+                "if they are needed, same_as, stays, confirmed"
+            )
+        for row in rows:
+            if any(cell.strip() for cell in row):
+                yield Line(f"line {rows.line_num}", dict(zip(headings, row, strict=False)))
+    except csv.Error as fault:
+        raise ReeljudgeError(f"{file}: line {rows.line_num}: not CSV ({fault})") from fault
+
+
+def write_cast(entries: Iterable[CastName], out: TextIO) -> None:
+    """Write entries as CSV, with the columns that help a lead to complete a draft."""
+    rows = csv.writer(out, lineterminator="\n")
+    rows.writerow([*COLUMNS, *HELPS])
+    for entry in entries:
+        flags = ["yes" if flag else "" for flag in (entry.stays, entry.confirmed)]
+        contexts = [*entry.contexts, "", "", ""][:3]
+        cells = [entry.name, entry.phrase, entry.same_as, *flags, entry.count, *contexts]
+        rows.writerow(map(harmless, cells))
+
+
+def store_cast(corpus: Corpus, entries: list[CastName]) -> None:
+    """Add entries to a corpus's cast list. Those with a known name replace it, except its count and contexts."""
+    for entry in entries:
+        entry.corpus = corpus
+    CastName.objects.bulk_create(
+        entries,
+        update_conflicts=True,
+        unique_fields=["corpus", "name"],
+        update_fields=["phrase", "same_as", "stays", "confirmed"],
+        batch_size=500,
+    )

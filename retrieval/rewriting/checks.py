@@ -1,0 +1,88 @@
+"""The two checks of each proposed caption (TVR-Ranking, section 3.1): its meaning is kept, and no name is left."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from django.conf import settings
+
+from retrieval.embedding import embed
+from retrieval.rewriting.cast import Cast
+from retrieval.rewriting.names_model import ModelFinder
+from retrieval.rewriting.substituters import Beat
+from retrieval.rewriting.words import words_of
+
+LEAST_SIMILARITY = 0.4
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the checks say of one proposal: its similarity, and why it fails, which is empty if it passes."""
+
+    similarity: float
+    why: str
+
+
+class Finder(Protocol):
+    """Finds the names of persons in texts."""
+
+    def names(self, texts: Sequence[str]) -> list[list[str]]: ...
+
+
+class CastFinder:
+    """Finds the names of the cast list, and capitalised words that the corpus does not show to be ordinary ones."""
+
+    def __init__(self, cast: Cast) -> None:
+        self.cast = cast
+        self.allowed = {word for name in cast.stays for word in name.split()}
+
+    def names(self, texts: Sequence[str]) -> list[list[str]]:
+        return [self._names(text) for text in texts]
+
+    def _names(self, text: str) -> list[str]:
+        seeming = [
+            found.word
+            for found in words_of(text)
+            if found.word not in self.allowed and self.cast.lexicon.seems_a_name(found.word, found.begins)
+        ]
+        return list(dict.fromkeys([*self.cast.names_in(text), *seeming]))
+
+
+def finder(cast: Cast) -> Finder:
+    """Return what finds names here: the model that the settings name, or the cast list and the corpus's capitals."""
+    return ModelFinder(settings.NAMES_MODEL, cast) if settings.NAMES_MODEL else CastFinder(cast)
+
+
+def check(pairs: Sequence[tuple[str, str]], names: Finder, beat: Beat) -> list[Verdict]:
+    """Return the verdict on each pair of a description and a caption that is proposed for it."""
+    similarities = _similarities(pairs, beat)
+    left = names.names([after for _, after in pairs])
+    return [
+        Verdict(similarity, " ".join(filter(None, [_too_far(similarity), _names_left(found)])))
+        for similarity, found in zip(similarities, left, strict=True)
+    ]
+
+
+def _similarities(pairs: Sequence[tuple[str, str]], beat: Beat) -> list[float]:
+    """Return the cosines of the texts of each pair. What was not changed needs no encoder."""
+    changed = [pair for pair in pairs if pair[0] != pair[1]]
+    if not changed:
+        return [1.0] * len(pairs)
+    vectors = embed([text for pair in changed for text in pair], lambda done, total: beat()).astype(
+        np.float64
+    )
+    cosines = iter((vectors[::2] * vectors[1::2]).sum(axis=1).clip(-1.0, 1.0))
+    return [1.0 if before == after else float(next(cosines)) for before, after in pairs]
+
+
+def _too_far(similarity: float) -> str:
+    if similarity >= LEAST_SIMILARITY:
+        return ""
+    return f"Its similarity to the description is {similarity:.2f}; expected at least {LEAST_SIMILARITY}."
+
+
+def _names_left(names: list[str]) -> str:
+    return f"It may still name a person: {', '.join(names)}." if names else ""

@@ -1,0 +1,218 @@
+"""Carrying out a substitution: each distinct description is proposed a caption, checked, and stored, a few at a time.
+
+Every answer is stored before it is checked, and every verdict together with the captions that it makes. So a
+substitution that was interrupted goes on where it stopped, and asks for no answer twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Callable
+from functools import cached_property
+
+from django.db import transaction
+from django.db.models import F, Q
+from django.db.models.functions import Now
+
+from base.errors import ReeljudgeError
+from base.transactions import ROWS_AT_A_TIME
+from corpus.models import Corpus, Moment
+from retrieval.embedding import model_name
+from retrieval.rewriting.by_cast import CastSubstituter
+from retrieval.rewriting.by_chat import ChatSubstituter
+from retrieval.rewriting.cast import Cast, Entry
+from retrieval.rewriting.checks import Finder, check, finder
+from retrieval.rewriting.drafting import descriptions_of
+from retrieval.rewriting.endpoint import Endpoint
+from retrieval.rewriting.models import CastName, Rewording, RewordingQuerySet, Substitution
+from retrieval.rewriting.substituters import Proposal, Substituter
+from retrieval.rewriting.words import Lexicon
+
+Report = Callable[[int, int, str], None]
+State = Rewording.State
+
+
+def cast_of(corpus: Corpus, lexicon: Lexicon | None = None) -> Cast:
+    """Return the confirmed cast list of a corpus."""
+    names = CastName.objects.filter(corpus=corpus, confirmed=True)
+    entries = [Entry(each.name, each.phrase, each.same_as) for each in names if not each.stays]
+    return Cast(
+        entries, [each.name for each in names if each.stays], lexicon or Lexicon(descriptions_of(corpus))
+    )
+
+
+def substituter_of(order: Substitution, cast: Cast) -> Substituter:
+    """Return what the order asks for.
+
+    Raises
+    ------
+    ReeljudgeError
+        If the settings name no endpoint, or the cast list has no confirmed names.
+    """
+    if order.by == Substitution.By.CHAT:
+        return ChatSubstituter(Endpoint.from_settings())
+    if not cast.entries:
+        raise ReeljudgeError(
+            "The cast list has no confirmed names. Draft it, and say what stands for each person."
+        )
+    return CastSubstituter(cast)
+
+
+def carry_out(order: Substitution, report: Report, substituter: Substituter | None = None) -> None:
+    """Reword the descriptions of a corpus. Doing it again, or going on after a stop, does nothing twice.
+
+    A substitution by the cast list renews what another cast list made, and one by the chat endpoint leaves alone
+    what passed the checks, unless it is asked for again. What a lead accepted is never touched.
+
+    Raises
+    ------
+    EndpointAway
+        If the endpoint cannot be reached now. What was answered so far is stored.
+    ReeljudgeError
+        If the settings or the cast list are wrong.
+    """
+    if order.ended:
+        return
+    report(0, 0, "reading the descriptions")
+    cast = cast_of(order.corpus)
+    work = _Work(order, substituter or substituter_of(order, cast), cast, report)
+    work.list_descriptions()
+    work.apply_settled()
+    work.check_all(Rewording.objects.filter(corpus=order.corpus, state=State.PROPOSED))
+    for attempt, state in ((1, State.OPEN), (2, State.AGAIN)):
+        while rows := list(work.rows(state)[: work.substituter.at_a_time]):
+            work.propose(rows, attempt)
+            work.check_all(Rewording.objects.filter(pk__in=[row.pk for row in rows]))
+    Substitution.objects.filter(pk=order.pk).update(ended=Now())
+    work.tell()
+
+
+class _Work:
+    def __init__(self, order: Substitution, substituter: Substituter, cast: Cast, report: Report) -> None:
+        self.order, self.substituter, self.report = order, substituter, report
+        self.corpus, self.cast = order.corpus, cast
+        self.total = 0
+
+    @cached_property
+    def names(self) -> Finder:
+        return finder(self.cast)
+
+    def rows(self, *states: Rewording.State) -> RewordingQuerySet:
+        return Rewording.objects.filter(corpus=self.corpus, state__in=states).order_by("pk")
+
+    @transaction.atomic
+    def list_descriptions(self) -> None:
+        """Make a row for each description that has none, and open again what this order has to renew."""
+        known = set(Rewording.objects.filter(corpus=self.corpus).values_list("before", flat=True))
+        made_by = self.substituter.made_by
+        fresh = [
+            Rewording(corpus=self.corpus, before=text, substitution=self.order, made_by=made_by)
+            for text in self._as_they_are
+            if text not in known
+        ]
+        Rewording.objects.bulk_create(fresh, batch_size=ROWS_AT_A_TIME)
+        mine = {"state": State.OPEN, "attempts": 0, "made_by": made_by, "substitution": self.order, "why": ""}
+        self._to_renew().update(**mine, after="", similarity=None, replaced=[])
+        self.total = self.rows(State.OPEN, State.AGAIN, State.PROPOSED).count()
+        own = Rewording.objects.filter(substitution=self.order).count()
+        Substitution.objects.filter(pk=self.order.pk).update(descriptions=own)
+
+    def _to_renew(self) -> RewordingQuerySet:
+        """Return the rows that another cast list, another model or another order has left, and that this one renews."""
+        order, rows = self.order, Rewording.objects.filter(corpus=self.corpus)
+        others = ~Q(made_by=self.substituter.made_by)
+        renewed = others & Q(state__in=[State.OPEN, State.AGAIN, State.QUEUED])
+        if order.by == Substitution.By.CAST:
+            renewed |= others & Q(state=State.VERIFIED, substitution__by=Substitution.By.CAST)
+        if order.again:
+            renewed |= ~Q(substitution=order) & Q(state__in=[State.VERIFIED, State.QUEUED])
+        return rows.filter(pk__in=rows.filter(renewed).values("pk"))
+
+    @cached_property
+    def _moments(self) -> dict[bytes, list[int]]:
+        """The keys of the moments whose captions are ours to set, by a hash of their description."""
+        ours = Rewording.objects.filter(corpus=self.corpus).values_list("before", flat=True)
+        known = set(map(_hash, ours.iterator()))
+        found: dict[bytes, list[int]] = defaultdict(list)
+        moments = Moment.objects.filter(video__corpus=self.corpus).values_list("pk", "description", "caption")
+        for pk, description, caption in moments.iterator():
+            if caption == description or _hash(description) in known:
+                found[_hash(description)].append(pk)
+        return found
+
+    @cached_property
+    def _as_they_are(self) -> list[str]:
+        """The distinct descriptions of moments to which the corpus gave no caption of its own."""
+        moments = Moment.objects.filter(video__corpus=self.corpus, caption=F("description"))
+        return list(moments.order_by("description").values_list("description", flat=True).distinct())
+
+    @transaction.atomic
+    def apply_settled(self) -> None:
+        """Give moments that were imported later the captions that their descriptions have already."""
+        bare = set(self._as_they_are)
+        settled = Rewording.objects.filter(corpus=self.corpus).settled().exclude(after=F("before"))
+        for row in settled.iterator():
+            if row.before in bare:
+                self._set_caption(row, row.after)
+
+    def propose(self, rows: list[Rewording], attempt: int) -> None:
+        """Store what the substituter proposes, answer by answer, and what it cost, whatever becomes of it."""
+        place = 0
+        try:
+            for proposals in self.substituter.propose([row.before for row in rows], attempt, self.tell):
+                self._store(rows[place : place + len(proposals)], proposals, attempt)
+                place += len(proposals)
+        finally:
+            self._count_usage()
+
+    def _store(self, rows: list[Rewording], proposals: list[Proposal], attempt: int) -> None:
+        for row, proposal in zip(rows, proposals, strict=True):
+            row.after, row.replaced, row.why = proposal.after, proposal.replaced, proposal.why
+            row.state, row.attempts = State.PROPOSED, attempt
+        fields = ["after", "replaced", "why", "state", "attempts"]
+        Rewording.objects.bulk_update(rows, fields, batch_size=ROWS_AT_A_TIME // len(fields))
+
+    def _count_usage(self) -> None:
+        if isinstance(self.substituter, ChatSubstituter):
+            endpoint = self.substituter.endpoint
+            fresh = {name: F(name) + count for name, count in vars(endpoint.usage).items()}
+            Substitution.objects.filter(pk=self.order.pk).update(**fresh)
+            endpoint.usage = type(endpoint.usage)()
+
+    def check_all(self, proposals: RewordingQuerySet) -> None:
+        """Check what is proposed, and set the captions of what passes."""
+        rows = list(proposals)
+        if not rows:
+            return
+        proposed = [row for row in rows if row.after]
+        pairs = [(row.before, row.after) for row in proposed]
+        for row, verdict in zip(proposed, check(pairs, self.names, self.tell), strict=True):
+            row.similarity, row.encoder, row.why = verdict.similarity, model_name(), verdict.why
+        for row in rows:
+            again = row.attempts < self.substituter.attempts
+            row.state = State.VERIFIED if not row.why else State.AGAIN if again else State.QUEUED
+        with transaction.atomic():
+            fields = ["similarity", "encoder", "why", "state"]
+            Rewording.objects.bulk_update(rows, fields, batch_size=ROWS_AT_A_TIME // len(fields))
+            for row in rows:
+                self._set_caption(row, row.after if row.state == State.VERIFIED else row.before)
+        self.tell()
+
+    def _set_caption(self, row: Rewording, caption: str) -> None:
+        if keys := self._moments.get(_hash(row.before)):
+            Moment.objects.filter(pk__in=keys).exclude(caption=caption).update(caption=caption)
+
+    def tell(self) -> None:
+        """Report how many descriptions are done, and what they cost so far. This renews the lease of the job."""
+        left = self.rows(State.OPEN, State.AGAIN, State.PROPOSED).count()
+        done = max(0, self.total - left)
+        message = f"rewording: {done:,} of {self.total:,} descriptions"
+        if self.order.by == Substitution.By.CHAT:
+            order = Substitution.objects.get(pk=self.order.pk)
+            message += f", cost so far {order.cost:.4f}"
+        self.report(done, self.total, message)
+
+
+def _hash(text: str) -> bytes:
+    return hashlib.sha256(text.encode()).digest()[:16]
