@@ -24,6 +24,16 @@ def work_off(out: TextIO = sys.stdout) -> list[Job]:
     return [job for job in seen.values() if job.state != Job.State.DONE]
 
 
+def work_off_one(job: Job, out: TextIO = sys.stdout) -> bool:
+    """Run one job if it is due, and no worker has it. Return whether it was this call that ran it."""
+    taken = Job.objects.take(worker_name(), job.pk)
+    if taken:
+        run(taken, _progress_on(out))
+        taken.refresh_from_db()
+        _ended(taken, out)
+    return taken is not None
+
+
 def _progress_on(out: TextIO) -> Watch:
     """Return a function that shows a job's progress, and what it is doing."""
     last = time.monotonic()
