@@ -8,6 +8,7 @@ import time
 
 MODULES = [
     "ranking",
+    "encoding",
     "cutting",
     "judging",
     "growth",

