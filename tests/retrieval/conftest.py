@@ -25,7 +25,12 @@ def simcse(tmp_path_factory: pytest.TempPathFactory) -> Path:
     BertTokenizerFast(str(folder / "vocab.txt")).save_pretrained(folder)
     torch.set_num_threads(1)  # threads that share so little work only wait for one another
     torch.manual_seed(1)
-    small = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
+    small: dict[str, float] = {
+        "hidden_size": 16,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "intermediate_size": 32,
+    }
     small["initializer_range"] = 0.3  # so that texts get different vectors before any training
     BertModel(BertConfig(vocab_size=len(WORDS), max_position_embeddings=32, **small)).save_pretrained(folder)
     return folder
