@@ -10,6 +10,7 @@ MODULES = [
     "ranking",
     "training_sets",
     "searching",
+    "encoding",
     "cutting",
     "judging",
     "growth",

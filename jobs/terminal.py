@@ -25,6 +25,16 @@ def work_off(out: TextIO = sys.stdout) -> list[Job]:
     return [job for job in seen.values() if job.state != Job.State.DONE]
 
 
+def work_off_one(job: Job, out: TextIO = sys.stdout) -> bool:
+    """Run one job if it is due, and no worker has it. Return whether it was this call that ran it."""
+    taken = Job.objects.take(worker_name(), job.pk)
+    if taken:
+        run(taken, progress_on(out))
+        taken.refresh_from_db()
+        _ended(taken, out)
+    return taken is not None
+
+
 def run_in_log(job: Job, out: TextIO) -> None:
     """Run a job, with a line of progress now and then if it takes long, and one when such a job has ended."""
     told = 0

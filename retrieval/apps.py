@@ -5,4 +5,5 @@ class RetrievalConfig(AppConfig):
     name = "retrieval"
 
     def ready(self) -> None:
-        from retrieval.search import jobs  # noqa: F401 - registers the kinds of job
+        from retrieval import jobs  # noqa: F401 - registers the kinds of job
+        from retrieval.search import jobs as searching  # noqa: F401

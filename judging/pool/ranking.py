@@ -18,6 +18,7 @@ from judging.models import Candidate, Query
 from judging.pool import opening
 from judging.pool.queries import wording
 from retrieval.embedding import embed, model_name
+from retrieval.encoders import same_model
 from retrieval.nearest import Nearest, nearest
 from retrieval.rewriting.models import is_under_way
 
@@ -54,7 +55,7 @@ def rank(campaign: Campaign, report: Report) -> None:
 
 def check_encoder(campaign: Campaign) -> None:
     """Raise an error if another model than the one in the settings ranked the campaign's candidates."""
-    if campaign.encoder != model_name() and Candidate.objects.in_campaign(campaign).exists():
+    if not same_model(campaign.encoder, model_name()) and Candidate.objects.in_campaign(campaign).exists():
         raise ReeljudgeError(
             f"ENCODER: names {model_name()}; expected {campaign.encoder}, which ranked this campaign so far"
         )

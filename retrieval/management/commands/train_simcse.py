@@ -1,0 +1,90 @@
+"""manage.py train_simcse: train a SimCSE model on the captions of a corpus."""
+
+import re
+from argparse import ArgumentParser
+from dataclasses import fields
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+from django.utils.text import slugify
+
+from base.errors import ReeljudgeError
+from corpus.errors import CorpusError
+from corpus.models import Corpus
+from jobs.models import Job
+from jobs.terminal import work_off_one
+from retrieval.jobs import ask_for_training
+from retrieval.simcse.making import Plan, made_of
+from retrieval.simcse.recipe import Recipe
+from retrieval.simcse.report import as_text
+
+MEANINGS = {
+    "epochs": "how often each caption is seen",
+    "batch_size": "captions of a step; each has the others as negatives",
+    "learning_rate": "of AdamW, falling to 0",
+    "temperature": "by which cosines are divided",
+    "max_tokens": "tokens of a caption that are read in training",
+    "held_out": "captions kept for the report, at most a fifth of all",
+    "seed": "of the order, of dropout and of what is held out",
+}
+
+
+class Command(BaseCommand):
+    help = "Ask for a SimCSE model, trained on the distinct captions of a corpus; a worker trains it, or --now does."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("corpus")
+        parser.add_argument("--name", help="of the model; by default that of the corpus and “-simcse”")
+        parser.add_argument(
+            "--base", help="a folder or 'bundled'; by default the model of the setting ENCODER"
+        )
+        parser.add_argument("--now", action="store_true", help="train in this terminal, without a worker")
+        for field in fields(Recipe):
+            option = f"--{field.name.replace('_', '-')}"
+            default: Any = field.default
+            meaning = f"{MEANINGS[field.name]}; default {default}"
+            parser.add_argument(option, type=type(default), default=default, help=meaning)
+
+    def handle(self, **options: Any) -> None:
+        try:
+            plan = _plan(options)
+            job = ask_for_training(plan)
+        except (CorpusError, ReeljudgeError) as fault:
+            raise CommandError(str(fault), returncode=2) from fault
+        if not options["now"]:
+            self.stdout.write(f"{job}: {job.state}; a worker does the rest (manage.py worker)")
+        elif work_off_one(job):
+            self._tell(job, plan)
+        else:
+            self.stdout.write(f"{job}: a worker has it already (manage.py jobs {job.pk})")
+
+    def _tell(self, job: Job, plan: Plan) -> None:
+        """Print the report, or end with the job's error."""
+        job.refresh_from_db()
+        made = made_of(plan) if job.state == Job.State.DONE else None
+        if made is None:
+            raise CommandError(job.error or f"{job} is {job.state}", returncode=2)
+        self.stdout.write(as_text({"version": made.version, "weights": made.weights} | made.report))
+        self.stdout.write(f"It is in {made.folder}. To rank with it: ENCODER={made.folder}")
+
+
+def _plan(options: dict[str, Any]) -> Plan:
+    corpus = Corpus.objects.filter(name=options["corpus"]).first()
+    if corpus is None:
+        known = ", ".join(Corpus.objects.order_by("name").values_list("name", flat=True)[:20])
+        raise ReeljudgeError(f"there is no corpus {options['corpus']!r}; there are: {known or 'none'}")
+    return Plan(
+        name=_name(options["name"] or f"{slugify(corpus.name)[:50] or 'corpus'}-simcse"),
+        corpus=corpus.pk,
+        base=options["base"] or settings.ENCODER,
+        recipe=Recipe(**{field.name: options[field.name] for field in fields(Recipe)}),
+    )
+
+
+def _name(name: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}", name):
+        raise ReeljudgeError(
+            f"--name {name!r}: expected 1 to 60 letters, digits, hyphens and underscores, not a hyphen first"
+        )
+    return name

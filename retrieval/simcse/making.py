@@ -1,0 +1,155 @@
+"""Making a version of a SimCSE model: training, measuring, and storing the weights, the report and the row."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Max
+
+from base.errors import ReeljudgeError
+from corpus.models import Corpus, Moment
+from retrieval.encoders import CARD, encoder, fingerprint, model_name, weights_hash
+from retrieval.models import TrainedEncoder
+from retrieval.simcse.comparing import compare
+from retrieval.simcse.recipe import Captions, Recipe, origin, split
+from retrieval.simcse.report import as_text
+from retrieval.simcse.training import load_base, train
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+Report = Callable[[int, int, str], None]
+IN_TRAINING = "in-training"  # the folder with the checkpoints, beside the models
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What `train_simcse` is asked for."""
+
+    name: str
+    corpus: int
+    base: str
+    recipe: Recipe
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the plan as a job's arguments."""
+        return asdict(self)
+
+    @classmethod
+    def of(cls, arguments: dict[str, Any]) -> Plan:
+        """Return the plan that a job's arguments say."""
+        return cls(**arguments | {"recipe": Recipe(**arguments["recipe"])})
+
+
+def captions_of(corpus: Corpus, recipe: Recipe) -> Captions:
+    """Return the corpus's distinct captions, split by the recipe's seed."""
+    rows = Moment.objects.filter(video__corpus=corpus).values_list("caption", flat=True).distinct()
+    return split(list(rows), recipe)
+
+
+def make(plan: Plan, report: Report) -> TrainedEncoder:
+    """Train a version of a model and store it, or return the one that was made of the same before.
+
+    Raises
+    ------
+    ReeljudgeError
+        If the captions are too few, or the base model cannot be used.
+    """
+    report(0, 1, "reading captions, and loading the base model")
+    if there := made_of(plan):
+        return there
+    corpus = Corpus.objects.get(pk=plan.corpus)
+    captions = captions_of(corpus, plan.recipe)
+    made_from = origin(fingerprint(plan.base), captions, plan.recipe)
+    model = load_base(plan.base)
+    work = Path(settings.MODELS_ROOT) / IN_TRAINING / f"{plan.name}-{made_from[:16]}"
+    losses = train(model, captions.training, plan.recipe, work, _saying(report, "training"))
+    numbers = compare(encoder(plan.base), model, captions, plan.recipe.seed, report)
+    facts = _facts(plan, corpus, captions, losses) | numbers
+    made = _store(plan, corpus, made_from, model, facts)
+    shutil.rmtree(work, ignore_errors=True)
+    return made
+
+
+def made_of(plan: Plan) -> TrainedEncoder | None:
+    """Return the version of the plan's name that was made of what the plan says, if there is one."""
+    captions = captions_of(Corpus.objects.get(pk=plan.corpus), plan.recipe)
+    made_from = origin(fingerprint(plan.base), captions, plan.recipe)
+    return TrainedEncoder.objects.filter(name=plan.name, origin=made_from).first()
+
+
+def _saying(report: Report, what: str) -> Callable[[int, int], None]:
+    return lambda done, total: report(done, total, f"{what}: {done:,} of {total:,} steps")
+
+
+def _facts(plan: Plan, corpus: Corpus, captions: Captions, losses: list[float]) -> dict[str, Any]:
+    import torch
+
+    return {
+        "name": plan.name,
+        "base": model_name(plan.base),
+        "corpus": corpus.name,
+        "recipe": asdict(plan.recipe),
+        "captions": {"training": len(captions.training), "held_out": len(captions.held_out)},
+        "losses": losses,
+        "made_with": {"torch": torch.__version__, "threads": torch.get_num_threads()},
+    }
+
+
+def _store(
+    plan: Plan, corpus: Corpus, made_from: str, model: SentenceTransformer, facts: dict[str, Any]
+) -> TrainedEncoder:
+    """Store the model's folder and its row, both or neither."""
+    root = Path(settings.MODELS_ROOT)
+    new = root / IN_TRAINING / f"{plan.name}-{made_from[:16]}.{os.getpid()}"
+    shutil.rmtree(new, ignore_errors=True)
+    model.save_pretrained(str(new), create_model_card=False)
+    weights = weights_hash(str(new))
+    try:
+        with transaction.atomic():
+            newest = TrainedEncoder.objects.filter(name=plan.name).aggregate(newest=Max("version"))["newest"]
+            made = TrainedEncoder.objects.create(
+                name=plan.name,
+                version=(newest or 0) + 1,
+                base=facts["base"],
+                corpus=corpus,
+                seed=plan.recipe.seed,
+                settings=facts["recipe"],
+                origin=made_from,
+                weights=weights,
+                report=facts,
+            )
+            _write_facts(new, {"version": made.version, "weights": weights} | facts)
+            shutil.rmtree(
+                made.folder, ignore_errors=True
+            )  # left by a process that died before its row was stored
+            new.rename(made.folder)
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
+    return made
+
+
+def _write_facts(folder: Path, facts: dict[str, Any]) -> None:
+    card = {field: facts[field] for field in ("name", "version", "weights", "base", "corpus")}
+    (folder / CARD).write_text(json.dumps(card, ensure_ascii=False, indent=2) + "\n")
+    (folder / "report.json").write_text(json.dumps(facts, ensure_ascii=False, indent=2) + "\n")
+    (folder / "report.txt").write_text(as_text(facts))
+
+
+def check_plan(plan: Plan) -> None:
+    """Raise ReeljudgeError if a plan cannot be carried out, as far as can be told without loading the model."""
+    plan.recipe.check()
+    corpus = Corpus.objects.get(pk=plan.corpus)
+    captions_of(corpus, plan.recipe)
+    if not fingerprint(plan.base):
+        raise ReeljudgeError(
+            f"--base {plan.base}: no weights on this machine; expected a model's folder, or 'bundled'"
+        )
