@@ -337,7 +337,7 @@ def test_a_person_reads_one_message_and_gets_exit_code_2(tmp_path: Path) -> None
     assert (bad.returncode, bad.stdout) == (2, "")
     assert "line 2: field desc" in bad.stderr
     gone = manage(*importing(tmp_path / "nowhere.jsonl"))
-    assert (gone.returncode, gone.stderr.count("\n")) == (2, 1)
+    assert (gone.returncode, gone.stderr.count("\n")) == (2, 1), gone.stderr
     assert "Traceback" not in bad.stderr + gone.stderr
     assert nothing_is_stored()
 
