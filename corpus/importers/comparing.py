@@ -13,6 +13,7 @@ from corpus.importers.report import Report
 from corpus.models import Corpus, Moment
 
 Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 ROWS_AT_A_TIME = 5000
 
 
@@ -30,12 +31,9 @@ class Stored:
         self.keys = _array(keys)
         self._sorted = np.sort(_array(self.prints.moments))
 
-    def holds(self, moments: Ints) -> NDArray[np.bool_]:
+    def holds(self, moments: Ints) -> Bools:
         """Return which of the moments are stored, by their fingerprints."""
-        if not len(self._sorted):
-            return np.zeros(len(moments), dtype=np.bool_)
-        at = np.minimum(np.searchsorted(self._sorted, moments), len(self._sorted) - 1)
-        return np.equal(self._sorted[at], moments)
+        return _among(moments, self._sorted)
 
 
 @dataclass(frozen=True)
@@ -54,7 +52,7 @@ def compare(stored: Stored, found: Fingerprints, report: Report) -> Comparison:
     distinct, first = np.unique(now, return_index=True)
     captioned = _captioned(stored, found, distinct, first)
     fresh = first[~stored.holds(distinct)]
-    missing = np.flatnonzero(~np.isin(before, distinct, assume_unique=True))
+    missing = np.flatnonzero(~_among(before, distinct))
     described = _with_other_description(
         _array(stored.prints.stretches)[missing], _array(found.stretches)[fresh]
     )
@@ -88,6 +86,16 @@ def _captioned(stored: Stored, found: Fingerprints, distinct: Ints, first: Ints)
     captions = _array(found.captions)[first[at]]
     differs = (distinct[at] == before) & (captions != 0) & (captions != _array(stored.prints.captions))
     return dict(zip(before[differs].tolist(), stored.keys[differs].tolist(), strict=True))
+
+
+def _among(numbers: Ints, ascending: Ints) -> Bools:
+    """Return which numbers are among others. `np.isin` would need several times the memory."""
+    if not len(ascending):
+        return np.zeros(len(numbers), dtype=np.bool_)
+    at = np.searchsorted(ascending, numbers)
+    np.minimum(at, len(ascending) - 1, out=at)
+    found: Bools = ascending[at] == numbers
+    return found
 
 
 def _array(numbers: array[int]) -> Ints:
