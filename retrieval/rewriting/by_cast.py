@@ -77,13 +77,12 @@ class CastSubstituter:
 
     def _mentions(self, text: str) -> list[Mention]:
         found: list[Mention] = []
-        for match in self.cast.mentions.finditer(text):
-            if entry := self.cast.entry(match["name"]):
-                person, phrase = self.cast.person(entry), self.cast.phrase(entry)
-                mention = Mention(match.start(), match.end(), person, phrase, bool(match["possessive"]))
-                if found and _is_one_name(text, found[-1], mention):
-                    mention = replace(mention, start=found[-1].start, person=found.pop().person)
-                found.append(mention)
+        for match, entry in self.cast.found_in(text):
+            person, phrase = self.cast.person(entry), self.cast.phrase(entry)
+            mention = Mention(match.start(), match.end(), person, phrase, bool(match["possessive"]))
+            if found and _is_one_name(text, found[-1], mention):
+                mention = replace(mention, start=found[-1].start, person=found.pop().person)
+            found.append(mention)
         return found
 
 

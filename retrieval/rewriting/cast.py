@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -96,5 +96,13 @@ class Cast:
 
     def names_in(self, text: str) -> list[str]:
         """Return the names of persons that a text contains."""
-        found = [match["name"] for match in self.mentions.finditer(text)]
-        return [name for name in found if self.entry(name)]
+        return [match["name"] for match, _ in self.found_in(text)]
+
+    def found_in(self, text: str) -> Iterator[tuple[re.Match[str], Entry]]:
+        """Yield each name of a person in a text, as a match of `mentions`, with its entry."""
+        for match in self.mentions.finditer(text):
+            is_verb = (
+                match["possessive"] == "s" and match["name"].islower()
+            )  # "she chases him", and Chase is a name
+            if not is_verb and (entry := self.entry(match["name"])):
+                yield match, entry

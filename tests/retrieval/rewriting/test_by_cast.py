@@ -20,6 +20,7 @@ ENTRIES = [
     Entry("Mia", "child"),
     Entry("Boris", "someone"),
     Entry("James", "doctor"),
+    Entry("Hunt", "man"),
 ]
 LEXICON = Lexicon(["He leaves the house.", "Dr. House is in a house.", "Then Olga waves.", "Karel sits."] * 3)
 
@@ -69,6 +70,7 @@ def reworded(text: str) -> str:
         ("Boris takes Boris's bag.", "Someone takes someone's bag."),
         ("Karel gives House Novak's pen.", "A man gives another man the man's pen."),
         ("Olgah and preOlga and Olga-like stay.", "Olgah and preOlga and Olga-like stay."),
+        ("She hunts a man, and Hunt sees Hunts dog.", "She hunts a man, and another man sees the man's dog."),
         ("Dr. X meets Olga.", "Dr. X meets a woman."),
         ("“Olga!” shouts Karel.", "“A woman!” shouts a man."),
         ("", ""),
