@@ -13,7 +13,7 @@ from django.test import Client
 
 from campaigns.models import Campaign
 from corpus.models import Corpus, Moment, Video
-from retrieval.embedding import model_name
+from retrieval.encoders import model_key
 from retrieval.models import Vector
 from retrieval.nearest import nearest
 from retrieval.search.index import build, opened
@@ -85,9 +85,7 @@ def _corpus() -> Corpus:
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     Vector.objects.bulk_create(
         (
-            Vector(
-                model=model_name(), hash=hashlib.sha256(text.encode()).hexdigest(), values=vector.tobytes()
-            )
+            Vector(model=model_key(), hash=hashlib.sha256(text.encode()).hexdigest(), values=vector.tobytes())
             for text, vector in zip(captions, vectors, strict=True)
         ),
         batch_size=2000,

@@ -33,7 +33,6 @@ from judging.review import reviewing
 from judging.work import submitting
 from releases.freezing import freeze
 from releases.models import Release, TrainingSet
-from releases.models import Release
 from retrieval.models import Rewording, Substitution
 from tests.cast import browser, claim, content_of, expire, judge_all
 

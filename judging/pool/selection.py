@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from base.errors import BadValue, WrongState
 from base.transactions import all_or_nothing, locked
 from campaigns.models import Campaign
-from corpus.models import Corpus, Moment
+from corpus.models import Corpus
 from judging.models import Kind, Query
 from judging.pool.queries import wording
 from metrics.formats.moment_ids import moment_id

@@ -29,7 +29,8 @@ from jobs.keys import key_of
 from jobs.models import Job
 from jobs.registry import Report
 from metrics.formats.moment_ids import moment_id
-from retrieval.embedding import embed, model_name
+from retrieval.embedding import embed
+from retrieval.encoders import model_key
 from retrieval.models import SearchIndex
 
 INDEX = "index captions"  # the kind of job
@@ -100,8 +101,8 @@ def build(corpus: Corpus, report: Report) -> None:
 def _publish(corpus: Corpus, written: dict[str, Any]) -> None:
     """Note the new file in the row of the present model, and delete the file before it and those of other models."""
     before = list(SearchIndex.objects.filter(corpus=corpus).values_list("file", flat=True))
-    SearchIndex.objects.update_or_create(corpus=corpus, model=model_name(), defaults=written)
-    SearchIndex.objects.filter(corpus=corpus).exclude(model=model_name()).delete()
+    SearchIndex.objects.update_or_create(corpus=corpus, model=model_key(), defaults=written)
+    SearchIndex.objects.filter(corpus=corpus).exclude(model=model_key()).delete()
     for name in before:
         if name != written["file"]:
             default_storage.delete(name)

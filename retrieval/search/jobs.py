@@ -9,7 +9,8 @@ from corpus.models import Corpus
 from jobs.errors import JobError, JobPostponed
 from jobs.registry import Report, kind
 from jobs.upkeep import each_hour
-from retrieval.embedding import embed, model_name
+from retrieval.embedding import embed
+from retrieval.encoders import model_key
 from retrieval.models import SearchIndex
 from retrieval.search.index import INDEX, ask_for_index, build, holds_every_caption
 from retrieval.search.searching import ENCODE
@@ -28,7 +29,7 @@ def encode_a_query(arguments: dict[str, Any], report: Report) -> None:
 @each_hour
 def ask_for_indexes_that_are_out_of_date() -> None:
     """Find the changed captions that no search has come upon."""
-    for index in SearchIndex.objects.filter(model=model_name()).select_related("corpus"):
+    for index in SearchIndex.objects.filter(model=model_key()).select_related("corpus"):
         with suppress(Unavailable):  # a search says so
             if not holds_every_caption(index):
                 ask_for_index(index.corpus)

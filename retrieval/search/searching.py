@@ -11,7 +11,8 @@ from corpus.errors import Unavailable
 from corpus.models import Corpus, Moment
 from jobs.keys import key_of
 from jobs.models import Job
-from retrieval.embedding import Vectors, model_name
+from retrieval.embedding import Vectors
+from retrieval.encoders import model_key
 from retrieval.models import SearchIndex, Vector
 from retrieval.nearest import nearest
 from retrieval.search.index import INDEX, Rows, ask_for_index, checksum, extent, opened
@@ -54,7 +55,7 @@ def search(corpus: Corpus, text: str, k: int = 20) -> Answer:
     If there is no index of the corpus by the present model yet, or it is out of date, the job that writes it is asked
     for, and so it is if its file cannot be read. A job that has failed is not asked for again.
     """
-    index = SearchIndex.objects.filter(corpus=corpus, model=model_name()).first()
+    index = SearchIndex.objects.filter(corpus=corpus, model=model_key()).first()
     if index is None:
         return Answer(job=_job_of(corpus))
     text = " ".join(text.split())
@@ -79,7 +80,7 @@ def _job_of(corpus: Corpus) -> Job:
 def _vector_of(text: str) -> Vectors | None:
     """Return the vector that is stored, or one that is computed here, or None if that is not possible."""
     stored = (
-        Vector.objects.filter(model=model_name(), hash=_hash(text)).values_list("values", flat=True).first()
+        Vector.objects.filter(model=model_key(), hash=_hash(text)).values_list("values", flat=True).first()
     )
     return encode_here(text) if stored is None else np.frombuffer(stored, "<f4")
 

@@ -19,6 +19,7 @@ from jobs.terminal import work_off
 from judging.models import Candidate, Kind, Query
 from judging.pool import selection as module
 from judging.pool.selection import Counts, apportion, caption_id, select, store, training_queries
+from retrieval.rewriting.verified import may_become_queries
 from tests.terminal import printed, refused
 
 FEW = Counts(validation=3, test=5)
@@ -150,10 +151,9 @@ def test_what_cannot_be_drawn_is_refused(counts: Counts, seed: int, by: list[str
 @pytest.mark.django_db
 def test_only_captions_that_may_become_queries_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     corpus = make_corpus(plain(10))
-    everything = module.may_become_queries
 
     def verified(corpus: Corpus) -> QuerySet[Moment]:
-        return everything(corpus).filter(video__name="film_0")
+        return may_become_queries(corpus).filter(video__name="film_0")
 
     monkeypatch.setattr(module, "may_become_queries", verified)
     drawn = select(corpus, Counts(1, 1), seed=1)
