@@ -39,7 +39,7 @@ def figures() -> Iterator[str]:
     address = f"/campaigns/{NAME}/search/"
     of = f"{CAPTIONS:,} captions, {connection.vendor}"
     yield _told(f"a query encoded without torch, {of}", lambda: encode_here(next(queries)))
-    yield _told(f"the nearest 40, {of}", lambda: nearest(vector[None], rows["vector"], 40))
+    yield _told(f"the nearest 40, {of}", lambda: nearest(vector[None], rows.vectors, 40))
     yield _told(f"a search, {of} (promised: under 100 ms)", lambda: search(corpus, next(queries)))
     yield _told(f"its page, {of}", lambda: client.get(address, {"q": next(queries)}))
 
@@ -61,7 +61,7 @@ def _lead(corpus: Corpus) -> Client:
     campaign, _ = Campaign.objects.get_or_create(name=NAME, corpus=corpus)
     user, _ = User.objects.get_or_create(username="searcher")
     campaign.add_member(user, "lead")
-    client = Client()
+    client = Client(headers={"host": "localhost"})
     client.force_login(user)
     return client
 
