@@ -38,8 +38,15 @@ def encode_here(text: str) -> Vectors | None:
 
     That is the case if its weights are not on this machine, or if it is not of a known kind.
     """
+    from threadpoolctl import threadpool_limits
+
     model = _model(str(settings.ENCODER))
-    return model.encode(text) if model else None
+    if model is None:
+        return None
+    with threadpool_limits(
+        1, user_api="blas"
+    ):  # threads that wait for each other cost more than such small products
+        return model.encode(text)
 
 
 @cache

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from corpus.errors import Unavailable
 from corpus.models import Corpus, Moment
@@ -68,7 +70,7 @@ def search(corpus: Corpus, text: str, k: int = 20) -> Answer:
         return Answer(job=_job_of(corpus))
     hits, all_as_they_were = _hits(rows, vector, k)
     is_current = all_as_they_were and extent(corpus) == (index.moments, index.last)
-    return Answer(hits, len(rows), is_current, None if is_current else _job_of(corpus))
+    return Answer(hits, len(rows.records), is_current, None if is_current else _job_of(corpus))
 
 
 def _job_of(corpus: Corpus) -> Job:
@@ -99,21 +101,19 @@ def _hits(rows: Rows, vector: Vectors, k: int) -> tuple[list[Hit], bool]:
     """Return the nearest k, and whether the captions of all rows that were looked at are as they were."""
     depth = k + SPARE
     while True:
-        found = nearest(vector[None], rows["vector"], depth)
-        hits, all_as_they_were = _checked(rows[found.indices[0]], found.similarities[0].tolist())
-        if len(hits) >= k or depth >= len(rows):
+        found = nearest(vector[None], rows.vectors, depth)
+        hits, all_as_they_were = _checked(rows.records[found.indices[0]], found.similarities[0].tolist())
+        if len(hits) >= k or depth >= len(rows.records):
             return hits[:k], all_as_they_were
         depth *= 4
 
 
-def _checked(near: Rows, similarities: list[float]) -> tuple[list[Hit], bool]:
+def _checked(near: NDArray[Any], similarities: list[float]) -> tuple[list[Hit], bool]:
     """Return a hit for each moment id among these records, and whether all captions are as they were."""
     moments = Moment.objects.select_related("video").in_bulk(near["moment"].tolist())
     hits: dict[str, Hit] = {}
     all_as_they_were = True
-    for pk, caption, similarity in zip(
-        near["moment"].tolist(), near["caption"].tolist(), similarities, strict=True
-    ):
+    for (pk, caption), similarity in zip(near.tolist(), similarities, strict=True):
         moment = moments.get(pk)
         if moment is None or checksum(moment.caption) != caption:
             all_as_they_were = False
