@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Vectors = NDArray[np.float32]
 Rows = NDArray[np.intp]
 Encoded = tuple[Rows, Vectors]
-TOKENS_AT_A_TIME = 1024  # of a batch; its states then fit into a core's cache
+TOKENS_AT_A_TIME = 512  # of a batch; its states then fit into a core's cache
 MOST_THREADS = 8
 KNOWN_FEATURES = {"input_ids", "attention_mask", "token_type_ids"}
 
