@@ -41,9 +41,6 @@ def first_link(place: Installation) -> str:
 
 
 def make_first_account(place: Installation, page: Page, name: str, look: Look) -> None:
-    page.goto(f"{place.address}/sign-in/")
-    expect(page.get_by_text("Nobody has an account here yet")).to_be_visible()
-    look("sign-in-before-anybody")
     page.goto(first_link(place))
     look("first-account")
     page.fill("[name=username]", name)
