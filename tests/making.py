@@ -41,9 +41,6 @@ def first_link(place: Installation) -> str:
 
 
 def make_first_account(place: Installation, page: Page, name: str, look: Look) -> None:
-    page.goto(f"{place.address}/sign-in/")
-    expect(page.get_by_text("Nobody has an account here yet")).to_be_visible()
-    look("sign-in-before-anybody")
     page.goto(first_link(place))
     look("first-account")
     page.fill("[name=username]", name)
@@ -56,6 +53,7 @@ def make_first_account(place: Installation, page: Page, name: str, look: Look) -
 
 def upload(page: Page, purpose: str, *files: Path) -> None:
     """Choose files, and wait until the server has them all."""
+    expect(page.locator(f"#file-{purpose}")).to_be_enabled()  # once the page's script listens
     page.set_input_files(f"#file-{purpose}", list(files))
     for file in files:
         line = page.locator(f"[data-purpose={purpose}] li", has_text=file.name)

@@ -46,13 +46,14 @@ def desk(request: HttpRequest, name: str) -> HttpResponse:
     kept = current_summaries(campaign, PROGRESS, AGREEMENT)
     page = Paginator(table.queries(campaign), QUERIES_ON_A_PAGE).get_page(request.GET.get("page"))
     rows = query_rows(list(page))
+    sparks = charts(campaign, kept, with_pay=member.may_review)
     return campaign_page(
         request,
         member,
         "lead/campaign.html",
         needs=needs(campaign, found["n_failed"]) if member.may_review else [],
-        checklist=checklist(campaign) if member.may_review else [],
-        sparks=charts(campaign, kept, with_pay=member.may_review),
+        checklist=checklist(campaign) if member.may_review and not sparks else [],
+        sparks=sparks,
         kept=kept[PROGRESS],
         filters=filters(campaign, table),
         table=table,

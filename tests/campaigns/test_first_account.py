@@ -99,13 +99,6 @@ def test_of_two_who_hurry_one_makes_the_account() -> None:
     assert sum(isinstance(each, Gone) for each in made) == len(links) - 1
 
 
-@pytest.mark.django_db
-def test_the_sign_in_page_tells_where_the_link_is() -> None:
-    assert "printed a link" in Client().get(reverse("sign-in")).content.decode()
-    User.objects.create(username="nora")
-    assert "printed a link" not in Client().get(reverse("sign-in")).content.decode()
-
-
 def test_a_command_gives_the_permission_and_takes_it(outsider: User) -> None:
     assert not may_create_campaigns(outsider)
     assert "may create" in printed("let_create_campaigns", "oda")
