@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import Event, Thread
 from typing import Any
 
 from benchmarks.databases import on_each
@@ -23,6 +24,7 @@ from tests.installation import Installation, sql
 SECONDS = int(os.environ.get("PACED_SECONDS", "600"))
 NAME = "bench"
 QUERIES, MOMENTS = 1600, 60
+SECONDS_BETWEEN_COUNTS = 60
 
 
 def figures() -> Iterator[str]:
@@ -43,7 +45,8 @@ def _addresses_as_behind_nginx() -> Iterator[None]:
 
 def _measured(place: Installation) -> Iterator[str]:
     _prepare(place)
-    asked = _locust(place)
+    with _statistics_kept(place):
+        asked = _locust(place)
     failed = sum(each["num_failures"] for each in asked)
     total = sum(each["num_requests"] for each in asked)
     yield f"{CROWD:,} annotators for {SECONDS} s: {total:,} requests, {total / SECONDS:.0f} a second, {failed} errors"
@@ -58,6 +61,24 @@ def _measured(place: Installation) -> Iterator[str]:
     yield f"{acknowledged:,} grades acknowledged, {stored:,} stored"
     broken = "BROKEN" in place.manage("audit", NAME, check=False)
     yield f"audit {'broken' if broken else 'ok'}"
+
+
+@contextmanager
+def _statistics_kept(place: Installation) -> Iterator[None]:
+    """Have PostgreSQL count its tables each minute, as it does by itself unless its server is told not to."""
+    ended = Event()
+
+    def count() -> None:
+        while not ended.wait(SECONDS_BETWEEN_COUNTS):
+            sql(place, "ANALYZE")
+
+    counting = Thread(target=count)
+    if place.database == "postgres":
+        counting.start()
+    yield
+    ended.set()
+    if counting.ident:
+        counting.join()
 
 
 def _prepare(place: Installation) -> None:
