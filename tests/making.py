@@ -53,8 +53,9 @@ def make_first_account(place: Installation, page: Page, name: str, look: Look) -
 
 def upload(page: Page, purpose: str, *files: Path) -> None:
     """Choose files, and wait until the server has them all."""
-    expect(page.locator(f"#file-{purpose}")).to_be_enabled()  # once the page's script listens
-    page.set_input_files(f"#file-{purpose}", list(files))
+    chosen = page.locator(f"[data-purpose={purpose}] input")
+    expect(chosen).to_be_enabled()  # once the page's script listens
+    chosen.set_input_files(list(files))
     for file in files:
         line = page.locator(f"[data-purpose={purpose}] li", has_text=file.name)
         expect(line.locator(".n")).to_contain_text("✓")

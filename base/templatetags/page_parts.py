@@ -140,13 +140,18 @@ def confirm(words: str, address: str, fields: object = ()) -> dict[str, Any]:
 
 @register.inclusion_tag("parts/paging.html", takes_context=True)
 def paging(
-    context: Mapping[str, Any], page: Page[Any] | None = None, before: object = None
+    context: Mapping[str, Any],
+    page: Page[Any] | None = None,
+    before: object = None,
+    after: object = None,
+    is_first: bool = True,
 ) -> dict[str, Any]:
-    """Link the pages of a list: those around `page`, or the one that goes on before a key.
+    """Link the pages of a list: those around `page`, or the one that goes on before or after a key, and the first.
 
     The links keep whatever else the address says, such as filters.
     """
-    return {"page": page, "before": before, "request": context["request"]}
+    links = {"page": page, "before": before, "after": after, "is_later": not is_first}
+    return links | {"request": context["request"]}
 
 
 @register.simple_block_tag

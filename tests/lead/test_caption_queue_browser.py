@@ -42,6 +42,7 @@ def test_captions_are_accepted_by_keys(server: Installation, chromium: Browser) 
         page = lead.page
         page.goto(f"{server.address}/campaigns/")
         page.click("a:text-is('named') >> nth=1")
+        page.click("text=Reword its descriptions")
         page.click("text=To decide >> nth=0")
         waiting = page.locator(".waiting > li")
         expect(waiting).to_have_count(3)

@@ -96,8 +96,8 @@ def test_an_upload_survives_a_lost_network_and_a_closed_page(
             route.continue_()
 
     page.route("**/uploads/*", trouble)
-    expect(page.locator("#file-film")).to_be_enabled()
-    page.set_input_files("#file-film", film)
+    expect(page.locator("[data-purpose=film] input")).to_be_enabled()
+    page.locator("[data-purpose=film] input").set_input_files(film)
     line = page.locator("[data-purpose=film] li", has_text="long.mp4")
     expect(line).to_contain_text("72 %. No answer. Trying again")
     page.on("dialog", lambda dialog: dialog.accept())  # whether to leave the page
