@@ -18,6 +18,7 @@ from base.request_fields import KEY, one_of, text_in, whole
 from campaigns.models import Upload
 from campaigns.uploads import append, begin, remove
 from judging import doors
+from lead.making.views import open_draft
 
 SHA256 = "sha256 "
 
@@ -25,7 +26,7 @@ SHA256 = "sha256 "
 @require_POST
 def announce(request: HttpRequest, token: str) -> HttpResponse:
     """Begin an upload, or find the one that broke off."""
-    draft = doors.draft(request, token)
+    draft = open_draft(request, token)
     try:
         said = json.loads(request.body)
     except (ValueError, RecursionError) as fault:
@@ -43,6 +44,7 @@ def announce(request: HttpRequest, token: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "PATCH"])
 def piece(request: HttpRequest, token: str, upload: str) -> HttpResponse:
     """Tell how much has arrived, or store the next piece. A piece for another place is answered by a 409."""
+    content = request.body  # before the row is read, because other pieces may arrive while this one does
     found = doors.upload(request, token, upload)
     if request.method != "PATCH":
         return _told(found)
@@ -52,7 +54,6 @@ def piece(request: HttpRequest, token: str, upload: str) -> HttpResponse:
     checksum = request.headers.get("Upload-Checksum", "")
     if checksum and not checksum.startswith(SHA256):
         raise BadValue("Upload-Checksum", checksum[:20], "sha256, a space, and 64 hexadecimal digits")
-    content = request.body
     found = append(found, offset, content, checksum.removeprefix(SHA256))
     return _told(found, status=200 if found.received == offset + len(content) else 409)
 
@@ -60,6 +61,7 @@ def piece(request: HttpRequest, token: str, upload: str) -> HttpResponse:
 @require_POST
 def remove_upload(request: HttpRequest, token: str, upload: str) -> HttpResponse:
     """Remove a file, and lead back to the step that it belongs to."""
+    open_draft(request, token)
     found = doors.upload(request, token, upload)
     found.draft.change()
     remove(found)
