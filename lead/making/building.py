@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
-from base.errors import ReeljudgeError
+from base.errors import ReeljudgeError, WrongState
 from base.text import printable
 from base.transactions import locked
 from campaigns.creating import corpora_open_to, may_create_campaigns
@@ -206,4 +206,7 @@ def _members(draft: Draft, owner: User, campaign: Campaign) -> None:
     for name, role in draft.people:
         if name not in users:
             raise ReeljudgeError(f"{name}: nobody has this name; invite people without an account later")
-        campaign.add_member(users[name], role)
+        try:
+            campaign.add_member(users[name], role)
+        except WrongState as fault:
+            raise ReeljudgeError(f"{name}: {fault}") from fault
