@@ -17,7 +17,8 @@ from corpus.errors import Unavailable
 from corpus.models import Corpus, Moment, Video
 from jobs.models import Job
 from jobs.terminal import work_off
-from retrieval.embedding import embed, model_name
+from retrieval.embedding import embed
+from retrieval.encoders import model_key
 from retrieval.models import SearchIndex, Vector
 from retrieval.search import index as module
 from retrieval.search import searching
@@ -209,7 +210,7 @@ def test_a_model_that_cannot_be_computed_here_leaves_the_query_to_a_worker(
     assert waiting.kind == ENCODE
     assert work_off() == []
     assert search(films, "a door").hits[0].moment
-    assert Vector.objects.filter(model=model_name()).count() == 62
+    assert Vector.objects.filter(model=model_key()).count() == 62
 
 
 def test_another_machine_fetches_the_file_once_and_checks_it(
