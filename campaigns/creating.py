@@ -7,9 +7,8 @@ from django.db.models import Q, QuerySet
 
 from base.errors import WrongState
 from campaigns.models import Membership
+from campaigns.models.membership import PERMISSION
 from corpus.models import Corpus
-
-PERMISSION = "campaigns.add_campaign"
 
 
 def may_create_campaigns(user: User | AnonymousUser) -> bool:
@@ -28,10 +27,11 @@ def corpora_open_to(user: User) -> QuerySet[Corpus]:
     """Return the corpora over which the person may create a campaign, by name.
 
     Whoever is an annotator over a corpus must not become its lead in another campaign, and so see captions and ranks.
+    That holds for annotators who have left, too, because they may be taken back.
     """
     if not may_create_campaigns(user):
         return Corpus.objects.none()
-    blind = Membership.objects.annotators().filter(user=user).exclude(state=Membership.State.LEFT)
+    blind = Membership.objects.annotators().filter(user=user)
     return Corpus.objects.exclude(campaigns__in=blind.values("campaign")).order_by("name")
 
 

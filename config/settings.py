@@ -155,7 +155,7 @@ JOB_ATTEMPTS = env.int("JOB_ATTEMPTS", default=3)
 ENCODER = env.str("ENCODER", default="bundled")
 # Imprecise queries: an OpenAI-compatible chat endpoint, its prices for a million tokens, and a model that finds names.
 CHAT_URL = env.str("CHAT_URL", default="")  # no user can give an address that the server asks
-CHAT_KEY = env.str("CHAT_KEY", default="")
+CHAT_KEY = env.str("CHAT_KEY", default="").strip()
 CHAT_MODEL = env.str("CHAT_MODEL", default="")
 CHAT_INPUT_PRICE = env.float("CHAT_INPUT_PRICE", default=0)
 CHAT_OUTPUT_PRICE = env.float("CHAT_OUTPUT_PRICE", default=0)

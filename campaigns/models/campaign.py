@@ -17,7 +17,7 @@ from base.transactions import all_or_nothing, locked
 from campaigns.guideline_text import GUIDELINE
 from campaigns.models.guideline import Guideline
 from campaigns.models.invitation import Invitation, hash_of, secret_from, secret_of_a_link
-from campaigns.models.membership import Membership
+from campaigns.models.membership import Membership, must_stay_blind
 from corpus.models import Corpus
 
 # Default settings, which are TVR-Ranking's.
@@ -215,9 +215,16 @@ class Campaign(models.Model):
 
     @all_or_nothing
     def add_member(self, user: User, role: str) -> Membership:
-        """Return the person's membership, made with that role if there is none. Worker numbers count up from 1."""
+        """Return the person's membership, made with that role if there is none. Worker numbers count up from 1.
+
+        Raises
+        ------
+        WrongState
+            If the person would see captions and ranks of a corpus that they judge.
+        """
         if member := self.memberships.filter(user=user).first():
             return member
+        must_stay_blind(user, role, self)
         locked(Campaign.objects.filter(pk=self.pk)).get()
         last = self.memberships.aggregate(last=Max("worker"))["last"] or 0
         return self.memberships.create(user=user, role=role, worker=last + 1)

@@ -125,6 +125,8 @@ class Invitation(models.Model):
         ------
         Gone
             If the invitation was used or withdrawn, or has expired.
+        WrongState
+            If the person would see captions and ranks of a corpus that they judge.
         """
         invitation = locked(Invitation.objects.filter(pk=self.pk)).select_related("campaign").get()
         if member := invitation.campaign.memberships.filter(user=user).first():

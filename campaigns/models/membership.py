@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import TYPE_CHECKING
 
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.db import models
 from django.db.models.functions import Now
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from base.errors import BadValue, WrongState
 from base.transactions import all_or_nothing, locked
 from campaigns.models.event import Event
+
+if TYPE_CHECKING:
+    from campaigns.models.campaign import Campaign
+
+PERMISSION = "campaigns.add_campaign"  # whoever has it sees all corpora but those that they annotate
 
 
 class MembershipQuerySet(models.QuerySet["Membership"]):
@@ -134,7 +142,8 @@ class Membership(models.Model):
         ------
         WrongState
             If a lead or a researcher is to become an annotator, because they may have seen what annotators must not
-            know, or if the person is the only active lead.
+            know, if an annotator who is to see all judges the same corpus in another campaign, or if the person is the
+            only active lead.
         BadValue
             If there is no reason.
         """
@@ -143,6 +152,7 @@ class Membership(models.Model):
             return
         if self.role in Membership.SEES_ALL and role == Membership.Role.ANNOTATOR:
             raise WrongState(f"A {self.role} has seen what annotators must not know. Invite another account.")
+        must_stay_blind(self.user, role, self.campaign)
         if not reason.strip():
             raise BadValue("reason", "nothing", "why the role changes")
         self._must_not_be_the_last_lead()
@@ -176,3 +186,33 @@ class Membership(models.Model):
         locked(type(self.campaign).objects.filter(pk=self.campaign_id)).get()
         if not Membership.objects.leads().filter(campaign=self.campaign_id).exclude(pk=self.pk).exists():
             raise WrongState("This is the only active lead of the campaign. Make somebody else a lead first.")
+
+
+def must_stay_blind(user: User, role: str, campaign: Campaign) -> None:
+    """Refuse a role in which somebody would come to see captions and ranks of a corpus that they judge, or the reverse.
+
+    Memberships of all campaigns over the corpus count, also of people who have left, because they may be taken back.
+
+    Raises
+    ------
+    WrongState
+        If the person is to annotate and sees the corpus already, or is to see it and annotates elsewhere over it.
+    """
+    memberships = Membership.objects.filter(user=user, campaign__corpus=campaign.corpus_id)
+    others = memberships.exclude(campaign=campaign)
+    if role in Membership.SEES_ALL:
+        if others.annotators().exists():
+            raise WrongState(
+                gettext(
+                    "Who annotates another campaign over the same corpus must not see what its leads see."
+                )
+            )
+        return
+    if others.filter(role__in=Membership.SEES_ALL).exists():
+        raise WrongState(
+            gettext(
+                "Who leads or follows another campaign over the same corpus has seen what annotators must not know."
+            )
+        )
+    if user.has_perm(PERMISSION) and not memberships.annotators().exists():
+        raise WrongState(gettext("Who may create campaigns has seen what annotators must not know."))

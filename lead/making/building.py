@@ -209,4 +209,7 @@ def _members(draft: Draft, owner: User, campaign: Campaign) -> None:
     for name, role in draft.people:
         if name not in users:
             raise ReeljudgeError(f"{name}: nobody has this name; invite people without an account later")
-        campaign.add_member(users[name], role)
+        try:
+            campaign.add_member(users[name], role)
+        except WrongState as fault:
+            raise ReeljudgeError(f"{name}: {fault}") from fault

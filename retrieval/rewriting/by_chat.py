@@ -70,7 +70,7 @@ class ChatSubstituter:
         self.unusable += 1
         if self.unusable >= UNUSABLE_IN_A_ROW:
             raise EndpointRefuses(
-                f"CHAT_URL {self.endpoint.address}: {self.unusable} answers in a row are of no use; the last: {why}"
+                f"CHAT_URL {self.endpoint.host}: {self.unusable} answers in a row are of no use; the last: {why}"
             )
         return Proposal("", [], f"The endpoint's answer is of no use: {why}.")
 

@@ -19,6 +19,11 @@ TRIES = 6  # of one request, before the endpoint counts as away
 FIRST_WAIT, LONGEST_WAIT = 1.0, 30.0  # seconds
 LARGEST_ANSWER = 4 * 2**20  # bytes
 LETTERS_OF_A_TOKEN = 4  # of English text, roughly
+# What no second request mends: an address or a key that cannot be sent, and an answer that cannot be unpacked.
+REFUSED = (
+    *(httpx.InvalidURL, httpx.UnsupportedProtocol, httpx.LocalProtocolError, httpx.DecodingError),
+    UnicodeEncodeError,
+)
 
 
 class EndpointAway(ReeljudgeError):
@@ -79,6 +84,11 @@ class Endpoint:
             )
         return cls(settings.CHAT_URL, settings.CHAT_MODEL, settings.CHAT_KEY, settings.CHAT_TIMEOUT)
 
+    @property
+    def host(self) -> str:
+        """What messages call the endpoint, because its address may hold a password."""
+        return httpx.URL(self.address).host
+
     def ask(self, messages: list[dict[str, str]], temperature: float, beat: Beat) -> str:
         """Return what the model answers. A request that finds the endpoint busy is sent again after a while.
 
@@ -87,7 +97,7 @@ class Endpoint:
         EndpointAway
             If it was sent six times.
         EndpointRefuses
-            If the endpoint says that the request is wrong.
+            If the endpoint says that the request is wrong, or the settings make none that can be sent.
         Unusable
             If the answer is no chat completion.
         """
@@ -99,6 +109,8 @@ class Endpoint:
             wait = min(LONGEST_WAIT, FIRST_WAIT * 2**number)
             try:
                 status, headers, content = self._post(body)
+            except REFUSED as fault:  # its words may hold the key
+                raise EndpointRefuses(f"CHAT_URL or CHAT_KEY: {type(fault).__name__}") from None
             except httpx.TransportError as fault:
                 problem = f"{type(fault).__name__}: {fault}"
             else:
@@ -106,11 +118,11 @@ class Endpoint:
                     return self._said(content, messages)
                 problem = f"status {status}: {printable(content[:200].decode(errors='replace'))}"
                 if status not in (408, 409, 425, 429) and status < 500:
-                    raise EndpointRefuses(f"CHAT_URL {self.address}: {problem}; expected a chat completion")
+                    raise EndpointRefuses(f"CHAT_URL {self.host}: {problem}; expected a chat completion")
                 wait = _asked_to_wait(headers, wait)
             if number + 1 < TRIES:
                 self._wait(wait, beat)
-        raise EndpointAway(f"CHAT_URL {self.address}: {problem}, {TRIES} times")
+        raise EndpointAway(f"CHAT_URL {self.host}: {problem}, {TRIES} times")
 
     def _post(self, body: dict[str, Any]) -> tuple[int, httpx.Headers, bytes]:
         address = f"{self.address.rstrip('/')}/chat/completions"

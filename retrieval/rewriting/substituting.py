@@ -31,6 +31,7 @@ from retrieval.rewriting.words import Lexicon
 
 Report = Callable[[int, int, str], None]
 State = Rewording.State
+SETTLED_AT_A_TIME = 500  # between two reports, each of which renews the lease
 
 
 def cast_of(corpus: Corpus, lexicon: Lexicon | None = None) -> Cast:
@@ -147,14 +148,16 @@ class _Work:
         moments = Moment.objects.filter(video__corpus=self.corpus, caption=F("description"))
         return list(moments.order_by("description").values_list("description", flat=True).distinct())
 
-    @transaction.atomic
     def apply_settled(self) -> None:
         """Give moments that were imported later the captions that their descriptions have already."""
         bare = set(self._as_they_are)
         settled = Rewording.objects.filter(corpus=self.corpus).settled().exclude(after=F("before"))
-        for row in settled.iterator():
-            if row.before in bare:
-                self._set_caption(row, row.after)
+        fitting = [row for row in settled.iterator() if row.before in bare]
+        for first in range(0, len(fitting), SETTLED_AT_A_TIME):
+            with transaction.atomic():
+                for row in fitting[first : first + SETTLED_AT_A_TIME]:
+                    self._set_caption(row, row.after)
+            self.tell()
 
     def propose(self, rows: list[Rewording], attempt: int) -> None:
         """Store what the substituter proposes, answer by answer, and what it cost, whatever becomes of it."""

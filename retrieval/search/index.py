@@ -125,11 +125,11 @@ def opened(index: SearchIndex) -> Rows:
     Raises
     ------
     Unavailable
-        If the file is not there, or the store does not answer.
+        If the file is not there or is damaged, or the store does not answer.
     """
     try:
         return _mapped(index.file, index.sha256)
-    except (OSError, *STORE_FAULTS) as fault:
+    except (OSError, ValueError, EOFError, *STORE_FAULTS) as fault:
         raise Unavailable(f"the index {index.file} cannot be read: {fault}") from fault
 
 

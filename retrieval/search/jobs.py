@@ -12,8 +12,8 @@ from jobs.upkeep import each_hour
 from retrieval.embedding import embed
 from retrieval.encoders import model_key
 from retrieval.models import SearchIndex
-from retrieval.search.index import INDEX, ask_for_index, build, holds_every_caption
-from retrieval.search.searching import ENCODE
+from retrieval.search.index import INDEX, build, holds_every_caption
+from retrieval.search.searching import ENCODE, job_of_index
 
 
 @kind(INDEX)
@@ -32,7 +32,7 @@ def ask_for_indexes_that_are_out_of_date() -> None:
     for index in SearchIndex.objects.filter(model=model_key()).select_related("corpus"):
         with suppress(Unavailable):  # a search says so
             if not holds_every_caption(index):
-                ask_for_index(index.corpus)
+                job_of_index(index.corpus)
 
 
 def _told(work: Callable[[], object]) -> None:

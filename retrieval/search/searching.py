@@ -59,7 +59,7 @@ def search(corpus: Corpus, text: str, k: int = 20) -> Answer:
     """
     index = SearchIndex.objects.filter(corpus=corpus, model=model_key()).first()
     if index is None:
-        return Answer(job=_job_of(corpus))
+        return Answer(job=job_of_index(corpus))
     text = " ".join(text.split())
     vector = _vector_of(text)
     if vector is None:
@@ -67,13 +67,13 @@ def search(corpus: Corpus, text: str, k: int = 20) -> Answer:
     try:
         rows = opened(index)
     except Unavailable:  # the file is lost, or the store is away; then the job waits for it
-        return Answer(job=_job_of(corpus))
+        return Answer(job=job_of_index(corpus))
     hits, all_as_they_were = _hits(rows, vector, k)
     is_current = all_as_they_were and extent(corpus) == (index.moments, index.last)
-    return Answer(hits, len(rows.records), is_current, None if is_current else _job_of(corpus))
+    return Answer(hits, len(rows.records), is_current, None if is_current else job_of_index(corpus))
 
 
-def _job_of(corpus: Corpus) -> Job:
+def job_of_index(corpus: Corpus) -> Job:
     """Return the job that writes the index. It is asked for, unless it is under way or has failed."""
     job = Job.objects.filter(kind=INDEX, key=key_of(corpus)).exclude(state=Job.State.DONE).first()
     return job or ask_for_index(corpus)

@@ -85,6 +85,21 @@ def test_a_member_already_learns_so_and_uses_nothing_up(
     assert Invitation.objects.open().count() == 1
 
 
+@pytest.mark.parametrize("role", ["annotator", "researcher", "lead"])
+def test_who_would_see_what_they_judge_is_refused_and_uses_nothing_up(
+    role: str, campaign: Campaign, ada: Membership, leo: Membership
+) -> None:
+    other = Campaign.objects.create(name="other", corpus=campaign.corpus)
+    invitation, secret = other.invite(role, None, WEEK)
+    client = browser(leo if role == "annotator" else ada)
+    assert opened(client, secret).status_code == 200
+    answer = join(client, {})
+    assert answer.status_code == 409
+    assert "over the same corpus" in answer.content.decode()
+    assert not other.memberships.exists()
+    assert invitation.is_open
+
+
 def test_who_left_does_not_come_back_by_a_link(made: tuple[Invitation, str], ada: Membership) -> None:
     leaving.deactivate(ada, None, "")
     opened(browser(ada), made[1])

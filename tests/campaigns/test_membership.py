@@ -11,7 +11,9 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 
 from base.errors import BadValue, NotFound, WrongState
-from campaigns.models import Membership
+from campaigns.creating import let_create
+from campaigns.models import Campaign, Membership
+from corpus.models import Corpus
 from judging.audit import audit
 from judging.models import Assignment, Batch, Judgement
 from judging.work import claiming, grading, leaving
@@ -145,6 +147,47 @@ def test_who_saw_the_hidden_side_never_annotates(
     with pytest.raises(WrongState, match="has seen"):
         leaving.change_role(person, "annotator", leo, "short of hands")
     assert "has seen" in refused("add_member", "films", "mina")
+
+
+@pytest.fixture
+def same_films(campaign: Campaign) -> Campaign:
+    """Another campaign over the same corpus."""
+    return Campaign.objects.create(name="again", corpus=campaign.corpus)
+
+
+@pytest.mark.parametrize("role", ["lead", "researcher"])
+@pytest.mark.parametrize("state", ["active", "left"])
+def test_who_saw_a_corpus_in_one_campaign_does_not_annotate_it_in_another(
+    role: str, state: str, same_films: Campaign, member: Callable[..., Membership]
+) -> None:
+    mina = member("mina", role)
+    Membership.objects.filter(pk=mina.pk).update(state=state)
+    assert "has seen" in refused("add_member", "again", "mina")
+    assert not same_films.memberships.exists()
+    plays = Campaign.objects.create(name="plays", corpus=Corpus.objects.create(name="plays", format="tvr"))
+    assert plays.add_member(mina.user, "annotator").is_annotator
+
+
+@pytest.mark.parametrize("role", ["lead", "researcher"])
+@pytest.mark.parametrize("state", ["active", "left"])
+def test_who_annotates_a_corpus_in_one_campaign_does_not_see_it_in_another(
+    role: str, state: str, same_films: Campaign, ada: Membership, leo: Membership
+) -> None:
+    Membership.objects.filter(pk=ada.pk).update(state=state)
+    assert "must not see" in refused("add_member", "again", "ada", "--role", role)
+    here = same_films.add_member(ada.user, "annotator")
+    with pytest.raises(WrongState, match="must not see"):
+        leaving.change_role(here, role, None, "knows it all")
+    assert (again(here).role, again(ada).role) == ("annotator", "annotator")
+
+
+def test_who_may_create_campaigns_annotates_only_what_they_do_not_see(
+    same_films: Campaign, ada: Membership, outsider: User
+) -> None:
+    for user in (ada.user, outsider):
+        let_create(user)
+    assert "has seen" in refused("add_member", "again", "oda")
+    assert "annotator" in printed("add_member", "again", "ada")  # the corpus stayed closed to her
 
 
 def test_no_second_account_has_the_same_name_in_other_letters(ada: Membership) -> None:

@@ -171,10 +171,30 @@ def test_a_corpus_without_moments_says_so_and_is_not_asked_for_again() -> None:
     assert (job.has_failed, job.error) == (True, "corpus empty holds no moments; import it first")
 
 
+def test_a_job_that_has_failed_is_not_asked_for_by_the_hour(films: Corpus) -> None:
+    ready(films)
+    Moment.objects.filter(caption="Somebody cleans a phone.").update(caption="A dog barks.")
+    Job.objects.filter(kind=INDEX).update(state=Job.State.FAILED)
+    ask_for_indexes_that_are_out_of_date()
+    assert not Job.objects.unfinished().exists()
+
+
 def test_a_file_that_is_gone_is_written_again(films: Corpus) -> None:
     ready(films)
     default_storage.delete(SearchIndex.objects.get().file)
     module._mapped.cache_clear()
+    assert search(films, "a door").job
+    assert work_off() == []
+    assert search(films, "a door").hits
+
+
+@pytest.mark.parametrize("left", [0, 40, 4096, -8])
+def test_a_file_that_is_damaged_is_written_again(films: Corpus, left: int) -> None:
+    ready(films)
+    file = Path(default_storage.path(SearchIndex.objects.get().file))
+    file.write_bytes(file.read_bytes()[:left])
+    module._mapped.cache_clear()
+    ask_for_indexes_that_are_out_of_date()  # ends the upkeep of no worker
     assert search(films, "a door").job
     assert work_off() == []
     assert search(films, "a door").hits

@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import DjangoCaptureOnCommitCallbacks as Commits
 
-from campaigns.creating import let_create_no_longer
+from campaigns.creating import let_create, let_create_no_longer
 from campaigns.models import Campaign, Draft, Membership
 from campaigns.uploads import append, begin, store_text
 from corpus.models import Corpus, Moment, Video
@@ -160,11 +160,24 @@ def test_a_corpus_that_is_there_is_taken_as_it_is(
 def test_an_annotator_over_a_corpus_cannot_choose_it(
     client: Client, draft: Draft, nora: User, campaign: Campaign
 ) -> None:
-    campaign.add_member(nora, Membership.Role.ANNOTATOR)
+    let_create_no_longer(nora)
+    campaign.add_member(User.objects.get(pk=nora.pk), Membership.Role.ANNOTATOR)
+    let_create(nora)
     answer = client.post(reverse("draft-corpus", args=[draft.token]), {"corpus": campaign.corpus_id})
     assert answer.status_code == 400
     draft.change(corpus=campaign.corpus)  # became one after the choice
     assert "you annotate" in checked(client, draft)["problems"][0]
+
+
+@pytest.mark.parametrize("role", ["lead", "researcher"])
+def test_an_annotator_over_the_corpus_does_not_come_to_see_it(
+    client: Client, draft: Draft, campaign: Campaign, ada: Membership, role: str
+) -> None:
+    draft.change(corpus=campaign.corpus, people=[["ada", role]])
+    [problem] = checked(client, draft)["problems"]
+    assert problem.startswith("The people: ada: Who annotates another campaign over the same corpus")
+    draft.change(people=[["ada", "annotator"]])
+    assert checked(client, draft)["problems"] == []
 
 
 def test_films_are_found_by_their_names_and_kept(

@@ -122,6 +122,35 @@ def test_a_refusal_ends_at_once_and_never_tells_the_key(
     assert KEY not in str(fault.value) + repr(chat.endpoint)
 
 
+@pytest.mark.parametrize("key", [f"{KEY}\r", f"{KEY} ", f"{KEY[:4]}\n{KEY[4:]}", f"{KEY}’"])
+def test_a_key_that_cannot_be_sent_is_never_told(endpoint: ChatEndpoint, key: str) -> None:
+    chat = ChatSubstituter(Endpoint(endpoint.address, "m", key, wait=lambda seconds: None))
+    with pytest.raises(EndpointRefuses, match=r"^CHAT_URL or CHAT_KEY: \w+$"):
+        propose(chat)
+    assert endpoint.asked == []
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:9/v1", "ftp://127.0.0.1/v1", "http://a:b", "http://\0"])
+def test_an_address_that_is_none_is_told(address: str) -> None:
+    with pytest.raises(EndpointRefuses, match="CHAT_URL or CHAT_KEY"):
+        propose(ChatSubstituter(Endpoint(address, "m", wait=lambda seconds: None)))
+
+
+@pytest.mark.parametrize("fault", [stub.status(404), stub.status(503), stub.saying("?")])
+def test_a_password_in_the_address_is_never_told(endpoint: ChatEndpoint, fault: stub.Fault) -> None:
+    endpoint.faults = [fault] * 1000
+    address = endpoint.address.replace("http://", f"http://reeljudge:{KEY}@")
+    with pytest.raises((EndpointAway, EndpointRefuses), match=r"CHAT_URL 127\.0\.0\.1: ") as told:
+        propose_until_it_is_given_up(ChatSubstituter(Endpoint(address, "m", wait=lambda seconds: None)))
+    assert KEY not in str(told.value)
+
+
+def test_an_answer_that_cannot_be_unpacked_is_refused(chat: ChatSubstituter, endpoint: ChatEndpoint) -> None:
+    endpoint.faults = [stub.status(200, Content_Encoding="gzip")]
+    with pytest.raises(EndpointRefuses, match="DecodingError"):
+        propose(chat)
+
+
 @pytest.mark.parametrize(
     "fault",
     [
