@@ -13,6 +13,8 @@ fi
 # Files go in the order of the collection: those with servers take longest, so they begin.
 together="-n ${TEST_PROCESSES:-auto} --maxprocesses 4 --dist loadfile --no-loadscope-reorder --durations 25"
 echo "— all tests, on SQLite; with servers on both databases, and browsers"
+# Each process computes in one thread: more would wait for each other, and take many times as long.
+export OMP_NUM_THREADS=1
 env -u DATABASE_URL -u REDIS_URL "$PYTHON" -m pytest -q $together
 if [ -n "${TEST_POSTGRES_URL:-}" ]; then
   again="database and both_databases and not long"
