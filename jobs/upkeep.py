@@ -1,10 +1,13 @@
 """What has to be done from time to time, whatever jobs there are. Apps register what they have to do."""
 
+import logging
 from collections.abc import Callable
 from importlib import import_module
 
 from django.conf import settings
+from django.db import DatabaseError, InterfaceError
 
+log = logging.getLogger(__name__)
 SECONDS_BETWEEN = 3600.0
 Task = Callable[[], None]
 TASKS: list[Task] = []
@@ -17,8 +20,14 @@ def each_hour(task: Task) -> Task:
 
 
 def do_all() -> None:
+    """Do all that is registered. What goes wrong in one task is logged, and hinders neither the others nor the jobs."""
     for task in TASKS:
-        task()
+        try:
+            task()
+        except (InterfaceError, DatabaseError):
+            raise  # The database is away, and the caller waits for it.
+        except Exception:
+            log.exception("upkeep: %s", task.__name__)
 
 
 @each_hour

@@ -26,6 +26,7 @@ from jobs.registry import Report
 from jobs.running import run
 from jobs.tasks import run_job, sweep, upkeep
 from jobs.terminal import work_off
+from jobs.upkeep import do_all
 from judging.models import Batch
 from judging.pool.clips import CUT_CLIPS
 from tests.jobs.conftest import Register
@@ -438,6 +439,20 @@ def test_the_embedded_worker_clears_sessions(
     monkeypatch.setattr("jobs.management.commands.worker.close_old_connections", lambda: None)
     with pytest.raises(SystemExit):
         call_command("worker")
+
+
+def test_a_task_of_upkeep_that_fails_hinders_no_other(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    done = []
+
+    def broken() -> None:
+        raise ValueError("a damaged file")
+
+    monkeypatch.setattr("jobs.upkeep.TASKS", [broken, lambda: done.append("the other")])
+    do_all()
+    assert done == ["the other"]
+    assert "upkeep: broken" in caplog.text
 
 
 def test_celery_clears_sessions_by_its_schedule(sessions: None) -> None:

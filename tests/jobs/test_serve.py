@@ -20,7 +20,7 @@ from django.core.management.base import CommandError
 
 from jobs.management.commands.serve import uncollected
 from tests import made_once
-from tests.installation import ROOT
+from tests.installation import ROOT, Installation
 from tests.terminal import printed, refused
 from tests.waiting import wait_until
 
@@ -89,6 +89,22 @@ def test_it_does_not_start_before_static_files_are_collected(tmp_path: Path, set
     assert uncollected() == ""
     (settings.STATIC_ROOT / "annotate" / "outbox.js").write_text("// that of an older program\n")
     assert "annotate/outbox.js is missing or not that of this program" in refused("serve")
+
+
+def test_it_starts_before_the_database_is_migrated(tmp_path: Path) -> None:
+    """It says so in a line, and the pages work as soon as somebody has migrated it."""
+    place = Installation(tmp_path / "home")
+    place.create()
+    (place.home / "reeljudge.sqlite3").unlink()
+    log = place.home / "log"
+    try:
+        place.serve(wait=False)
+        wait_until(lambda: "The database is not ready: " in log.read_text(), log.read_text)
+        place.run("manage.py", "migrate", "-v0")
+        wait_until(lambda: answers(place.port), log.read_text)
+    finally:
+        place.stop()
+    assert "Traceback" not in log.read_text().partition("The database is not ready: ")[0]
 
 
 AMBIGUOUS = {

@@ -18,6 +18,7 @@ from typing import Any
 from django.conf import settings
 from django.core.checks import run_checks
 from django.core.management.base import BaseCommand, CommandError
+from django.db import DatabaseError, InterfaceError, connections
 from gunicorn.app.base import BaseApplication
 from gunicorn.glogging import Logger
 
@@ -57,9 +58,10 @@ class Command(BaseCommand):
         _refuse_what_would_fail(options["bind"], is_local)
         if not is_local or not _has_local_names_only():
             self._warn()
+        words = _words(_address_of_this_site(options["bind"], is_local))
         worker = None if settings.REDIS_URL else EmbeddedWorker()
         self.stdout.write(f"Reeljudge is at http://{options['bind']}/ (Ctrl-C ends it)")
-        for line in words_at_start(_address_of_this_site(options["bind"], is_local)):
+        for line in words:
             self.stdout.write(line)
         self.stdout.flush()
         me = os.getpid()
@@ -73,6 +75,19 @@ class Command(BaseCommand):
         """Print what apps find wrong with an installation that others can reach (checks with the tag `reachable`)."""
         for found in run_checks(tags=[REACHABLE], include_deployment_checks=True, databases=["default"]):
             self.stderr.write(f"WARNING: {found.msg}")
+
+
+def _words(address: str) -> list[str]:
+    """Return what apps say at the start. Until the database is there and migrated, pages answer with an error."""
+    try:
+        return words_at_start(address)
+    except (InterfaceError, DatabaseError) as fault:
+        return [
+            f"The database is not ready: {str(fault).strip()}",
+            "If it is new, or the program is, run `python manage.py migrate`.",
+        ]
+    finally:
+        connections.close_all()  # else the processes of the server would share this connection
 
 
 def _refuse_what_would_fail(bind: str, is_local: bool) -> None:
