@@ -17,6 +17,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from django.conf import settings
+from django.db import transaction
 from django.db.models.functions import Now
 
 from base.errors import BadValue, ReeljudgeError, TooLarge, WrongState
@@ -29,6 +30,7 @@ from jobs.upkeep import each_hour
 
 MIB = 2**20
 MOST_UPLOADS = 20_000  # files of one draft
+MOST_MIB = {Upload.Purpose.DURATIONS: 64, Upload.Purpose.QUERIES: 64}  # these files are read whole
 UNFINISHED_FOR = timedelta(days=7)  # since the last piece
 FORGOTTEN_AFTER = timedelta(days=60)  # since the last change of a draft
 NEW_FOLDER = 3600.0  # seconds; a younger one may belong to a draft that is being stored
@@ -65,12 +67,12 @@ def begin(draft: Draft, purpose: str, name: str, size: int) -> Upload:
     same = draft.uploads.filter(purpose=purpose, name=name)
     if found := same.filter(size=size).partial().first():
         return found
-    replaced = same if purpose == Upload.Purpose.FILM else draft.uploads.filter(purpose=purpose)
+    replaced = list(same if purpose == Upload.Purpose.FILM else draft.uploads.filter(purpose=purpose))
     for upload in replaced:
         remove(upload)
     if draft.uploads.count() >= MOST_UPLOADS:
         raise TooLarge(f"uploads: {MOST_UPLOADS:,} already; expected no more files in one draft")
-    _must_have_room(size)
+    _must_have_room(size, freed=sum(upload.received for upload in replaced))
     draft.change(**({"media": Draft.Media.UPLOAD} if purpose == Upload.Purpose.FILM else {}))
     return draft.uploads.create(purpose=purpose, name=name, size=size)
 
@@ -82,19 +84,25 @@ def _must_be_fine(purpose: str, name: str, size: int) -> None:
         raise BadValue("name", abbreviated(name), f"a film: {', '.join(sorted(FILMS))}")
     if size < 1:
         raise BadValue("size", str(size), "at least one byte")
-    if size > settings.UPLOAD_MIB * MIB:
+    if size > (most := most_mib(purpose)) * MIB:
         raise TooLarge(
-            f"{name}: {size / MIB:,.0f} MiB; expected at most {settings.UPLOAD_MIB:,} MiB (the setting UPLOAD_MIB)"
+            f"{name}: {size / MIB:,.0f} MiB; expected at most {most:,} MiB (docs/settings.md, UPLOAD_MIB)"
         )
 
 
-def _must_have_room(size: int) -> None:
+def most_mib(purpose: str) -> int:
+    """Return the MiB of the largest file that can be uploaded for a purpose."""
+    most: int = settings.UPLOAD_MIB
+    return min(most, MOST_MIB.get(Upload.Purpose(purpose), most))
+
+
+def _must_have_room(size: int, freed: int = 0) -> None:
     root = Path(settings.UPLOAD_ROOT)
     root.mkdir(0o700, parents=True, exist_ok=True)
-    left = shutil.disk_usage(root).free - settings.UPLOAD_LEAVE_MIB * MIB
+    left = shutil.disk_usage(root).free + freed - settings.UPLOAD_LEAVE_MIB * MIB
     if size > left:
         raise NoRoom(
-            f"The disk has room for {max(0, left) // MIB:,} MiB more, and the file needs {-(-size // MIB):,}. Whoever "
+            f"The disk has room for {max(0, left) // MIB:,} MiB more, and {-(-size // MIB):,} are needed. Whoever "
             "runs this site can make room, or name a larger disk in UPLOAD_ROOT."
         )
 
@@ -110,7 +118,7 @@ def append(upload: Upload, offset: int, piece: bytes, sha256: str = "") -> Uploa
     BadValue
         If the piece is not the one whose checksum was sent with it, or is longer than the rest of the file.
     NoRoom
-        If the disk is full.
+        If the disk is full, or has too little room for the piece.
     """
     if sha256 and hashlib.sha256(piece).hexdigest() != sha256.lower():
         raise BadValue("Upload-Checksum", abbreviated(sha256), "the SHA-256 of the piece; send it again")
@@ -120,7 +128,8 @@ def append(upload: Upload, offset: int, piece: bytes, sha256: str = "") -> Uploa
         raise BadValue(
             "body", f"{len(piece):,} bytes", f"at most {upload.size - offset:,}, the rest of the file"
         )
-    _write(upload.path, offset, piece)
+    _must_have_room(len(piece))
+    _write(upload.path, offset, piece, last=offset + len(piece) == upload.size)
     # Of two that write at one place, one counts. Their bytes are the same unless somebody uploads two files as one.
     here = Upload.objects.filter(pk=upload.pk, received=offset)
     here.update(received=offset + len(piece), touched=Now())
@@ -128,14 +137,15 @@ def append(upload: Upload, offset: int, piece: bytes, sha256: str = "") -> Uploa
     return upload
 
 
-def _write(path: Path, offset: int, piece: bytes) -> None:
+def _write(path: Path, offset: int, piece: bytes, last: bool) -> None:
     try:
         path.parent.mkdir(0o700, parents=True, exist_ok=True)
         handle = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
         with os.fdopen(handle, "wb") as out:
             out.seek(offset)
             out.write(piece)
-            out.truncate()
+            if last:  # A piece that comes late must not cut off the pieces after it, which count already.
+                out.truncate()
             out.flush()
             os.fsync(handle)
     except OSError as fault:
@@ -163,9 +173,10 @@ def read_whole(upload: Upload) -> str:
 
 
 def remove(upload: Upload) -> None:
-    """Delete an upload with its file."""
-    upload.path.unlink(missing_ok=True)
+    """Delete an upload with its file. The file stays if the caller's transaction does not succeed."""
+    path = upload.path
     upload.delete()
+    transaction.on_commit(lambda: path.unlink(missing_ok=True))
 
 
 def remove_draft(draft: Draft) -> None:

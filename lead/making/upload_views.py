@@ -44,6 +44,7 @@ def announce(request: HttpRequest, token: str) -> HttpResponse:
 def piece(request: HttpRequest, token: str, upload: str) -> HttpResponse:
     """Tell how much has arrived, or store the next piece. A piece for another place is answered by a 409."""
     found = doors.upload(request, token, upload)
+    content = request.body  # before the row is read, because other pieces may arrive while this one does
     if request.method != "PATCH":
         return _told(found)
     offset = whole(
@@ -52,7 +53,6 @@ def piece(request: HttpRequest, token: str, upload: str) -> HttpResponse:
     checksum = request.headers.get("Upload-Checksum", "")
     if checksum and not checksum.startswith(SHA256):
         raise BadValue("Upload-Checksum", checksum[:20], "sha256, a space, and 64 hexadecimal digits")
-    content = request.body
     found = append(found, offset, content, checksum.removeprefix(SHA256))
     return _told(found, status=200 if found.received == offset + len(content) else 409)
 

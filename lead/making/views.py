@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from base.errors import WrongState
 from base.problem_documents import refusal_as_message
 from campaigns.models import Campaign, Draft, Upload
-from campaigns.uploads import remove_draft, store_text
+from campaigns.uploads import most_mib, remove_draft, store_text
 from jobs.keys import key_of
 from jobs.models import Job
 from judging import doors
@@ -189,7 +189,7 @@ def _page(
         "uploads": uploads,
         "jobs": (jobs := _jobs(draft)),
         "unfinished": any(job.is_unfinished for job in jobs),
-        "most_mib": settings.UPLOAD_MIB,
+        "most_mib": {purpose: most_mib(purpose) for purpose in Upload.Purpose.values},
     }
     return render(request, template, context, status=400 if form and form.is_bound else 200)
 

@@ -9,6 +9,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
+from pytest_django import DjangoCaptureOnCommitCallbacks as Commits
 
 from campaigns.creating import let_create_no_longer
 from campaigns.models import Campaign, Draft, Membership
@@ -40,7 +41,12 @@ def without_ranking(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lead.making.building.ask_for_ranking", lambda campaign: None)
 
 
-def test_a_draft_becomes_a_campaign(client: Client, draft: Draft, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_draft_becomes_a_campaign(
+    client: Client,
+    draft: Draft,
+    monkeypatch: pytest.MonkeyPatch,
+    django_capture_on_commit_callbacks: Commits,
+) -> None:
     without_ranking(monkeypatch)
     User.objects.create(username="asha")
     draft.change(people=[["asha", "annotator"]], settings={"padding": 2.0, "title": "Mine"})
@@ -51,7 +57,8 @@ def test_a_draft_becomes_a_campaign(client: Client, draft: Draft, monkeypatch: p
     assert not Campaign.objects.exists()
     page = client.get(reverse("draft-check", args=[draft.token])).content.decode()
     assert "Create the campaign" in page
-    start(client, "draft-make", draft)
+    with django_capture_on_commit_callbacks(execute=True):
+        start(client, "draft-make", draft)
     campaign = Campaign.objects.get(name="mine")
     assert (campaign.title, campaign.padding, campaign.corpus.name) == ("Mine", 2.0, "own")
     assert Moment.objects.filter(video__corpus=campaign.corpus).count() == 30

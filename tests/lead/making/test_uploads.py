@@ -8,16 +8,18 @@ from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from django.contrib.auth.models import User
 from django.db.models.functions import Now
 from django.test import Client
 from django.urls import reverse
+from pytest_django import DjangoCaptureOnCommitCallbacks as Commits
 
 from campaigns.models import Draft, Upload
 from campaigns.models.draft import FILMS
-from campaigns.uploads import append, begin, forget_uploads, read_whole, remove_draft
+from campaigns.uploads import NoRoom, append, begin, forget_uploads, read_whole, remove_draft
 from corpus.films import DEMUXERS
 from corpus.models import Corpus
 from tests.cast import browser
@@ -70,6 +72,17 @@ def test_what_a_crash_left_behind_is_written_over(client: Client, draft: Draft) 
         file.write(b"????????????")
     append(upload, 4, b"efgh")
     assert upload.path.read_bytes() == b"abcdefgh"
+
+
+def test_a_late_piece_does_not_cut_off_those_after_it(draft: Draft) -> None:
+    """Another tab sends the first piece, too, and has read the row before that piece counted."""
+    upload = begin(draft, "film", "a.mp4", 12)
+    late = Upload.objects.select_related("draft").get(pk=upload.pk)
+    append(upload, 0, b"abcd")
+    append(upload, 4, b"efgh")
+    assert append(late, 0, b"abcd").received == 8
+    append(upload, 8, b"ijkl")
+    assert upload.path.read_bytes() == b"abcdefghijkl"
 
 
 def test_a_damaged_piece_is_refused(client: Client, draft: Draft) -> None:
@@ -145,6 +158,46 @@ def test_size_and_room_are_limited(client: Client, draft: Draft, settings: Any) 
     assert not draft.uploads.filter(purpose="film").exists()
 
 
+def test_files_that_are_read_whole_are_smaller(client: Client, draft: Draft) -> None:
+    for purpose in ("durations", "queries"):
+        answer = announced(client, draft, "a.json", 64 * 2**20 + 1, purpose)
+        assert (answer.status_code, "at most 64 MiB" in answer.json()["detail"]) == (413, True)
+    page = client.get(reverse("draft-queries", args=[draft.token])).content.decode()
+    assert "At most 64 MiB a file" in page
+
+
+def test_room_is_looked_for_with_each_piece(client: Client, draft: Draft, settings: Any) -> None:
+    address = announced(client, draft, "a.mp4", 8).json()["address"]
+    sent(client, address, 0, b"abcd")
+    settings.UPLOAD_LEAVE_MIB = 10**9  # others filled the disk meanwhile
+    assert sent(client, address, 4, b"efgh").status_code == 507
+    assert client.get(address).json()["received"] == 4
+
+
+def test_an_upload_for_which_there_is_no_room_replaces_nothing(
+    client: Client, draft: Draft, settings: Any, django_capture_on_commit_callbacks: Commits
+) -> None:
+    old = draft.upload_for("moments")
+    assert old
+    settings.UPLOAD_LEAVE_MIB = 10**9
+    with django_capture_on_commit_callbacks(execute=True):
+        assert announced(client, draft, "other.csv", 10, "moments").status_code == 507
+    assert draft.upload_for("moments") == old
+    assert old.path.stat().st_size == old.size
+
+
+def test_the_room_of_what_is_replaced_is_free(
+    draft: Draft, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = draft.upload_for("moments")
+    assert old
+    settings.UPLOAD_LEAVE_MIB = 0
+    monkeypatch.setattr("shutil.disk_usage", lambda folder: Mock(free=0))
+    assert begin(draft, "moments", "other.csv", old.size)
+    with pytest.raises(NoRoom):
+        begin(draft, "moments", "third.csv", old.size)  # nothing of the other one has arrived
+
+
 def test_a_full_disk_keeps_what_has_arrived(
     client: Client, draft: Draft, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -174,10 +227,13 @@ def test_others_reach_neither_the_draft_nor_its_files(client: Client, draft: Dra
     assert other.get(reverse("draft-corpus", args=[draft.token])).status_code == 404
 
 
-def test_a_purpose_has_one_file_and_films_are_many(draft: Draft) -> None:
+def test_a_purpose_has_one_file_and_films_are_many(
+    draft: Draft, django_capture_on_commit_callbacks: Commits
+) -> None:
     old = draft.upload_for("moments")
     assert old
-    begin(draft, "moments", "other.csv", 10)
+    with django_capture_on_commit_callbacks(execute=True):
+        begin(draft, "moments", "other.csv", 10)
     assert not old.path.exists()
     assert draft.uploads.filter(purpose="moments").count() == 1
     for name in ("a.mp4", "b.mp4", "a.mp4"):
@@ -197,14 +253,17 @@ def test_removing_a_draft_removes_its_files_but_never_films_of_a_corpus(draft: D
     assert other.folder.exists()
 
 
-def test_upkeep_deletes_what_nobody_finishes(draft: Draft, nora: User, settings: Any) -> None:
+def test_upkeep_deletes_what_nobody_finishes(
+    draft: Draft, nora: User, settings: Any, django_capture_on_commit_callbacks: Commits
+) -> None:
     partial_one, whole_one = (begin(draft, "film", name, 4) for name in ("a.mp4", "b.mp4"))
     append(partial_one, 0, b"ab")
     append(whole_one, 0, b"abcd")
     forget_uploads()
     assert partial_one.path.exists()
     Upload.objects.update(touched=Now() - timedelta(days=8))
-    forget_uploads()
+    with django_capture_on_commit_callbacks(execute=True):
+        forget_uploads()
     assert not partial_one.path.exists()
     assert whole_one.path.exists()
     left_over, foreign = Path(settings.UPLOAD_ROOT) / ("0" * 32), Path(settings.UPLOAD_ROOT) / "mine"
