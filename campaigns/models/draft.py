@@ -75,6 +75,11 @@ class Draft(models.Model):
     def is_new_corpus(self) -> bool:
         return self.corpus_id is None
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether the last check found nothing wrong, and nothing has changed since."""
+        return bool(self.findings) and not self.findings["problems"]
+
     def upload_for(self, purpose: str) -> Upload | None:
         """Return the newest upload for a purpose that has one file at most."""
         return self.uploads.filter(purpose=purpose).order_by("-pk").first()

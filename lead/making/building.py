@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
-from base.errors import ReeljudgeError
+from base.errors import ReeljudgeError, WrongState
 from base.text import printable
 from base.transactions import locked
 from campaigns.creating import corpora_open_to, may_create_campaigns
@@ -128,7 +128,10 @@ def make(draft: Draft, report: Report) -> None:
     with transaction.atomic():
         draft = locked(Draft.objects.filter(pk=draft.pk)).get()
         if draft.campaign_id:
+            keep_films_only(draft)  # The run that made it may have been killed before that.
             return
+        if not draft.is_ready:
+            raise WrongState("Check the draft first: something has changed, or is wrong.")
         corpus = draft.corpus or _stored_corpus(draft)
         campaign = _build(draft, found, corpus)
         if found.problems:

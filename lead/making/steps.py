@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from django.db.models import F, Sum
 from django.urls import reverse
 
 from campaigns.models import Draft, Upload
@@ -46,16 +47,15 @@ def after(draft: Draft, here: str) -> str:
 
 
 def _done(draft: Draft) -> dict[str, bool]:
-    uploads = list(draft.uploads.all())
-    whole = {upload.purpose for upload in uploads if upload.is_whole}
-    films = [upload for upload in uploads if upload.purpose == Upload.Purpose.FILM]
-    has_films = bool(films) and all(film.is_whole for film in films)
+    missing = draft.uploads.values_list("purpose").annotate(bytes=Sum(F("size") - F("received")))
+    whole = {purpose for purpose, left in missing if not left}
     return {
         "draft-corpus": not draft.is_new_corpus
         or bool(draft.corpus_name and Upload.Purpose.MOMENTS in whole),
-        "draft-films": draft.media == Draft.Media.FOLDER or (draft.media == Draft.Media.UPLOAD and has_films),
+        "draft-films": draft.media == Draft.Media.FOLDER
+        or (draft.media == Draft.Media.UPLOAD and Upload.Purpose.FILM in whole),
         "draft-queries": Upload.Purpose.QUERIES in whole,
         "draft-settings": bool(draft.name),
         "draft-people": bool(draft.people),
-        "draft-check": bool(draft.findings) and not draft.findings["problems"],
+        "draft-check": draft.is_ready,
     }

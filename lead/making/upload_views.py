@@ -18,6 +18,7 @@ from base.request_fields import KEY, one_of, text_in, whole
 from campaigns.models import Upload
 from campaigns.uploads import append, begin, remove
 from judging import doors
+from lead.making.views import open_draft
 
 SHA256 = "sha256 "
 
@@ -25,7 +26,7 @@ SHA256 = "sha256 "
 @require_POST
 def announce(request: HttpRequest, token: str) -> HttpResponse:
     """Begin an upload, or find the one that broke off."""
-    draft = doors.draft(request, token)
+    draft = open_draft(request, token)
     try:
         said = json.loads(request.body)
     except (ValueError, RecursionError) as fault:
@@ -43,8 +44,8 @@ def announce(request: HttpRequest, token: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "PATCH"])
 def piece(request: HttpRequest, token: str, upload: str) -> HttpResponse:
     """Tell how much has arrived, or store the next piece. A piece for another place is answered by a 409."""
-    found = doors.upload(request, token, upload)
     content = request.body  # before the row is read, because other pieces may arrive while this one does
+    found = doors.upload(request, token, upload)
     if request.method != "PATCH":
         return _told(found)
     offset = whole(
@@ -60,6 +61,7 @@ def piece(request: HttpRequest, token: str, upload: str) -> HttpResponse:
 @require_POST
 def remove_upload(request: HttpRequest, token: str, upload: str) -> HttpResponse:
     """Remove a file, and lead back to the step that it belongs to."""
+    open_draft(request, token)
     found = doors.upload(request, token, upload)
     found.draft.change()
     remove(found)

@@ -41,7 +41,7 @@ def index(request: HttpRequest) -> HttpResponse:
 
 @page_or_form
 def corpus(request: HttpRequest, token: str) -> HttpResponse:
-    draft = _open(request, token)
+    draft = open_draft(request, token)
     initial = {
         "corpus": draft.corpus_id,
         "columns": "".join(f"{name} = {column}\n" for name, column in draft.columns.items()),
@@ -63,7 +63,7 @@ def corpus(request: HttpRequest, token: str) -> HttpResponse:
 
 @page_or_form
 def films(request: HttpRequest, token: str) -> HttpResponse:
-    draft = _open(request, token)
+    draft = open_draft(request, token)
     root = next(
         (each for each in settings.MEDIA_FOLDERS if Path(draft.media_folder).is_relative_to(each)), ""
     )
@@ -83,7 +83,7 @@ def films(request: HttpRequest, token: str) -> HttpResponse:
 
 @page_or_form
 def queries(request: HttpRequest, token: str) -> HttpResponse:
-    draft = _open(request, token)
+    draft = open_draft(request, token)
     form = QueriesForm(request.POST if request.method == "POST" else None, initial={"split": draft.split})
     if form.is_valid():
         draft.change(split=form.cleaned_data["split"])
@@ -95,7 +95,7 @@ def queries(request: HttpRequest, token: str) -> HttpResponse:
 
 @page_or_form
 def campaign_settings(request: HttpRequest, token: str) -> HttpResponse:
-    draft = _open(request, token)
+    draft = open_draft(request, token)
     so_far = Campaign(name=draft.name, **draft.settings)
     form = NewSettingsForm(request.POST if request.method == "POST" else None, instance=so_far)
     if form.is_valid():
@@ -106,7 +106,7 @@ def campaign_settings(request: HttpRequest, token: str) -> HttpResponse:
 
 @page_or_form
 def people(request: HttpRequest, token: str) -> HttpResponse:
-    draft = _open(request, token)
+    draft = open_draft(request, token)
     initial = {"people": "".join(f"{name} {role}\n" for name, role in draft.people)}
     form = PeopleForm(draft.owner, request.POST if request.method == "POST" else None, initial=initial)
     if form.is_valid():
@@ -136,7 +136,7 @@ def progress(request: HttpRequest, token: str) -> HttpResponse:
 
 @require_POST
 def start_check(request: HttpRequest, token: str) -> HttpResponse:
-    draft = _open(request, token)
+    draft = open_draft(request, token)
     draft.change()
     Job.objects.ask(CHECK, key_of(draft), draft=draft.pk)
     return redirect("draft-check", token)
@@ -147,7 +147,7 @@ def make(request: HttpRequest, token: str) -> HttpResponse:
     """Ask for the campaign. Doing it twice is harmless."""
     draft = doors.draft(request, token)
     with refusal_as_message(request):
-        if not draft.campaign and (not draft.findings or draft.findings["problems"]):
+        if not draft.campaign and not draft.is_ready:
             raise WrongState("Check the draft first: something has changed, or is wrong.")
         Job.objects.ask(MAKE, key_of(draft), draft=draft.pk)
     return redirect("draft-check", token)
@@ -155,12 +155,12 @@ def make(request: HttpRequest, token: str) -> HttpResponse:
 
 @require_POST
 def remove(request: HttpRequest, token: str) -> HttpResponse:
-    remove_draft(_open(request, token))
+    remove_draft(open_draft(request, token))
     messages.success(request, "The draft is removed, with what was uploaded for it.")
     return redirect("drafts")
 
 
-def _open(request: HttpRequest, token: str) -> Draft:
+def open_draft(request: HttpRequest, token: str) -> Draft:
     """Return a draft that can be changed.
 
     Raises

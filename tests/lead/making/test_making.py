@@ -21,7 +21,7 @@ from judging.models import Query
 from judging.pool.ranking import RANK
 from tests.cast import browser
 from tests.films import write_film
-from tests.lead.making.conftest import MOMENTS
+from tests.lead.making.conftest import MOMENTS, announced
 
 
 def start(client: Client, name: str, draft: Draft) -> None:
@@ -79,6 +79,23 @@ def test_making_twice_makes_one_campaign_and_asks_for_the_ranking(client: Client
     assert Campaign.objects.count() == Corpus.objects.count() == 1
     assert Job.objects.get(kind=RANK).state == Job.State.DONE
     assert Query.objects.filter(candidates__isnull=False).distinct().count() == 2
+
+
+def test_making_again_removes_the_files_that_a_killed_run_left(
+    client: Client,
+    draft: Draft,
+    monkeypatch: pytest.MonkeyPatch,
+    django_capture_on_commit_callbacks: Commits,
+) -> None:
+    without_ranking(monkeypatch)
+    checked(client, draft)
+    with monkeypatch.context() as patch:
+        patch.setattr("lead.making.building.keep_films_only", lambda draft: None)
+        start(client, "draft-make", draft)
+    assert list(draft.folder.glob("*"))
+    with django_capture_on_commit_callbacks(execute=True):
+        start(client, "draft-make", draft)
+    assert not list(draft.folder.glob("*"))
 
 
 def test_what_is_wrong_is_told_by_line_and_nothing_is_stored(client: Client, draft: Draft) -> None:
@@ -258,7 +275,21 @@ def test_a_draft_that_is_being_made_is_not_changed(client: Client, draft: Draft)
     client.post(reverse("draft-make", args=[draft.token]))
     for name in ("draft-corpus", "draft-queries", "draft-remove", "draft-check-start"):
         assert client.post(reverse(name, args=[draft.token])).status_code == 409
-    assert Draft.objects.exists()
+    assert announced(client, draft, "a.mp4", 9).status_code == 409
+    upload = draft.uploads.get(purpose="queries")
+    assert client.post(reverse("upload-remove", args=[draft.token, upload.token])).status_code == 409
+    draft.refresh_from_db()
+    assert draft.is_ready
+
+
+def test_of_a_draft_that_was_changed_after_all_nothing_is_made(client: Client, draft: Draft) -> None:
+    """The change came between the look at the draft and the job."""
+    checked(client, draft)
+    client.post(reverse("draft-make", args=[draft.token]))
+    draft.change(name="other")
+    failed = work_off()
+    assert "Check the draft first" in failed[0].error
+    assert not Campaign.objects.exists()
 
 
 def test_drafts_are_ones_own(client: Client, draft: Draft, outsider: User) -> None:
