@@ -21,7 +21,7 @@ const ask = async (address, options, wait) => {
     } catch {
       // No network: asked again below.
     }
-    if (answer && (answer.ok || answer.status === 409)) return answer.json();
+    if (answer && (answer.ok || (answer.status === 409 && options.method === "PATCH"))) return answer.json();
     if (answer && answer.status < 500) throw new Error((await answer.json().catch(() => ({}))).detail || `The server answers ${answer.status}.`);
     if (answer && answer.status === 507) throw new Error((await answer.json()).detail);
     const seconds = WAITS[Math.min(attempt, WAITS.length - 1)];
