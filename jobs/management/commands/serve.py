@@ -82,7 +82,10 @@ def _words(address: str) -> list[str]:
     try:
         return words_at_start(address)
     except (InterfaceError, DatabaseError) as fault:
-        return [f"The database is not ready: {fault}"]
+        return [
+            f"The database is not ready: {str(fault).strip()}",
+            "If it is new, or the program is, run `python manage.py migrate`.",
+        ]
     finally:
         connections.close_all()  # else the processes of the server would share this connection
 
