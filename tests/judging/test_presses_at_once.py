@@ -6,6 +6,8 @@ The case without the lock is the negative control: it shows that these tests can
 from __future__ import annotations
 
 from functools import partial
+from threading import Barrier
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
@@ -78,4 +80,13 @@ def test_without_the_lock_more_time_is_recorded_than_has_passed(
         pytest.skip("about PostgreSQL; on SQLite one transaction writes at a time")
     columns = "SELECT id, annotator_id, places, began, {since_began} FROM judging_assignment WHERE token = %(token)s"
     monkeypatch.setattr(saving, "HOLD", columns)
+    both_have_read, grade = Barrier(2), saving.grade
+
+    def grade_with_another(*said: Any) -> saving.Graded | None:
+        """Go on once another press has read, too, what is recorded."""
+        graded = grade(*said)
+        both_have_read.wait(timeout=30)
+        return graded
+
+    monkeypatch.setattr(saving, "grade", grade_with_another)
     assert everywhere(held) > WALL + SLACK
