@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from .analysis.groups import grouped as grouped
     from .analysis.nms import temporal_nms as temporal_nms
     from .analysis.project import project as project
+    from .client.asking import ApiError as ApiError
+    from .client.async_client import AsyncClient as AsyncClient
+    from .client.client import Client as Client
+    from .client.uploading import RunRefused as RunRefused
     from .formats.dicts import qrels_from_dict as qrels_from_dict
     from .formats.dicts import run_from_dict as run_from_dict
     from .formats.errors import MeasureError as MeasureError
@@ -42,6 +46,8 @@ if TYPE_CHECKING:
     from .measures.evaluate import evaluator as evaluator
     from .measures.evaluate import iter_calc as iter_calc
     from .measures.evaluate import scores_of as scores_of
+    from .measures.explain import Explained as Explained
+    from .measures.explain import explain as explain
     from .measures.grammar import default_measures as default_measures
     from .measures.grammar import parse_measure as parse_measure
     from .measures.grammar import parse_measures as parse_measures
@@ -58,6 +64,10 @@ _NAMES = {
     ".analysis.groups": ("grouped",),
     ".analysis.nms": ("temporal_nms",),
     ".analysis.project": ("project",),
+    ".client.asking": ("ApiError",),
+    ".client.async_client": ("AsyncClient",),
+    ".client.client": ("Client",),
+    ".client.uploading": ("RunRefused",),
     ".formats.errors": ("MeasureError", "MeasureWarning"),
     ".formats.moment_ids": ("moment_id", "parse_moment_id"),
     ".formats.ratings": ("Ratings", "read_ratings"),
@@ -75,6 +85,7 @@ _NAMES = {
         "iter_calc",
         "scores_of",
     ),
+    ".measures.explain": ("Explained", "explain"),
     ".measures.grammar": ("default_measures", "parse_measure", "parse_measures"),
     ".measures.iou": ("temporal_iou",),
     ".measures.measure": ("Measure",),

@@ -11,6 +11,7 @@ import altair as alt
 from . import theme
 from .analysis.meta import spelt
 from .formats.errors import MeasureError
+from .measures.grammar import parse_measure
 
 Rows = list[dict[str, Any]]
 KINDS = (".svg", ".png", ".pdf")
@@ -18,7 +19,7 @@ KINDS = (".svg", ".png", ".pdf")
 
 def draw(kind: str, rows: Rows, path: str) -> None:
     """Draw the figure of a command (`agreement`, `stability`, `noise`, `ties`, `select`) into a file."""
-    rows = [{key: spelt(key, value) for key, value in row.items()} for row in rows]
+    rows = [placed(row) for row in rows]
     save(FIGURES[kind](inline(rows), rows), path)
 
 
@@ -40,30 +41,21 @@ def inline(rows: Rows) -> alt.Data:
 
 def agreement(data: alt.Data, rows: Rows) -> Any:
     """Matrix of τ-b between measures (AxIoU, Figure 4)."""
-    order = list(dict.fromkeys(row["measure"] for row in rows))
-    base = alt.Chart(data, width=34 * len(order), height=26 * len(order)).encode(
-        x=alt.X("other:N", sort=order, title=None, axis=alt.Axis(labelAngle=-45)),
-        y=alt.Y("measure:N", sort=order, title=None),
-    )
-    colour = alt.Color("tau:Q", scale=alt.Scale(domain=[-1, 1], scheme="redblue"), title="τ-b")
-    dark = alt.expr.abs(alt.datum.tau) > 0.6
-    ink = alt.condition(dark, alt.value(theme.PAPER), alt.value(theme.INK))
-    numbers = base.mark_text(fontSize=9).encode(text=alt.Text("tau:Q", format=".2f"), color=ink)
-    return base.mark_rect().encode(color=colour) + numbers
+    return matrix(data, rows, ("measure", "other"), ("tau", "τ-b"), 1)
 
 
 def stability(data: alt.Data, rows: Rows) -> Any:
     """Mean and variance of the self-agreement by subset size (AxIoU, Figure 6)."""
     charts = [
-        _lines(data, rows, "size:Q", "queries in a subset", f"{part}:Q", f"{part} of τ-b")
+        lines(data, rows, "size:Q", "queries in a subset", f"{part}:Q", f"{part} of τ-b")
         for part in ("mean", "variance")
     ]
-    return alt.hconcat(*charts)
+    return alt.vconcat(*charts)
 
 
 def noise(data: alt.Data, rows: Rows) -> Any:
     """Error by noise level (AxIoU, Figure 7)."""
-    return _lines(data, rows, "level:Q", "noise of a rater's start (s)", "rmse:Q", "mean RMSE")
+    return lines(data, rows, "level:Q", "noise of a rater's start (s)", "rmse:Q", "mean RMSE")
 
 
 def ties(data: alt.Data, rows: Rows) -> Any:
@@ -74,38 +66,96 @@ def ties(data: alt.Data, rows: Rows) -> Any:
         .encode(
             x=alt.X("all_tied:Q", title="all-tied query ratio", scale=alt.Scale(domain=[0, 1])),
             y=alt.Y("measure:N", sort=[row["measure"] for row in rows], title=None),
+            tooltip=["measure:N", alt.Tooltip("all_tied:Q", format=".3f")],
         )
     )
 
 
 def select(data: alt.Data, rows: Rows) -> Any:
     """Z-scores of the systems that each measure selects, by test measure (AxIoU, Figure 8)."""
-    order = list(dict.fromkeys(row["test"] for row in rows))
-    chart = _lines(data, rows, "test:N", "test measure", "z:Q", "z-score", name="validation")
-    return chart.encode(x=alt.X("test:N", sort=order, title="test measure"))
+    most = max(abs(row["z"]) for row in rows) or 1.0
+    return matrix(data, rows, ("validation", "test"), ("z", "z-score"), most)
 
 
-def _lines(
-    data: alt.Data, rows: Rows, x: str, x_title: str, y: str, y_title: str, name: str = "measure"
-) -> Any:
-    """A line for each measure; colour and dash tell them apart, also without colour."""
-    order = list(dict.fromkeys(row[name] for row in rows))
-    dashes = [theme.DASHES[i // len(theme.COLOURS) % len(theme.DASHES)] for i in range(len(order))]
-    colours = [theme.COLOURS[i % len(theme.COLOURS)] for i in range(len(order))]
-    return (
-        alt.Chart(data, width=320, height=260)
-        .mark_line(point=True)
+def matrix(data: alt.Data, rows: Rows, sides: tuple[str, str], value: tuple[str, str], most: float) -> Any:
+    """Coloured cells with their numbers: a value from -most to most for each two of the sides, down and across.
+
+    A cell without a value stays empty.
+    """
+    (down, across), (name, title) = sides, value
+    across_order, down_order = _order(rows, across), _order(rows, down)
+    base = (
+        alt.Chart(data, width=34 * len(across_order), height=26 * len(down_order))
+        .transform_filter(alt.expr.isValid(alt.datum[name]))
         .encode(
-            x=alt.X(x, title=x_title),
-            y=alt.Y(y, title=y_title, scale=alt.Scale(zero=False)),
-            color=alt.Color(
-                f"{name}:N", sort=order, scale=alt.Scale(domain=order, range=colours), title=None
-            ),
-            strokeDash=alt.StrokeDash(
-                f"{name}:N", sort=order, scale=alt.Scale(domain=order, range=dashes), title=None
-            ),
+            x=_names(alt.X, across, across_order, axis=alt.Axis(labelAngle=-45)),
+            y=_names(alt.Y, down, down_order),
+            tooltip=[f"{down}:N", f"{across}:N", alt.Tooltip(f"{name}:Q", title=title, format=".3f")],
         )
     )
+    scale = alt.Scale(
+        domain=[-most, 0, most],
+        range=[theme.COLOURS[1], theme.PAPER, theme.COLOURS[0]],
+        interpolate="rgb",
+    )
+    strong = alt.expr.abs(alt.datum[name]) > 0.6 * most
+    ink = alt.condition(strong, alt.value(theme.PAPER), alt.value(theme.INK))
+    numbers = base.mark_text(fontSize=9).encode(text=alt.Text(f"{name}:Q", format=".2f"), color=ink)
+    return base.mark_rect().encode(color=alt.Color(f"{name}:Q", scale=scale, title=title)) + numbers
+
+
+def _names(channel: Any, name: str, order: list[str], **more: Any) -> Any:
+    """An axis with a place for each name, also for one without a value."""
+    return channel(f"{name}:N", sort=None, scale=alt.Scale(domain=order), title=None, **more)
+
+
+def lines(data: alt.Data, rows: Rows, x: str, x_title: str, y: str, y_title: str) -> Any:
+    """A panel for the measures of each cutoff, and in it a line for each threshold; colour and dash tell them apart."""
+    order, panels = _order(rows, "line"), _order(rows, "panel")
+    dashes = [theme.DASHES[i % len(theme.DASHES)] for i in range(len(order))]
+    colours = [theme.COLOURS[i % len(theme.COLOURS)] for i in range(len(order))]
+    names = _order(rows, x.partition(":")[0])  # a text keeps the order of the rows
+    return (
+        alt.Chart(data, width=210, height=170)
+        .mark_line(point=True)
+        .encode(
+            x=alt.X(x, title=x_title, sort=names if x.endswith(":N") else alt.Undefined),
+            y=alt.Y(y, title=y_title, scale=alt.Scale(zero=False)),
+            color=alt.Color("line:N", sort=order, scale=alt.Scale(domain=order, range=colours), title=None),
+            strokeDash=alt.StrokeDash(
+                "line:N", sort=order, scale=alt.Scale(domain=order, range=dashes), title=None
+            ),
+            tooltip=["measure:N", alt.Tooltip(x, title=x_title), alt.Tooltip(y, title=y_title, format=".4f")],
+            facet=alt.Facet("panel:N", sort=panels, columns=3, title=None),
+        )
+    )
+
+
+def placed(row: dict[str, Any]) -> dict[str, Any]:
+    """The row with its measure as the papers spell it, and with the panel and the line that it belongs to."""
+    where = {"panel": "", "line": ""}
+    if "measure" in row:
+        where = dict(zip(where, panel_and_line(row["measure"]), strict=True))
+    return {key: spelt(key, value) for key, value in row.items()} | where
+
+
+def panel_and_line(name: str) -> tuple[str, str]:
+    """The panel of a measure, which it shares with those that look equally deep, and its line there.
+
+    >>> panel_and_line("Success_IoU(iou=0.7)@5"), panel_and_line("AxIoU@5")
+    (('R@5, AxIoU@5', 'IoU 0.7'), ('R@5, AxIoU@5', 'AxIoU'))
+    """
+    measure = parse_measure(name)
+    if measure.name == "AxIoU" or measure.spelling.startswith("R@"):
+        panel = f"R@{measure.cutoff}, AxIoU@{measure.cutoff}"
+    else:
+        panel = measure.spelling.partition(",")[0]
+    iou = dict(measure.params).get("iou")
+    return panel, f"IoU {iou}" if iou else measure.name
+
+
+def _order(rows: Rows, name: str) -> list[Any]:
+    return list(dict.fromkeys(row[name] for row in rows))
 
 
 FIGURES: dict[str, Callable[[alt.Data, Rows], Any]] = {

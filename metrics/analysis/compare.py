@@ -1,10 +1,12 @@
 """Comparing runs: paired tests on the same queries, corrected for their number, and bootstrap intervals."""
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..formats.arrays import Floats
 from ..formats.errors import MeasureError
@@ -192,6 +194,46 @@ def bootstrap(values: Floats, coverage: float, seed: int, resamples: int) -> Int
     tail = (1 - coverage) / 2
     low, high = np.quantile(np.concatenate(means), [tail, 1 - tail])
     return Interval(float(values.mean()), float(low), float(high))
+
+
+def bootstrap_columns(
+    values: Floats | NDArray[np.float32], coverage: float = 0.95, seed: int = 0, resamples: int = 1000
+) -> tuple[Floats, Floats]:
+    """Percentile bootstrap intervals of the means of many columns, over the same resamples of the queries.
+
+    Parameters
+    ----------
+    values
+        Floats of shape (queries, columns); NaN are queries that do not count in a column.
+    coverage, seed, resamples
+        Share of the resampled means that an interval holds, and how the resamples are drawn: as many queries as
+        count in any column; those that do not count in a column are left out of its mean.
+
+    Returns
+    -------
+    The lower and the upper ends, of shape (columns,); NaN where no query counts.
+    """
+    values = values[~np.isnan(values).all(axis=1)]
+    drawn, there = _drawn(len(values), seed, resamples), ~np.isnan(values)
+    means = drawn @ np.where(there, values, 0).astype(np.float32)
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # of columns in which no query counts
+        means /= len(values) if there.all() else drawn @ there.astype(np.float32)
+        tail = (1 - coverage) / 2
+        quantile = np.nanquantile if np.isnan(means).any() else np.quantile
+        low, high = quantile(means, [tail, 1 - tail], axis=0).astype(np.float64)
+    return low, high
+
+
+def _drawn(queries: int, seed: int, resamples: int) -> NDArray[np.float32]:
+    """How often each resample draws each query: shape (resamples, queries)."""
+    if not queries:
+        return np.zeros((resamples, 0), dtype=np.float32)
+    rng = np.random.default_rng(seed)
+    drawn = rng.integers(0, queries, (resamples, queries), dtype=np.int32)
+    drawn += np.arange(0, resamples * queries, queries, dtype=np.int32)[:, None]
+    counts = np.bincount(drawn.ravel(), minlength=resamples * queries)
+    return counts.reshape(resamples, queries).astype(np.float32)
 
 
 def effect_size(difference: Floats) -> float:

@@ -1,6 +1,6 @@
 """Stability of measures against noise in the annotated boundaries (AxIoU, section 6.4)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Literal, NamedTuple
 
@@ -12,6 +12,7 @@ from ..formats.tables import Qrels, Run
 from ..measures.conventions import Convention, convention_named
 from ..measures.evaluate import Evaluator
 from ..measures.ground import Ground
+from ..measures.iou import temporal_iou
 from ..measures.measure import Measure
 from ..measures.scene import Scene
 
@@ -24,11 +25,16 @@ class NoiseError(NamedTuple):
     """Error by noise level and measure, averaged over systems: floats of shape (levels, measures).
 
     rmse: root of the mean square over noisy data sets (the paper). mae: mean absolute (the released code).
+    bias, variance: square of the mean, and variance, over noisy data sets. iou: mean IoU of noisy with original
+    moments, of shape (levels,).
     """
 
     levels: tuple[float, ...]
     rmse: Floats
     mae: Floats
+    bias: Floats
+    variance: Floats
+    iou: Floats
 
 
 def noise_error(
@@ -40,6 +46,7 @@ def noise_error(
     datasets: int = 100,
     model: NoiseModel = "paper",
     seed: int = 0,
+    report: Callable[[int, int], None] = lambda done, total: None,
 ) -> NoiseError:
     """How far measures move when the boundaries of the moments are noisy.
 
@@ -55,6 +62,8 @@ def noise_error(
         See `noisy`.
     seed
         Data set d of the level at position i is drawn from the seed (seed, i, d).
+    report
+        Is told before each data set how many are done, and of how many.
 
     Returns
     -------
@@ -67,15 +76,30 @@ def noise_error(
     ready = Evaluator(measures, qrels, convention_named(convention))
     scene = ready.scene(runs)
     truth = _means(ready, scene)
-    rmse, mae = [], []
+    found, overlaps = [], []
     for number, level in enumerate(levels):
-        errors = []
+        errors, iou = [], []
         for data_set in range(datasets):
-            rng = np.random.default_rng([seed, number, data_set])
-            errors.append(_means(ready, scene.on(Ground(noisy(qrels, level, model, rng)))) - truth)
-        rmse.append(np.sqrt(np.mean(np.square(errors), axis=0)).mean(axis=0))
-        mae.append(np.mean(np.abs(errors), axis=0).mean(axis=0))
-    return NoiseError(tuple(levels), np.array(rmse), np.array(mae))
+            report(number * datasets + data_set, len(levels) * datasets)
+            marked = noisy(qrels, level, model, np.random.default_rng([seed, number, data_set]))
+            errors.append(_means(ready, scene.on(Ground(marked))) - truth)
+            iou.append(temporal_iou(marked.start, marked.end, qrels.start, qrels.end).mean())
+        found.append(_summed_up(np.array(errors)))
+        overlaps.append(np.mean(iou))
+    rmse, mae, bias, variance = np.array(found).swapaxes(0, 1)
+    return NoiseError(tuple(levels), rmse, mae, bias, variance, np.array(overlaps))
+
+
+def _summed_up(errors: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """RMSE, mean absolute error, squared bias and variance, from errors of shape (data sets, systems, measures)."""
+    over_sets = (
+        np.sqrt(np.square(errors).mean(axis=0)),
+        np.abs(errors).mean(axis=0),
+        np.square(errors.mean(axis=0)),
+        errors.var(axis=0),
+    )
+    rmse, mae, bias, variance = (each.mean(axis=0) for each in over_sets)
+    return rmse, mae, bias, variance
 
 
 def noisy(qrels: Qrels, level: float, model: NoiseModel, rng: np.random.Generator) -> Qrels:

@@ -14,9 +14,9 @@ from typing import Any, NoReturn
 
 from .. import __version__
 from ..formats.errors import MeasureError, MeasureWarning
-from . import annotators, axioms, compare, convert, evaluate, inputs, meta, project
+from . import annotators, axioms, compare, convert, evaluate, inputs, meta, project, server
 
-COMMANDS = (evaluate, compare, convert, project, meta, axioms, annotators)
+COMMANDS = (evaluate, compare, convert, project, meta, axioms, annotators, server)
 INTERRUPTED = 128 + signal.SIGINT  # as a shell reports it
 
 

@@ -7,16 +7,15 @@ import csv
 import json
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from . import inputs, tables
 
 if TYPE_CHECKING:
     from .. import Convention, Measure, Qrels, Run, Scores
-    from ..formats.arrays import Floats, Ints
+    from ..formats.arrays import Floats
 
 Row = dict[str, Any]
 HELP = {
@@ -123,24 +122,23 @@ def run(args: argparse.Namespace) -> None:
 
 
 def agreement_rows(study: Study) -> list[Row]:
-    from ..analysis import meta
+    from ..analysis import records
 
-    measures = [*map(str, study.measures)]
-    return in_cells({"measure": measures, "other": measures}, tau=meta.agreement(study.block()))
+    return records.agreement(study.measures, study.block())
 
 
 def stability_rows(study: Study) -> list[Row]:
-    from ..analysis import meta
+    from ..analysis import meta, records
 
     args, block = study.args, study.block()
     sizes = args.sizes or sorted({max(1, block.shape[1] * tenth // 10) for tenth in range(1, 10)})
     found = meta.stability(block, sizes, args.trials, args.model, args.seed)
-    sides = {"size": found.sizes, "measure": [*map(str, study.measures)]}
-    return in_cells(sides, mean=found.mean, variance=found.variance, undefined=found.undefined)
+    return records.stability(study.measures, found)
 
 
 def noise_rows(study: Study) -> list[Row]:
     from .. import MeasureError
+    from ..analysis import records
     from ..analysis.noise import noise_error
 
     args = study.args
@@ -149,30 +147,18 @@ def noise_rows(study: Study) -> list[Row]:
     study.scores(study.measures)
     what = (study.measures, study.qrels, study.runs, study.convention)
     found = noise_error(*what, args.levels, args.datasets, args.model, args.seed)
-    sides = {"level": found.levels, "measure": [*map(str, study.measures)]}
-    return in_cells(sides, rmse=found.rmse, mae=found.mae)
-
-
-def in_cells(sides: dict[str, Sequence[Any]], **matrices: "Floats | Ints") -> list[Row]:
-    """A row for each cell of some matrices: what it belongs to, down the side and across the top, and its values."""
-    pairs = enumerate(product(*sides.values()))
-    columns = {name: matrix.ravel().tolist() for name, matrix in matrices.items()}
-    return [
-        dict(zip(sides, pair, strict=True)) | {name: column[n] for name, column in columns.items()}
-        for n, pair in pairs
-    ]
+    return records.noise(study.measures, found)
 
 
 def ties_rows(study: Study) -> list[Row]:
-    from ..analysis import meta
+    from ..analysis import records
 
-    share = meta.all_tied(study.block())
-    return [{"measure": str(m), "all_tied": float(x)} for m, x in zip(study.measures, share, strict=True)]
+    return records.ties(study.measures, study.block())
 
 
 def select_rows(study: Study) -> list[Row]:
     from .. import parse_measures
-    from ..analysis import meta
+    from ..analysis import meta, records
 
     asked = study.args.test_measures
     tested = parse_measures(asked) if asked else study.measures
@@ -180,16 +166,7 @@ def select_rows(study: Study) -> list[Row]:
     block, test = splits(study, both)
     columns = [both.index(m) for m in tested]
     found = meta.select(block.mean(axis=1)[:, : len(study.measures)], test.mean(axis=1)[:, columns])
-    return [
-        {
-            "validation": str(v),
-            "selected": study.runs[found.chosen[i]].name,
-            "test": str(t),
-            "z": float(found.z[i, j]),
-        }
-        for i, v in enumerate(study.measures)
-        for j, t in enumerate(tested)
-    ]
+    return records.selection([run.name for run in study.runs], study.measures, tested, found)
 
 
 def splits(study: Study, measures: "list[Measure]") -> "tuple[Floats, Floats]":
@@ -263,6 +240,8 @@ MATRICES = {
     "noise": [
         ("level", "measure", "rmse", "root mean square error"),
         ("level", "measure", "mae", "mean absolute error"),
+        ("level", "measure", "bias", "squared bias"),
+        ("level", "measure", "variance", "variance"),
     ],
     "select": [
         ("validation", "test", "z", "z-score, on the measure above, of the system that a measure selects")

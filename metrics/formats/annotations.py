@@ -10,6 +10,7 @@ from .arrays import Floats
 from .place import Place
 from .showing import show
 
+SLOWEST, FASTEST = 0.001, 1_000_000  # frames a second
 SEGMENT_SECONDS = 5  # DiDeMo's times are segments of five seconds
 CHARADES_LINE = re.compile(r"(\S+)\s+(\S+)\s+(\S+)\s*##(.*)")
 Unit = Callable[[Place, Any], float]  # what the times of a record are in, in seconds
@@ -28,7 +29,7 @@ def charades_line(place: Place, line: str) -> tuple[str, float, float, str]:
     """Video, start and end in seconds, and sentence of a line ``VIDEO start end##sentence``."""
     shape = CHARADES_LINE.fullmatch(line.strip())
     if not shape:
-        raise place.fail("must be: VIDEO start end##sentence")
+        raise place.fail(f"is {show(line.strip())}; it must be VIDEO start end##sentence")
     return shape[1], place.number(shape[2], "start"), place.number(shape[3], "end"), shape[4]
 
 
@@ -49,9 +50,9 @@ def in_seconds(place: Place, record: Any) -> float:
 
 def in_frames(place: Place, record: Any) -> float:
     """The unit of TACoS, whose records tell the frames a second as `fps`."""
-    fps = floats(place, "fps", [place.need(record, "fps")], 1)[0]
-    if fps <= 0:
-        raise place.fail(f"fps is {fps:g}; it must be above 0")
+    fps = place.need(record, "fps")
+    if isinstance(fps, bool) or not isinstance(fps, int | float) or not SLOWEST <= fps <= FASTEST:
+        raise place.fail(f"fps is {show(fps)}; it must be a number of frames a second, above 0")
     return 1 / float(fps)
 
 
@@ -77,19 +78,25 @@ def floats(place: Place, name: str, values: Any, dimensions: int) -> Floats:
     if array.size == 0:
         array = np.zeros((0,) * dimensions)
     if array.dtype.kind not in "iuf" or array.ndim != dimensions or not np.isfinite(array).all():
-        raise place.fail(
-            f"{name} must be finite numbers, {dimensions}-dimensional{_first_wrong(name, values)}"
-        )
+        shape = "a list of finite numbers" if dimensions == 1 else "lists of finite numbers, all equally long"
+        raise place.fail(f"{name} must be {shape}{_first_wrong(name, values, dimensions)}")
     return array.astype(np.float64)
 
 
-def _first_wrong(name: str, values: Any) -> str:
-    """The first of several spans that is none, for a message; empty if nothing better can be said."""
+def _first_wrong(name: str, values: Any, dimensions: int) -> str:
+    """The first of several values that is wrong, for a message; empty if nothing better can be said."""
     if not isinstance(values, list):
         return f"; {name} is {show(values)}"
-    for n, span in enumerate(values):
-        if isinstance(span, list) and not (
-            len(span) == 2 and all(type(x) in (int, float) and abs(x) < float("inf") for x in span)
-        ):
-            return f"; {name}[{n}] is {show(span)}"
-    return ""
+    is_right = _is_finite if dimensions == 1 else _like(values[0]) if values else bool
+    wrong = (f"; {name}[{n}] is {show(value)}" for n, value in enumerate(values) if not is_right(value))
+    return next(wrong, "")
+
+
+def _like(first: Any) -> Callable[[Any], bool]:
+    """Whether a value is a list of finite numbers, as many as the first one has."""
+    length = len(first) if isinstance(first, list) else None
+    return lambda value: isinstance(value, list) and len(value) == length and all(map(_is_finite, value))
+
+
+def _is_finite(value: Any) -> bool:
+    return type(value) in (int, float) and abs(value) < float("inf")

@@ -29,6 +29,10 @@ class CsvLines:
     def __init__(self, lines: Iterable[str], source: str) -> None:
         rest = iter(lines)
         first = next(rest, "").removeprefix("\ufeff")
+        if "\r" in first.rstrip("\r\n"):
+            raise MeasureError(
+                f"{source}: line 1: lines end with a carriage return alone; a CSV needs LF or CR LF"
+            )
         self.separator = separator_of(first)
         self._lines = rest
         try:

@@ -61,7 +61,7 @@ def json_entries(file: BinaryIO, source: str, longest: int = LONGEST_ENTRY) -> I
         yield Entry(number, line, key, text.value())
     text.take(closing)
     if text.sign():
-        raise text.fail("there is more after the document's end")
+        raise text.fail("there is more after the document's end; expected one list or object")
 
 
 class _Text:

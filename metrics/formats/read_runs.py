@@ -11,7 +11,7 @@ from . import published, telling
 from .bulk import Names, columns_of, texts_of
 from .checks import Checks
 from .columns import Columns
-from .errors import MeasureError, MeasureWarning
+from .errors import Faults, MeasureError, MeasureWarning
 from .files import STANDARD_INPUT, read_beginning, read_bytes, source_name
 from .json_files import (
     Records,
@@ -26,6 +26,7 @@ from .json_files import (
 from .names import RUN_FORMATS, TASKS, check_name
 from .place import Place
 from .rows import PREDICTION, one_by_one
+from .run_faults import Known, find_faults
 from .showing import show
 from .tables import Run
 from .trec import read_side_file, trec_run
@@ -68,6 +69,53 @@ def read_run(
     MeasureWarning
         Where scores do not fall along a list, records without predictions were passed over, or rows counted.
     """
+    columns, name = _run_columns(path, format, videos, moments, task)
+    run = Run.build(columns, name, Checks(lenient))
+    warn_of_order(run, columns.source)
+    return run
+
+
+def check_run_file(
+    path: str | Path,
+    known: Known,
+    format: str | None = None,
+    videos: str | Path | None = None,
+    task: str | None = None,
+) -> tuple[Run | None, Faults]:
+    """A run from a file in which nothing is wrong, or None; and what is wrong with it.
+
+    Parameters
+    ----------
+    known
+        The queries and videos that the run may name.
+    path, format, videos, task
+        See `read_run`.
+
+    Returns
+    -------
+    The run, and its faults: the first hundred are told, and all are counted. A fault of the file's structure, such as
+    broken JSON, hides those behind it.
+    """
+    faults = Faults()
+    try:
+        columns, name = _run_columns(path, format, videos, None, task, faults)
+        find_faults(columns, known, faults)
+        return (None if faults.count else Run.build(columns, name)), faults
+    except MeasureError as fault:
+        if not faults.count:
+            faults.add(fault)
+        return None, faults
+
+
+def _run_columns(
+    path: str | Path,
+    format: str | None,
+    videos: str | Path | None,
+    moments: str | Path | None,
+    task: str | None,
+    faults: Faults | None = None,
+) -> tuple[Columns, str]:
+    """The columns of a run and its name: that of the file, or in TREC's format the tag of its lines."""
     check_name("run format", format, RUN_FORMATS)
     source = source_name(path)
     with no_collecting():
@@ -75,13 +123,9 @@ def read_run(
         names = read_video_index(videos) if videos else None
         data = read_bytes(path)
         if format == "trec" or (format is None and telling.run_is_trec(data, source)):
-            columns, name = trec_run(data, source, times)
-            return Run.build(columns, name, Checks(lenient))
-        columns = _columns(data, source, format, names, task)
-    name = "run" if str(path) == STANDARD_INPUT else Path(path).name.split(".")[0] or "run"
-    run = Run.build(columns, name, Checks(lenient))
-    warn_of_order(run, source)
-    return run
+            return trec_run(data, source, times, faults)
+        columns = _columns(data, source, format, names, task, faults)
+    return columns, "run" if str(path) == STANDARD_INPUT else Path(path).name.split(".")[0] or "run"
 
 
 def look_at_run(path: str | Path, format: str | None = None) -> None:
@@ -100,25 +144,38 @@ def look_at_run(path: str | Path, format: str | None = None) -> None:
     telling.refuse_qrels_at_a_glance(data, source)
 
 
-def _columns(data: bytes, source: str, format: str | None, names: Names | None, task: str | None) -> Columns:
+def _columns(
+    data: bytes,
+    source: str,
+    format: str | None,
+    names: Names | None,
+    task: str | None,
+    faults: Faults | None = None,
+) -> Columns:
     """The columns of a run in JSON."""
     if looks_like_json_lines(data):
         lines = json_lines(data, source)
-        return _of_records(lines.items, lines, format or telling.run_format(lines.items, source), names)
+        format = format or telling.run_format(lines.items, source)
+        return _of_records(lines.items, lines, format, names, faults=faults)
     found = parse_unchecked(data, source)
     format = format or telling.run_format(found, source)
     if format == "tvretrieval":
-        columns = _submission(found, source, task)
+        columns = _submission(found, source, task, faults)
     elif format == "ranking":
-        columns = _ranking(found, source)
+        columns = _ranking(found, source, faults)
     else:
-        columns = _of_records(found, None, format, names, source)
+        columns = _of_records(found, None, format, names, source, faults)
     refuse_repeated_keys(data, source, _keys(found, columns))
     return columns
 
 
 def _of_records(
-    found: Any, lines: Records | None, format: str, names: Names | None, source: str = ""
+    found: Any,
+    lines: Records | None,
+    format: str,
+    names: Names | None,
+    source: str = "",
+    faults: Faults | None = None,
 ) -> Columns:
     if isinstance(found, dict) and format == "didemo":
         found = [{"annotation_id": query, "segments": spans} for query, spans in found.items()]
@@ -126,7 +183,7 @@ def _of_records(
     if not isinstance(found, list):
         raise MeasureError(f"{source}: is {show(found)}; this format is a list of queries with predictions")
     records = lines or Records.numbered(found, source)
-    return _predictions(records, names) if format == "predictions" else READERS[format](records)
+    return _predictions(records, names, faults) if format == "predictions" else READERS[format](records)
 
 
 def _keys(found: Any, columns: Columns) -> int:
@@ -155,8 +212,22 @@ def warn_of_order(run: Run, source: str) -> None:
         )
 
 
+def read_durations(path: str | Path) -> dict[str, float]:
+    """Seconds of each video, from a video index file that tells them; a video without them is an error."""
+    index = _read_index(path)
+    for video, entry in index.items():
+        if not isinstance(entry, list) or type(entry[0]) not in (int, float):
+            raise MeasureError(f"{path}: video {video!r} has {show(entry)}; it must be [duration, index]")
+    return {video: float(entry[0]) for video, entry in index.items()}
+
+
 def read_video_index(path: str | Path) -> Names:
     """Names of videos by their number, from a video index file."""
+    return _numbered_videos(_read_index(path), str(path))
+
+
+def _read_index(path: str | Path) -> dict[str, Any]:
+    """What a video index says of each video, without the split that may stand above it."""
     source = str(path)
     data = parse_json(read_bytes(path), source)
     if not isinstance(data, dict):
@@ -165,7 +236,7 @@ def read_video_index(path: str | Path) -> Names:
         )
     if data and all(isinstance(value, dict) for value in data.values()):
         data = {video: entry for split in data.values() for video, entry in split.items()}
-    return _numbered_videos(data, source)
+    return data
 
 
 def _numbered_videos(index: dict[str, Any], source: str) -> Names:
@@ -182,7 +253,7 @@ def _numbered_videos(index: dict[str, Any], source: str) -> Names:
     return names
 
 
-def _ranking(data: Any, source: str) -> Columns:
+def _ranking(data: Any, source: str, faults: Faults | None) -> Columns:
     """TVR-Ranking's own: an object from query id to its predictions."""
     if not isinstance(data, dict):
         raise MeasureError(
@@ -192,10 +263,10 @@ def _ranking(data: Any, source: str) -> Columns:
         place = Place(source, f"query {query!r}")
         place.query(query)
         place.many(predictions, "the value")
-    return _lists(data, source)
+    return _lists(data, source, None, faults)
 
 
-def _submission(data: Any, source: str, task: str | None) -> Columns:
+def _submission(data: Any, source: str, task: str | None, faults: Faults | None) -> Columns:
     """TVRetrieval's submission: its own video index, and one list a task."""
     place = Place(source, "submission")
     index = place.need(data, "video2idx")
@@ -205,12 +276,12 @@ def _submission(data: Any, source: str, task: str | None) -> Columns:
         raise place.fail(f"video2idx is {show(index)}; it must be an object from video to number")
     names = _numbered_videos(index, f"{place}: video2idx")
     records = place.many(place.need(data, task), task)
-    columns = _predictions(Records.numbered(records, source), names)
+    columns = _predictions(Records.numbered(records, source), names, faults)
     columns.keys = None  # the submission holds more than this list
     return columns
 
 
-def _predictions(records: Records, names: Names | None) -> Columns:
+def _predictions(records: Records, names: Names | None, faults: Faults | None) -> Columns:
     """A list of queries, each with its predictions: [video, start, end, score], or objects."""
     found: dict[str, list[Any]] = {}
     said: dict[str, Any] = {}
@@ -220,16 +291,16 @@ def _predictions(records: Records, names: Names | None) -> Columns:
             raise place.fail(f"query {query!r} stands twice")
         found[query] = place.many(place.need(record, "predictions"), "predictions")
         said[query] = record.get("desc", record.get("query"))
-    columns = _lists(found, records.source, names)
+    columns = _lists(found, records.source, names, faults)
     columns.texts = texts_of(said)
     return columns
 
 
-def _lists(found: dict[str, list[Any]], source: str, names: Names | None = None) -> Columns:
+def _lists(found: dict[str, list[Any]], source: str, names: Names | None, faults: Faults | None) -> Columns:
     """The columns of predictions by query."""
     columns = columns_of(found, source, PREDICTION, names)
     return columns or one_by_one(
-        found, source, PREDICTION, lambda place, record: _prediction(place, record, names)
+        found, source, PREDICTION, lambda place, record: _prediction(place, record, names), faults
     )
 
 

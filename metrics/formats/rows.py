@@ -8,7 +8,7 @@ import numpy as np
 
 from .arrays import Floats, Ints
 from .columns import Columns, Numbers
-from .errors import MeasureError
+from .errors import Faults, MeasureError
 from .place import Place
 from .showing import show
 
@@ -134,14 +134,35 @@ def one_by_one(
     source: str,
     kind: Kind,
     read: Callable[[Place, Any], tuple[Any, Any, Any, Any]],
+    faults: Faults | None = None,
 ) -> Columns:
-    """Columns of lists by query; `read` gives video, start, end and value of an item."""
+    """Columns of lists by query; `read` gives video, start, end and value of an item.
+
+    With `faults`, items that cannot be read are added to them and left out; without, the first is an error.
+    """
     rows = Rows(source, kind, dict.fromkeys(map(str, found)))
     for query, items in found.items():
         for n, item in enumerate(items, 1):
             place = Place(source, f"query {str(query)!r}, {kind.row} {n}")
-            rows.add(place, str(query), *read(place, item))
+            if faults is None:
+                rows.add(place, str(query), *read(place, item))
+                continue
+            try:
+                rows.add(place, str(query), *_of_right_types(place, kind, read(place, item)))
+            except MeasureError as fault:
+                faults.add(fault)
     return rows.columns()
+
+
+def _of_right_types(place: Place, kind: Kind, item: tuple[Any, Any, Any, Any]) -> tuple[Any, Any, Any, Any]:
+    """The video, start, end and value of an item; one that is no text or no number is an error."""
+    video, *values = item
+    if not isinstance(video, str) or not video:
+        raise place.fail(f"video name {show(video)} must be a text that is not empty")
+    for name, value in zip(("timestamp (start)", "timestamp (end)", kind.value), values, strict=True):
+        if type(value) not in (int, float):
+            raise place.fail(f"{name} is {show(value)}; it must be a finite number")
+    return item
 
 
 def numbers(fail: Callable[[int, str], MeasureError], name: str, column: Sequence[Any]) -> Floats:

@@ -52,6 +52,13 @@ class Table:
         """Number of the query of every row: int64 of shape (rows,)."""
         return np.repeat(np.arange(len(self.queries), dtype=np.int64), np.diff(self.offsets))
 
+    def rows_of(self, query: str) -> slice:
+        """The rows of a query; none if the table does not have it."""
+        if query not in self.queries:
+            return slice(0, 0)
+        place = self.queries.index(query)
+        return slice(int(self.offsets[place]), int(self.offsets[place + 1]))
+
     @cached_property
     def stamps(self) -> list[str]:
         """Every row's moment id; what a query holds twice gets ``#2``, ``#3``… behind it."""

@@ -14,7 +14,7 @@ import numpy as np
 from .arrays import Bools, Floats, Ints
 from .columns import Columns, Numbers
 from .csv_qrels import csv_rows
-from .errors import MeasureError
+from .errors import Faults, MeasureError
 from .files import read_text
 from .moment_ids import as_word, from_word, parse_moment_id
 from .place import Place
@@ -56,18 +56,45 @@ def trec_qrels(data: bytes, source: str, times: Times | None = None) -> Columns:
     return lines.columns()
 
 
-def trec_run(data: bytes, source: str, times: Times | None = None) -> tuple[Columns, str]:
+def trec_run(
+    data: bytes, source: str, times: Times | None = None, faults: Faults | None = None
+) -> tuple[Columns, str]:
     """Columns of lines ``query Q0 moment_id rank score tag``, and the tag of the last.
 
     Ordered as trec_eval orders: by score, highest first; ties by id, descending; the rank column is not
-    looked at.
+    looked at. With `faults`, lines that cannot be read are added to them and left out; without, the first is an error.
     """
+    if faults is not None:
+        data = _readable_lines(data, source, faults)
     lines = Lines(data, source, RUN_LINE, times)
     tag = b"run"
     for block in lines.blocks():
         lines.add(block, lines.scores(block))
         tag = block.tokens[-1]
     return lines.columns(by_score=True), from_word(tag.decode())
+
+
+def _readable_lines(data: bytes, source: str, faults: Faults) -> bytes:
+    """The lines of a run that can be read, and empty ones in place of the others, which are added to the faults."""
+    kept = []
+    for number, line in enumerate(data.split(NEWLINE), 1):
+        place = Place(source, f"line {number}")
+        try:
+            _must_be_a_prediction(place, line.split())
+            kept.append(line)
+        except MeasureError as fault:
+            faults.add(fault)
+            kept.append(b"")
+    return NEWLINE.join(kept)
+
+
+def _must_be_a_prediction(place: Place, fields: Tokens) -> None:
+    if not fields:
+        return
+    if len(fields) != len(RUN_LINE.split()):
+        raise place.fail(f"has {len(fields)} fields; it must be: {RUN_LINE}")
+    parse_moment_id(fields[2].decode(), str(place))
+    place.number(fields[4].decode(), "score")
 
 
 @dataclass(frozen=True)

@@ -86,8 +86,7 @@ class Scores:
     def to_frame(self) -> Any:
         """A pandas data frame with a row for each judged query and a column for each measure.
 
-        Values are on the scale of the aggregates; NaN where a query does not count. pandas is imported here
-        and nowhere else.
+        Values are on the scale of the aggregates; NaN where a query does not count.
 
         Raises
         ------

@@ -80,8 +80,11 @@ BAD_QRELS = {
     "didemo segments turned": (didemo([[2, 1]]), "record 1: time 1: is [2, 1]"),
     "captions without times": (captions([[], []]), "video 'v': has 2 sentences"),
     "captions without any time": (captions([]), "video 'v': has 2 sentences"),
-    "captions with a huge time": (captions([[0, 10**400], [0, 1]]), "timestamps must be finite"),
-    "captions with a text": (captions([[0, "10"], [0, 1]]), "timestamps must be finite"),
+    "captions with a huge time": (captions([[0, 10**400], [0, 1]]), "timestamps must be lists of finite"),
+    "captions with a text": (
+        captions([[0, "10"], [0, 1]]),
+        "finite numbers, all equally long; timestamps[0] is [0, '10']",
+    ),
     "clip beyond reason": (salient(relevant_clip_ids=[1e308]), "relevant_clip_ids must be 1 clips"),
     "clip between two": (salient(relevant_clip_ids=[0.5]), "relevant_clip_ids must be 1 clips"),
     "video beyond reason": (salient(duration=1e300), "duration is 1e+300; it must be seconds from 0"),

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from metrics import MeasureError, qrels_from_dict, run_from_dict, scores_of
-from metrics.analysis.compare import bootstrap, compare, holm, letter, p_value
+from metrics.analysis.compare import bootstrap, bootstrap_columns, compare, holm, letter, p_value
 from tests.metrics.shared import run_cli, write
 
 NAMES = ["AxIoU@5", "Success_IoU(iou=0.5)@1"]
@@ -111,3 +111,14 @@ def test_the_same_run_twice_is_no_difference() -> None:
     scores = scores_of(NAMES, qrels, [run_from_dict(spans, "x"), other])
     with pytest.raises(MeasureError, match="unknown test"):
         compare(scores, test="z")
+
+
+def test_intervals_of_many_columns_are_those_of_each() -> None:
+    values = np.random.default_rng(4).uniform(0, 1, (300, 4))
+    values[:40, 1] = values[7] = values[:, 3] = np.nan
+    low, high = bootstrap_columns(values, 0.95, 0, 4000)
+    for column in range(3):
+        alone = bootstrap(values[:, column], 0.95, 0, 4000)
+        assert (low[column], high[column]) == pytest.approx((alone.low, alone.high), abs=0.003)
+    assert np.isnan([low[3], high[3]]).all()
+    assert np.isnan(bootstrap_columns(np.empty((0, 2)))).all()

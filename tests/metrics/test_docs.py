@@ -14,7 +14,7 @@ from metrics.measures.definitions import DEFINITIONS
 from metrics.measures.spellings import PARAMS
 from tests.metrics import documented
 from tests.metrics.documented import TEXT
-from tests.metrics.shared import run_cli
+from tests.metrics.shared import ROOT, run_cli
 
 ABOUT_MEASURES = TEXT.partition("\n## Files\n")[0]
 SECTIONS = {
@@ -46,6 +46,23 @@ def test_the_examples_for_a_shell_run_in_a_checkout(tmp_path: Path) -> None:
     for line in documented.shell_examples():
         done = run_cli(*shlex.split(line)[1:], folder=tmp_path)
         assert done.returncode == 0, f"{line}: {done.stderr}"
+
+
+def test_the_quickstart_runs_in_a_checkout(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    documented.write_files(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    quickstart = (ROOT / "docs" / "quickstart" / "researcher.md").read_text()
+    blocks = dict(re.findall(r"<!-- run: (\w+) -->\n```\w+\n(.*?)```", quickstart, re.DOTALL))
+    python = blocks.pop("python")
+    lines = "".join(blocks.values()).splitlines()
+    assert len(lines) == 6
+    for line in lines:
+        done = run_cli(*shlex.split(line)[1:])
+        assert done.returncode == 0, f"{line}: {done.stderr}"
+    exec(python.replace("from reeljudge import", "from metrics import"), {})
+    assert "a b AxIoU@10" in capsys.readouterr().out
 
 
 def test_every_convention_parameter_format_and_command() -> None:

@@ -1,60 +1,20 @@
 """The wheel, in a virtual environment of its own with NumPy and SciPy alone, used from another folder."""
 
-import os
-import shutil
 import subprocess
-import sys
-import venv
-from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
 
 from tests.metrics import documented
+from tests.metrics.packaged import make_environment, make_wheel, run
 from tests.metrics.shared import ROOT
 
-SOURCES = ("metrics", "pyproject.toml", "LICENSE", "docs/measures.md")
-
-
-def run(*command: object, folder: Path) -> str:
-    """What a command prints; the checkout is not on its path."""
-    env = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    done = subprocess.run(
-        list(map(str, command)), cwd=folder, env=env, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
-    return done.stdout
-
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel of this checkout, built without the network."""
-    folder = tmp_path_factory.mktemp("wheel")
-    for name in SOURCES:
-        source, target = ROOT / name, folder / "source" / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        if source.is_dir():
-            shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
-        else:
-            shutil.copy(source, target)
-    options = ["--no-deps", "--no-build-isolation", "--disable-pip-version-check", "-q", "-w", folder]
-    run(sys.executable, "-m", "pip", "wheel", *options, folder / "source", folder=folder)
-    return next(folder.glob("reeljudge-*.whl"))
-
-
-@pytest.fixture(scope="module")
-def place(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A virtual environment that holds the wheel and links to this one's NumPy and SciPy."""
-    place = tmp_path_factory.mktemp("environment")
-    venv.create(place, with_pip=False, symlinks=True)
-    packages = next(place.glob("lib/python*/site-packages"))
-    for name in ("numpy", "scipy"):
-        found = distribution(name)
-        for part in {path.parts[0] for path in found.files or () if path.parts[0] != ".."}:
-            (packages / part).symlink_to(Path(str(found.locate_file(part))))
-    pip = [sys.executable, "-m", "pip", "--python", place / "bin" / "python", "--disable-pip-version-check"]
-    run(*pip, "install", "-q", "--no-index", wheel, folder=place)
-    return place
+    wheel = make_wheel(tmp_path_factory.mktemp("wheel"))
+    return make_environment(tmp_path_factory.mktemp("environment"), wheel, "numpy", "scipy")
 
 
 @pytest.fixture
@@ -71,6 +31,7 @@ def test_it_asks_for_numpy_and_scipy_alone(place: Path, tmp_path: Path) -> None:
     assert {line.rpartition("extra == ")[2] for line in needs if line not in always} == {
         '"figures"',
         '"fast"',
+        '"client"',
     }
 
 
@@ -125,3 +86,24 @@ def test_a_figure_without_the_extra_is_an_error_that_names_it(place: Path, folde
     )
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
     assert "pip install 'reeljudge[figures]'" in done.stderr
+
+
+def test_a_server_without_the_extra_is_an_error_that_names_it(place: Path, tmp_path: Path) -> None:
+    python, program = place / "bin" / "python", place / "bin" / "reeljudge"
+    assert (
+        run(python, "-c", "import reeljudge; print(reeljudge.Client.__name__)", folder=tmp_path) == "Client\n"
+    )
+    command = [
+        str(program),
+        "scores",
+        "films",
+        "1",
+        "--address",
+        "http://127.0.0.1:9",
+        "--token",
+        "rj-secret",
+    ]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+    assert "pip install 'reeljudge[client]'" in done.stderr
+    assert "rj-secret" not in done.stderr

@@ -31,7 +31,10 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 
 @pytest.mark.parametrize(
     ("work", "heavy"),
-    [("", ("numpy", "scipy")), ("metrics.calc; metrics.compare", ("django", "torch", "pandas", "altair"))],
+    [
+        ("", ("numpy", "scipy")),
+        ("metrics.calc; metrics.compare; metrics.Client", ("django", "torch", "pandas", "altair", "httpx")),
+    ],
 )
 def test_what_is_imported(work: str, heavy: tuple[str, ...]) -> None:
     code = f"import sys, metrics\n{work}\nprint([name for name in {heavy} if name in sys.modules])"

@@ -1,0 +1,199 @@
+"""The client for programs and notebooks that wait for each answer."""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, Unpack
+
+from . import calls
+from .asking import BROKEN, Answer, Ask, Pause, Steps, T
+from .site import PATIENCE, TIMEOUT, Site, answer_of, request_of, whole_file
+from .uploading import submit
+
+if TYPE_CHECKING:
+    from .shapes import About, Choices, Leaderboard, OwnCampaign, Progress, RunScores, StoredRun
+
+
+class Client(Site):
+    """Asks a Reeljudge, as a program with a token of yours: campaigns, progress, exports, runs and scores.
+
+    Every error is one line that says what was wrong, where, and what would be right. A request to which there was no
+    answer, or for which the server had no time, is sent again a few times, and done once.
+
+    Parameters
+    ----------
+    address
+        Of the server, such as ``https://judge.example.org``; None: what `REELJUDGE_ADDRESS` holds.
+    token
+        From the page *Your account · Tokens*; None: what `REELJUDGE_TOKEN` holds. It is never printed.
+    timeout
+        Seconds to wait for an answer.
+
+    Raises
+    ------
+    MeasureError
+        If the address or the token is missing or cannot be one, or if httpx is not installed.
+
+    Examples
+    --------
+    ::
+
+        with Client("https://judge.example.org", token) as client:
+            run = client.submit("films", "run.json", system="ReLoCLNet")
+            print(client.scores("films", run["number"]))
+    """
+
+    def __init__(
+        self, address: str | None = None, token: str | None = None, timeout: float = TIMEOUT
+    ) -> None:
+        super().__init__(address, token)
+        self._http = self.httpx.Client(**self.options(timeout))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+
+    def campaigns(self) -> "list[OwnCampaign]":
+        """Return the campaigns that the person belongs to."""
+        return self._done(calls.campaigns())
+
+    def progress(self, campaign: str) -> "Progress":
+        """Return how far a campaign is, how fast it goes, and when it ends at this pace."""
+        return self._done(calls.progress(campaign))
+
+    def export(self, campaign: str, file: str) -> Any:
+        """Return a file of a campaign's present state, such as ``qrels.jsonl`` or ``ratings.csv``, as a table.
+
+        Returns
+        -------
+        pandas.DataFrame or list of dict
+            A data frame; where pandas is not installed, its rows. Times are seconds.
+        """
+        return self._done(calls.export(campaign, file))
+
+    def releases(self, campaign: str) -> list[dict[str, Any]]:
+        """Return the releases, the newest first."""
+        return self._done(calls.releases(campaign))
+
+    def runs(self, campaign: str) -> "list[StoredRun]":
+        """Return the runs that the person may see, the newest first."""
+        return self._done(calls.runs(campaign))
+
+    def run(self, campaign: str, number: int) -> "StoredRun":
+        """Return a run."""
+        return self._done(calls.run(campaign, number))
+
+    def submit(
+        self,
+        campaign: str,
+        file: str | Path,
+        *,
+        name: str | None = None,
+        videos: str | Path | None = None,
+        patience: float = PATIENCE,
+        **about: "Unpack[About]",
+    ) -> "StoredRun":
+        """Send a run, and return it once the server has checked and stored it; `scores` then waits for its scores.
+
+        Parameters
+        ----------
+        campaign
+            Its name.
+        file
+            The run, in any format that the library reads, plain or packed by gzip.
+        name
+            No other run of the campaign has it; None: the file's name without its endings.
+        videos
+            The video index, for a run that names videos by number.
+        patience
+            Seconds to wait for the check.
+        **about
+            What the fields of the API say of a run: `system`, `group`, `description`, `paper`, `code`, `visibility`
+            (private, shared or public), `format`, `task`.
+
+        Raises
+        ------
+        RunRefused
+            If the server finds faults in the run; nothing is stored then.
+        MeasureError
+            If the file cannot be read, the server refuses it, or the check is not done in time.
+        """
+        return self._done(submit(campaign, file, name, videos, about, patience))
+
+    def scores(
+        self, campaign: str, run: int, release: int | None = None, patience: float = PATIENCE
+    ) -> "RunScores":
+        """Return the scores of a run on a release, the newest by default, as soon as they are computed.
+
+        Raises
+        ------
+        MeasureError
+            If they are not computed after so many seconds of patience.
+        """
+        return self._done(calls.scores(campaign, run, release, patience))
+
+    def leaderboard(
+        self,
+        campaign: str,
+        measures: Sequence[str] = (),
+        *,
+        seeds: bool = False,
+        **choices: "Unpack[Choices]",
+    ) -> "Leaderboard":
+        """Return the runs of a campaign beside each other.
+
+        Parameters
+        ----------
+        campaign
+            Its name.
+        measures
+            The columns; else the usual ones of the convention.
+        seeds
+            Whether the runs of one system are one row.
+        **choices
+            What the API lets one choose: `release`, `convention`, `sort`, `baseline` (a run's number), `split`,
+            `length`, `relevant`.
+        """
+        return self._done(calls.leaderboard(campaign, measures, seeds, choices))
+
+    def download_export(self, campaign: str, file: str, to: str | Path) -> Path:
+        """Store a file of a campaign's present state under a path."""
+        return self._done(calls.download(calls.inside(campaign, "exports", file), to))
+
+    def download_release(self, campaign: str, version: int, to: str | Path) -> Path:
+        """Store the zip of a release under a path."""
+        return self._done(calls.download(calls.inside(campaign, "releases", version, "file"), to))
+
+    def download_run(self, campaign: str, number: int, to: str | Path) -> Path:
+        """Store the file of a run, as it was sent, under a path."""
+        return self._done(calls.download(calls.inside(campaign, "runs", number, "file"), to))
+
+    def _done(self, steps: Steps[T]) -> T:
+        try:
+            step = next(steps)
+            while True:
+                step = steps.send(self._do(step))
+        except StopIteration as end:
+            done: T = end.value
+            return done
+
+    def _do(self, step: Ask | Pause) -> Answer:
+        if isinstance(step, Pause):
+            time.sleep(step.seconds)
+            return Answer(BROKEN)
+        try:
+            with self._http.stream(**request_of(step)) as found:
+                if step.to is None or not found.is_success:
+                    return answer_of(found, found.read())
+                with whole_file(step.to) as file:
+                    for piece in found.iter_bytes():
+                        file.write(piece)
+                return answer_of(found)
+        except self.httpx.RequestError as fault:
+            return self.broken(fault)

@@ -1,0 +1,160 @@
+"""What a measure sees of one query of a run: which prediction matches which moment, and what each rank counts."""
+
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ..formats.arrays import Floats, Ints
+from ..formats.tables import Qrels, Run, Table
+from . import scores
+from .conventions import Convention, Options, convention_named
+from .graded import ideal, pick_of
+from .grammar import parse_measure
+from .ground import Ground, Pick, Plan
+from .measure import Measure
+from .scene import Scene
+
+EXPLAINED = ("nDCG_IoU", "Recall_IoU", "mAP_IoU", "Success_IoU", "AxIoU")
+TableType = TypeVar("TableType", bound=Table)
+
+
+@dataclass(frozen=True, eq=False)
+class Explained:
+    """The ranks of one query of a run as a measure sees them, the first rank first.
+
+    Attributes
+    ----------
+    judged, predicted
+        What the qrels and the run say of this query alone.
+    prediction
+        int64 of shape (ranks,): the prediction's row among those of the query.
+    moment
+        int64 of shape (ranks,): the row, among the query's moments, of the one that it matches; −1 for none.
+    iou
+        Floats of shape (ranks,): IoU with that moment; without one, the highest IoU with any that takes part.
+    taking_part
+        int64: the rows of the moments that can be matched, the highest grade first.
+    gain, discount
+        Floats of shape (ranks,), or None for a measure without them.
+    ideal
+        DCG of the ideal ranking down to the cutoff, or None.
+    """
+
+    judged: Qrels
+    predicted: Run
+    prediction: Ints
+    moment: Ints
+    iou: Floats
+    taking_part: Ints
+    gain: Floats | None = None
+    discount: Floats | None = None
+    ideal: float | None = None
+
+
+def can_explain(measure: Measure) -> bool:
+    """Whether the measure pairs predictions with moments by at most one threshold of IoU."""
+    return measure.name in EXPLAINED and len(measure.thresholds) <= 1 and measure.param("type") is None
+
+
+def explain(
+    measure: str | Measure, qrels: Qrels, run: Run, query: str, convention: str | Convention = "paper"
+) -> Explained:
+    """Explain a measure on one query.
+
+    Parameters
+    ----------
+    measure
+        One that `can_explain` accepts.
+    query
+        A query of the qrels. If it is missing from the run, there are no ranks.
+
+    Examples
+    --------
+    >>> from metrics import qrels_from_dict, run_from_dict
+    >>> qrels = qrels_from_dict({"1": [("a", 0, 10, 4), ("b", 0, 10, 2)]})
+    >>> run = run_from_dict({"1": [("b", 0, 8, 2.0), ("c", 0, 10, 1.0)]})
+    >>> found = explain("nDCG_IoU(iou=0.5)@2", qrels, run, "1")
+    >>> found.moment.tolist(), found.iou.tolist(), found.gain.tolist()
+    ([1, -1], [0.8, 0.0], [2.0, 0.0])
+    """
+    [wanted] = [parse_measure(measure)] if isinstance(measure, str) else [measure]
+    options = convention_named(convention).options(wanted.definition.family)
+    judged, predicted = only(qrels, query), only(run, query)
+    scene = Scene(Ground(judged), [predicted], "skip")
+    pick = Pick(options.lowest) if wanted.name == "nDCG_IoU" else pick_of(wanted, options.last)
+    plan = Plan(wanted.cutoff or 0, wanted.thresholds)
+    prediction, _ = scene.ranked(options, pick, plan.depth)
+    taking_part, iou = scene.ground.moments(pick), _ious(scene, options, pick, plan)
+    moment = _matched(scene, options, pick, plan, iou, wanted)[: prediction.size]
+    shown = _shown(iou, taking_part, moment)
+    found = Explained(judged, predicted, prediction, moment, shown, taking_part)
+    return _with_gains(found, scene, wanted, options) if wanted.name == "nDCG_IoU" else found
+
+
+def only(table: TableType, query: str) -> TableType:
+    """The table of one query alone, with the videos that its rows are of."""
+    rows = table.rows_of(query)
+    videos, video = np.unique(table.video[rows], return_inverse=True)
+    more: dict[str, Any] = {"start": table.start[rows], "end": table.end[rows]}
+    if isinstance(table, Run):
+        more |= {"scores": table.scores[rows]}
+    if isinstance(table, Qrels):
+        more |= {"grades": table.grades[rows], "ids": table.ids and table.ids[rows]}
+        if table.further:
+            row = table.further.row - rows.start
+            here = (row >= 0) & (table.further.row < rows.stop)
+            columns = (column[here] for column in (row, table.further.start, table.further.end))
+            more |= {"further": type(table.further)(*columns)}
+    return replace(
+        table,
+        queries=(query,) if query in table.queries else (),
+        offsets=np.array([0, video.size]),
+        names=tuple(table.names[number] for number in videos.tolist()),
+        video=video.reshape(-1).astype(np.int64),
+        **more,
+    )
+
+
+def _ious(scene: Scene, options: Options, pick: Pick, plan: Plan) -> Floats:
+    """IoU of each prediction with each moment that takes part: shape (ranks, moments)."""
+    pairs = scene.pairs(options, pick, plan.depth, 0.0, strict=True)
+    iou = np.zeros((pairs.predictions, pairs.moments))
+    iou[pairs.prediction, pairs.moment] = pairs.iou
+    return iou
+
+
+def _matched(scene: Scene, options: Options, pick: Pick, plan: Plan, iou: Floats, measure: Measure) -> Ints:
+    """The moment of each rank: one to one, or, for measures of hits, the nearest one that passes."""
+    if measure.definition.family != "hit":
+        matched: Ints = scene.matched(options, pick, plan)[0, 0]
+        return matched
+    if not iou.size:
+        return np.full(len(iou), -1)
+    best = scene.best(options, pick, plan)[0, : len(iou)]
+    hit = best > 0 if not plan.thresholds else scores.passes(best, plan.thresholds[0], options.strict)
+    nearest: Ints = np.where(hit, scene.ground.moments(pick)[iou.argmax(axis=1)], -1)
+    return nearest
+
+
+def _shown(iou: Floats, taking_part: Ints, moment: Ints) -> Floats:
+    """IoU with the matched moment; without one, the highest."""
+    highest: Floats = iou.max(axis=1, initial=0.0)
+    place = {row: n for n, row in enumerate(taking_part.tolist())}
+    at = np.array([place.get(row, -1) for row in moment.tolist()], dtype=np.int64)
+    matched = np.flatnonzero(at >= 0)
+    highest[matched] = iou[matched, at[matched]]
+    return highest
+
+
+def _with_gains(found: Explained, scene: Scene, measure: Measure, options: Options) -> Explained:
+    scale, discount = measure.param("gain") or options.gain, measure.param("discount") or "log2"
+    grades = np.append(scene.ground.qrels.grades, 0)  # row −1 is no moment
+    gain = np.where(found.moment >= 0, scores.gains(grades, scale)[found.moment], 0.0)
+    best = ideal(scene, options.lowest, scale)[:, : measure.depth]
+    return replace(
+        found,
+        gain=gain,
+        discount=scores.discounts(discount, found.moment.size),
+        ideal=float(scores.dcg(best, discount)[0, -1]),
+    )

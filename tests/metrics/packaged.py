@@ -1,0 +1,51 @@
+"""The wheel of this checkout, and virtual environments that hold it and little else."""
+
+import os
+import shutil
+import subprocess
+import sys
+import venv
+from importlib.metadata import distribution
+from pathlib import Path
+
+from tests.metrics.shared import ROOT
+
+SOURCES = ("metrics", "pyproject.toml", "LICENSE", "docs/measures.md")
+
+
+def run(*command: object, folder: Path, **more: str) -> str:
+    """What a command prints; the checkout is not on its path."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")} | more
+    done = subprocess.run(
+        list(map(str, command)), cwd=folder, env=env, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def make_wheel(folder: Path) -> Path:
+    """The wheel of this checkout, built without the network."""
+    for name in SOURCES:
+        source, target = ROOT / name, folder / "source" / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if source.is_dir():
+            shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(source, target)
+    options = ["--no-deps", "--no-build-isolation", "--disable-pip-version-check", "-q", "-w", folder]
+    run(sys.executable, "-m", "pip", "wheel", *options, folder / "source", folder=folder)
+    return next(folder.glob("reeljudge-*.whl"))
+
+
+def make_environment(place: Path, wheel: Path, *names: str) -> Path:
+    """A virtual environment that holds the wheel and links to these packages of this one."""
+    venv.create(place, with_pip=False, symlinks=True)
+    packages = next(place.glob("lib/python*/site-packages"))
+    for name in names:
+        found = distribution(name)
+        for part in {path.parts[0] for path in found.files or () if path.parts[0] != ".."}:
+            if not (packages / part).exists():
+                (packages / part).symlink_to(Path(str(found.locate_file(part))))
+    pip = [sys.executable, "-m", "pip", "--python", place / "bin" / "python", "--disable-pip-version-check"]
+    run(*pip, "install", "-q", "--no-index", wheel, folder=place)
+    return place
