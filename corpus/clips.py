@@ -4,7 +4,8 @@ import logging
 import os
 import socket
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from django.conf import settings
 
 from corpus.cutter import Cutter
 from corpus.errors import CorpusError, FilmAway, Unavailable
+from corpus.media.fetching import film_at
 from corpus.models import Clip, Moment
 from corpus.stored_files import Stored, store
 
@@ -105,24 +107,25 @@ def make(clip: Clip, cutter: Cutter, sign: Callable[[], None] = lambda: None) ->
 
 
 def _cut_and_store(clip: Clip, cutter: Cutter, sign: Callable[[], None]) -> Stored:
-    source = _source(clip)
     corpus = clip.video.corpus
-    with tempfile.TemporaryDirectory() as folder:
+    with _source(clip, sign) as source, tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "clip.mp4"
         cutter.cut(source, clip.start, clip.end, file, corpus.frame_rate, clip.sound, sign)
         return store(f"{FOLDER}/{clip.token}.mp4", file)
 
 
-def _source(clip: Clip) -> Path:
-    """Return the film or the folder of frames that this machine has."""
-    source, folder = clip.video.media_path, clip.video.corpus.media_folder
-    if source is None:
+@contextmanager
+def _source(clip: Clip, sign: Callable[[], None]) -> Iterator[Path]:
+    """Give the film or the folder of frames, which this machine has or fetches."""
+    place, folder = clip.video.media, clip.video.corpus.media_folder
+    if not place:
         raise CorpusError(f"{clip.video.name}: the corpus has no media of it any more")
-    if not os.access(source, os.R_OK):
-        here = f"{folder} on {socket.gethostname()}"
-        _warn_once(here)
-        raise FilmAway(f"{clip.video.name}: its media are not in {here}")
-    return source
+    with film_at(folder, place, sign) as source:
+        if not os.access(source, os.R_OK):
+            here = f"{folder} on {socket.gethostname()}"
+            _warn_once(here)
+            raise FilmAway(f"{clip.video.name}: its media are not in {here}")
+        yield source
 
 
 @cache

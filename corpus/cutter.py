@@ -81,15 +81,15 @@ class Cutter:
         self._ask(source, [start, end, str(made), frame_rate, with_sound], sign)
         shutil.move(made, to)
 
-    def length(self, source: Path) -> float:
-        """Return the seconds that a film lasts.
+    def length(self, source: Path, sign: Callable[[], None] = lambda: None) -> float:
+        """Return the seconds that a film lasts, and call `sign` every few seconds meanwhile.
 
         Raises
         ------
         CorpusError
             If the film cannot be read or does not tell them, and for the reasons of `cut`.
         """
-        return float(self._ask(source, [], lambda: None))
+        return float(self._ask(source, [], sign))
 
     def _ask(self, source: Path, rest: list[Any], sign: Callable[[], None]) -> Any:
         """Let the process do something with a film, and return what it answers."""

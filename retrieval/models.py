@@ -7,9 +7,17 @@ from django.db import models
 from django.db.models.functions import Now
 
 from corpus.models import Corpus
-from retrieval.rewriting.models import CastName, Rewording, Substitution
+from retrieval.rewriting.models import CaptionFigures, CastName, Rewording, Substitution
 
-__all__ = ["CastName", "Rewording", "SearchIndex", "Substitution", "TrainedEncoder", "Vector"]
+__all__ = [
+    "CaptionFigures",
+    "CastName",
+    "Rewording",
+    "SearchIndex",
+    "Substitution",
+    "TrainedEncoder",
+    "Vector",
+]
 
 
 class Vector(models.Model):
@@ -36,7 +44,12 @@ class SearchIndex(models.Model):
     file = models.CharField(max_length=200, help_text="its name in the media store")
     sha256 = models.CharField(max_length=64)
     moments = models.PositiveIntegerField()
-    last = models.BigIntegerField(help_text="the highest key among the moments")
+    changes = models.PositiveIntegerField(help_text="the number of the corpus's changes when it was written")
+    approximate = models.CharField(
+        max_length=200, blank=True, help_text="name of the file of faiss in the media store, if there is one"
+    )
+    approximate_sha256 = models.CharField(max_length=64, blank=True)
+    recall = models.FloatField(null=True, help_text="share of the nearest captions that faiss's file gives")
     at = models.DateTimeField()
 
     class Meta:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corpus.errors import CorpusError, Problem
-from corpus.importers.interface import OVERHANG, Durations, Importer, Source
+from corpus.importers.interface import OVERHANG, Importer, Source
 from corpus.importers.report import Report
 from corpus.importers.rows import Row
 
@@ -122,8 +122,7 @@ class Checker:
 
     def _length(self, row: Row) -> float:
         """Return the length of the row's video, which a file of durations, the row or the film tells."""
-        is_exact = self.importer.durations is not Durations.BOUND
-        told = (self.source.durations or {}).get(row.video, row.duration if is_exact else None)
+        told = self.importer.told(self.source, row)
         if told is None:
             told = self._elsewhere(row.video) or row.duration
         if told is None:
@@ -140,6 +139,7 @@ class Checker:
     def _elsewhere(self, video: str) -> float | None:
         """Return the length that the corpus or the film tells."""
         if video not in self._told_elsewhere:
+            self.sign(self.report.rows)  # looking at a film takes longer than reading its rows
             self._told_elsewhere[video] = self.measured(video)
         return self._told_elsewhere[video]
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from corpus.errors import CorpusError, Problem
 from corpus.importers.rows import Row, json_object, lines
-from corpus.media import MediaFolder
+from corpus.media.finding import MediaFolder
 from metrics import MeasureError
 from metrics.formats.json_entries import Entry, json_entries
 from metrics.formats.place import Place
@@ -52,6 +52,11 @@ class Importer:
     kinds: tuple[str, ...] = ()  # of descriptions, the default first
     takes_columns: bool = False
     times: tuple[str, str, str] = ("times", "start", "end")  # how messages name both times, and each of them
+
+    def told(self, source: Source, row: Row) -> float | None:
+        """Return the length of the row's video if a file of durations or the row tells it exactly."""
+        is_exact = self.durations is not Durations.BOUND
+        return (source.durations or {}).get(row.video, row.duration if is_exact else None)
 
 
 @dataclass(frozen=True)

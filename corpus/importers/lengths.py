@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from types import TracebackType
 from typing import NamedTuple
 
@@ -12,17 +13,24 @@ from base.text import printable
 from corpus.cutter import Cutter
 from corpus.errors import CorpusError
 from corpus.films import PICTURES
-from corpus.media import MediaFolder
+from corpus.importers.interface import Source
+from corpus.importers.registry import importer_of
+from corpus.importers.rows import Row
+from corpus.media.fetching import film_at
+from corpus.media.finding import MediaFolder
 
 TOLERANCE = 1.0  # seconds by which a film and the corpus may differ
 NOT_TOLD = "field duration: missing, and its film does not tell it: "
 
 
 class FilmLengths:
-    """Tells the lengths of the films in a folder. The process that reads them begins with the first question."""
+    """Tells the lengths of the films in a folder. The process that reads them begins with the first question.
 
-    def __init__(self, media: MediaFolder | None) -> None:
-        self.media = media
+    `sign` is called every few seconds while a film is read.
+    """
+
+    def __init__(self, media: MediaFolder | None, sign: Callable[[], None] = lambda: None) -> None:
+        self.media, self.sign = media, sign
         self.cutter = Cutter(seconds=settings.CUTTING_SECONDS, memory=settings.CUTTING_MEMORY)
 
     def __enter__(self) -> FilmLengths:
@@ -42,17 +50,64 @@ class FilmLengths:
         CorpusError
             If the film cannot be read, or does not tell its length.
         """
-        place = self.media.index.get(video) if self.media else None
-        if self.media is None or place is None:
+        place = self.media.place(video) if self.media else ""
+        if self.media is None or not place:
             return None
-        film = self.media.folder / place
-        if film.is_dir():
-            pictures = sum(file.suffix.lower() in PICTURES for file in film.iterdir())
-            return pictures / (self.media.frame_rate or 1)
-        try:
-            return self.cutter.length(film)
-        except CorpusError as fault:
-            raise CorpusError(f"{NOT_TOLD}{fault}") from fault
+        with film_at(self.media.folder, place, self.sign) as film:
+            if film.is_dir():
+                pictures = sum(file.suffix.lower() in PICTURES for file in film.iterdir())
+                return pictures / (self.media.frame_rate or 1)
+            try:
+                return self.cutter.length(film, self.sign)
+            except CorpusError as fault:
+                raise CorpusError(f"{NOT_TOLD}{fault}") from fault
+
+
+Measured = Callable[[str], float | None]
+
+
+def film_lengths(
+    source: Source, known: Mapping[str, float], sign: Callable[[int], None] = lambda films: None
+) -> Measured:
+    """Look at the films of all videos whose lengths only their films tell, and return what `FilmLengths.length` would.
+
+    Parameters
+    ----------
+    known
+        The lengths of videos that were stored before, in seconds, by their names.
+    """
+    found: dict[str, float | CorpusError | None] = {}
+
+    def length(video: str) -> float | None:
+        told = found.get(video)
+        if isinstance(told, CorpusError):
+            raise told
+        return told
+
+    if source.media:
+        with FilmLengths(source.media, lambda: sign(len(found))) as films:
+            for video in _untold(source):
+                if video not in known and video not in found:
+                    found[video] = _length_or_fault(films, video)
+                    sign(len(found))
+    return length
+
+
+def _untold(source: Source) -> Iterator[str]:
+    """Yield the video of each row whose duration neither the row tells nor a file of durations."""
+    importer = importer_of(source)
+    for file in source.files:
+        with suppress(CorpusError):  # of the file as a whole, which the import tells
+            for row in importer.read(file, source.choice):
+                if isinstance(row, Row) and importer.told(source, row) is None:
+                    yield row.video
+
+
+def _length_or_fault(films: FilmLengths, video: str) -> float | CorpusError | None:
+    try:
+        return films.length(video)
+    except CorpusError as fault:
+        return fault
 
 
 class Misfit(NamedTuple):

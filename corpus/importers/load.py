@@ -12,7 +12,7 @@ from corpus.errors import BadLines, CorpusError, Problem
 from corpus.importers.checking import Checker
 from corpus.importers.comparing import Stored, compare
 from corpus.importers.interface import Source
-from corpus.importers.lengths import FilmLengths
+from corpus.importers.lengths import FilmLengths, Measured, film_lengths
 from corpus.importers.registry import importer_of
 from corpus.importers.replacing import replace
 from corpus.importers.report import Report
@@ -47,7 +47,7 @@ def preview(source: Source, name: str = "", sign: Sign = lambda rows: None) -> R
     """
     try:
         corpus = _checked(name, source) if name else None
-        with FilmLengths(source.media) as films:
+        with FilmLengths(source.media, lambda: sign(checker.report.rows)) as films:
             checker = Checker(source, importer_of(source), _lengths(corpus), films.length, sign)
             for _ in checker.rows():
                 pass
@@ -59,12 +59,12 @@ def preview(source: Source, name: str = "", sign: Sign = lambda rows: None) -> R
     return checker.report
 
 
-@transaction.atomic
 def load(name: str, source: Source, replacing: bool = False, sign: Sign = lambda rows: None) -> Report:
     """Import a source into the corpus of that name, all or nothing. Importing it again adds nothing.
 
     Nothing that is stored is changed or removed, unless `replacing` is asked for: then a changed description takes the
     place of the stored one, and a changed caption too, except of moments that something refers to, such as candidates.
+    Films are measured before the transaction begins, because that can take hours.
 
     Raises
     ------
@@ -73,22 +73,52 @@ def load(name: str, source: Source, replacing: bool = False, sign: Sign = lambda
     CorpusError
         If the corpus has another format, or the source chooses what its format does not have.
     """
-    importer, corpus = importer_of(source), _checked(name, source)
+    known = _lengths(_checked(name, source))
+    return _load(name, source, film_lengths(source, known, sign), replacing, sign)
+
+
+@transaction.atomic
+def _load(name: str, source: Source, measured: Measured, replacing: bool, sign: Sign) -> Report:
+    corpus = _checked(name, source)
     stored = Stored(corpus)
     before = len(stored.keys)
     corpus = _kept(corpus or Corpus(name=name, format=source.format), source)
-    with FilmLengths(source.media) as films:
-        checker = Checker(source, importer, _lengths(corpus), films.length, sign)
-        _store(corpus, checker, stored)
-    report = checker.report
-    if not report.is_fine:
-        raise BadLines(source.files, report.problems, report.wrong, report.hints)
+    checker = Checker(source, importer_of(source), _lengths(corpus), measured, sign)
+    report = _fill(corpus, checker, stored)
     changed = compare(stored, checker.prints, report)
     report.moments_added = Moment.objects.filter(video__corpus=corpus).count() - before
     if replacing:
         report.replaced = replace(changed, checker)
+    if report.moments_added or report.replaced:
+        corpus.count_change()
     if source.media:
         report.with_media = source.media.attach(corpus.videos.all())
+    return report
+
+
+def fill(corpus: Corpus, source: Source, sign: Sign = lambda rows: None) -> Report:
+    """Store a source in a corpus that holds nothing and that nobody sees yet, some thousand rows in a transaction.
+
+    Raises
+    ------
+    BadLines, CorpusError
+        As `load`. What was stored until then stays.
+    """
+    importer = importer_of(source)
+    _kept(corpus, source)
+    with FilmLengths(source.media, lambda: sign(checker.report.rows)) as films:
+        checker = Checker(source, importer, {}, films.length, sign)
+        report = _fill(corpus, checker, Stored(corpus))
+    if source.media:
+        report.with_media = source.media.attach(corpus.videos.all())
+    return report
+
+
+def _fill(corpus: Corpus, checker: Checker, stored: Stored) -> Report:
+    _store(corpus, checker, stored)
+    report, source = checker.report, checker.source
+    if not report.is_fine:
+        raise BadLines(source.files, report.problems, report.wrong, report.hints)
     return report
 
 
@@ -106,7 +136,7 @@ def _checked(name: str, source: Source) -> Corpus | None:
 
 def _kept(corpus: Corpus, source: Source) -> Corpus:
     if source.media:
-        corpus.media_folder, corpus.frame_rate = str(source.media.folder), source.media.frame_rate
+        corpus.media_folder, corpus.frame_rate = source.media.folder, source.media.frame_rate
     corpus.figures = None
     corpus.save()
     return corpus
@@ -118,12 +148,15 @@ def _lengths(corpus: Corpus | None) -> dict[str, float]:
 
 def _store(corpus: Corpus, checker: Checker, stored: Stored) -> None:
     """Store the checked rows in parts, until something is wrong; the rest is only checked then."""
-    keys = dict(corpus.videos.values_list("name", "pk"))
+    keys: dict[str, int] = {}  # of the videos, read when something is new: they take much memory
     rows = checker.rows()
     while chunk := list(islice(rows, CHUNK)):
         if not checker.report.wrong:
             is_there = stored.holds(checker.prints.last(len(chunk)))
             fresh = [row for row, there in zip(chunk, is_there, strict=True) if not there]
+            if not fresh:
+                continue
+            keys = keys or dict(corpus.videos.values_list("name", "pk"))
             checker.report.videos_added += _store_videos(corpus, fresh, keys, checker.lengths)
             Moment.objects.bulk_create(_moments(fresh, keys), ignore_conflicts=True)
 

@@ -12,12 +12,14 @@ from base.text import abbreviated, printable, storable
 from corpus.errors import CorpusError
 from metrics import MeasureError
 from metrics.formats.files import numbered_lines
+from metrics.formats.json_files import no_key_twice
 
 LONGEST_LINE = 1_000_000  # bytes
 LONGEST_TEXT = (
     2500  # bytes of UTF-8: what an index of PostgreSQL holds in a row, with room for its other columns
 )
 LONGEST_NAME = 300  # bytes of UTF-8
+DECODER = json.JSONDecoder(object_pairs_hook=no_key_twice)
 
 
 class Row(NamedTuple):
@@ -61,7 +63,7 @@ def lines(file: Path) -> Iterator[tuple[int, bytes]]:
 
 def json_object(line: bytes) -> dict[str, Any]:
     try:
-        value = json.loads(line)
+        value = DECODER.decode(line.decode("utf-8-sig"))
     except UnicodeDecodeError as fault:
         raise CorpusError(f"not UTF-8 at byte {fault.start + 1}; expected a JSON object in UTF-8") from fault
     except (ValueError, RecursionError) as fault:

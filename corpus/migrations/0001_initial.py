@@ -19,9 +19,11 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('name', models.CharField(max_length=100, unique=True)),
                 ('format', models.CharField(max_length=20)),
-                ('media_folder', models.CharField(blank=True, max_length=500)),
+                ('media_folder', models.CharField(blank=True, help_text='of its films, or a prefix of a store as in s3://bucket/prefix', max_length=500)),
                 ('frame_rate', models.FloatField(help_text='frames a second, in folders of frames', null=True)),
                 ('figures', models.JSONField(help_text='its size, as last counted; null after it has changed', null=True)),
+                ('changes', models.PositiveIntegerField(default=0, help_text='how many imports have changed its moments')),
+                ('is_whole', models.BooleanField(default=True, help_text='false while it is stored part by part')),
             ],
             options={
                 'verbose_name_plural': 'corpora',

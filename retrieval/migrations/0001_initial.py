@@ -49,6 +49,19 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name='CaptionFigures',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('figures', models.JSONField()),
+                ('mark', models.JSONField(help_text='changes whenever the captions do')),
+                ('at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                ('corpus', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='caption_figures', to='corpus.corpus')),
+            ],
+            options={
+                'verbose_name_plural': 'caption figures',
+            },
+        ),
+        migrations.CreateModel(
             name='CastName',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
@@ -73,7 +86,10 @@ class Migration(migrations.Migration):
                 ('file', models.CharField(help_text='its name in the media store', max_length=200)),
                 ('sha256', models.CharField(max_length=64)),
                 ('moments', models.PositiveIntegerField()),
-                ('last', models.BigIntegerField(help_text='the highest key among the moments')),
+                ('changes', models.PositiveIntegerField(help_text="the number of the corpus's changes when it was written")),
+                ('approximate', models.CharField(blank=True, help_text='name of the file of faiss in the media store, if there is one', max_length=200)),
+                ('approximate_sha256', models.CharField(blank=True, max_length=64)),
+                ('recall', models.FloatField(help_text="share of the nearest captions that faiss's file gives", null=True)),
                 ('at', models.DateTimeField()),
                 ('corpus', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='indexes', to='corpus.corpus')),
             ],

@@ -12,7 +12,7 @@ from functools import cached_property
 from retrieval.rewriting.nouns import without_article
 from retrieval.rewriting.words import TITLES, Lexicon
 
-RULES = 1  # changes whenever the rules of substitution do, so that captions are made anew
+RULES = 2  # changes whenever the rules of substitution do, so that captions are made anew
 # "Phoebe's", "James'", and the slip "Leonards jacket".
 POSSESSIVE = r"['’]s(?!\w)|(?<=s)['’](?!\w)|s(?=\s+[a-z])"
 

@@ -23,7 +23,12 @@ class Estimate:
     requests: int
     input_tokens: int
     output_tokens: int
-    cost: float
+
+    @property
+    def cost(self) -> float:
+        sent: float = self.input_tokens * settings.CHAT_INPUT_PRICE
+        got: float = self.output_tokens * settings.CHAT_OUTPUT_PRICE
+        return (sent + got) / 1e6
 
 
 def estimate(corpus: Corpus, again: bool = False) -> Estimate:
@@ -40,5 +45,4 @@ def estimate(corpus: Corpus, again: bool = False) -> Estimate:
     said = sum(map(tokens, texts))
     sent = requests * frame + said + count * tokens(FRAME)
     answered = said + count * tokens(FRAME)
-    cost = (sent * settings.CHAT_INPUT_PRICE + answered * settings.CHAT_OUTPUT_PRICE) / 1e6
-    return Estimate(count, requests, sent, answered, cost)
+    return Estimate(count, requests, sent, answered)

@@ -152,6 +152,21 @@ class Rewording(models.Model):
         return self.after or self.before
 
 
+class CaptionFigures(models.Model):
+    """How many descriptions and captions a large corpus has, and what was replaced in them, as last counted."""
+
+    corpus = models.OneToOneField(Corpus, models.CASCADE, related_name="caption_figures")
+    figures = models.JSONField()
+    mark = models.JSONField(help_text="changes whenever the captions do")
+    at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        verbose_name_plural = "caption figures"
+
+    def __str__(self) -> str:
+        return f"captions of {self.corpus}"
+
+
 def job_key(corpus: Corpus) -> str:
     """Return the key of the job that rewords a corpus, of which there is one at a time."""
     return key_of(corpus)

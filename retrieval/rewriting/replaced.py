@@ -16,6 +16,7 @@ from retrieval.rewriting.word_lists import word_list
 
 ARTICLES = {"a", "an", "the"}
 MALE, FEMALE = word_list("male"), word_list("female")
+MOST = 10_000  # words, and pairs, that are listed
 WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 
 
@@ -42,17 +43,18 @@ class Replacements:
         The number of moments whose caption is settled.
     changed
         The number of these whose caption differs from the description.
+    total
+        The number of words that were put in.
+    left_out
+        How many rarer words and pairs are not listed.
     """
 
     words: list[Word]
     pairs: list[tuple[str, str, int]]
     descriptions: int
     changed: int
-
-    @property
-    def total(self) -> int:
-        """The number of words that were put in."""
-        return sum(word.count for word in self.words)
+    total: int
+    left_out: int = 0
 
     @property
     def per_description(self) -> float:
@@ -78,7 +80,12 @@ def replacements(corpus: Corpus) -> Replacements:
                 words[word] += weight * count
     ranked = [Word(word, count, _gender(word)) for word, count in words.most_common() if word not in ARTICLES]
     return Replacements(
-        ranked, [(*pair, count) for pair, count in pairs.most_common()], descriptions, changed
+        words=ranked[:MOST],
+        pairs=[(*pair, count) for pair, count in pairs.most_common(MOST)],
+        descriptions=descriptions,
+        changed=changed,
+        total=sum(word.count for word in ranked),
+        left_out=max(0, len(ranked) - MOST) + max(0, len(pairs) - MOST),
     )
 
 

@@ -3,6 +3,7 @@
 A job writes the file into the media store. A machine that does not share a folder with the store fetches the file once.
 The file has two NumPy arrays, one behind the other, in the order of the moments' ids, which breaks ties: the vectors,
 and records of the moments. Vectors inside the records would triple the time of a search, as they would not be adjacent.
+Beyond a million captions a second file holds an approximate index, if faiss is installed.
 """
 
 from __future__ import annotations
@@ -11,15 +12,15 @@ import hashlib
 import os
 import shutil
 import tempfile
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from django.conf import settings
 from django.core.files.storage import FileSystemStorage, default_storage
-from django.db.models import Count, Max
 from django.db.models.functions import Now
 from numpy.typing import NDArray
 
@@ -33,11 +34,13 @@ from metrics.formats.moment_ids import moment_id
 from retrieval.embedding import Vectors, embed
 from retrieval.encoders import model_key
 from retrieval.models import SearchIndex
+from retrieval.search import approximate
 
 INDEX = "index captions"  # the kind of job
 FOLDER = "indexes"  # of the store, and of the home of a machine that fetches them
 RECORD = np.dtype([("moment", "<i8"), ("caption", "<u8")])
 fetching = Lock()
+Opened = TypeVar("Opened")
 
 
 class Rows(NamedTuple):
@@ -63,10 +66,9 @@ def checksum(caption: str) -> int:
     return int.from_bytes(hashlib.sha256(caption.encode()).digest()[:8], "little")
 
 
-def extent(corpus: Corpus) -> tuple[int, int]:
-    """Return how many moments the corpus has, and the highest key among them: an index knows both."""
-    found = Moment.objects.filter(video__corpus=corpus).aggregate(count=Count("pk"), last=Max("pk"))
-    return found["count"], found["last"] or 0
+def changes_of(corpus: Corpus) -> int:
+    """Return how many imports have changed the corpus by now. Counting its moments would take as long as a search."""
+    return Corpus.objects.values_list("changes", flat=True).get(pk=corpus.pk)
 
 
 def holds_every_caption(index: SearchIndex) -> bool:
@@ -77,6 +79,11 @@ def holds_every_caption(index: SearchIndex) -> bool:
     return now == dict(rows.records.tolist())
 
 
+def lacks_approximate(index: SearchIndex) -> bool:
+    """Return whether a corpus needs an approximate index that could be made here, because faiss is there by now."""
+    return not index.approximate and approximate.is_wanted(index.moments) and approximate.is_installed()
+
+
 def build(corpus: Corpus, report: Report) -> None:
     """Encode the captions that are new, and write the index.
 
@@ -85,7 +92,7 @@ def build(corpus: Corpus, report: Report) -> None:
     CorpusError
         If the corpus holds no moments.
     """
-    moments, last = extent(corpus)
+    changes = changes_of(corpus)  # before the moments are read
     fields = ("video__name", "start", "end", "description", "pk", "caption")
     listed = Moment.objects.filter(video__corpus=corpus).values_list(*fields).iterator(chunk_size=5000)
     ordered = sorted((moment_id(*row[:3]), row[3], *row[4:]) for row in listed)
@@ -97,26 +104,43 @@ def build(corpus: Corpus, report: Report) -> None:
 
     vectors = embed([caption for *_, caption in ordered], encoding)
     report(0, 1, "writing the index")
+    written = {"moments": len(ordered), "changes": changes, "at": Now()}
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "index.npy"
         with file.open("wb") as out:
             np.save(out, vectors)
             np.save(out, np.array([(pk, checksum(caption)) for *_, pk, caption in ordered], RECORD))
-        with file.open("rb") as content:
-            sha256 = hashlib.file_digest(content, "sha256").hexdigest()
-        stored = store(f"{FOLDER}/{corpus.pk}-{sha256[:32]}.npy", file)
-    _publish(corpus, {"file": stored.name, "sha256": sha256, "moments": moments, "last": last, "at": Now()})
+        written["file"], written["sha256"] = _stored(corpus, file)
+        written |= _approximate(corpus, vectors, Path(folder) / "index.ivf", report)
+    _publish(corpus, written)
     report(1, 1)
 
 
+def _stored(corpus: Corpus, file: Path) -> tuple[str, str]:
+    """Store a file under a name that its content gives, and return the name and the SHA-256."""
+    with file.open("rb") as content:
+        sha256 = hashlib.file_digest(content, "sha256").hexdigest()
+    return str(store(f"{FOLDER}/{corpus.pk}-{sha256[:32]}{file.suffix}", file).name), sha256
+
+
+def _approximate(corpus: Corpus, vectors: Vectors, file: Path, report: Report) -> dict[str, Any]:
+    """Write the approximate index of a corpus that needs one, if faiss is here, and return what its row says of it."""
+    if not (approximate.is_wanted(len(vectors)) and approximate.is_installed()):
+        return {"approximate": "", "approximate_sha256": "", "recall": None}
+    report(0, 1, "grouping captions for the approximate index")
+    recall = approximate.write(vectors, file)
+    name, sha256 = _stored(corpus, file)
+    return {"approximate": name, "approximate_sha256": sha256, "recall": recall}
+
+
 def _publish(corpus: Corpus, written: dict[str, Any]) -> None:
-    """Note the new file in the row of the present model, and delete the file before it and those of other models."""
-    before = list(SearchIndex.objects.filter(corpus=corpus).values_list("file", flat=True))
+    """Note the new files in the row of the present model, and delete those before them and those of other models."""
+    before = SearchIndex.objects.filter(corpus=corpus).values_list("file", "approximate")
+    names = {name for row in before for name in row}
     SearchIndex.objects.update_or_create(corpus=corpus, model=model_key(), defaults=written)
     SearchIndex.objects.filter(corpus=corpus).exclude(model=model_key()).delete()
-    for name in before:
-        if name != written["file"]:
-            default_storage.delete(name)
+    for name in names - {written["file"], written["approximate"], ""}:
+        default_storage.delete(name)
 
 
 def opened(index: SearchIndex) -> Rows:
@@ -127,23 +151,48 @@ def opened(index: SearchIndex) -> Rows:
     Unavailable
         If the file is not there or is damaged, or the store does not answer.
     """
+    return _or_unavailable(_mapped, index.file, index.sha256)
+
+
+def opened_approximate(index: SearchIndex) -> Any:
+    """Return the approximate index that stands in for the exact search; None if there is none, or faiss is not here.
+
+    Raises
+    ------
+    Unavailable
+        As for `opened`.
+    """
+    if not (index.approximate and approximate.is_installed()):
+        return None
+    return _or_unavailable(_read, index.approximate, index.approximate_sha256)
+
+
+def _or_unavailable(read: Callable[[str, str], Opened], name: str, sha256: str) -> Opened:
     try:
-        return _mapped(index.file, index.sha256)
+        return read(name, sha256)
     except (OSError, ValueError, EOFError, *STORE_FAULTS) as fault:
-        raise Unavailable(f"the index {index.file} cannot be read: {fault}") from fault
+        raise Unavailable(f"the index {name} cannot be read: {fault}") from fault
 
 
 @lru_cache(maxsize=8)
 def _mapped(name: str, sha256: str) -> Rows:
-    if isinstance(default_storage, FileSystemStorage):
-        path = Path(default_storage.path(name))
-    else:
-        with fetching:
-            path = _fetched(name, sha256)
+    path = _path(name, sha256)
     vectors = np.load(path, mmap_mode="r")
     with path.open("rb") as content:
         content.seek(vectors.offset + vectors.nbytes)
         return Rows(np.load(content), vectors)
+
+
+@lru_cache(maxsize=8)
+def _read(name: str, sha256: str) -> Any:
+    return approximate.read(_path(name, sha256))
+
+
+def _path(name: str, sha256: str) -> Path:
+    if isinstance(default_storage, FileSystemStorage):
+        return Path(default_storage.path(name))
+    with fetching:
+        return _fetched(name, sha256)
 
 
 def _fetched(name: str, sha256: str) -> Path:
@@ -159,7 +208,7 @@ def _fetched(name: str, sha256: str) -> Path:
         with open(part, "rb") as content:
             if hashlib.file_digest(content, "sha256").hexdigest() != sha256:
                 raise OSError("it was damaged on the way")
-        for old in path.parent.glob(f"{path.name.partition('-')[0]}-*.npy"):
+        for old in path.parent.glob(f"{path.name.partition('-')[0]}-*{path.suffix}"):
             old.unlink(missing_ok=True)
         os.replace(part, path)
     finally:

@@ -12,7 +12,7 @@ from jobs.upkeep import each_hour
 from retrieval.embedding import embed
 from retrieval.encoders import model_key
 from retrieval.models import SearchIndex
-from retrieval.search.index import INDEX, build, holds_every_caption
+from retrieval.search.index import INDEX, build, holds_every_caption, lacks_approximate
 from retrieval.search.searching import ENCODE, job_of_index
 
 
@@ -28,10 +28,10 @@ def encode_a_query(arguments: dict[str, Any], report: Report) -> None:
 
 @each_hour
 def ask_for_indexes_that_are_out_of_date() -> None:
-    """Find the changed captions that no search has come upon."""
+    """Find the changed captions that no search has come upon, and large corpora on machines that have got faiss."""
     for index in SearchIndex.objects.filter(model=model_key()).select_related("corpus"):
         with suppress(Unavailable):  # a search says so
-            if not holds_every_caption(index):
+            if lacks_approximate(index) or not holds_every_caption(index):
                 job_of_index(index.corpus)
 
 

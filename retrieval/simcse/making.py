@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -16,6 +17,8 @@ from django.db.models import Max
 
 from base.errors import ReeljudgeError
 from corpus.models import Corpus, Moment
+from jobs.models import Job
+from jobs.upkeep import each_hour
 from retrieval.encoders import CARD, encoder, fingerprint, model_name, weights_hash
 from retrieval.models import TrainedEncoder
 from retrieval.simcse.comparing import compare
@@ -28,6 +31,8 @@ if TYPE_CHECKING:
 
 Report = Callable[[int, int, str], None]
 IN_TRAINING = "in-training"  # the folder with the checkpoints, beside the models
+TRAIN_SIMCSE = "train simcse"  # the kind of job
+ABANDONED_AFTER = 7 * 24 * 3600.0  # seconds since anything was written
 
 
 @dataclass(frozen=True)
@@ -135,6 +140,18 @@ def _store(
     finally:
         shutil.rmtree(new, ignore_errors=True)
     return made
+
+
+@each_hour
+def forget_trainings() -> None:
+    """Delete what trainings left: folders whose name no job has, and in which nothing was written for a week."""
+    root = Path(settings.MODELS_ROOT) / IN_TRAINING
+    names = Job.objects.unfinished().filter(kind=TRAIN_SIMCSE).values_list("key", flat=True)
+    for folder in root.iterdir() if root.is_dir() else ():
+        under_way = any(folder.name.startswith(f"{name}-") for name in names)
+        written = max(each.stat().st_mtime for each in (folder, *folder.iterdir())) if folder.is_dir() else 0
+        if written and not under_way and time.time() - written > ABANDONED_AFTER:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _write_facts(folder: Path, facts: dict[str, Any]) -> None:

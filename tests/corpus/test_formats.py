@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 from pathlib import Path
@@ -126,6 +127,62 @@ def test_the_example_of_the_document_goes_in(name: str) -> None:
     assert f"new: 0, changed: 0, unchanged: {len(expected)}, gone: 0" in again
 
 
+@pytest.mark.parametrize("name", GOES_IN)
+def test_a_byte_order_mark_and_line_ends_of_windows_change_nothing(name: str, tmp_path: Path) -> None:
+    file, options, expected = GOES_IN[name]
+    format = "csv" if name == "mapped" else name
+    text = (EXAMPLES / file).read_text()
+    (tmp_path / file).write_text(text, encoding="utf-8-sig", newline="\r\n")
+    assert f"new: {len(expected)}, changed: 0" in printed(*importing(tmp_path / file, format, *options))
+    assert f"unchanged: {len(expected)}, gone: 0" in printed(*importing(EXAMPLES / file, format, *options))
+
+
+# A file as the authors publish it, with all of the fields, and its last moment.
+PUBLISHED: dict[str, tuple[object, tuple[object, ...]]] = {
+    "activitynet": (
+        {"v_a": {"duration": 82.73, "timestamps": [[0.83, 19.86], [17.37, 83.1]],
+                 "sentences": ["A woman walks to a piano.", "  She starts playing it. "]}},
+        ("v_a", 17.37, 82.73, 82.73, "She starts playing it."),
+    ),
+    "didemo": (
+        [{"annotation_id": 2, "num_segments": 5, "description": "the dog looks up\n", "video": "1@N00_2_3f.mov",
+          "dl_link": "https://www.example.org/1/2", "times": [[4, 4], [4, 4], [3, 4], [4, 4]],
+          "reference_description": "the dog looks up", "train_or_test": "train"}],
+        ("1@N00_2_3f.mov", 20, 25, 25, "the dog looks up"),
+    ),
+    "qvhighlights": (
+        {"qid": 8737, "query": "A family plays basketball.", "duration": 126, "vid": "bP5KfdFJzC4_660.0_810.0",
+         "relevant_windows": [[110, 126.4]], "relevant_clip_ids": [55, 56], "saliency_scores": [[4, 1, 1], [4, 1, 1]]},
+        ("bP5KfdFJzC4_660.0_810.0", 110, 126, 126, "A family plays basketball."),
+    ),
+    "tacos": (
+        {"s13-d21.avi": {"timestamps": [[300, 300], [252, 1450]], "num_frames": 1402, "fps": 29.4,
+                         "sentences": ["He gets out a knife.", "He cuts the bread."]}},
+        ("s13-d21.avi", 252 / 29.4, 1402 / 29.4, 1402 / 29.4, "He cuts the bread."),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("format", PUBLISHED)
+def test_what_the_authors_publish_goes_in(format: str, tmp_path: Path) -> None:
+    """With fields that are not needed, white space, and ends that lie behind the video by rounding."""
+    content, expected = PUBLISHED[format]
+    (tmp_path / "file").write_text(json.dumps(content))
+    printed(*importing(tmp_path / "file", format))
+    moment = Moment.objects.select_related("video").latest("start")
+    found = (moment.video.name, moment.start, moment.end, moment.video.duration, moment.description)
+    assert found == pytest.approx(expected)
+
+
+def test_a_film_may_have_the_whole_name_of_its_video(tmp_path: Path) -> None:
+    """DiDeMo's and TACoS's videos are named with the suffixes of their files."""
+    draw_film(tmp_path / "kitchen.mp4", frames=20)
+    (tmp_path / "film.json").write_text(json.dumps([DIDEMO | {"video": "kitchen.mp4"}]))
+    told = printed(*importing(tmp_path / "film.json", "didemo", "--media", tmp_path))
+    assert "videos with media: 1" in told
+    assert 1.9 < Moment.objects.get().end < 2.2
+
+
 def test_every_format_and_every_example_is_in_the_document() -> None:
     document = DOCUMENT.read_text()
     for name in FORMATS:
@@ -143,17 +200,69 @@ def test_both_examples_of_durations_say_the_same() -> None:
     assert read_durations(EXAMPLES / "durations.csv") == read_durations(EXAMPLES / "durations.json")
 
 
+TVR = {"vid_name": "a", "duration": 9.0, "ts": [1, 2], "desc": "She sits.", "type": "v", "desc_id": 1}
 VIDEO = {"duration": 9.0, "timestamps": [[1, 2]], "sentences": ["She sits."]}
 DIDEMO = {"video": "f", "num_segments": 6, "times": [[0, 0]], "description": "d"}
 WINDOWS = {"vid": "f", "query": "d", "duration": 150, "relevant_windows": [[0, 2]]}
 OWN = {"video": "f", "start": 1, "end": 2, "duration": 9, "description": "d"}
 # format, the file's content, and what the answer must hold
 WRONG: dict[str, tuple[str, object, str]] = {
-    "charades: another shape": ("charades", b"AB 1 2#someone opens", "line 1: must be: VIDEO start end##"),
+    "tvr: a list": ("tvr", [TVR], "line 1: a JSON list; expected a JSON object"),
+    "tvr: three times": (
+        "tvr",
+        TVR | {"ts": [1, 2, 3]},
+        "line 1: field ts: [1, 2, 3]; expected [start, end]",
+    ),
+    "tvr: a key twice": (
+        "tvr",
+        b'{"vid_name": "a", "vid_name": "b"}',
+        "line 1: not JSON (key 'vid_name' stands",
+    ),
+    "tvr: NaN": (
+        "tvr",
+        TVR | {"ts": [float("nan"), 2]},
+        'line 1: field ts[0]: "nan"; expected a finite number',
+    ),
+    "tvr: no such type": ("tvr", TVR | {"type": "x"}, 'line 1: field type: "x"; expected v, t or vt'),
+    "tvr: half a pair": ("tvr", TVR | {"desc": "\ud800"}, "line 1: field desc: "),
+    "tvr: UTF-16": (
+        "tvr",
+        json.dumps(TVR).encode("utf-16"),
+        "line 1: not UTF-8 at byte 1; expected a JSON object",
+    ),
+    "tvr: gzip": ("tvr", gzip.compress(json.dumps(TVR).encode()), "line 1: not UTF-8 at byte 2"),
+    "tvr: the file of the test": (
+        "tvr",
+        b'{"desc": "d", "vid_name": "a"}',
+        "line 1: field ts: null; expected [start",
+    ),
+    "tvr: nothing": ("tvr", b"", "holds no moments"),
+    "charades: a comma": ("charades", b"AB 1,5 2##she", "line 1: start is '1,5'; it must be a finite number"),
+    "charades: another shape": (
+        "charades",
+        b"AB 1 2#someone opens",
+        "line 1: is 'AB 1 2#someone opens'; it must be VIDEO start end##sentence",
+    ),
     "charades: a word for a time": ("charades", b"AB one 2##she", "line 1: start is 'one'; it must be"),
     "charades: nothing said": ("charades", b"AB 1 2##  ", "line 1: field sentence"),
     "charades: not UTF-8": ("charades", b"AB 1 2##caf\xe9", "line 1: not UTF-8 at byte 12"),
     "activitynet: a list": ("activitynet", [VIDEO], "line 1, entry 1: the document is a list; expected an"),
+    "activitynet: a line for each video": (
+        "activitynet",
+        b'{"v": {}}\n{"w": {}}',
+        "line 2: there is more after",
+    ),
+    "activitynet: one span": ("activitynet", {"v": VIDEO | {"timestamps": [1, 2]}}, "timestamps[0] is 1"),
+    "activitynet: a negative length": (
+        "activitynet",
+        {"v": VIDEO | {"duration": -1}},
+        "field duration: -1; expected",
+    ),
+    "activitynet: no list of sentences": (
+        "activitynet",
+        {"v": VIDEO | {"sentences": "She"}},
+        "sentences is 'She'",
+    ),
     "activitynet: a number": ("activitynet", {"v": 7}, "video 'v': is 7; it must be an object"),
     "activitynet: no sentences": ("activitynet", {"v": {}}, "video 'v': field sentences is missing"),
     "activitynet: more sentences": (
@@ -200,15 +309,31 @@ WRONG: dict[str, tuple[str, object, str]] = {
     "tacos: a rate of zero": (
         "tacos",
         {"v": VIDEO | {"fps": 0, "num_frames": 9}},
-        "fps is 0; it must be above 0",
+        "fps is 0; it must be a number of frames a second",
     ),
     "tacos: a rate that is a text": (
         "tacos",
         {"v": VIDEO | {"fps": "25", "num_frames": 9}},
-        "fps must be finite",
+        "fps is '25'; it must be a number",
+    ),
+    "tacos: null for a rate": (
+        "tacos",
+        {"v": VIDEO | {"fps": None}},
+        "video 'v': fps is None; it must be a number",
+    ),
+    "tacos: too small a rate": (
+        "tacos",
+        {"v": VIDEO | {"fps": 1e-320}},
+        "fps is 1e-320; it must be a number",
     ),
     "tacos: frames as a text": ("tacos", {"v": VIDEO | {"fps": 25, "num_frames": "9"}}, "field num_frames"),
-    "didemo: an object": ("didemo", {"v": 1}, "video 'v': a JSON int; expected an object"),
+    "didemo: an object": ("didemo", {"v": 1}, "video 'v': the document is an object; expected a list"),
+    "didemo: a list in a list": ("didemo", [[DIDEMO]], "line 1, entry 1: a JSON list; expected an object"),
+    "didemo: no segment": (
+        "didemo",
+        [DIDEMO | {"times": [[-1, 0]]}],
+        "field times[0]: is [-1, 0]; it must be",
+    ),
     "didemo: no times": ("didemo", [DIDEMO | {"times": []}], "line 1, entry 1: field times: []; expected"),
     "didemo: segments the wrong way": ("didemo", [DIDEMO | {"times": [[2, 1]]}], "field times[0]: is [2, 1]"),
     "didemo: no whole segments": ("didemo", [DIDEMO | {"num_segments": 5.5}], "field num_segments: 5.5"),
@@ -222,6 +347,21 @@ WRONG: dict[str, tuple[str, object, str]] = {
         "qvhighlights",
         WINDOWS | {"relevant_windows": [[0, 2], [4]]},
         "line 1: field relevant_windows[1]: [4]",
+    ),
+    "qvhighlights: one window": (
+        "qvhighlights",
+        WINDOWS | {"relevant_windows": [0, 2]},
+        "relevant_windows[0]: 0;",
+    ),
+    "qvhighlights: too late": (
+        "qvhighlights",
+        WINDOWS | {"relevant_windows": [[0, 152]]},
+        "field end: 152; expected",
+    ),
+    "qvhighlights: a number for a video": (
+        "qvhighlights",
+        WINDOWS | {"vid": 7},
+        "line 1: field vid: 7; expected",
     ),
     "qvhighlights: a word": (
         "qvhighlights",
@@ -253,6 +393,22 @@ WRONG: dict[str, tuple[str, object, str]] = {
         "csv",
         b"video,start,end,description\n" + b"f" * 1_000_001,
         "line 2: longer than",
+    ),
+    "csv: lines of an old Mac": (
+        "csv",
+        b"video,start\rf,1\r",
+        "line 1: lines end with a carriage return alone",
+    ),
+    "csv: UTF-16": (
+        "csv",
+        "video,start".encode("utf-16"),
+        "line 1: is not UTF-8 text; expected a CSV in UTF-8",
+    ),
+    "csv: a workbook": ("csv", b"PK\x03\x04\x14\x00\x80\x81", "line 1: is not UTF-8 text"),
+    "csv: a length of zero": (
+        "csv",
+        b"video,start,end,description,duration\nf,1,2,d,0\n",
+        "line 2: field duration: 0; expected more than 0 seconds",
     ),
     "csv: no moments": ("csv", b"video,start,end,description\n", "holds no moments"),
 }

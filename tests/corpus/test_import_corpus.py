@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import json
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
+from django.db import connection
 
+from corpus.cutter import Cutter
 from corpus.errors import Problem
 from corpus.importers import load as loading
 from corpus.importers.formats import tvr
-from corpus.importers.interface import Choice
+from corpus.importers.interface import Choice, Source
+from corpus.importers.load import load
 from corpus.importers.rows import LONGEST_NAME, LONGEST_TEXT
+from corpus.importers.staging import staged
+from corpus.media.finding import media_at
 from corpus.models import Corpus, Moment, Video
+from tests.films import SECONDS, write_film
 from tests.terminal import manage, printed, refused
 
 pytestmark = pytest.mark.django_db
@@ -116,7 +124,10 @@ WRONG: dict[str, tuple[object, str]] = {
     "a description that is a list": (told(desc=["She sits."]), "field desc"),
     "a description with NUL": (told(desc="She\0sits."), "field desc"),
     "a description with half a character": (told(desc="She sits. \udc00"), "field desc"),
-    "half a character in bytes": (b'{"vid_name": "f", "desc": "\xed\xa0\x80", "ts": [1, 2]}', "field desc"),
+    "half a character in bytes": (
+        b'{"vid_name": "f", "desc": "\xed\xa0\x80", "ts": [1, 2]}',
+        "not UTF-8 at byte 28",
+    ),
     "a very long description": (told(desc="é" * LONGEST_TEXT), "field desc"),
     "a caption that is empty": (told(caption=""), "field caption"),
     "no times": (told(ts=None), "field ts: null; expected [start, end] in seconds"),
@@ -288,7 +299,7 @@ def test_a_folder_of_video_files_is_found_at_any_depth(tmp_path: Path) -> None:
     lines = [told(), told(vid_name="film-2")]
     assert "videos with media: 1" in printed(*importing(write(tmp_path, *lines), "--media", media))
     assert dict(Video.objects.values_list("name", "media")) == {"film-1": "season/film-1.mp4", "film-2": ""}
-    assert Video.objects.get(name="film-1").media_path == media / "season" / "film-1.mp4"
+    assert Video.objects.get(name="film-1").media == "season/film-1.mp4"
 
 
 def test_folders_of_frames_need_their_rate(tmp_path: Path) -> None:
@@ -348,3 +359,35 @@ def test_tvr_validation_is_imported(shared: Path) -> None:
     answer = printed("import_corpus", "tvr", file, "--format", "tvr", "--type", "v", "--durations", durations)
     assert "tvr: 8,097 moments in 2,1" in answer
     assert Moment.objects.count() == int(answer.split("added: ")[1].split(" ")[0].replace(",", ""))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_films_are_measured_before_anything_is_locked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_film(tmp_path / "drawn")
+    (media := tmp_path / "media").mkdir()
+    for name in ("one", "two"):
+        shutil.copy(tmp_path / "drawn" / "media" / "film.mp4", media / f"{name}.mp4")
+    file = tmp_path / "moments.jsonl"
+    rows = [
+        {"video": name, "start": 1, "end": 2, "description": "She sits."} for name in ("one", "two", "one")
+    ]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    asked: list[tuple[str, bool]] = []
+    look = Cutter.length
+
+    def length(cutter: Cutter, film: Path, sign: Callable[[], None]) -> float:
+        asked.append((film.stem, connection.in_atomic_block))
+        return look(cutter, film, sign)
+
+    monkeypatch.setattr(Cutter, "length", length)
+    load("measured", Source(file, "jsonl", media=media_at(str(media))))
+    assert asked == [("one", False), ("two", False)]
+    assert list(Video.objects.values_list("duration", flat=True)) == [pytest.approx(SECONDS, abs=0.1)] * 2
+    signs: list[int] = []
+    with staged("key", Source(file, "jsonl", media=media_at(str(media))), signs.append) as corpus:
+        assert corpus.videos.exclude(media="").count() == 2
+        assert not connection.in_atomic_block
+    assert asked[2:] == [("one", False), ("two", False)]
+    assert len(signs) >= 2  # the lease of the job is renewed with each film

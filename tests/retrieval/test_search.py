@@ -20,8 +20,8 @@ from jobs.terminal import work_off
 from retrieval.embedding import embed
 from retrieval.encoders import model_key
 from retrieval.models import SearchIndex, Vector
+from retrieval.search import approximate, searching
 from retrieval.search import index as module
-from retrieval.search import searching
 from retrieval.search.index import INDEX, opened
 from retrieval.search.jobs import ask_for_indexes_that_are_out_of_date
 from retrieval.search.one_query import _model, encode_here
@@ -130,6 +130,7 @@ def test_a_moment_with_many_descriptions_is_one_hit(films: Corpus) -> None:
 def test_a_new_moment_makes_the_index_anew(films: Corpus) -> None:
     ready(films)
     describe(Video.objects.get(), 900, "A dog barks at a cat.")
+    films.count_change()
     answer = search(films, "a dog barks")
     assert (answer.is_current, answer.job and answer.job.kind, len(answer.hits)) == (False, INDEX, 20)
     assert work_off() == []
@@ -244,6 +245,48 @@ class Elsewhere:
 def forget() -> Iterator[None]:
     yield
     module._mapped.cache_clear()
+    module._read.cache_clear()
+
+
+def test_beyond_a_million_captions_faiss_stands_in(films: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("faiss", reason="faiss-cpu is not installed")
+    monkeypatch.setattr(approximate, "EXACT_UP_TO", 60)
+    with monkeypatch.context() as without:
+        without.setattr(approximate, "is_installed", lambda: False)
+        ready(films)
+        exact = search(films, "Somebody opens a door.", 5)
+        assert (exact.recall, exact.would_gain) == (None, True)
+
+    ask_for_indexes_that_are_out_of_date()
+    assert work_off() == []
+    answer = search(films, "Somebody opens a door.", 5)
+    assert (answer.recall, answer.would_gain, answer.hits) == (1.0, False, exact.hits)
+    assert len({str(hit.moment) for hit in search(films, "a door", 500).hits}) == 60
+    assert len(default_storage.listdir("indexes")[1]) == 2
+
+    file = Path(default_storage.path(SearchIndex.objects.get().approximate))
+    file.write_bytes(file.read_bytes()[:100])
+    module._read.cache_clear()
+    assert search(films, "a door").job
+    assert work_off() == []
+    assert search(films, "a door").recall == 1.0
+
+
+@pytest.mark.parametrize(("looked_at", "least", "most"), [(1, 0.05, 0.9), (1000, 0.95, 1.0)])
+def test_the_recall_is_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, looked_at: int, least: float, most: float
+) -> None:
+    pytest.importorskip("faiss", reason="faiss-cpu is not installed")
+    monkeypatch.setattr(approximate, "GROUPS_LOOKED_AT", looked_at)
+    vectors = np.random.default_rng(5).standard_normal((2000, 32), np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    recall = approximate.write(vectors, tmp_path / "index.ivf")
+    assert least < recall <= most
+
+    index = approximate.read(tmp_path / "index.ivf")
+    found = approximate.nearest_of(index, vectors[7], vectors, 5)
+    assert found.indices[0, 0] == 7
+    assert found.similarities[0] == pytest.approx(vectors[found.indices[0]] @ vectors[7], abs=1e-6)
 
 
 @pytest.mark.parametrize(("pooling", "kind"), [("mean", "bert"), ("cls", "bert"), ("mean", "roberta")])

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import time
 from collections.abc import Iterator
 from io import StringIO
 from itertools import product
@@ -23,6 +25,7 @@ from judging.pool.ranking import rank
 from retrieval.encoders import encoder, same_model, weights_hash
 from retrieval.models import TrainedEncoder
 from retrieval.simcse import measuring, training
+from retrieval.simcse.making import forget_trainings
 from retrieval.simcse.recipe import Captions, Recipe, origin, split
 from retrieval.simcse.training import load_base, train
 from tests.terminal import printed, refused
@@ -308,3 +311,18 @@ def test_same_model_compares_weights_and_pooling() -> None:
     assert not same_model("a sha256:12", "a sha256:13")
     assert same_model("hub/model", "hub/model")
     assert not same_model("hub/model", "hub/other")
+
+
+def test_abandoned_trainings_are_deleted_within_the_hour(settings: Any, tmp_path: Path) -> None:
+    settings.MODELS_ROOT = tmp_path
+    root, week = tmp_path / "in-training", 7 * 24 * 3600
+    ages = {"old-0123": week + 60, "old-0123.77": week + 60, "new-0123": week - 60, "waiting-0123": 2 * week}
+    for name, age in ages.items():
+        (root / name).mkdir(parents=True)
+        (root / name / "checkpoint.pt").write_bytes(b"half")
+        for path in (root / name / "checkpoint.pt", root / name):
+            os.utime(path, (time.time() - age,) * 2)
+    os.utime(root / "new-0123", (0, 0))  # what lies in it is newer
+    Job.objects.ask("train simcse", "waiting")
+    forget_trainings()
+    assert sorted(child.name for child in root.iterdir()) == ["new-0123", "waiting-0123"]

@@ -22,6 +22,8 @@ Span = tuple[int, int]
 def read(file: Path, choice: Choice) -> Iterator[Row | Problem]:
     def rows(entry: Entry) -> Iterator[Row]:
         record = entry.value
+        if entry.key is not None:
+            raise CorpusError("the document is an object; expected a list of objects")
         if not isinstance(record, dict):
             raise CorpusError(f"a JSON {type(record).__name__}; expected an object")
         spot = where(entry)

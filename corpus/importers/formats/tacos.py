@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -22,4 +23,5 @@ def _duration(record: dict[str, Any]) -> float | None:
     return None if frames is None else number(frames, "num_frames", "number of frames") / record["fps"]
 
 
-IMPORTER = Importer("tacos", "TACoS", read, leaves_out_empty=True)
+# Frames are counted and rates are rounded, so that ends may lie behind the film; 2D-TAN's loader cuts them off there.
+IMPORTER = Importer("tacos", "TACoS", read, overhang=inf, leaves_out_empty=True)

@@ -13,7 +13,7 @@ from corpus.importers.fields import FIELDS
 from corpus.importers.lengths import misfits
 from corpus.importers.load import Report, Source, load, preview
 from corpus.importers.registry import FORMATS
-from corpus.media import MediaFolder
+from corpus.media.finding import MediaFolder, media_at
 
 
 class Command(BaseCommand):
@@ -38,7 +38,10 @@ class Command(BaseCommand):
             metavar="FIELD=COLUMN",
             help=f"the columns of a CSV (or keys of a JSONL) that hold the fields {', '.join(FIELDS)}",
         )
-        parser.add_argument("--media", type=Path, help="a folder of video files, or of folders of frames")
+        parser.add_argument(
+            "--media",
+            help="a folder of video files or of folders of frames; or s3://BUCKET/PREFIX with video files",
+        )
         parser.add_argument("--fps", type=float, help="frames a second, in folders of frames")
         parser.add_argument(
             "--check-films",
@@ -91,10 +94,10 @@ def _source(options: dict[str, Any]) -> Source:
     )
 
 
-def _media(folder: Path | None, fps: float | None) -> MediaFolder | None:
+def _media(folder: str | None, fps: float | None) -> MediaFolder | None:
     if fps is not None and not 0 < fps <= 1000:
         raise CorpusError(f"--fps {fps:g}: expected frames a second, more than 0 and at most 1000")
-    return MediaFolder(folder, fps) if folder else None
+    return media_at(folder, fps) if folder else None
 
 
 def _columns(pairs: list[str]) -> dict[str, str]:

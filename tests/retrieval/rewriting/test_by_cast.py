@@ -63,6 +63,7 @@ def reworded(text: str) -> str:
         ("Olga, Karel is here.", "A woman, a man is here."),
         ("The Novaks eat. The Novaks' dog barks.", "The family eat. The family's dog barks."),
         ("The Olga of today.", "The woman of today."),
+        ("She says that Karel takes what Olga has.", "She says that a man takes what a woman has."),
         ("A woman looks at Olga.", "A woman looks at another woman."),
         ("The house is in Prague.", "The house is in Prague."),
         ("Anton lives in the house of House.", "An old man lives in the house of a man."),

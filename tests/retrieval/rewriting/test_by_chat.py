@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
 
 import pytest
@@ -79,22 +78,15 @@ def test_it_is_asked_when_it_says(chat: ChatSubstituter, endpoint: ChatEndpoint,
 
 
 def test_a_connection_that_breaks_is_made_again(chat: ChatSubstituter, endpoint: ChatEndpoint) -> None:
-    endpoint.faults = [stub.hang_up]
+    endpoint.faults = [stub.hang_up, stub.broken_off]
     assert propose(chat) == CAPTIONS
+    assert chat.endpoint.usage.retries == 2
 
 
 def test_an_answer_that_does_not_come_is_asked_for_again(endpoint: ChatEndpoint, waited: list[float]) -> None:
-    held = threading.Event()
-
-    def silence(*_: object) -> None:
-        held.wait(20)
-
-    endpoint.faults = [silence]
+    endpoint.faults = [stub.silence]
     chat = ChatSubstituter(Endpoint(endpoint.address, "m", timeout=2, wait=waited.append))
-    try:
-        assert propose(chat) == CAPTIONS
-    finally:
-        held.set()
+    assert propose(chat) == CAPTIONS
     assert waited[0] == 1.0
 
 
@@ -155,6 +147,7 @@ def test_an_answer_that_cannot_be_unpacked_is_refused(chat: ChatSubstituter, end
     "fault",
     [
         stub.one_too_few,
+        stub.cut_off,
         stub.wrong_numbers,
         stub.saying("Certainly! Here are your captions."),
         stub.saying('{"captions": "none"}'),

@@ -11,6 +11,7 @@ from base.errors import ReeljudgeError
 from corpus.models import Corpus
 from retrieval.models import CastName
 from retrieval.rewriting.cast_file import read_cast, store_cast, write_cast
+from tests.terminal import ROOT
 
 
 def file(folder: Path, content: str | bytes, name: str = "cast.csv") -> Path:
@@ -25,6 +26,15 @@ def test_a_list_of_ones_own_is_confirmed(tmp_path: Path) -> None:
     assert (olga.name, olga.phrase, olga.confirmed) == ("Olga", "woman", True)
     assert (full.phrase, full.same_as, full.confirmed) == ("woman", "Olga", True)
     assert (prague.stays, prague.confirmed) == (True, True)
+
+
+def test_the_list_of_tvr_is_whole() -> None:
+    entries = {entry.name: entry for entry in read_cast(ROOT / "docs" / "casts" / "tvr.csv")}
+    assert all(entry.confirmed for entry in entries.values())
+    assert (entries["House"].phrase, entries["Pheobe"].phrase, entries["Marcel"].phrase) == (
+        "man", "woman", "monkey"
+    )  # fmt: skip
+    assert entries["Central Perk"].stays
 
 
 def test_a_draft_is_confirmed_line_by_line(tmp_path: Path) -> None:

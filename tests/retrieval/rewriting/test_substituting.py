@@ -86,8 +86,8 @@ def order_by_chat(corpus: Corpus, **more: Any) -> Substitution:
     return Substitution.objects.create(corpus=corpus, by="chat", model="model-1", **prices, **more)
 
 
-def chat(endpoint: ChatEndpoint, at_a_time: int = 2) -> ChatSubstituter:
-    made = ChatSubstituter(Endpoint(endpoint.address, "model-1", wait=lambda seconds: None))
+def chat(endpoint: ChatEndpoint, at_a_time: int = 2, timeout: float = 60) -> ChatSubstituter:
+    made = ChatSubstituter(Endpoint(endpoint.address, "model-1", timeout=timeout, wait=lambda seconds: None))
     made.at_a_time = at_a_time
     return made
 
@@ -141,6 +141,7 @@ def test_a_caption_that_means_something_else_waits(films: Corpus) -> None:
     nothing_unverified_is_a_caption(films)
 
 
+@pytest.mark.both_databases
 def test_doing_it_again_changes_nothing(films: Corpus) -> None:
     confirm(films)
     by_cast(films)
@@ -150,6 +151,7 @@ def test_doing_it_again_changes_nothing(films: Corpus) -> None:
     assert Substitution.objects.latest("pk").descriptions == 0
 
 
+@pytest.mark.both_databases
 def test_a_longer_cast_list_renews_what_the_shorter_one_made(films: Corpus) -> None:
     confirm(films)
     by_cast(films)
@@ -183,6 +185,7 @@ def test_captions_that_the_corpus_gave_are_left_alone(films: Corpus) -> None:
     assert TEXTS[2] not in states(films)
 
 
+@pytest.mark.both_databases
 def test_moments_that_come_later_get_the_captions_that_are_known(films: Corpus) -> None:
     confirm(films)
     by_cast(films)
@@ -296,6 +299,7 @@ def test_the_endpoint_is_asked_only_for_what_the_cast_list_did_not_solve(
     assert set(states(films).values()) == {State.VERIFIED}
 
 
+@pytest.mark.both_databases
 def test_captions_are_made_again_only_if_asked_for(films: Corpus, endpoint: ChatEndpoint) -> None:
     carry_out(order_by_chat(films), Reports(), chat(endpoint))
     carry_out(order_by_chat(films), Reports(), chat(endpoint))
@@ -307,6 +311,7 @@ def test_captions_are_made_again_only_if_asked_for(films: Corpus, endpoint: Chat
     assert len(endpoint.asked) == 6
 
 
+@pytest.mark.both_databases
 def test_only_settled_captions_may_become_queries(films: Corpus) -> None:
     assert may_become_queries(films).count() == 6  # nobody has begun to reword them
     Moment.objects.filter(description="A dog sleeps on the sofa.").update(caption="an animal sleeps")
@@ -350,10 +355,10 @@ def test_two_hundred_descriptions_of_tvr_through_an_endpoint_that_fails_in_every
     with stub.chat_endpoint(lambda text: offline.substituted(text).after) as endpoint:
         endpoint.faults = list(every_fault())
         faults = len(endpoint.faults)
-        order = order_by_chat(tvr)
+        order, reports = order_by_chat(tvr), Reports()
         for _ in range(3):  # it goes away once, and refuses once
             try:
-                carry_out(order, Reports(), chat(endpoint, 10))
+                carry_out(order, reports, chat(endpoint, 10, timeout=2))
             except (EndpointAway, EndpointRefuses):
                 continue
             break
@@ -362,6 +367,7 @@ def test_two_hundred_descriptions_of_tvr_through_an_endpoint_that_fails_in_every
         assert order.ended
         assert order.requests == len(endpoint.asked)
         assert order.retries >= faults - 10
+        assert reports.all[-1][2].endswith(f"descriptions, cost so far {order.cost:.4f}")
         assert order.cost > 0
     counts = count(tvr)
     assert sum(counts.values()) == 200
@@ -372,6 +378,7 @@ def test_two_hundred_descriptions_of_tvr_through_an_endpoint_that_fails_in_every
 
 def every_fault() -> Iterator[stub.Fault]:
     yield from [stub.status(429, Retry_After="1"), stub.status(500), stub.hang_up, endpoint_well]
+    yield from [stub.silence, stub.broken_off, endpoint_well, stub.cut_off]
     yield from [stub.saying("Of course!"), stub.one_too_few, stub.wrong_numbers, stub.body(b"<html>")]
     yield from [stub.far_too_long, stub.names_left_in, stub.off_the_subject, stub.in_a_fence]
     yield from [stub.status(503)] * 6

@@ -1,0 +1,107 @@
+"""How many descriptions and captions a corpus has, what rewording the rest would cost, and what was replaced so far.
+
+Each of these reads all descriptions. So a large corpus is counted by a job, and pages show what it counted last.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Count
+from django.db.models.functions import Now
+
+from corpus.models import Corpus, Moment
+from jobs.keys import key_of
+from jobs.models import Job
+from jobs.registry import Report
+from retrieval.rewriting.estimating import Estimate, estimate
+from retrieval.rewriting.models import CaptionFigures, Rewording, Substitution, is_under_way
+from retrieval.rewriting.replaced import Replacements, Word, replacements
+from retrieval.rewriting.verified import may_become_queries
+
+COUNT_CAPTIONS = "count captions"
+AT_ONCE = 5000  # moments; a corpus with more is counted by a job
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What was counted.
+
+    Attributes
+    ----------
+    descriptions, captions
+        How many distinct ones the corpus has.
+    ready
+        How many distinct captions may become queries.
+    """
+
+    descriptions: int
+    captions: int
+    ready: int
+    estimate: Estimate
+    replaced: Replacements
+
+    @classmethod
+    def of(cls, stored: dict[str, Any]) -> Figures:
+        replaced = stored["replaced"] | {"words": [Word(**each) for each in stored["replaced"]["words"]]}
+        told = {"estimate": Estimate(**stored["estimate"]), "replaced": Replacements(**replaced)}
+        return cls(**stored | told)
+
+
+@dataclass(frozen=True)
+class Counted:
+    """The figures of a corpus, when they were counted if captions have changed since, and the job that counts."""
+
+    figures: Figures | None
+    old: datetime | None = None
+    job: Job | None = None
+
+
+def counted(corpus: Corpus) -> Counted:
+    """Return the figures of a corpus. Those of a large one are the stored ones; a job counts them when they are old."""
+    some = Moment.objects.filter(video__corpus=corpus).order_by()[: AT_ONCE + 1]
+    if some.count() <= AT_ONCE:
+        return Counted(count(corpus))
+    row = CaptionFigures.objects.filter(corpus=corpus).first()
+    figures = Figures.of(row.figures) if row else None
+    if row and row.mark == mark_of(corpus):
+        return Counted(figures)
+    job = Job.objects.filter(kind=COUNT_CAPTIONS, key=key_of(corpus)).first()
+    if (job is None or job.state == Job.State.DONE) and not is_under_way(corpus):
+        job = Job.objects.ask(COUNT_CAPTIONS, key_of(corpus), corpus=corpus.pk)
+    return Counted(figures, row.at if row else None, job)
+
+
+def count_and_keep(corpus: Corpus, report: Report) -> None:
+    """Count, and store what was counted."""
+    mark = mark_of(corpus)  # before counting: what changes meanwhile has to be counted again
+    figures = asdict(count(corpus, report))
+    CaptionFigures.objects.update_or_create(
+        corpus=corpus, defaults={"figures": figures, "mark": mark, "at": Now()}
+    )
+
+
+def count(corpus: Corpus, report: Report = lambda done, total, message="": None) -> Figures:
+    """Count all of a corpus."""
+    moments = Moment.objects.filter(video__corpus=corpus).order_by()
+    report(0, 5, "counting descriptions")
+    descriptions = moments.values("description").distinct().count()
+    report(1, 5, "counting captions")
+    captions = moments.values("caption").distinct().count()
+    report(2, 5, "counting captions that may become queries")
+    ready = may_become_queries(corpus).order_by().values("caption").distinct().count()
+    report(3, 5, "estimating what the chat endpoint would cost")
+    cost = estimate(corpus)
+    report(4, 5, "counting what was replaced")
+    return Figures(descriptions, captions, ready, cost, replacements(corpus))
+
+
+def mark_of(corpus: Corpus) -> list[Any]:
+    """Return what changes whenever moments are imported, a substitution goes on, or a lead accepts a caption."""
+    rows = Rewording.objects.filter(corpus=corpus).order_by()
+    last = Substitution.objects.filter(corpus=corpus).order_by("-pk").values_list("pk", "ended").first()
+    states = sorted(rows.values_list("state").annotate(Count("pk")))
+    changes = Corpus.objects.values_list("changes", flat=True).get(pk=corpus.pk)
+    return [changes, [list(each) for each in states], [str(each) for each in last or ()]]

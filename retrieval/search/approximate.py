@@ -1,0 +1,103 @@
+"""An approximate index by faiss, for corpora whose captions are too many to look at all of them for each search.
+
+The captions are grouped by k-means, and stored in 8 bits a number. A search looks at the groups nearest to the query,
+and the cosines of what it finds there are then computed exactly. How much of the exact answer this gives is measured
+when the index is made, with captions of the corpus as queries.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from retrieval.embedding import Vectors
+from retrieval.nearest import Indices, Nearest, nearest
+
+EXACT_UP_TO = 1_000_000  # captions; so many are searched exactly
+GROUPS_LOOKED_AT = 64
+EACH_GROUP_LEARNS_FROM = 64  # captions
+CANDIDATES = 10  # for each hit that is wanted, because 8 bits a number confuse near ones
+QUERIES, DEPTH = 200, 20  # of the measurement of recall
+ROWS_AT_A_TIME = 100_000
+
+
+def is_wanted(captions: int) -> bool:
+    """Return whether a corpus has more captions than are searched exactly."""
+    return captions > EXACT_UP_TO
+
+
+def is_installed() -> bool:
+    return find_spec("faiss") is not None
+
+
+def write(vectors: Vectors, file: Path) -> float:
+    """Write an index of n vectors of length 1, and return its recall: the share of the exact answers that it finds."""
+    import faiss
+
+    n, dimensions = vectors.shape
+    groups = max(1, min(int(4 * math.sqrt(n)), n // 39))  # faiss asks for 39 vectors a group at least
+    index: Any = faiss.index_factory(dimensions, f"IVF{groups},SQ8", faiss.METRIC_INNER_PRODUCT)
+    chosen = np.random.default_rng(1).permutation(n)[: groups * EACH_GROUP_LEARNS_FROM]
+    index.train(vectors[np.sort(chosen)])
+    for start in range(0, n, ROWS_AT_A_TIME):
+        index.add(np.ascontiguousarray(vectors[start : start + ROWS_AT_A_TIME]))
+    faiss.write_index(index, str(file))
+    return _recall(read(file), vectors)
+
+
+def read(file: Path) -> Any:
+    """Open an index, whose groups stay on disk and are mapped into memory.
+
+    Raises
+    ------
+    OSError
+        If the file is not there or is damaged.
+    """
+    import faiss
+
+    try:
+        index: Any = faiss.read_index(str(file), faiss.IO_FLAG_MMAP)
+    except RuntimeError as fault:
+        raise OSError(f"faiss cannot read it: {str(fault).partition(': ')[2][:200]}") from fault
+    index.nprobe = GROUPS_LOOKED_AT
+    return index
+
+
+def nearest_of(index: Any, query: Vectors, vectors: Vectors, k: int) -> Nearest:
+    """Return the k nearest captions that the index finds, or fewer, with their exact cosines."""
+    with _one_thread():
+        _, found = index.search(query[None], CANDIDATES * k)
+    candidates: Indices = np.sort(found[0][found[0] >= 0])
+    of_these = nearest(query[None], vectors[candidates], k)
+    return Nearest(candidates[of_these.indices], of_these.similarities)
+
+
+def _recall(index: Any, vectors: Vectors) -> float:
+    """Return the mean share of the DEPTH nearest captions that the index finds, of captions drawn as queries."""
+    drawn = np.sort(np.random.default_rng(2).permutation(len(vectors))[:QUERIES])
+    exact = nearest(vectors[drawn], vectors, DEPTH).indices
+    shares = [
+        len(np.intersect1d(nearest_of(index, vectors[query], vectors, DEPTH).indices[0], wanted))
+        / len(wanted)
+        for query, wanted in zip(drawn, exact, strict=True)
+    ]
+    return float(np.mean(shares))
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Search in one thread: others serve other requests."""
+    import faiss
+
+    threads = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(1)
+    try:
+        yield
+    finally:
+        faiss.omp_set_num_threads(threads)
