@@ -1,0 +1,1 @@
+"""Runs: what systems predicted, how it was scored, and how systems compare."""

@@ -1,0 +1,12 @@
+from django.apps import AppConfig
+
+
+class RunsConfig(AppConfig):
+    name = "runs"
+
+    def ready(self) -> None:
+        from runs import (
+            jobs,  # noqa: F401 - registers the kinds of job
+            receiving,  # noqa: F401 - registers upkeep
+            scoring,  # noqa: F401 - registers what follows a release
+        )

@@ -1,0 +1,1 @@
+"""The leaderboard: the runs of a campaign in one table, as a page and as files."""

@@ -1,0 +1,148 @@
+"""A leaderboard as a file: CSV, LaTeX, Markdown or JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+from base.spreadsheet import harmless
+from base.text import with_minus
+from runs.board.table import LEVEL, Board, Cell, Row
+
+LATEX = {sign: "\\" + sign for sign in "&%$#_{}"}
+LATEX |= {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+LATEX |= {"≥": r"$\geq$", "±": r"$\pm$", "−": "$-$", "▲": r"$^\triangle$", "▼": r"$^\triangledown$"}
+NUMBERS = ("value", "low", "high", "spread", "deviation", "difference", "p")
+
+
+class File(NamedTuple):
+    """A format: what is written, and its type."""
+
+    write: Callable[[Board], str]
+    content_type: str
+
+
+def as_csv(board: Board) -> str:
+    """A line for each run and measure."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(
+        ["release", "convention", "run", "system", "seeds", "measure", "queries", *NUMBERS, "judged"]
+    )
+    for row in board.rows:
+        named = [harmless(row.name), harmless(row.run.system), len(row.runs)]
+        for measure, cell in zip(board.asked.measures, row.cells, strict=True):
+            numbers = ["" if (number := getattr(cell, name)) is None else repr(number) for name in NUMBERS]
+            judged = "" if row.judged is None else repr(row.judged)
+            about = [board.release.version, board.asked.convention.name, *named, str(measure), board.queries]
+            writer.writerow([*about, *numbers, judged])
+    return out.getvalue()
+
+
+def as_json(board: Board) -> str:
+    rows = [
+        {
+            "name": row.name,
+            "system": row.run.system,
+            "runs": [{"number": run.number, "name": run.name, "sha256": run.sha256} for run in row.runs],
+            "judged": {board.asked.judged: row.judged},
+            "scores": {
+                str(m): _numbers(cell) for m, cell in zip(board.asked.measures, row.cells, strict=True)
+            },
+        }
+        for row in board.rows
+    ]
+    about = _about(board) | {"rows": rows}
+    return json.dumps(about, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+
+
+def _about(board: Board) -> dict[str, Any]:
+    return {
+        "campaign": board.release.campaign.name,
+        "release": board.release.version,
+        "sha256": board.release.sha256,
+        "convention": board.asked.convention.name,
+        "queries": board.queries,
+        "baseline": board.baseline.name if board.baseline else None,
+        "level": LEVEL,
+    }
+
+
+def _numbers(cell: Cell) -> dict[str, float]:
+    return {name: number for name in NUMBERS if (number := getattr(cell, name)) is not None}
+
+
+def as_markdown(board: Board) -> str:
+    header, *rows = _cells(board, "**{}**")
+    lines = [header, ["---", *["--:"] * (len(header) - 1)], *rows]
+    table = [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines]
+    return "\n".join([*table, "", caption(board), ""])
+
+
+def as_latex(board: Board) -> str:
+    header, *rows = ([_latex(cell) for cell in line] for line in _cells(board, "\x02{}\x03"))
+    bold = [[cell.replace("\x02", r"\textbf{").replace("\x03", "}") for cell in line] for line in rows]
+    body = [" & ".join(line) + r" \\" for line in bold]
+    lines = [f"% {caption(board)}", rf"\begin{{tabular}}{{l{'r' * (len(header) - 1)}}}", r"\hline"]
+    lines += [" & ".join(header) + r" \\", r"\hline", *body, r"\hline", r"\end{tabular}", ""]
+    return "\n".join(lines)
+
+
+def _latex(text: str) -> str:
+    return "".join(LATEX.get(sign, sign) for sign in text)
+
+
+def _cells(board: Board, best: str) -> Iterable[list[str]]:
+    """Yield the rows of a printed table, the header first; the best of each column is marked."""
+    yield ["Run", *(measure.spelling for measure in board.asked.measures), board.asked.judged]
+    for row in board.rows:
+        judged = "–" if row.judged is None else f"{row.judged * 100:.1f} %"
+        yield [_name(row), *(_printed(cell, best) for cell in row.cells), judged]
+
+
+def _name(row: Row) -> str:
+    seeds = f" ({len(row.runs)} seeds)" if len(row.runs) > 1 else ""
+    return " ".join(row.name.split()) + seeds
+
+
+def _printed(cell: Cell, best: str) -> str:
+    if cell.value is None:
+        return "–"
+    number = with_minus(f"{cell.value:.4f}")
+    sign = ("▲" if (cell.difference or 0) > 0 else "▼") if cell.is_significant else ""
+    return (best.format(number) if cell.is_best else number) + sign + _width(cell)
+
+
+def _width(cell: Cell) -> str:
+    if cell.deviation is not None:
+        return f" ± {cell.deviation:.4f}"
+    interval = "" if cell.low is None else f" [{cell.low:.4f}, {cell.high:.4f}]"
+    return interval + ("" if cell.spread is None else f" ±{cell.spread:.4f}")
+
+
+def caption(board: Board) -> str:
+    """Return what one must know to read the numbers."""
+    part = " (a part of them)" if board.is_part else ""
+    told = [
+        f"{board.release.campaign}, release {board.release.version}, convention {board.asked.convention.name}, "
+        f"{board.queries:,} queries{part}.",
+        "Brackets: 95 % bootstrap interval over queries.",
+        "±: half the width of the 95 % bootstrap interval over annotators; with seeds, the standard deviation.",
+    ]
+    if board.baseline:
+        told.append(
+            f"▲ ▼: significantly better or worse than {' '.join(board.baseline.name.split())} "
+            f"(paired t-test, Holm, {LEVEL:g})."
+        )
+    return " ".join(told)
+
+
+FILES = {
+    "csv": File(as_csv, "text/csv; charset=utf-8"),
+    "tex": File(as_latex, "application/x-tex; charset=utf-8"),
+    "md": File(as_markdown, "text/markdown; charset=utf-8"),
+    "json": File(as_json, "application/json"),
+}

@@ -1,0 +1,236 @@
+"""Making a leaderboard: a row for each run or system, a column for each measure."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from django.db.models import Q
+from numpy.typing import NDArray
+
+from base.errors import BadValue
+from campaigns.models import Membership
+from metrics import Measure
+from metrics.analysis.compare import bootstrap_columns, holm, p_value
+from metrics.measures.aggregate import AGGREGATES
+from releases.models import Release
+from runs.board.asked import Asked
+from runs.models import Run, Score, Scoring, Yardstick
+from runs.tables import unpacked_values
+
+LEVEL = 0.05  # of significance
+Values = NDArray[np.float32]
+Found = dict[str, Score]
+Mask = NDArray[np.bool_]
+
+
+@dataclass
+class Cell:
+    """A measure of a run: the score with its interval over queries, half the width of that over annotators, and how
+    it compares with the baseline's.
+    """
+
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    spread: float | None = None
+    p: float | None = None  # corrected by Holm's method
+    difference: float | None = None
+    deviation: float | None = None  # of several seeds
+    is_best: bool = False
+
+    @property
+    def is_significant(self) -> bool:
+        return self.p is not None and self.p < LEVEL
+
+
+@dataclass
+class Row:
+    """A run with its cells, or the runs of one system that differ by their seed."""
+
+    name: str
+    runs: list[Run]
+    cells: list[Cell]
+    judged: float | None = None
+    is_baseline: bool = False
+
+    @property
+    def run(self) -> Run:
+        return self.runs[0]
+
+    @property
+    def unjudged(self) -> float | None:
+        return None if self.judged is None else 1 - self.judged
+
+
+@dataclass
+class Board:
+    """A leaderboard, as it is shown and written into files."""
+
+    release: Release
+    asked: Asked
+    rows: list[Row]
+    queries: int
+    is_part: bool
+    refused: list[tuple[Run, str]] = field(default_factory=list)
+
+    @property
+    def columns(self) -> list[tuple[Measure, list[Cell]]]:
+        return [
+            (measure, [row.cells[n] for row in self.rows]) for n, measure in enumerate(self.asked.measures)
+        ]
+
+    @property
+    def baseline(self) -> Run | None:
+        return next((row.run for row in self.rows if row.is_baseline), None)
+
+
+def board(member: Membership, yardstick: Yardstick, asked: Asked, mask: Mask | None) -> Board:
+    """Return the leaderboard of the runs that a member may see, of the queries of a mask or of all."""
+    release, convention = yardstick.release, asked.convention.name
+    scorings = Scoring.objects.filter(release=release, run__in=Run.objects.seen_by(member)).select_related(
+        "run"
+    )
+    refused = [(each.run, each.refusals[convention]) for each in scorings if convention in each.refusals]
+    found = _found(list(scorings), asked, with_values=mask is not None or asked.baseline is not None)
+    rows = [
+        Row(run.name, [run], [_cell(scores.get(str(m))) for m in asked.measures]) for run, scores in found
+    ]
+    _count_judged(rows, found, asked, mask)
+    if mask is not None:
+        _score_part(rows, found, asked, mask)
+    if asked.baseline is not None:
+        _compare(rows, found, asked, mask)
+    if asked.seeds:
+        rows = list(_by_system(rows))
+    _mark_best(rows, asked)
+    queries = int(mask.sum()) if mask is not None else len(yardstick.queries)
+    return Board(release, asked, _sorted(rows, asked), queries, mask is not None, refused)
+
+
+def _found(scorings: list[Scoring], asked: Asked, with_values: bool) -> list[tuple[Run, Found]]:
+    """Return the scores that the leaderboard shows, by the run and the name of the measure."""
+    convention, names = asked.convention.name, [str(m) for m in asked.measures]
+    shown = Q(convention=convention, measure__in=names) | Q(
+        convention=asked.judged_under, measure=asked.judged
+    )
+    rows = Score.objects.filter(shown, scoring__in=[each.pk for each in scorings])
+    rows = rows if with_values else rows.defer("values")
+    by_scoring: dict[int, Found] = defaultdict(dict)
+    for score in rows:
+        by_scoring[score.scoring_id][score.measure] = score
+    return [(each.run, by_scoring[each.pk]) for each in scorings if set(names) & by_scoring[each.pk].keys()]
+
+
+def _cell(score: Score | None) -> Cell:
+    return Cell(score.value, score.low, score.high, score.spread) if score else Cell()
+
+
+def _count_judged(rows: list[Row], found: list[tuple[Run, Found]], asked: Asked, mask: Mask | None) -> None:
+    for row, (_, scores) in zip(rows, found, strict=True):
+        if (score := scores.get(asked.judged)) and score.value is not None:
+            values = None if mask is None else unpacked_values(score.values)[mask]
+            row.judged = score.value if values is None else _mean(values)
+
+
+def _mean(values: Values) -> float | None:
+    counted = values[~np.isnan(values)]
+    return float(counted.mean(dtype=np.float64)) if counted.size else None
+
+
+def _values(found: list[tuple[Run, Found]], measure: Measure, mask: Mask | None) -> Values:
+    """Return the values of a measure: floats of shape (queries, runs)."""
+    stored = [scores.get(str(measure)) for _, scores in found]
+    size = next(len(unpacked_values(score.values)) for score in stored if score)
+    columns = [
+        unpacked_values(score.values) if score else np.full(size, np.nan, np.float32) for score in stored
+    ]
+    values = np.stack(columns, axis=1)
+    return values if mask is None else values[mask]
+
+
+def _score_part(rows: list[Row], found: list[tuple[Run, Found]], asked: Asked, mask: Mask) -> None:
+    """Fill the cells anew from the values of some queries. Nobody has resampled the annotators of these alone."""
+    if not rows:
+        return
+    blocks = [_values(found, measure, mask) for measure in asked.measures]
+    low, high = (ends.reshape(len(blocks), -1) for ends in bootstrap_columns(np.concatenate(blocks, axis=1)))
+    for n, (measure, block) in enumerate(zip(asked.measures, blocks, strict=True)):
+        kind = measure.definition.aggregate
+        for r, row in enumerate(rows):
+            counted = block[:, r][~np.isnan(block[:, r])].astype(np.float64)
+            row.cells[n] = Cell(float(AGGREGATES[kind](counted[:, None])[0])) if counted.size else Cell()
+            if kind == "mean" and counted.size:
+                row.cells[n].low, row.cells[n].high = float(low[n, r]), float(high[n, r])
+
+
+def _compare(rows: list[Row], found: list[tuple[Run, Found]], asked: Asked, mask: Mask | None) -> None:
+    """Test each run against the baseline, on the queries that count for both, and correct by Holm's method."""
+    place = next((n for n, row in enumerate(rows) if row.run.number == asked.baseline), None)
+    if place is None:
+        raise BadValue("baseline", f"run {asked.baseline}", "a run of this leaderboard")
+    rows[place].is_baseline = True
+    others = [row for row in rows if not row.is_baseline]
+    for n, measure in enumerate(asked.measures):
+        if measure.definition.aggregate != "mean":
+            continue
+        values = _values(found, measure, mask).astype(np.float64)
+        differences = np.delete(values - values[:, place : place + 1], place, axis=1)
+        p = holm(np.array([p_value(each, "t", 0, 0) for each in differences.T]))
+        for row, one, each in zip(others, p.tolist(), differences.T, strict=True):
+            row.cells[n].p, row.cells[n].difference = one, _mean(each)
+
+
+def _by_system(rows: list[Row]) -> Iterator[Row]:
+    """Yield one row for the runs of a system that differ by their seed, with means and deviations."""
+    systems: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        systems[row.run.group or f"run {row.run.number}"].append(row)
+    for members in systems.values():
+        if len(members) == 1:
+            yield members[0]
+            continue
+        cells = [_together(cells) for cells in zip(*(row.cells for row in members), strict=True)]
+        judged = _spread([row.judged for row in members])[0]
+        yield Row(members[0].run.group, [row.run for row in members], cells, judged)
+
+
+def _together(cells: Iterable[Cell]) -> Cell:
+    value, deviation = _spread([cell.value for cell in cells])
+    return Cell(value, deviation=deviation)
+
+
+def _spread(values: list[float | None]) -> tuple[float | None, float | None]:
+    """Return the mean, and the sample standard deviation of several values."""
+    there = [value for value in values if value is not None]
+    if not there:
+        return None, None
+    return float(np.mean(there)), float(np.std(there, ddof=1)) if len(there) > 1 else None
+
+
+def falls(measure: Measure) -> bool:
+    """Return whether the best score is the highest; of ranks it is the lowest."""
+    return measure.definition.aggregate == "mean"
+
+
+def _mark_best(rows: list[Row], asked: Asked) -> None:
+    for n, measure in enumerate(asked.measures):
+        values = [value for row in rows if (value := row.cells[n].value) is not None]
+        best = (max if falls(measure) else min)(values, default=None)
+        for row in rows:
+            row.cells[n].is_best = best is not None and row.cells[n].value == best
+
+
+def _sorted(rows: list[Row], asked: Asked) -> list[Row]:
+    """Return the rows, the best first, and those without a score at the end; without a measure, by name."""
+    if asked.sort is None:
+        return sorted(rows, key=lambda row: row.name.casefold())
+    n, sign = asked.measures.index(asked.sort), -1 if falls(asked.sort) else 1
+
+    def place(row: Row) -> tuple[bool, float, str]:
+        value = row.cells[n].value
+        return value is None, sign * (value or 0), row.name.casefold()
+
+    return sorted(rows, key=place)

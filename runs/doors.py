@@ -1,0 +1,48 @@
+"""Finding runs for a person who may see them; anybody else gets a 404."""
+
+from __future__ import annotations
+
+from django.http import Http404, HttpRequest
+from django.shortcuts import get_object_or_404
+
+from campaigns.doors import membership
+from campaigns.models import Membership
+from runs.models import Arrival, Run, Submission, Visibility
+
+__all__ = ["arrival", "membership", "own_run", "public_run", "run", "submission"]
+
+
+def run(member: Membership, number: int) -> Run:
+    """Return a run of the member's campaign that the member may see."""
+    return get_object_or_404(Run.objects.seen_by(member).select_related("by"), number=number)
+
+
+def own_run(member: Membership, number: int) -> Run:
+    """Return a run that the member uploaded."""
+    return get_object_or_404(Run, campaign=member.campaign, number=number, by=member)
+
+
+def submission(member: Membership, token: str) -> Submission:
+    """Return a submission of the member's own."""
+    found = get_object_or_404(Submission.objects.select_related("run"), token=token, by=member)
+    found.by = member
+    return found
+
+
+def arrival(member: Membership, submission: str, token: str) -> Arrival:
+    """Return a file of a submission of the member's own that is no run yet."""
+    files = Arrival.objects.select_related("submission").filter(submission__run=None)
+    return get_object_or_404(files, token=token, submission__token=submission, submission__by=member)
+
+
+def public_run(request: HttpRequest, name: str, token: str) -> Run:
+    """Return a run that is shown to whoever has its link, except to people who annotate over the same corpus."""
+    runs = Run.objects.select_related("campaign").filter(visibility=Visibility.PUBLIC)
+    found = get_object_or_404(runs, token=token, campaign__name=name)
+    corpus, user = found.campaign.corpus_id, request.user
+    if (
+        user.is_authenticated
+        and Membership.objects.annotators().filter(user=user, campaign__corpus=corpus).exists()
+    ):
+        raise Http404
+    return found

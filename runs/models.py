@@ -1,0 +1,234 @@
+"""Runs, what is on its way to become one, and their scores."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+
+from django.conf import settings
+from django.core.validators import URLValidator
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import Now
+
+from campaigns.models import Membership
+from campaigns.models.draft import ArrivingFile, token
+from jobs.keys import key_of
+
+
+class Visibility(models.TextChoices):
+    PRIVATE = "private", "Only I"
+    SHARED = "shared", "The campaign's leads and researchers"
+    PUBLIC = "public", "Whoever has its link"
+
+
+class Described(models.Model):
+    """What its owner says of a run."""
+
+    name = models.CharField(max_length=100)
+    system = models.CharField(max_length=100, blank=True)
+    group = models.CharField(
+        max_length=100, blank=True, help_text="of runs of one system that differ by their seed"
+    )
+    description = models.TextField(blank=True)
+    paper = models.CharField(max_length=500, blank=True, validators=[URLValidator(["http", "https"])])
+    code = models.CharField(max_length=500, blank=True, validators=[URLValidator(["http", "https"])])
+    visibility = models.CharField(max_length=10, choices=Visibility.choices, default=Visibility.SHARED)
+
+    SAID = ("name", "system", "group", "description", "paper", "code", "visibility")
+
+    class Meta:
+        abstract = True
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Submission(Described):
+    """A run on its way: its files arrive, and are checked. It becomes a run only if nothing is wrong with it."""
+
+    by = models.ForeignKey(Membership, models.CASCADE, related_name="submissions")
+    token = models.CharField(max_length=32, unique=True, default=token)
+    format = models.CharField(max_length=20, blank=True, help_text="empty: told from the file")
+    task = models.CharField(max_length=10, blank=True, help_text="which list of TVRetrieval's submission")
+    findings = models.JSONField(default=dict, help_text="what is wrong with it; empty before it was checked")
+    run = models.OneToOneField("Run", models.CASCADE, null=True, related_name="+", help_text="what it became")
+    touched = models.DateTimeField(db_default=Now())
+
+    @property
+    def folder(self) -> Path:
+        """The folder of its files, on every machine that has `UPLOAD_ROOT`."""
+        return Path(settings.UPLOAD_ROOT) / "runs" / self.token
+
+    @property
+    def job_key(self) -> str:
+        return key_of(self)
+
+    def file_for(self, purpose: str) -> Arrival | None:
+        return self.files.filter(purpose=purpose).first()
+
+
+class Arrival(ArrivingFile):
+    """A file of a submission."""
+
+    class Purpose(models.TextChoices):
+        RUN = "run"
+        VIDEOS = "videos"  # the index, for runs that name videos by number
+
+    submission = models.ForeignKey(Submission, models.CASCADE, related_name="files")
+    purpose = models.CharField(max_length=10, choices=Purpose.choices)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["submission", "purpose"], name="one_arrival_per_purpose"),
+            models.CheckConstraint(
+                condition=Q(received__gte=0, received__lte=F("size")),
+                name="no_more_of_a_run_arrives_than_announced",
+            ),
+        ]
+
+    @property
+    def path(self) -> Path:
+        return self.submission.folder / self.token
+
+
+class RunQuerySet(models.QuerySet["Run"]):
+    def seen_by(self, member: Membership) -> RunQuerySet:
+        """Return the runs of the member's campaign that the member may see: their own, and those of others shared."""
+        own = Q(by=member) | ~Q(visibility=Visibility.PRIVATE)
+        return self.filter(own, campaign=member.campaign_id)
+
+
+class Run(Described):
+    """The predictions of a system for a campaign's queries. Nothing of it changes but who may see it."""
+
+    Visibility = Visibility
+
+    campaign = models.ForeignKey("campaigns.Campaign", models.PROTECT, related_name="runs")
+    number = models.PositiveIntegerField(help_text="counts up from 1 in each campaign")
+    token = models.CharField(
+        max_length=64, unique=True, default=secrets.token_urlsafe, help_text="of its link"
+    )
+    by = models.ForeignKey(Membership, models.PROTECT, related_name="runs")
+    at = models.DateTimeField(db_default=Now())
+    filename = models.CharField(max_length=255)
+    file = models.FileField(help_text="the file as it was uploaded")
+    sha256 = models.CharField(max_length=64, help_text="of the uploaded file")
+    size = models.BigIntegerField(help_text="bytes of the uploaded file")
+    table = models.FileField(help_text="its predictions as arrays, which scoring reads")
+    queries = models.PositiveIntegerField()
+    predictions = models.PositiveIntegerField()
+    notes = models.JSONField(default=list, help_text="what is unusual about it")
+
+    objects = RunQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["campaign", "-number"]
+        constraints = [
+            models.UniqueConstraint(fields=["campaign", "number"], name="one_run_per_number"),
+            models.UniqueConstraint(fields=["campaign", "name"], name="one_run_per_name"),
+        ]
+
+    @property
+    def is_private(self) -> bool:
+        return self.visibility == Visibility.PRIVATE
+
+    @property
+    def is_public(self) -> bool:
+        return self.visibility == Visibility.PUBLIC
+
+    def show_to(self, visibility: str) -> None:
+        """Let others see the run, or no longer. Doing it twice is harmless."""
+        self.visibility = Visibility(visibility)
+        self.save(update_fields=["visibility"])
+
+
+class Yardstick(models.Model):
+    """What scoring knows of a release, read from its file once."""
+
+    release = models.OneToOneField("releases.Release", models.CASCADE, related_name="yardstick")
+    table = models.FileField(help_text="the judged moments as arrays")
+    queries = models.JSONField(
+        help_text="[id, split, words, relevant moments] of each, in the order of scores"
+    )
+    measures = models.JSONField(
+        default=list, help_text="names of measures that somebody asked for beside the usual"
+    )
+
+    def __str__(self) -> str:
+        return f"yardstick of {self.release}"
+
+
+class Scoring(models.Model):
+    """A run, scored on a release."""
+
+    run = models.ForeignKey(Run, models.CASCADE, related_name="scorings")
+    release = models.ForeignKey("releases.Release", models.PROTECT, related_name="scorings")
+    at = models.DateTimeField(db_default=Now())
+    measures = models.JSONField(
+        default=list, help_text="names of the measures beside the usual that it was scored by"
+    )
+    refusals = models.JSONField(
+        default=dict, help_text="conventions under which it has no score, each with the reason"
+    )
+    missing = models.PositiveIntegerField(default=0, help_text="judged queries that the run does not answer")
+    unjudged = models.PositiveIntegerField(
+        default=0, help_text="queries of the run that the release does not judge"
+    )
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["run", "release"], name="one_scoring_per_run_and_release")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.run} on {self.release}"
+
+
+class Score(models.Model):
+    """One measure of a scoring under one convention."""
+
+    scoring = models.ForeignKey(Scoring, models.CASCADE, related_name="scores", db_index=False)
+    convention = models.CharField(max_length=20)
+    measure = models.CharField(max_length=80)
+    value = models.FloatField(null=True, help_text="null if no query counts")
+    low = models.FloatField(null=True, help_text="lower end of the 95 % bootstrap interval over queries")
+    high = models.FloatField(null=True, help_text="its upper end")
+    spread = models.FloatField(
+        null=True, help_text="half of the width of the interval over annotators, once resampled"
+    )
+    values = models.BinaryField(
+        help_text="of each query of the yardstick: float32, packed; NaN if it does not count"
+    )
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["scoring", "convention", "measure"], name="one_score_per_measure")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.measure} ({self.convention}) of {self.scoring}"
+
+
+class Inquiry(models.Model):
+    """What examining the measures on some runs of a release found. Nothing that it rests on ever changes."""
+
+    release = models.ForeignKey("releases.Release", models.CASCADE, related_name="inquiries")
+    convention = models.CharField(max_length=20)
+    runs = models.CharField(max_length=400, help_text="their numbers, ascending, between commas")
+    findings = models.JSONField(null=True, help_text="null until the job has found them")
+
+    class Meta:
+        verbose_name_plural = "inquiries"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["release", "convention", "runs"], name="one_inquiry_about_the_same_runs"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"runs {self.runs} on {self.release} ({self.convention})"
+
+    @property
+    def job_key(self) -> str:
+        return key_of(self)

@@ -1,0 +1,278 @@
+"""Receiving a run: its description, its files in pieces, and a check of every prediction before anything is stored."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import shutil
+import warnings
+import zlib
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from django.core.exceptions import ValidationError
+from django.core.files.storage import default_storage
+from django.db import transaction
+from django.db.models import Max
+from django.db.models.functions import Now
+
+from base.errors import BadValue, TooLarge, WrongState
+from base.text import abbreviated
+from base.transactions import all_or_nothing, locked
+from campaigns.models import Campaign, Membership
+from campaigns.uploads import MIB, must_be_a_files_name, must_have_room
+from corpus.models import Video
+from corpus.stored_files import store
+from jobs.errors import JobLeft
+from jobs.models import Job
+from jobs.upkeep import each_hour
+from metrics import MeasureError, MeasureWarning
+from metrics.formats.errors import Faults
+from metrics.formats.files import GZIP
+from metrics.formats.read_runs import check_run_file
+from metrics.formats.run_faults import Known
+from metrics.formats.tables import Run as Predictions
+from runs.models import Arrival, Run, Submission
+from runs.scoring import ask_for_scores
+from runs.tables import store_table
+
+RECEIVE = "receive a run"  # the kind of job
+MOST_MIB = 64  # of a file
+MOST_UNPACKED = 512 * MIB
+AT_ONCE = 1 << 20
+FORGOTTEN_AFTER = timedelta(days=7)
+
+
+def describe(member: Membership, said: Mapping[str, Any], submission: Submission | None = None) -> Submission:
+    """Store what the member says of a run that is to come, as a new submission or as one that is not checked yet.
+
+    Raises
+    ------
+    BadValue
+        If something that is said cannot be, such as a name that another run of the campaign has.
+    """
+    submission = submission or Submission(by=member)
+    for field in (*Submission.SAID, "format", "task"):
+        setattr(submission, field, said.get(field, getattr(submission, field)))
+    try:
+        submission.clean_fields(exclude=["by", "findings", "run"])
+    except ValidationError as fault:
+        field, told = next(iter(fault.message_dict.items()))
+        raise BadValue(field, abbreviated(getattr(submission, field)), told[0]) from fault
+    _must_be_new(member.campaign, submission.name)
+    submission.save()
+    return submission
+
+
+def _must_be_new(campaign: Campaign, name: str) -> None:
+    if campaign.runs.filter(name=name).exists():
+        raise BadValue("name", abbreviated(name), "a name that no other run of the campaign has")
+
+
+@all_or_nothing
+def announce(submission: Submission, purpose: str, name: str, size: int) -> Arrival:
+    """Return the arrival of a file: the unfinished one of this name and size, else a new one, which replaces others.
+
+    Raises
+    ------
+    BadValue
+        If the name or the size is wrong.
+    TooLarge
+        If the file is larger than runs are.
+    NoRoom
+        If the disk has too little room for it.
+    WrongState
+        If the submission has become a run.
+    """
+    must_be_a_files_name(name)
+    if size < 1:
+        raise BadValue("size", str(size), "at least one byte")
+    if size > MOST_MIB * MIB:
+        raise TooLarge(
+            f"{name}: {size / MIB:,.0f} MiB; expected at most {MOST_MIB} MiB; a run may be packed by gzip"
+        )
+    submission = locked(Submission.objects.filter(pk=submission.pk)).get()
+    must_be_open(submission)
+    before = submission.file_for(purpose)
+    if before and (before.name, before.size) == (name, size) and not before.is_whole:
+        return before
+    must_have_room(size)
+    if before:
+        path = before.path
+        before.delete()
+        transaction.on_commit(lambda: path.unlink(missing_ok=True))
+    Submission.objects.filter(pk=submission.pk).update(touched=Now(), findings={})
+    return submission.files.create(purpose=purpose, name=name, size=size)
+
+
+def must_be_open(submission: Submission) -> None:
+    """Refuse to change a submission that has become a run."""
+    if submission.run_id:
+        raise WrongState("This run is stored already. Upload another one under another name.")
+
+
+@all_or_nothing
+def submit(submission: Submission) -> Job:
+    """Ask for the job that checks the submission's files and stores the run.
+
+    Raises
+    ------
+    BadValue
+        If its file has not arrived as a whole.
+    """
+    must_be_open(submission)
+    for purpose in Arrival.Purpose.values:
+        file = submission.file_for(purpose)
+        if file and not file.is_whole:
+            raise BadValue(purpose, f"{file.percent} % of {file}", "the whole file; choose it again to go on")
+    if submission.file_for(Arrival.Purpose.RUN) is None:
+        raise BadValue("run", "no file", "the file of a run")
+    Submission.objects.filter(pk=submission.pk).update(findings={}, touched=Now())
+    return Job.objects.ask(RECEIVE, submission.job_key, submission=submission.pk)
+
+
+def receive(submission: Submission) -> Run | None:
+    """Check a submission's files, and store the run if nothing is wrong with it; else store what is wrong.
+
+    Raises
+    ------
+    JobLeft
+        If the files are on another machine.
+    """
+    if submission.run_id:
+        return submission.run
+    file = submission.file_for(Arrival.Purpose.RUN)
+    if file is None or not file.path.exists():
+        raise JobLeft("the files of the run are not on this machine")
+    with warnings.catch_warnings(record=True) as unusual:
+        warnings.simplefilter("always", MeasureWarning)
+        predictions, faults = _checked(submission, file)
+    if predictions is None:
+        _refuse(submission, faults.told, faults.count)
+        return None
+    notes = [str(each.message).replace(str(file.path), file.name) for each in unusual]
+    return _store(submission, file, predictions, notes)
+
+
+def _refuse(submission: Submission, told: list[str], count: int) -> None:
+    Submission.objects.filter(pk=submission.pk).update(findings={"told": told, "count": count})
+
+
+def _checked(submission: Submission, file: Arrival) -> tuple[Predictions | None, Faults]:
+    """Return the predictions in a file, or what is wrong with them; messages name the file as its owner does."""
+    campaign, faults = submission.by.campaign, Faults()
+    videos = submission.file_for(Arrival.Purpose.VIDEOS)
+    names = _names_of(campaign)
+    try:
+        for each in filter(None, (file, videos)):
+            _must_unpack(each.path)
+        predictions, faults = check_run_file(
+            file.path,
+            Known(
+                names, dict(Video.objects.filter(corpus=campaign.corpus_id).values_list("name", "duration"))
+            ),
+            submission.format or None,
+            videos.path if videos else None,
+            submission.task or None,
+        )
+    except MeasureError as fault:
+        predictions = None
+        faults.add(fault)
+    for each in filter(None, (file, videos)):
+        faults.told = [told.replace(str(each.path), each.name) for told in faults.told]
+    return (_renamed(predictions, names) if predictions else None), faults
+
+
+def _names_of(campaign: Campaign) -> dict[str, str]:
+    """Return the ids under which runs may name the campaign's queries, each with the id in the qrels."""
+    rows = list(campaign.queries.pool().values_list("query_id", "aliases"))
+    aliases = {str(alias): query for query, others in rows for alias in others}
+    return aliases | {query: query for query, _ in rows}
+
+
+def _renamed(run: Predictions, names: Mapping[str, str]) -> Predictions:
+    """Return the run under the ids that the qrels have. Of queries with the same text it keeps the first."""
+    chosen: dict[str, int] = {}
+    for number, query in enumerate(run.queries):
+        if names[query] == query or names[query] not in chosen:
+            chosen[names[query]] = number
+    if list(chosen) == list(run.queries):
+        return run
+    kept = sorted(chosen.items(), key=lambda each: each[1])
+    rows = np.concatenate([np.arange(run.offsets[n], run.offsets[n + 1]) for _, n in kept])
+    sizes = np.diff(run.offsets)[[n for _, n in kept]]
+    return replace(
+        run,
+        queries=tuple(query for query, _ in kept),
+        offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        video=run.video[rows],
+        start=run.start[rows],
+        end=run.end[rows],
+        scores=run.scores[rows],
+    )
+
+
+def _must_unpack(path: Path) -> None:
+    """Refuse a packed file that unpacks to more than any run is long.
+
+    Raises
+    ------
+    MeasureError
+        If it does.
+    """
+    with path.open("rb") as file:
+        if file.read(len(GZIP)) != GZIP:
+            return
+    size = 0
+    with suppress(OSError, EOFError, zlib.error), gzip.open(path) as content:  # reading it says what is wrong
+        while piece := content.read(AT_ONCE):
+            size += len(piece)
+            if size > MOST_UNPACKED:
+                raise MeasureError(f"{path}: unpacks to more than {MOST_UNPACKED // MIB} MiB; is this a run?")
+
+
+def _store(submission: Submission, file: Arrival, predictions: Predictions, notes: list[str]) -> Run | None:
+    """Store the files of a run, and its row together with all that follows from it."""
+    campaign, folder = submission.by.campaign, f"runs/{submission.by.campaign.name}/{submission.token}"
+    with file.path.open("rb") as content:
+        sha256 = hashlib.file_digest(content, "sha256").hexdigest()
+    run = Run(
+        campaign=campaign, by=submission.by, filename=file.name, sha256=sha256, size=file.size, notes=notes
+    )
+    for field in Submission.SAID:
+        setattr(run, field, getattr(submission, field))
+    run.queries, run.predictions = len(predictions), predictions.start.size
+    run.file.name = store(f"{folder}/run", file.path).name
+    run.table.name = store_table(f"{folder}/table.npz", predictions)
+    try:
+        _publish(run, submission)
+    except BadValue as fault:  # another run took its name meanwhile
+        _refuse(submission, [str(fault)], 1)
+        for stored in (run.file, run.table):
+            default_storage.delete(stored.name or "")
+        return None
+    return run
+
+
+@all_or_nothing
+def _publish(run: Run, submission: Submission) -> None:
+    locked(Campaign.objects.filter(pk=run.campaign_id)).get()
+    _must_be_new(run.campaign, run.name)
+    run.pk, run.number = None, (run.campaign.runs.aggregate(last=Max("number"))["last"] or 0) + 1
+    run.save()
+    Submission.objects.filter(pk=submission.pk).update(run=run, findings={})
+    ask_for_scores(run.campaign)
+    transaction.on_commit(lambda: shutil.rmtree(submission.folder, ignore_errors=True))
+
+
+@each_hour
+def forget_submissions() -> None:
+    """Delete submissions that nobody has touched for a week, with their files."""
+    for submission in Submission.objects.filter(touched__lt=Now() - FORGOTTEN_AFTER):
+        submission.delete()
+        shutil.rmtree(submission.folder, ignore_errors=True)

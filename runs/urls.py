@@ -1,0 +1,31 @@
+"""The addresses of the pages of runs."""
+
+from django.urls import path
+
+from runs.views import believe, board, listing, uploading, why
+
+urlpatterns = [
+    path("campaigns/<slug:name>/runs/", listing.index, name="runs"),
+    path("campaigns/<slug:name>/runs/new", uploading.new, name="run-new"),
+    path("campaigns/<slug:name>/runs/new/<slug:token>/", uploading.check, name="run-check"),
+    path("campaigns/<slug:name>/runs/new/<slug:token>/progress", uploading.progress, name="run-progress"),
+    path("campaigns/<slug:name>/runs/new/<slug:token>/files", uploading.announce_file, name="run-files"),
+    path("campaigns/<slug:name>/runs/new/<slug:token>/files/<slug:file>", uploading.piece, name="run-piece"),
+    path("campaigns/<slug:name>/runs/<int:number>/", listing.detail, name="run"),
+    path("campaigns/<slug:name>/runs/<int:number>/file", listing.download, name="run-file"),
+    path("campaigns/<slug:name>/runs/<int:number>/visibility", listing.show_to, name="run-visibility"),
+    path("campaigns/<slug:name>/runs/<int:number>/queries/", why.queries, name="run-queries"),
+    path(
+        "campaigns/<slug:name>/runs/<int:number>/queries/scatter/<slug:format>",
+        why.scatter,
+        name="run-scatter",
+    ),
+    path("campaigns/<slug:name>/runs/<int:number>/query", why.query, name="run-query"),
+    path("campaigns/<slug:name>/leaderboard/", board.index, name="leaderboard"),
+    path("campaigns/<slug:name>/leaderboard/measures", board.ask_for, name="leaderboard-measure"),
+    path("campaigns/<slug:name>/leaderboard/<slug:format>", board.download, name="leaderboard-file"),
+    path("campaigns/<slug:name>/believe/", believe.index, name="believe"),
+    path("campaigns/<slug:name>/believe/examine", believe.ask, name="believe-ask"),
+    path("campaigns/<slug:name>/believe/<slug:format>", believe.download, name="believe-file"),
+    path("campaigns/<slug:name>/runs/public/<slug:token>/", listing.public, name="public-run"),
+]

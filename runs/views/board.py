@@ -1,0 +1,125 @@
+"""The leaderboard as a page and as files, and asking for one more measure."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import get_object_or_404, redirect
+from django.urls import reverse
+from django.utils.http import urlencode
+from django.views.decorators.http import require_POST, require_safe
+
+from base.errors import BadValue
+from base.request_fields import one_of, text_in, whole
+from base.templatetags.page_parts import Heading
+from base.text import abbreviated
+from campaigns.models import Membership
+from campaigns.pages import campaign_page
+from jobs.models import Job
+from metrics import CONVENTIONS, MeasureError, parse_measure
+from releases.models import Release
+from runs import doors
+from runs.board.asked import Asked, asked, known_measures
+from runs.board.bands import Queries
+from runs.board.files import FILES, caption
+from runs.board.table import Board, board
+from runs.measures import NAMES
+from runs.models import Yardstick
+from runs.scoring import SCORE, ask_for_measure, newest_release
+
+
+@require_safe
+def index(request: HttpRequest, name: str) -> HttpResponse:
+    """The runs of a campaign in one table. Any measure can be a column, and a click sorts by it."""
+    member = doors.membership(request, name)
+    yardstick = _yardstick(request, member)
+    if yardstick is None:
+        return campaign_page(request, member, "runs/no_board.html", release=newest_release(member.campaign))
+    wanted, queries = asked(request.GET, yardstick), Queries(yardstick)
+    found = board(member, yardstick, wanted, queries.chosen(request.GET))
+    tops = [_top(found, n) for n in range(len(wanted.measures))]
+    return campaign_page(
+        request,
+        member,
+        "runs/leaderboard.html",
+        board=found,
+        headings=_headings(request, wanted),
+        queries=queries,
+        conventions=[CONVENTIONS[each] for each in NAMES],
+        columns=[(m, m in wanted.measures) for m in known_measures(wanted.convention.name, yardstick)],
+        releases=_releases(member),
+        caption=caption(found),
+        formats=list(FILES),
+        rows=[(row, list(zip(row.cells, tops, strict=True))) for row in found.rows],
+        job=Job.objects.filter(kind=SCORE, key=found.release.job_key).first(),
+    )
+
+
+@require_safe
+def download(request: HttpRequest, name: str, format: str) -> HttpResponse:
+    """The leaderboard of the same address as a file."""
+    member = doors.membership(request, name)
+    yardstick = _yardstick(request, member)
+    if yardstick is None or format not in FILES:
+        raise Http404
+    found = board(member, yardstick, asked(request.GET, yardstick), Queries(yardstick).chosen(request.GET))
+    answer = HttpResponse(FILES[format].write(found), content_type=FILES[format].content_type)
+    answer["Content-Disposition"] = f'attachment; filename="{name}-v{found.release.version}.{format}"'
+    return answer
+
+
+@require_POST
+def ask_for(request: HttpRequest, name: str) -> HttpResponse:
+    """Have all runs scored by one more measure, and lead to the leaderboard that shows it."""
+    member = doors.membership(request, name)
+    yardstick = _yardstick(request, member)
+    if yardstick is None:
+        raise Http404
+    convention = one_of("convention", request.POST.get("convention"), list(NAMES))
+    said = text_in(request.POST, "measure", 80)
+    try:
+        measure = parse_measure(said)
+    except MeasureError as fault:
+        raise BadValue("measure", abbreviated(said), str(fault)) from fault
+    ask_for_measure(yardstick.release, measure)
+    yardstick.refresh_from_db(fields=["measures"])
+    messages.success(
+        request, f"The runs are being scored by {measure}. Its column fills as soon as that is done."
+    )
+    shown = asked(QueryDict(f"convention={convention}"), yardstick).measures
+    known = known_measures(convention, yardstick)
+    columns = [str(each) for each in dict.fromkeys([*shown, measure]) if each in known]
+    address = urlencode({"convention": convention, "m": columns}, doseq=True)
+    return redirect(f"{reverse('leaderboard', args=[name])}?{address}")
+
+
+def _yardstick(request: HttpRequest, member: Membership) -> Yardstick | None:
+    """Return the yardstick of the release that the address names, or of the newest on which a run was scored."""
+    known = Yardstick.objects.filter(release__campaign=member.campaign).select_related("release__campaign")
+    if version := request.GET.get("release", ""):
+        return get_object_or_404(known, release__version=whole("release", version, "the number of a release"))
+    return known.order_by("release__version").last()
+
+
+def _releases(member: Membership) -> list[Release]:
+    return list(member.campaign.releases.filter(yardstick__isnull=False).only("version"))
+
+
+def _headings(request: HttpRequest, wanted: Asked) -> list[Heading]:
+    """Return the headings of the table, each a link that sorts by its column and keeps the rest of the address."""
+
+    def sorting(words: str, key: str, is_current: bool, is_number: bool) -> Heading:
+        address = request.GET.copy()
+        address["sort"] = key
+        link = f"?{address.urlencode()}"
+        return Heading(words, is_number=is_number, address=link, is_current=is_current)
+
+    measures = [sorting(m.spelling, str(m), m == wanted.sort, True) for m in wanted.measures]
+    judged = Heading(wanted.judged, is_number=True)
+    return [sorting("Run", "run", wanted.sort is None, False), *measures, judged]
+
+
+def _top(found: Board, column: int) -> float:
+    """Return the largest number of a column, to which its bars are drawn."""
+    cells = [row.cells[column] for row in found.rows]
+    return max((max(cell.value or 0, cell.high or 0) for cell in cells), default=0) or 1

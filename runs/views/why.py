@@ -1,0 +1,165 @@
+"""Why a run has its score: its queries, one query rank by rank, and two runs beside each other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.urls import reverse
+from django.utils.http import urlencode
+from django.views.decorators.http import require_safe
+
+from base.errors import BadValue
+from base.templatetags.page_parts import Heading
+from campaigns.models import Campaign, Membership
+from campaigns.pages import campaign_page
+from metrics import CONVENTIONS
+from reports.figures.csv_files import csv_lines
+from runs import doors
+from runs.models import Run
+from runs.scoring import newest_release
+from runs.why.asked import Asked, asked
+from runs.why.cases import case_of
+from runs.why.differences import Line, lines_of
+from runs.why.timelines import drawing_of
+
+ON_A_PAGE = 50
+GAINS = ("Gain", "Discount", "Counts")
+TYPES = {"svg": "image/svg+xml", "pdf": "application/pdf", "csv": "text/csv; charset=utf-8"}
+
+
+@require_safe
+def queries(request: HttpRequest, name: str, number: int) -> HttpResponse:
+    """The queries of a run, the worst first; beside another run, those first on which the two differ most."""
+    member = doors.membership(request, name)
+    wanted = asked(member, number, request.GET)
+    if wanted is None:
+        return _not_scored(request, member)
+    lines = lines_of(wanted)
+    page = Paginator(lines or [], ON_A_PAGE).get_page(request.GET.get("page"))
+    texts = _texts(member.campaign, page.object_list)
+    return campaign_page(
+        request,
+        member,
+        "runs/queries.html",
+        page=page,
+        rows=[(line, texts.get(line.query, ""), _address(wanted, line.query)) for line in page],
+        is_refused=lines is None,
+        plot=_plot(wanted, lines) if wanted.other and lines else None,
+        **_choices(wanted, member),
+    )
+
+
+@require_safe
+def query(request: HttpRequest, name: str, number: int) -> HttpResponse:
+    """One query: judged moments and predictions on the time lines of their videos, and what each rank counts."""
+    member = doors.membership(request, name)
+    wanted = asked(member, number, request.GET)
+    if wanted is None:
+        return _not_scored(request, member)
+    query_id = request.GET.get("query", "")
+    if not query_id:
+        raise BadValue("query", "empty", "the id of a judged query")
+    case = case_of(wanted, query_id)
+    if case is None:
+        raise Http404
+    named = [
+        (each.name, [side.values.get(each.name) for side in case.sides]) for each in CONVENTIONS.values()
+    ]
+    return campaign_page(
+        request,
+        member,
+        "runs/query.html",
+        case=case,
+        drawing=drawing_of(case),
+        gains=[Heading(words, is_number=True) for words in GAINS] if case.sides[0].ideal is not None else [],
+        values=[(each, values) for each, values in named if any(value is not None for value in values)],
+        **_choices(wanted, member, query=query_id),
+    )
+
+
+@require_safe
+def scatter(request: HttpRequest, name: str, number: int, format: str) -> HttpResponse:
+    """The figure of two runs as its specification, as SVG or PDF, or the CSV of its numbers."""
+    member = doors.membership(request, name)
+    wanted = asked(member, number, request.GET)
+    if format not in ("json", *TYPES):
+        raise Http404
+    if not request.GET.get("against"):
+        raise BadValue("against", "empty", "the number of another run")
+    lines = lines_of(wanted) if wanted else None
+    if wanted is None or wanted.other is None or lines is None:
+        raise Http404
+    rows = _points(wanted, lines, member.campaign)
+    if format == "csv":
+        kept = [{key: row[key] for key in ("query", "text", "x", "y")} for row in rows]
+        answer = HttpResponse("".join(csv_lines(kept)), content_type=TYPES[format])
+    else:
+        from reports.figures.drawing import pdf_of, svg_of
+        from runs.why.drawing import specification
+
+        drawn = specification(rows, wanted.run.name, wanted.other.name, wanted.measure.spelling)
+        if format == "json":
+            return JsonResponse(drawn)
+        answer = HttpResponse({"svg": svg_of, "pdf": pdf_of}[format](drawn), content_type=TYPES[format])
+    filename = f"{name}-runs-{wanted.run.number}-{wanted.other.number}.{format}"
+    answer["Content-Disposition"] = f'attachment; filename="{filename}"'
+    return answer
+
+
+def _not_scored(request: HttpRequest, member: Membership) -> HttpResponse:
+    release = newest_release(member.campaign)
+    return campaign_page(request, member, "runs/no_board.html", release=release, title="Why this score")
+
+
+def _choices(wanted: Asked, member: Membership, **kept: str) -> dict[str, Any]:
+    """What every page offers to choose from; `kept` is what its address says besides."""
+    runs = Run.objects.seen_by(member).filter(scorings__release=wanted.yardstick.release).order_by("number")
+    kept_too = f"&{urlencode(kept)}" if kept else ""
+    return {
+        "asked": wanted,
+        "kept": kept,
+        "others": [run for run in runs if run != wanted.run],
+        "conventions": [(each, address + kept_too) for each, address in wanted.conventions],
+    }
+
+
+def _address(wanted: Asked, query: str) -> str:
+    """Return the address of the page of a query that asks the same."""
+    where = reverse("run-query", args=[wanted.run.campaign.name, wanted.run.number])
+    return f"{where}?{wanted.address(query=query)}"
+
+
+def _texts(campaign: Campaign, lines: Any) -> dict[str, str]:
+    ids = [line.query for line in lines]
+    return dict(campaign.queries.pool().filter(query_id__in=ids).values_list("query_id", "text"))
+
+
+def _points(wanted: Asked, lines: list[Line], campaign: Campaign) -> list[dict[str, Any]]:
+    texts = dict(campaign.queries.pool().values_list("query_id", "text"))
+    return [
+        {
+            "query": line.query,
+            "text": texts.get(line.query, ""),
+            "x": line.value,
+            "y": line.other,
+            "address": _address(wanted, line.query),
+        }
+        for line in lines
+    ]
+
+
+def _plot(wanted: Asked, lines: list[Line]) -> dict[str, Any]:
+    """The scatter of two runs: what it says in words, and where its files are."""
+    assert wanted.other
+    where = [wanted.run.campaign.name, wanted.run.number]
+    files = {
+        kind: f"{reverse('run-scatter', args=[*where, kind])}?{wanted.address()}"
+        for kind in ("json", "svg", "pdf", "csv")
+    }
+    better = sum((line.difference or 0) > 0 for line in lines)
+    worse = sum((line.difference or 0) < 0 for line in lines)
+    ties = len(lines) - better - worse
+    words = f"{wanted.run} scores higher on {better:,} queries and {wanted.other} on {worse:,}; they tie on {ties:,}."
+    return {"files": files, "words": words, "shown": len(lines)}

@@ -1,0 +1,235 @@
+"""A run is checked prediction by prediction, and stored only if nothing is wrong with it."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import os
+from collections.abc import Callable
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.storage import default_storage
+
+from base.errors import BadValue, TooLarge, WrongState
+from campaigns.models import Campaign, Membership
+from jobs.terminal import work_off
+from judging.models import Query
+from metrics import Run as Predictions
+from runs.models import Run, Submission
+from runs.receiving import MOST_MIB, announce, describe, receive, submit
+from runs.tables import read_table
+from tests.runs.uploading import GOOD, packed, ranking, send, submitted, uploaded
+
+pytestmark = pytest.mark.django_db
+VIDEO = "secret-video-0"
+TREC = f"1 Q0 {VIDEO}@1250-4500 1 9.0 bert\n"
+INDEX = json.dumps({VIDEO: [100.0, 7]})
+
+
+def one(
+    start: object = 1.0, end: object = 4.0, score: object = 2.0, video: object = VIDEO, query: str = "1"
+) -> str:
+    """A run of two predictions, of which the second is as said."""
+    good = {"video_name": VIDEO, "timestamp": [50.0, 60.0], "model_scores": 3.0}
+    row = {"video_name": video, "timestamp": [start, end], "model_scores": score}
+    return json.dumps({query: [good, row]})
+
+
+def listed(*predictions: object, query: object = "1") -> str:
+    return json.dumps([{"query_id": query, "query": "A person sits down.", "predictions": list(predictions)}])
+
+
+# The file, and what is said of it: where it is wrong, in which field, and what would be right.
+BROKEN: dict[str, tuple[str | bytes, str]] = {
+    "empty": ("\n", "run.json: is empty"),
+    "binary": (b"\x00\x01\x02", "run.json: is not text"),
+    "not UTF-8": (b'{"1": "\xff"}', "line 1: is not UTF-8 text"),
+    "cut off": (ranking(GOOD)[:-20], "line 1, column"),
+    "cut off while packed": (packed(ranking(GOOD))[:-12], "cannot be read"),
+    "no JSON": ('{"1": [}', "line 1, column 8: broken JSON"),
+    "a key twice": ('{"1": [], "1": []}', "key '1' stands twice"),
+    "no object": ("[[[[]]]]", "must be [[video, sentence]"),
+    "empty object": ("{}", "needs at least one query"),
+    "a list for no list": ('{"1": {"a": 1}}', "query '1': the value is {'a': 1}; it must be a list"),
+    "unknown query": (one(query="77"), "query '77', prediction 1: the query is unknown"),
+    "unknown query without predictions": ('{"1": [], "77": []}', "query '77': the query is unknown"),
+    "unknown video": (one(video="film"), "query '1', prediction 2: video 'film' is unknown"),
+    "no video": (one(video=""), "prediction 2: video name '' must be a text"),
+    "begins before 0": (one(start=-0.5), "timestamp [-0.5, 4] begins before 0"),
+    "ends before it starts": (one(start=5.0), "timestamp [5, 4] ends before it starts"),
+    "ends after the video": (one(end=103.0), "lies outside video 'secret-video-0', which is 100 s long"),
+    "begins after the video": (one(start=100.5, end=101.0), "lies outside video"),
+    "times are NaN": (one(start=float("nan")), "timestamp (start) is nan; it must be a finite number"),
+    "a time is a text": (one(end="4"), "timestamp (end) is '4'; it must be a finite number"),
+    "three times": (one().replace("[1.0, 4.0]", "[1.0, 4.0, 5.0]"), "it must be [start, end] in seconds"),
+    "score is NaN": (one(score=float("nan")), "prediction 2: score is nan"),
+    "score is endless": (one(score=0.5).replace("0.5", "1e400"), "score is inf; it must be a finite number"),
+    "score is missing": (one(score=None), "score is None; it must be a finite number"),
+    "no score": (one().replace('"model_scores": 2.0', '"rank": 2'), "field model_scores or score is missing"),
+    "worse first": (
+        one(score=5.0),
+        "prediction 2: score is 5, after 3; a list needs its best prediction first",
+    ),
+    "twice": (one(start=50.0, end=60.0), "stands in the list before; a moment may stand once"),
+    "index without a file of videos": (listed([7, 1.0, 4.0, 2.0]), "give the video index file"),
+    "three of four": (listed([VIDEO, 1.0, 4.0]), "it must be [video, start, end, score]"),
+    "a query twice": (json.dumps(json.loads(listed()) * 2), "query '1' stands twice"),
+    "qrels": ('{"query_id": 1, "relevance": 3}\n{"query_id": 1, "relevance": 2}\n', "these look like qrels"),
+    "TREC qrels": (f"1 0 {VIDEO}@1250-4500 4\n", "line 1: has 4 fields"),
+    "TREC line too short": (
+        TREC + "1 Q0 x 2 1.0\n",
+        "line 2: has 5 fields; it must be: query Q0 moment_id rank",
+    ),
+    "TREC no moment": (
+        TREC + "1 Q0 film 2 1.0 bert\n",
+        "line 2: moment id 'film' is not video@startms-endms",
+    ),
+    "TREC no score": (TREC + f"1 Q0 {VIDEO}@0-900 2 best bert\n", "line 2: score is 'best'"),
+    "a mistake in the index": (listed([8, 1.0, 4.0, 2.0]), "video index 8 is not in the video index file"),
+}
+
+
+@pytest.mark.parametrize("kind", BROKEN)
+def test_a_broken_file_gets_a_clear_answer_and_nothing_is_stored(kind: str, rio: Membership) -> None:
+    content, said = BROKEN[kind]
+    videos = INDEX if kind == "a mistake in the index" else ""
+    submission = submitted(rio, content, videos=videos)
+    assert submission.findings["count"] == 1, submission.findings
+    [told] = submission.findings["told"]
+    assert told.startswith("run.json")
+    assert said in told
+    assert not Run.objects.exists()
+    assert not (Path(default_storage.location) / "runs").exists()  # type: ignore[attr-defined]
+
+
+def test_the_first_hundred_faults_are_told_in_the_order_of_the_file_and_all_are_counted(
+    rio: Membership,
+) -> None:
+    bad = [("film", -1.0, 4.0 + n, 9.0 - n) for n in range(130)]
+    found = submitted(rio, ranking({"1": [(VIDEO, 1.0, 2.0, 10.0), *bad], "2": []})).findings
+    assert found["count"] == 1 + 2 * 130
+    assert len(found["told"]) == 100
+    assert "query '2': the query is unknown" in found["told"][0]
+    assert [f"prediction {n}:" in told for n, told in zip((2, 2, 3, 3), found["told"][1:], strict=False)] == [
+        True
+    ] * 4
+    typed = json.dumps({"1": [{"video_name": VIDEO, "timestamp": [0, "x"], "score": 1}] * 120})
+    found = submitted(rio, typed).findings
+    assert (found["count"], len(found["told"])) == (120, 100)
+
+
+def test_a_mended_file_replaces_the_broken_one_and_becomes_the_run(
+    rio: Membership, django_capture_on_commit_callbacks: Any
+) -> None:
+    submission = submitted(rio, one(query="77"), system="BERT", description="Twelve layers.")
+    assert submission.findings["count"] == 1
+    content = packed(ranking(GOOD))
+    send(submission, "run", "good.json.gz", content)
+    submit(submission)
+    with django_capture_on_commit_callbacks(execute=True):
+        work_off(StringIO())
+    run = Run.objects.get()
+    assert (run.name, run.system, run.number, run.queries, run.predictions) == ("bert", "BERT", 1, 1, 3)
+    assert (run.sha256, run.size) == (hashlib.sha256(content).hexdigest(), len(content))
+    with run.file.open("rb") as file:
+        assert json.loads(gzip.decompress(file.read())) == json.loads(ranking(GOOD))
+    table = read_table(Predictions, run.table)
+    assert table.videos == [row[0] for row in GOOD["1"]]
+    assert table.scores.tolist() == [9.0, 8.5, -1.0]
+    submission.refresh_from_db()
+    assert submission.run == run
+    assert not submission.folder.exists()
+
+
+SAME = {
+    "ranking": (ranking(GOOD), ""),
+    "predictions": (listed(*([video, start, end, score] for video, start, end, score in GOOD["1"])), ""),
+    "with an index": (
+        listed(*([n, start, end, score] for n, (_, start, end, score) in enumerate(GOOD["1"]))),
+        json.dumps({video: [100.0, n] for n, (video, *_) in enumerate(GOOD["1"])}),
+    ),
+    "tvretrieval": (
+        json.dumps(
+            {
+                "video2idx": {video: n for n, (video, *_) in enumerate(GOOD["1"])},
+                "VCMR": [{"desc_id": 1, "predictions": [[n, *row[1:]] for n, row in enumerate(GOOD["1"])]}],
+            }
+        ),
+        "",
+    ),
+    "trec": (
+        "".join(
+            f"1 Q0 {video}@{s * 1000:.0f}-{e * 1000:.0f} 1 {score} t\n" for video, s, e, score in GOOD["1"]
+        ),
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize("format", SAME)
+@pytest.mark.parametrize("pack", [str.encode, packed], ids=["plain", "packed"])
+def test_every_format_is_read(format: str, pack: Callable[[str], bytes], rio: Membership) -> None:
+    content, videos = SAME[format]
+    run = submitted(rio, pack(content), videos=videos).run
+    assert run
+    table = read_table(Predictions, run.table)
+    rows = zip(table.videos, table.start.tolist(), table.end.tolist(), table.scores.tolist(), strict=True)
+    assert {table.queries[0]: list(rows)} == GOOD
+
+
+def test_ids_of_merged_queries_are_those_of_the_qrels(campaign: Campaign, rio: Membership) -> None:
+    Query.objects.filter(campaign=campaign).update(aliases=["1b", "1c"])
+    first, other = GOOD["1"][:1], GOOD["1"][1:]
+    kept = read_table(Predictions, uploaded(rio, {"1b": other, "1c": first}, name="by alias").table)
+    assert (kept.queries, len(kept.videos)) == (("1",), 2)
+    kept = read_table(Predictions, uploaded(rio, {"1b": other, "1": first}, name="by both").table)
+    assert (kept.queries, len(kept.videos)) == (("1",), 1)
+
+
+def test_what_unpacks_to_too_much_is_refused(rio: Membership, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("runs.receiving.MOST_UNPACKED", 1 << 20)
+    [told] = submitted(rio, packed(" " * (3 << 20)), filename="run.json.gz").findings["told"]
+    assert told.startswith("run.json.gz: unpacks to more than 1 MiB")
+
+
+def test_what_is_announced_is_checked(rio: Membership) -> None:
+    submission = describe(rio, {"name": "bert"})
+    with pytest.raises(TooLarge, match="at most 64 MiB"):
+        announce(submission, "run", "run.json", (MOST_MIB << 20) + 1)
+    with pytest.raises(BadValue, match="name of a file"):
+        announce(submission, "run", "../run.json", 9)
+    with pytest.raises(BadValue, match="expected the file of a run"):
+        submit(submission)
+    announce(submission, "run", "run.json", 9)
+    with pytest.raises(BadValue, match=r"0 % of run\.json"):
+        submit(submission)
+    for said in ({"name": ""}, {"name": "x" * 101}, {"paper": "javascript:alert(1)"}, {"visibility": "all"}):
+        with pytest.raises(BadValue):
+            describe(rio, {"name": "other"} | said)
+
+
+def test_a_name_belongs_to_one_run(rio: Membership) -> None:
+    late = describe(rio, {"name": "bert"})
+    send(late, "run", "run.json", ranking(GOOD).encode())
+    uploaded(rio, GOOD)
+    with pytest.raises(BadValue, match="no other run of the campaign has"):
+        describe(rio, {"name": "bert"})
+    with pytest.raises(WrongState, match="stored already"):
+        submit(Submission.objects.exclude(pk=late.pk).get())
+    submit(late)
+    work_off(StringIO())
+    late.refresh_from_db()
+    assert "no other run" in late.findings["told"][0]
+    assert Run.objects.count() == 1
+    stored = [file for _, _, files in os.walk(default_storage.location) for file in files]  # type: ignore[attr-defined]
+    assert len(stored) == 2
+
+
+def test_the_job_is_harmless_twice(rio: Membership) -> None:
+    submission = submitted(rio, ranking(GOOD))
+    assert receive(submission) == submission.run
+    assert Run.objects.count() == 1

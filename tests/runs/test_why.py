@@ -1,0 +1,165 @@
+"""Why a run has its score: what the pages say of each rank adds up to the scores that are stored."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from campaigns.models import Membership
+from judging.models import Candidate
+from releases.models import Release
+from runs.models import Run, Score
+from runs.tables import unpacked_values
+from runs.why.asked import EXPLAINED, Asked, explained_measures
+from runs.why.cases import case_of
+from runs.why.timelines import drawing_of
+from tests.cast import browser
+from tests.runs.conftest import best
+from tests.runs.uploading import uploaded
+
+pytestmark = pytest.mark.django_db(transaction=True)
+MOST_STATEMENTS = 15
+
+
+def test_why(runs: list[Run], release: Release, rio: Membership, member: Callable[..., Membership]) -> None:
+    """One test, because its release and its runs take longest to make."""
+    Run.objects.filter(pk=runs[0].pk).update(name="first")
+    client = browser(rio)
+    every_case_adds_up(runs, release)
+    a_query_is_drawn_with_its_matches(client, release)
+    two_runs_stand_side_by_side(client, runs)
+    an_address_that_says_nothing_is_refused(client)
+    a_query_that_a_run_lacks_has_no_ranks(
+        client, uploaded(rio, best(release.campaign, only=("q0",)), name="part")
+    )
+    a_private_run_is_nobody_elses(client, runs[2], browser(member("leo", "lead")))
+
+
+def every_case_adds_up(runs: list[Run], release: Release) -> None:
+    """Under each convention and by each measure, on one query or another: what is shown is what was stored."""
+    yardstick = release.yardstick
+    stored = {
+        (score.convention, score.measure): unpacked_values(score.values)
+        for score in Score.objects.filter(scoring__run=runs[1], scoring__release=release)
+    }
+    checked = 0
+    for name in EXPLAINED:
+        for measure in explained_measures(name, yardstick):
+            asked = asked_of(runs[1], release, name, str(measure))
+            place = len(measure.spelling) % len(yardstick.queries)
+            case = case_of(asked, yardstick.queries[place][0])
+            assert case
+            [side] = case.sides
+            value = stored[name, str(measure)][place]
+            assert side.values[name] == value
+            if measure.name == "nDCG_IoU":
+                assert side.ideal
+                assert side.dcg / side.ideal == pytest.approx(value, rel=1e-6)
+                checked += 1
+            assert len(drawing_of(case).joins) == sum(rank.match is not None for rank in side.ranks)
+    assert checked == 3 * 9
+
+
+def asked_of(run: Run, release: Release, convention: str, measure: str) -> Asked:
+    from metrics import CONVENTIONS, parse_measure
+
+    return Asked(run, None, release.yardstick, CONVENTIONS[convention], parse_measure(measure))
+
+
+def a_query_is_drawn_with_its_matches(client: Client, release: Release) -> None:
+    with CaptureQueriesContext(connection) as statements:
+        text = page(client, "run-query", 2, query="q1")
+    assert len(statements) <= MOST_STATEMENTS, [each["sql"][:80] for each in statements]
+    relevant = Candidate.objects.filter(query__query_id="q1", grade__gt=0)
+    assert text.count('<path class="join') == relevant.count()
+    assert '<text class="title" x="0" y="18">Judged moments</text>' in text
+    assert re.search(
+        r"Rank 2: [\d.]+–[\d.]+ s of secret-video-\d, matches a moment of grade \d, IoU 1.00", text
+    )
+    assert "Rank 1: 90–90.5 s of secret-video-5, no match" in text
+    assert text.count("no clip is stored") >= 1
+    released = page(client, "run-query", 2, query="q1", convention="released")
+    gains = [
+        re.findall(r'<td class="n">([\d.]+)</td>', each)[2] for each in (ranks(text)[1], ranks(released)[1])
+    ]
+    assert float(gains[1]) == 2 ** float(gains[0]) - 1
+    judgements = re.search(r'href="(/[^"]*\?candidate=\d+)"', text)
+    assert judgements
+    shown = client.get(judgements[1]).content.decode()
+    assert shown.count('class="dot g') >= 2
+    assert len({*re.findall(r'class="plain" href="\?query=(\d+)"', shown)}) == 1
+
+
+def ranks(text: str) -> list[str]:
+    return re.findall(r'<tr id="run-2-rank-\d+">(.*?)</tr>', text, re.DOTALL)
+
+
+def two_runs_stand_side_by_side(client: Client, runs: list[Run]) -> None:
+    with CaptureQueriesContext(connection) as statements:
+        listed = page(client, "run-queries", 1, against=3)
+    assert len(statements) <= MOST_STATEMENTS
+    differences = [
+        abs(float(each.replace("−", "-")))
+        for each in re.findall(r'<td class="n">(−?[\d.]+)</td>\s*</tr>', listed)
+    ]
+    assert len(differences) == 6
+    assert differences == sorted(differences, reverse=True)
+    assert differences[0] > 0
+    assert "first scores higher on 6 queries and late-2 on 0; they tie on 0." in listed
+    rows = list(csv.DictReader(io.StringIO(page(client, "run-scatter", 1, "csv", against=3))))
+    assert {row["query"] for row in rows} == {f"q{n}" for n in range(6)}
+    assert all(float(row["x"]) > float(row["y"]) for row in rows)
+    drawn = json.loads(page(client, "run-scatter", 1, "json", against=3))
+    [data] = (
+        [each for each in drawn["datasets"].values() if len(each) == 6]
+        if "datasets" in drawn
+        else [layer["data"]["values"] for layer in drawn["layer"] if len(layer["data"]["values"]) == 6]
+    )
+    with CaptureQueriesContext(connection) as statements:
+        both = client.get(data[0]["address"]).content.decode()
+    assert len(statements) <= MOST_STATEMENTS, [each["sql"][:80] for each in statements]
+    titles = re.findall(r'<text class="title"[^>]*>([^<]+)</text>', both)
+    assert titles == ["first", "Judged moments", "late-2"]
+    assert both.count("rank by rank</h2>") == 2
+
+
+def an_address_that_says_nothing_is_refused(client: Client) -> None:
+    for wrong in ({}, {"query": "q0", "convention": "didemo"}, {"query": "q0", "measure": "P@10"}):
+        assert client.get(reverse("run-query", args=["films", 1]), wrong).status_code == 400, wrong
+    for field, said in {"against": "1", "release": "x"}.items():
+        assert client.get(reverse("run-queries", args=["films", 1]), {field: said}).status_code == 400, field
+    assert client.get(reverse("run-query", args=["films", 1]), {"query": "q99"}).status_code == 404
+    assert client.get(reverse("run-queries", args=["films", 1]), {"against": "99"}).status_code == 404
+    assert client.get(reverse("run-scatter", args=["films", 1, "csv"])).status_code == 400
+
+
+def a_query_that_a_run_lacks_has_no_ranks(client: Client, part: Run) -> None:
+    text = page(client, "run-query", part.number, query="q1")
+    assert "The run has no prediction for this query." in text
+    assert "no score by this measure under this convention" in page(
+        client, "run-queries", part.number, convention="tvr"
+    )
+
+
+def a_private_run_is_nobody_elses(client: Client, run: Run, leo: Client) -> None:
+    run.show_to("private")
+    assert leo.get(reverse("run-queries", args=["films", run.number])).status_code == 404
+    assert leo.get(reverse("run-queries", args=["films", 1]), {"against": run.number}).status_code == 404
+    assert "late-2" not in page(leo, "run-queries", 1)
+    assert "late-2" in page(client, "run-queries", 1)
+
+
+def page(client: Client, name: str, *arguments: Any, **address: Any) -> str:
+    answer = client.get(reverse(name, args=["films", *arguments]), address)
+    assert answer.status_code == 200, answer.content.decode()[:500]
+    return answer.content.decode()
