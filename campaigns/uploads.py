@@ -15,19 +15,22 @@ import time
 from collections.abc import Iterable
 from datetime import timedelta
 from pathlib import Path
+from typing import TypeVar
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from base.errors import BadValue, ReeljudgeError, TooLarge, WrongState
 from base.text import abbreviated, printable, storable
 from base.transactions import all_or_nothing, locked
-from campaigns.models.draft import FILMS, Draft, Upload
+from campaigns.models.draft import FILMS, ArrivingFile, Draft, Upload
 from corpus.errors import FULL
 from corpus.models import Corpus
 from jobs.upkeep import each_hour
 
+Arriving = TypeVar("Arriving", bound=ArrivingFile)
 MIB = 2**20
 MOST_UPLOADS = 20_000  # files of one draft
 MOST_MIB = {Upload.Purpose.DURATIONS: 64, Upload.Purpose.QUERIES: 64}  # these files are read whole
@@ -58,10 +61,12 @@ def begin(draft: Draft, purpose: str, name: str, size: int) -> Upload:
     NoRoom
         If the disk has too little room for it.
     WrongState
-        If the campaign was made of the draft already.
+        If the campaign was made of the draft already, or a corpus has its films.
     """
+    must_be_a_files_name(name)
     _must_be_fine(purpose, name, size)
     draft = locked(Draft.objects.filter(pk=draft.pk)).get()
+    refuse_if_kept(draft, purpose)
     if draft.campaign_id:
         raise WrongState("The campaign is made already. Nothing more can be uploaded for it.")
     same = draft.uploads.filter(purpose=purpose, name=name)
@@ -72,14 +77,31 @@ def begin(draft: Draft, purpose: str, name: str, size: int) -> Upload:
         remove(upload)
     if draft.uploads.count() >= MOST_UPLOADS:
         raise TooLarge(f"uploads: {MOST_UPLOADS:,} already; expected no more files in one draft")
-    _must_have_room(size, freed=sum(upload.received for upload in replaced))
+    must_have_room(size, freed=sum(upload.received for upload in replaced))
     draft.change(**({"media": Draft.Media.UPLOAD} if purpose == Upload.Purpose.FILM else {}))
     return draft.uploads.create(purpose=purpose, name=name, size=size)
 
 
-def _must_be_fine(purpose: str, name: str, size: int) -> None:
+def refuse_if_kept(draft: Draft, purpose: str) -> None:
+    """Raise an error if a corpus that is stored has the uploads of this purpose.
+
+    Raises
+    ------
+    WrongState
+        If the draft's films are those of a corpus.
+    """
+    if purpose == Upload.Purpose.FILM and (corpus := _corpora_in(draft.folder).first()):
+        raise WrongState(
+            f"The films of this draft belong to the corpus {corpus}. Begin another draft for other films."
+        )
+
+
+def must_be_a_files_name(name: str) -> None:
     if not 0 < len(name) <= 255 or not storable(name) or "/" in name or printable(name) != name:
         raise BadValue("name", abbreviated(name), "the name of a file, with at most 255 characters")
+
+
+def _must_be_fine(purpose: str, name: str, size: int) -> None:
     if purpose == Upload.Purpose.FILM and Path(name).suffix.lower() not in FILMS:
         raise BadValue("name", abbreviated(name), f"a film: {', '.join(sorted(FILMS))}")
     if size < 1:
@@ -96,7 +118,14 @@ def most_mib(purpose: str) -> int:
     return min(most, MOST_MIB.get(Upload.Purpose(purpose), most))
 
 
-def _must_have_room(size: int, freed: int = 0) -> None:
+def must_have_room(size: int, freed: int = 0) -> None:
+    """Refuse what would fill the disk of the uploads.
+
+    Raises
+    ------
+    NoRoom
+        If the disk has too little room for it.
+    """
     root = Path(settings.UPLOAD_ROOT)
     root.mkdir(0o700, parents=True, exist_ok=True)
     left = shutil.disk_usage(root).free + freed - settings.UPLOAD_LEAVE_MIB * MIB
@@ -107,7 +136,7 @@ def _must_have_room(size: int, freed: int = 0) -> None:
         )
 
 
-def append(upload: Upload, offset: int, piece: bytes, sha256: str = "") -> Upload:
+def append(upload: Arriving, offset: int, piece: bytes, sha256: str = "") -> Arriving:
     """Write a piece at its place, and return the upload with what has arrived.
 
     If the place is not the one where the upload goes on, nothing is written: the piece arrived already, or one before
@@ -128,10 +157,10 @@ def append(upload: Upload, offset: int, piece: bytes, sha256: str = "") -> Uploa
         raise BadValue(
             "body", f"{len(piece):,} bytes", f"at most {upload.size - offset:,}, the rest of the file"
         )
-    _must_have_room(len(piece))
+    must_have_room(len(piece))
     _write(upload.path, offset, piece, last=offset + len(piece) == upload.size)
     # Of two that write at one place, one counts. Their bytes are the same unless somebody uploads two files as one.
-    here = Upload.objects.filter(pk=upload.pk, received=offset)
+    here = type(upload)._default_manager.filter(pk=upload.pk, received=offset)
     here.update(received=offset + len(piece), touched=Now())
     upload.refresh_from_db(fields=["received"])
     return upload
@@ -188,8 +217,13 @@ def remove_draft(draft: Draft) -> None:
 
 def _remove_folder(folder: Path) -> None:
     """Delete a folder of uploads, unless it holds the films of a corpus."""
-    if not Corpus.objects.filter(media_folder__in={str(folder), str(folder.resolve())}).exists():
+    if not _corpora_in(folder).exists():
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _corpora_in(folder: Path) -> QuerySet[Corpus]:
+    """Return the corpora whose films are in a folder of uploads."""
+    return Corpus.objects.filter(media_folder__in={str(folder), str(folder.resolve())})
 
 
 def keep_films_only(draft: Draft) -> None:

@@ -63,6 +63,11 @@ def locked_out(user: User | None, request: HttpRequest) -> None:
     _write(logging.WARNING, "locked out", user, request, "")
 
 
+def note(event: str, user: User, request: HttpRequest, with_what: str = "") -> None:
+    """Note what a view of ours changed about how somebody signs in."""
+    _write(logging.INFO, event, user, request, with_what)
+
+
 def _methods(request: HttpRequest | None) -> str:
     """Return by what the person has signed in, as allauth keeps it in the session."""
     records = getattr(request, "session", {}).get("account_authentication_methods", [])

@@ -37,6 +37,7 @@ def account(request: HttpRequest) -> HttpResponse:
         "address": EmailAddress.objects.get_verified(user),
         "has_second_factor": Authenticator.objects.filter(user=user, type__in=SINGLE).exists(),
         "sessions": UserSession.objects.filter(user=user).count(),
+        "tokens": user.tokens.usable().count(),
         "connected": SocialAccount.objects.filter(user=user).first(),
     }
     return render(request, "accounts/account.html", context)
@@ -102,10 +103,10 @@ class SetUpApp(ActivateTOTPView):  # type: ignore[misc]
     template_name = "accounts/app.html"
 
     def form_valid(self, form: Any) -> HttpResponse:
-        """Turn it on, and end the sessions that began without it."""
+        """Turn it on, and end the sessions and tokens that began without it."""
         answer: HttpResponse = super().form_valid(form)
         self.request.session.pop(SECOND_FACTOR, None)
-        end_other_sessions(self.request, self.request.user)
+        _end_what_began_before(self.request)
         return answer
 
 
@@ -114,5 +115,11 @@ class AddPasskey(AddWebAuthnView):  # type: ignore[misc]
 
     def form_valid(self, form: Any) -> HttpResponse:
         answer: HttpResponse = super().form_valid(form)
-        end_other_sessions(self.request, self.request.user)
+        _end_what_began_before(self.request)
         return answer
+
+
+def _end_what_began_before(request: HttpRequest) -> None:
+    """End the person's other sessions, and all tokens: they were begun and made without the new factor."""
+    end_other_sessions(request, request.user)
+    doors.signed_in(request).tokens.all().delete()

@@ -1,4 +1,4 @@
-"""The models of campaigns: their settings, members, guidelines, invitations, messages and drafts."""
+"""The models of campaigns: their settings, members, guidelines, invitations, messages, drafts and tokens."""
 
 from campaigns.models.cache_entry import CacheEntry
 from campaigns.models.campaign import Campaign, PastRate
@@ -9,6 +9,7 @@ from campaigns.models.guideline import Guideline
 from campaigns.models.invitation import Invitation
 from campaigns.models.membership import Membership
 from campaigns.models.message import Message
+from campaigns.models.token import Token
 
 __all__ = [
     "CacheEntry",
@@ -21,5 +22,6 @@ __all__ = [
     "Membership",
     "Message",
     "PastRate",
+    "Token",
     "Upload",
 ]

@@ -36,7 +36,7 @@ class Draft(models.Model):
     class Media(models.TextChoices):
         NONE = "none", "No films for now: everything works, but clips are missing"
         UPLOAD = "upload", "Films that I upload here"
-        FOLDER = "folder", "A folder on the server"
+        FOLDER = "folder", "A folder on the server, or in its S3 store"
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="drafts")
     token = models.CharField(max_length=32, unique=True, default=token)
@@ -51,6 +51,10 @@ class Draft(models.Model):
     frame_rate = models.FloatField(null=True, help_text="frames a second, in folders of frames")
     # The campaign
     split = models.CharField(max_length=20, blank=True)
+    selection = models.JSONField(
+        default=dict, help_text="how many queries are drawn, and how; empty if none are"
+    )
+    drawn = models.JSONField(default=dict, help_text="what was drawn to be looked at")
     name = models.CharField(max_length=100, blank=True)
     settings = models.JSONField(default=dict, help_text="columns of the campaign")
     people = models.JSONField(default=list, help_text="names and roles of further members")
@@ -97,6 +101,35 @@ class Draft(models.Model):
         Draft.objects.filter(pk=self.pk).update(touched=Now())
 
 
+class ArrivingFile(models.Model):
+    """A file that is uploaded in pieces. Its name is only shown; the file on the disk is named by the token."""
+
+    name = models.CharField(max_length=255, help_text="as the browser calls the file; never a path")
+    token = models.CharField(max_length=32, unique=True, default=token)
+    size = models.BigIntegerField(help_text="bytes of the whole file")
+    received = models.BigIntegerField(default=0, help_text="bytes that are on the disk")
+    touched = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        abstract = True
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def path(self) -> Path:
+        """Where the file is, on every machine that has `UPLOAD_ROOT`."""
+        raise NotImplementedError
+
+    @property
+    def is_whole(self) -> bool:
+        return self.received == self.size
+
+    @property
+    def percent(self) -> int:
+        return 100 * self.received // self.size if self.size else 100
+
+
 class UploadQuerySet(models.QuerySet["Upload"]):
     def whole(self) -> UploadQuerySet:
         return self.filter(received=F("size"))
@@ -105,8 +138,8 @@ class UploadQuerySet(models.QuerySet["Upload"]):
         return self.exclude(received=F("size"))
 
 
-class Upload(models.Model):
-    """A file that is uploaded in pieces. Its name is only shown; the file on the disk is named by the token."""
+class Upload(ArrivingFile):
+    """A file of a draft."""
 
     class Purpose(models.TextChoices):
         MOMENTS = "moments"
@@ -116,12 +149,7 @@ class Upload(models.Model):
 
     draft = models.ForeignKey(Draft, models.CASCADE, related_name="uploads")
     purpose = models.CharField(max_length=10, choices=Purpose.choices)
-    name = models.CharField(max_length=255, help_text="as the browser calls the file; never a path")
-    token = models.CharField(max_length=32, unique=True, default=token)
-    size = models.BigIntegerField(help_text="bytes of the whole file")
-    received = models.BigIntegerField(default=0, help_text="bytes that are on the disk")
     sha256 = models.CharField(max_length=64, blank=True, help_text="of the whole file, once it was read")
-    touched = models.DateTimeField(db_default=Now())
 
     objects = UploadQuerySet.as_manager()
 
@@ -133,9 +161,6 @@ class Upload(models.Model):
             ),
         ]
 
-    def __str__(self) -> str:
-        return self.name
-
     @property
     def suffix(self) -> str:
         """The ending of the name, if it is one that a reader or a demuxer is chosen by."""
@@ -145,11 +170,3 @@ class Upload(models.Model):
     @property
     def path(self) -> Path:
         return self.draft.folder / f"{self.token}{self.suffix}"
-
-    @property
-    def is_whole(self) -> bool:
-        return self.received == self.size
-
-    @property
-    def percent(self) -> int:
-        return 100 * self.received // self.size if self.size else 100

@@ -12,7 +12,10 @@ from campaigns.lookup import user_named
 
 
 class Command(BaseCommand):
-    help = "Remove a person's apps, passkeys and recovery codes, and end all sessions. Be sure that it is that person."
+    help = (
+        "Remove a person's apps, passkeys and recovery codes, and end all sessions and tokens. "
+        "Be sure that it is that person."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("user")
@@ -26,4 +29,5 @@ class Command(BaseCommand):
             return
         for session in UserSession.objects.filter(user=user):
             session.end()
+        user.tokens.all().delete()
         self.stdout.write(f"{user.get_username()}: the password alone is enough to sign in now")

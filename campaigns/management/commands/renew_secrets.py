@@ -1,4 +1,4 @@
-"""manage.py renew_secrets: encrypt the secrets of second factors by the present SECRET_KEY."""
+"""manage.py renew_secrets: encrypt all secrets of the database by the present SECRET_KEY."""
 
 from typing import Any
 
@@ -8,15 +8,15 @@ from django.db import transaction
 
 from base.errors import WrongState
 from base.transactions import locked
-from campaigns.accounts.encryption import renewed
+from campaigns.accounts.encryption import RENEWALS, renewed
 
 ENCRYPTED = ("secret", "seed")  # fields of what allauth stores
 
 
 class Command(BaseCommand):
     help = (
-        "Encrypt the secrets of second factors by the present SECRET_KEY, after which a former one is not needed any "
-        "more and can be taken out of SECRET_KEY_FALLBACKS."
+        "Encrypt the secrets of second factors and of webhooks by the present SECRET_KEY, after which a former one is "
+        "not needed any more and can be taken out of SECRET_KEY_FALLBACKS."
     )
 
     @transaction.atomic
@@ -32,4 +32,5 @@ class Command(BaseCommand):
                     returncode=2,
                 ) from fault
             row.save(update_fields=["data"])
-        self.stdout.write(f"{len(rows)} secrets are encrypted by the present SECRET_KEY")
+        others = sum(renew() for renew in RENEWALS)
+        self.stdout.write(f"{len(rows) + others} secrets are encrypted by the present SECRET_KEY")

@@ -1,0 +1,96 @@
+"""Every error of the API as a problem document (RFC 9457)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpResponse
+from django.utils.encoding import force_str
+from rest_framework import exceptions
+
+from api.authentication import REALM
+from base.errors import (
+    BadFields,
+    BadValue,
+    Forged,
+    NotFound,
+    ReeljudgeError,
+    SignedOut,
+    Unfit,
+    WrongKind,
+    WrongMethod,
+)
+from base.problem_documents import problem
+
+WHOLE = "body"  # the field of a fault that belongs to no single one
+
+
+def answer(fault: Exception, context: dict[str, Any]) -> HttpResponse | None:
+    """Return the answer to an error, or None if nobody foresaw it."""
+    known = _known(fault)
+    if known is None:
+        return None
+    told = problem(context["request"]._request, known)
+    if known.status == 401:
+        told["WWW-Authenticate"] = REALM
+    if known.status == 405:
+        told["Allow"] = ", ".join(context["view"].allowed_methods)
+    if wait := getattr(fault, "wait", None):
+        told["Retry-After"] = str(round(wait))
+    return told
+
+
+def _known(fault: Exception) -> ReeljudgeError | None:
+    """Return the error as one of ours, which carries a status and a title."""
+    if isinstance(fault, ReeljudgeError):
+        return fault
+    if isinstance(fault, Http404 | exceptions.NotFound):
+        return NotFound("Nothing is here for you. It may be gone, or not yours to see.")
+    if isinstance(fault, exceptions.ValidationError):
+        return BadFields(fields_of(fault.detail))
+    if isinstance(fault, exceptions.ParseError):
+        return BadValue(WHOLE, force_str(fault.detail), "a JSON object in UTF-8")
+    if isinstance(fault, exceptions.NotAuthenticated | exceptions.AuthenticationFailed):
+        return SignedOut("Sign in, or send Authorization: Bearer and a token.")
+    if isinstance(fault, exceptions.PermissionDenied | PermissionDenied):
+        return Forged(force_str(getattr(fault, "detail", "This is not yours to do.")))
+    if isinstance(fault, exceptions.MethodNotAllowed):
+        return WrongMethod(force_str(fault.detail))
+    if isinstance(fault, exceptions.UnsupportedMediaType):
+        return WrongKind(f"{force_str(fault.detail)} Send application/json.")
+    return None
+
+
+def fields_of(detail: Any, name: str = "") -> dict[str, list[str]]:
+    """Return the faults by field; a field inside another one is named `outer.inner`."""
+    if isinstance(detail, dict):
+        faults: dict[str, list[str]] = {}
+        for key, inner in detail.items():
+            own = WHOLE if key == "non_field_errors" else str(key)
+            faults |= fields_of(inner, f"{name}.{own}" if name else own)
+        return faults
+    if isinstance(detail, list) and any(isinstance(each, dict) for each in detail):
+        return {
+            key: said
+            for number, each in enumerate(detail)
+            for key, said in fields_of(each, f"{name}.{number}").items()
+        }
+    said = detail if isinstance(detail, list) else [detail]
+    return {name or WHOLE: [force_str(each) for each in said]}
+
+
+@contextmanager
+def unfit() -> Iterator[None]:
+    """Answer 422 to a value that is of the right kind, but that nothing here goes with."""
+    try:
+        yield
+    except BadValue as fault:
+        raise Unfit({fault.field: [str(fault)]}) from fault
+
+
+def faults_of(form: Any) -> dict[str, list[str]]:
+    """Return the faults that a form of the pages has found, by field."""
+    return {WHOLE if name == "__all__" else name: list(faults) for name, faults in form.errors.items()}

@@ -1,0 +1,78 @@
+"""Idempotency keys: a request that arrives twice is done once, and gets the first answer again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+from django.db.models.functions import Now
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from api.models import StoredAnswer
+from base.errors import BadValue, KeyReused
+from base.text import abbreviated, storable
+from base.transactions import all_or_nothing
+from campaigns.accounts.encryption import decrypt, encrypt
+from jobs.upkeep import each_hour
+
+HEADER = "Idempotency-Key"
+LONGEST = 100  # characters
+KEPT = timedelta(days=1)
+TOLD = ("Location", "ETag")  # headers that are kept with an answer
+
+
+def once(request: Request, act: Callable[[], Response]) -> Response:
+    """Do what a request asks for; if its key came before, return what was answered then.
+
+    A request that was refused may be sent again with its key: nothing was done.
+
+    Raises
+    ------
+    BadValue
+        If the key is no usable text.
+    KeyReused
+        If the key came before with another request.
+    """
+    key = request.headers.get(HEADER)
+    if key is None:
+        return act()
+    if not 1 <= len(key) <= LONGEST or not storable(key) or not key.isprintable():
+        raise BadValue(HEADER, abbreviated(key), f"1 to {LONGEST} characters, new for each request")
+    return _once(request, key, act)
+
+
+@all_or_nothing
+def _once(request: Request, key: str, act: Callable[[], Response]) -> Response:
+    # Of two requests at once the second waits here until the first is stored.
+    fields = {"asked": _fingerprint(request)}
+    row, is_new = StoredAnswer.objects.get_or_create(user=request.user, key=key, defaults=fields)
+    if not is_new:
+        return _stored(row, fields["asked"])
+    answer = act()
+    headers = {name: answer[name] for name in TOLD if name in answer}
+    # It may hold a link or another secret, which no table holds as it is.
+    row.answer = encrypt(json.dumps([answer.status_code, answer.data, headers], default=str))
+    row.save(update_fields=["answer"])
+    return answer
+
+
+def _fingerprint(request: Request) -> str:
+    asked = [request.method, request.path, request.data]
+    return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
+
+
+def _stored(row: StoredAnswer, asked: str) -> Response:
+    if row.asked != asked:
+        raise KeyReused(f"{HEADER}: came before with another request; expected a new key for each")
+    known: list[Any] = json.loads(decrypt(row.answer))
+    status, data, headers = known
+    return Response(data, status, headers=headers)
+
+
+@each_hour
+def forget_answers() -> None:
+    StoredAnswer.objects.filter(at__lt=Now() - KEPT).delete()

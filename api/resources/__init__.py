@@ -1,0 +1,1 @@
+"""The resources, one module for each part of a campaign. Their shapes stand beside them."""

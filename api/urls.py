@@ -1,0 +1,117 @@
+"""The addresses of the API, below /api/v1/. A campaign's name is in each that concerns one campaign."""
+
+from django.urls import path
+
+from api.resources import (
+    campaigns,
+    clips,
+    jobs,
+    judgements,
+    judging,
+    people,
+    pool,
+    releases,
+    reviews,
+    rules,
+    runs,
+    search,
+    webhooks,
+)
+from api.resources.schema import schema
+
+CAMPAIGN = "campaigns/<slug:name>"
+
+urlpatterns = [
+    path("", campaigns.Root.as_view(), name="api-root"),
+    path("openapi.json", schema, name="api-schema"),
+    path("campaigns", campaigns.Campaigns.as_view(), name="api-campaigns"),
+    path(CAMPAIGN, campaigns.OneCampaign.as_view(), name="api-campaign"),
+    path(f"{CAMPAIGN}/progress", campaigns.Progress.as_view(), name="api-progress"),
+    path(f"{CAMPAIGN}/agreement", campaigns.Agreement.as_view(), name="api-agreement"),
+    path(f"{CAMPAIGN}/jobs", jobs.Jobs.as_view(), name="api-jobs"),
+    path(f"{CAMPAIGN}/jobs/<int:pk>", jobs.OneJob.as_view(), name="api-job"),
+    path(f"{CAMPAIGN}/jobs/<int:pk>/again", jobs.JobAgain.as_view(), name="api-job-again"),
+    path(f"{CAMPAIGN}/queries", pool.Queries.as_view(), name="api-queries"),
+    path(f"{CAMPAIGN}/queries/<int:pk>", pool.OneQuery.as_view(), name="api-query"),
+    path(f"{CAMPAIGN}/queries/<int:pk>/withdrawal", pool.Withdrawal.as_view(), name="api-withdrawal"),
+    path(f"{CAMPAIGN}/batches", pool.Batches.as_view(), name="api-batches"),
+    path(f"{CAMPAIGN}/batches/to-review", pool.BatchesToReview.as_view(), name="api-to-review"),
+    path(f"{CAMPAIGN}/batches/<int:pk>", pool.OneBatch.as_view(), name="api-batch"),
+    path(f"{CAMPAIGN}/batches/<int:pk>/open", pool.OpenBatch.as_view(), name="api-batch-open"),
+    path(f"{CAMPAIGN}/batches/<int:pk>/review", reviews.OneReview.as_view(), name="api-review"),
+    path(f"{CAMPAIGN}/candidates/<int:pk>/grade", reviews.OneGrade.as_view(), name="api-grade"),
+    path(f"{CAMPAIGN}/reviews", reviews.Reviews.as_view(), name="api-reviews"),
+    path(f"{CAMPAIGN}/flags", reviews.Flags.as_view(), name="api-flags"),
+    path(f"{CAMPAIGN}/flags/<int:pk>", reviews.OneFlag.as_view(), name="api-flag-handled"),
+    path(f"{CAMPAIGN}/reopenings", reviews.Reopenings.as_view(), name="api-reopenings"),
+    path(f"{CAMPAIGN}/guideline", rules.OneGuideline.as_view(), name="api-guideline"),
+    path(f"{CAMPAIGN}/guideline/versions", rules.Versions.as_view(), name="api-guideline-versions"),
+    path(
+        f"{CAMPAIGN}/guideline/versions/<int:version>",
+        rules.OneVersion.as_view(),
+        name="api-guideline-version",
+    ),
+    path(f"{CAMPAIGN}/settings", rules.Settings.as_view(), name="api-settings"),
+    path(f"{CAMPAIGN}/members", people.Members.as_view(), name="api-members"),
+    path(f"{CAMPAIGN}/members/<int:worker>", people.OneMember.as_view(), name="api-member"),
+    path(f"{CAMPAIGN}/members/<int:worker>/changes", people.ChangeMember.as_view(), name="api-member-change"),
+    path(f"{CAMPAIGN}/members/<int:worker>/role", people.ChangeRole.as_view(), name="api-member-role"),
+    path(f"{CAMPAIGN}/invitations", people.Invitations.as_view(), name="api-invitations"),
+    path(
+        f"{CAMPAIGN}/invitations/by-mail", people.InvitationsByMail.as_view(), name="api-invitations-by-mail"
+    ),
+    path(f"{CAMPAIGN}/invitations/<int:pk>", people.OneInvitation.as_view(), name="api-invitation"),
+    path(f"{CAMPAIGN}/messages", people.Messages.as_view(), name="api-messages"),
+    path(f"{CAMPAIGN}/hours", people.Hours.as_view(), name="api-hours"),
+    path(f"{CAMPAIGN}/releases", releases.Releases.as_view(), name="api-releases"),
+    path(f"{CAMPAIGN}/releases/difference", releases.Compared.as_view(), name="api-release-difference"),
+    path(f"{CAMPAIGN}/releases/<int:version>", releases.OneRelease.as_view(), name="api-release"),
+    path(f"{CAMPAIGN}/releases/<int:version>/file", releases.ReleaseFile.as_view(), name="api-release-file"),
+    path(
+        f"{CAMPAIGN}/releases/<int:version>/verification", releases.Verify.as_view(), name="api-verification"
+    ),
+    path(f"{CAMPAIGN}/exports", releases.Exports.as_view(), name="api-exports"),
+    path(f"{CAMPAIGN}/exports/<str:file>", releases.OneExport.as_view(), name="api-export"),
+    path(f"{CAMPAIGN}/training-sets", releases.TrainingSets.as_view(), name="api-training-sets"),
+    path(
+        f"{CAMPAIGN}/training-sets/<int:depth>", releases.TrainingSetFile.as_view(), name="api-training-set"
+    ),
+    path(f"{CAMPAIGN}/judgements", judgements.Judgements.as_view(), name="api-judgements"),
+    path(f"{CAMPAIGN}/search", search.Search.as_view(), name="api-search"),
+    path(f"{CAMPAIGN}/runs", runs.Runs.as_view(), name="api-runs"),
+    path(f"{CAMPAIGN}/runs/<int:number>", runs.OneRun.as_view(), name="api-run"),
+    path(f"{CAMPAIGN}/runs/<int:number>/file", runs.RunFile.as_view(), name="api-run-file"),
+    path(f"{CAMPAIGN}/runs/<int:number>/scores", runs.Scores.as_view(), name="api-run-scores"),
+    path(f"{CAMPAIGN}/runs/<int:number>/visibility", runs.WhoSees.as_view(), name="api-run-visibility"),
+    path(f"{CAMPAIGN}/submissions/<slug:token>", runs.OneSubmission.as_view(), name="api-submission"),
+    path(f"{CAMPAIGN}/submissions/<slug:token>/files", runs.Files.as_view(), name="api-submission-files"),
+    path(
+        f"{CAMPAIGN}/submissions/<slug:token>/files/<slug:file>",
+        runs.OneFile.as_view(),
+        name="api-submission-file",
+    ),
+    path(f"{CAMPAIGN}/submissions/<slug:token>/check", runs.Check.as_view(), name="api-submission-check"),
+    path(f"{CAMPAIGN}/leaderboard", runs.Leaderboard.as_view(), name="api-leaderboard"),
+    path(f"{CAMPAIGN}/webhooks", webhooks.Webhooks.as_view(), name="api-webhooks"),
+    path(f"{CAMPAIGN}/webhooks/<int:pk>", webhooks.OneWebhook.as_view(), name="api-webhook"),
+    path(f"{CAMPAIGN}/webhooks/<int:pk>/test", webhooks.TestWebhook.as_view(), name="api-webhook-test"),
+    path(f"{CAMPAIGN}/webhooks/<int:pk>/deliveries", webhooks.Deliveries.as_view(), name="api-deliveries"),
+    path(
+        f"{CAMPAIGN}/webhooks/<int:pk>/deliveries/<int:delivery>/again",
+        webhooks.DeliverAgain.as_view(),
+        name="api-delivery-again",
+    ),
+    path(f"{CAMPAIGN}/claim", judging.Claim.as_view(), name="api-claim"),
+    path(f"{CAMPAIGN}/mine", judging.Mine.as_view(), name="api-mine"),
+    path(f"{CAMPAIGN}/messages/<int:pk>/read", judging.ReadMessage.as_view(), name="api-message-read"),
+    path("assignments/<slug:token>", judging.OneAssignment.as_view(), name="api-assignment"),
+    path(
+        "assignments/<slug:token>/judgements/<int:position>",
+        judging.Judgement.as_view(),
+        name="api-judgement",
+    ),
+    path("assignments/<slug:token>/flags/<int:position>", judging.OneFlag.as_view(), name="api-flag"),
+    path("assignments/<slug:token>/resume", judging.Resume.as_view(), name="api-resume"),
+    path("assignments/<slug:token>/submit", judging.Submit.as_view(), name="api-submit"),
+    path("clips/<slug:token>", clips.Clip.as_view(), name="api-clip"),
+]

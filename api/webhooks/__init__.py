@@ -1,0 +1,1 @@
+"""Webhooks: other sites are told what happens in a campaign, if the operator allows them."""

@@ -1,0 +1,165 @@
+"""The OpenAPI document is true: what it says is asked by schemathesis, with all its checks, as each kind of person."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from itertools import pairwise
+from typing import Any
+
+import pytest
+import schemathesis
+from django.core.files.base import ContentFile
+from django.core.signals import request_finished, request_started
+from django.core.wsgi import get_wsgi_application
+from django.db import close_old_connections, transaction
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from openapi_spec_validator import validate
+from schemathesis import GenerationMode
+from schemathesis.config import SchemathesisConfig
+from schemathesis.core.failures import FailureGroup
+
+from api.resources.schema import document
+from campaigns.models import Campaign, Membership, Message
+from corpus.models import Clip
+from judging.models import Batch
+from releases.freezing import freeze
+from releases.models import Release
+from tests.api.asking import Program
+from tests.cast import claim, judge_all, make_query
+
+# What a request that fits the document may be answered all the same: not your campaign, not now, changed meanwhile,
+# and values that are possible, but not together.
+EXPECTED = {"positive_data_acceptance": {"expected-statuses": ["2xx", 401, 403, 404, 409, 412, 422]}}
+ROLES = ("lead", "annotator", "researcher", "nobody")
+
+pytestmark = [
+    pytest.mark.django_db,
+    # Its client leaves the files open that an answer streams.
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+
+@pytest.fixture
+def _one_connection() -> Iterator[None]:
+    """The server's requests keep the connection of the test, as those of Django's own client do."""
+    for signal in (request_started, request_finished):
+        signal.disconnect(close_old_connections)
+    yield
+    for signal in (request_started, request_finished):
+        signal.connect(close_old_connections)
+
+
+@pytest.fixture
+def people(
+    leo: Membership, ada: Membership, member: Callable[..., Membership], settings: Any
+) -> dict[str, dict[str, str]]:
+    """The headers of each kind of person."""
+    settings.API_RATE = ""
+    who = {"lead": leo, "annotator": ada, "researcher": member("rio", "researcher"), "nobody": None}
+    return {role: Program(person).headers | {"Accept-Encoding": "identity"} for role, person in who.items()}
+
+
+@pytest.fixture
+def known(
+    campaign: Campaign, batch: Batch, ada: Membership, bob: Membership, leo: Membership
+) -> dict[str, Any]:
+    """What an address can name, by the word before it or by its own."""
+    judge_all(claim(bob), lambda candidate: 2)
+    make_query(campaign, "2", "A person stands up.")
+    held = claim(ada)
+    moment = held.candidates_in_order()[0].moment
+    clip = Clip.objects.create(video=moment.video, start=0, end=1, audience="films", state=Clip.State.READY)
+    clip.file.save("clip.mp4", ContentFile(b"0123456789"))
+    freeze(campaign, leo, "CC0-1.0")
+    Release.objects.update(state=Release.State.READY, file=clip.file.name)
+    return {
+        "name": "films",
+        "position": 1,
+        "worker": ada.worker,
+        "version": 1,
+        "file": "qrels.txt",
+        "assignments": held.token,
+        "clips": clip.token,
+        "queries": batch.query_id,
+        "batches": batch.pk,
+        "candidates": batch.candidates.order_by("rank")[0].pk,
+        "messages": Message.objects.create(to=ada, text="Well done.").pk,
+        "invitations": campaign.invite("annotator", None, timedelta(days=1))[0].pk,
+        "webhooks": campaign.webhooks.create(address="https://example.org/", events=[], secret="").pk,
+    }
+
+
+def named(path: str, known: dict[str, Any]) -> dict[str, Any]:
+    """The parameters of an address, as far as there is something that they can name."""
+    parameters = [
+        (before, part.strip("{}")) for before, part in pairwise(path.split("/")) if part.startswith("{")
+    ]
+    return {
+        name: known.get(before, known.get(name))
+        for before, name in parameters
+        if {before, name} & known.keys()
+    }
+
+
+def faults_of_all(examples: int, people: dict[str, dict[str, str]], known: dict[str, Any]) -> list[str]:
+    """What the checks find, operation by operation; what a request changes is taken back."""
+    config = SchemathesisConfig.from_dict({"checks": EXPECTED})
+    app = get_wsgi_application()
+    schema: Any = schemathesis.openapi.from_wsgi("/api/v1/openapi.json", app, config=config)
+    found: list[str] = []
+    for result in schema.get_all_operations():
+        operation = result.ok()
+        there = named(operation.path, known)
+        cases = st.one_of(
+            operation.as_strategy(GenerationMode.POSITIVE, path_parameters=there),
+            operation.as_strategy(GenerationMode.NEGATIVE, path_parameters=there),
+            operation.as_strategy(GenerationMode.POSITIVE),
+        )
+
+        @settings(
+            max_examples=examples,
+            deadline=None,
+            derandomize=True,
+            database=None,
+            phases=[Phase.generate],
+            suppress_health_check=list(HealthCheck),
+        )
+        @given(cases, st.sampled_from(ROLES))
+        def ask(case: Any, role: str) -> None:
+            before = transaction.savepoint()
+            try:
+                case.call_and_validate(headers=people[role])
+            except FailureGroup as faults:
+                said = " ".join(str(each)[:600] for each in faults.exceptions)
+                found.append(f"{role}: {case.as_curl_command()[:400]}: {said}")
+            finally:
+                transaction.savepoint_rollback(before)
+
+        ask()
+    return found
+
+
+def test_the_document_is_valid() -> None:
+    found = json.loads(document())
+    assert found["openapi"].startswith("3.1")
+    validate(found)
+
+
+@pytest.mark.usefixtures("_one_connection")
+def test_every_operation_does_what_the_document_says(
+    people: dict[str, dict[str, str]], known: dict[str, Any]
+) -> None:
+    assert faults_of_all(3, people, known) == []
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("_one_connection")
+@pytest.mark.timeout(1800)
+def test_every_operation_does_so_a_hundred_times(
+    people: dict[str, dict[str, str]], known: dict[str, Any]
+) -> None:
+    assert faults_of_all(100, people, known) == []
