@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import random
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Self
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -39,6 +40,16 @@ class Cast:
     lead: Membership
     chance: random.Random
     queries: int  # of the whole campaign
+
+    @classmethod
+    def of(cls, campaign: Campaign, annotators: int, queries: int, chance: random.Random) -> Self:
+        """Make the campaign's annotators and its lead."""
+        for place in range(annotators + 1):
+            user, _ = User.objects.get_or_create(username=f"{campaign.name}-{place or 'lead'}")
+            campaign.add_member(user, Membership.Role.ANNOTATOR if place else Membership.Role.LEAD)
+        members = campaign.memberships.annotators().order_by("worker")
+        lead = campaign.memberships.get(role=Membership.Role.LEAD)
+        return cls({member: chance.uniform(-0.5, 0.5) for member in members}, lead, chance, queries)
 
     def lateness(self, query: Query) -> float:
         """Return how late in the campaign the query comes, from 0 to 1."""
@@ -69,22 +80,14 @@ def generate(name: str, queries: int, annotators: int, seed: int) -> Iterator[in
     campaign = Campaign.objects.create(
         name=name, title=f"Generated, {queries:,} queries", corpus=corpus, hourly_rate=14, currency="SGD"
     )
-    cast, moments = _cast(campaign, annotators, queries, chance), _moments(corpus, queries)
+    cast, moments = Cast.of(campaign, annotators, queries, chance), _moments(corpus, queries)
     for start in range(0, queries, QUERIES_AT_A_TIME):
         numbers = range(start, min(start + QUERIES_AT_A_TIME, queries))
         with transaction.atomic():
-            _store_queries([_query(campaign, number, cast) for number in numbers], moments, cast)
+            queries_of_numbers = [_query(campaign, number, cast) for number in numbers]
+            store_queries(queries_of_numbers, lambda query: list(_candidates(query, moments, chance)), cast)
         yield numbers.stop
     many_rows_are_new()
-
-
-def _cast(campaign: Campaign, annotators: int, queries: int, chance: random.Random) -> Cast:
-    for place in range(annotators + 1):
-        user, _ = User.objects.get_or_create(username=f"{campaign.name}-{place or 'lead'}")
-        campaign.add_member(user, Membership.Role.ANNOTATOR if place else Membership.Role.LEAD)
-    members = campaign.memberships.annotators().order_by("worker")
-    lead = campaign.memberships.get(role=Membership.Role.LEAD)
-    return Cast({member: chance.uniform(-0.5, 0.5) for member in members}, lead, chance, queries)
 
 
 def _moments(corpus: Corpus, queries: int) -> list[Moment]:
@@ -109,12 +112,13 @@ def _query(campaign: Campaign, number: int, cast: Cast) -> Query:
     return query
 
 
-def _store_queries(queries: list[Query], moments: list[Moment], cast: Cast) -> None:
+def store_queries(queries: list[Query], pool: Callable[[Query], list[Candidate]], cast: Cast) -> None:
+    """Store queries with their candidates, two batches of each, and what the annotators said of them."""
     store(queries)
     size, made = queries[0].campaign.batch_size, Made()
     batches, candidates = list[Batch](), list[Candidate]()
     for query in queries:
-        own = list(_candidates(query, moments, cast.chance))
+        own = pool(query)
         for number in (1, 2):
             batch = Batch.of(query, number)
             _judge(batch, own[size * (number - 1) : size * number], cast, made)

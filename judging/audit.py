@@ -17,6 +17,8 @@ from judging.models import Adjudication, Assignment, Batch, Candidate, Judgement
 from judging.models.pool import ANNOTATORS
 from judging.models.states import AssignmentState
 from judging.pool.clips import CUT_CLIPS
+from judging.pool.queries import wording
+from judging.pool.selection import caption_id
 from judging.review.adjudicating import ADJUDICATED
 
 Outcome = Candidate.Outcome
@@ -254,6 +256,15 @@ def _adjudications(campaign: Campaign) -> Findings:
             yield f"candidate {candidate.pk} is adjudicated, but its annotators agree"
 
 
+def own_caption_first(campaign: Campaign) -> Findings:
+    first = Candidate.objects.in_campaign(campaign).filter(rank=1, query__kind=Kind.POOL)
+    for each in first.select_related("query", "moment") if campaign.selection else ():
+        query, text = each.query, wording(each.query.text)
+        was_drawn = caption_id(text) in (query.query_id, *query.aliases)
+        if was_drawn and (wording(each.moment.caption), each.similarity) != (text, 1):
+            yield f"query {query.query_id} has a first candidate of similarity {each.similarity:g}, not its own caption"
+
+
 INVARIANTS = [
     Invariant(1, "No acknowledged judgement is lost", nothing_lost),
     Invariant(2, "Two annotators a round, at most four judgements of a candidate", two_a_round),
@@ -263,6 +274,7 @@ INVARIANTS = [
     Invariant(6, "Judgements are append-only", append_only),
     Invariant(8, "The same judgements give the same consensus", same_consensus),
     Invariant(12, "The lead's word holds until it is undone, and is no consensus", leads_word),
+    Invariant(13, "Every drawn query has its own caption first, at similarity 1", own_caption_first),
 ]
 
 

@@ -1,5 +1,6 @@
-"""The kinds of job that belong to leads' pages: checking the draft of a campaign, and making the campaign."""
+"""The kinds of job that belong to leads' pages: what a draft asks for, from the check to the campaign."""
 
+from collections.abc import Callable
 from typing import Any
 
 from base.errors import ReeljudgeError
@@ -7,9 +8,8 @@ from campaigns.models import Draft
 from corpus.errors import CorpusError
 from jobs.errors import JobError
 from jobs.registry import Report, kind
-from lead.making import building
-
-CHECK, MAKE = "check a draft", "make a campaign"
+from lead.making import building, drawing, storing
+from lead.making.storing import CHECK, DRAW, MAKE, STORE
 
 
 @kind(CHECK)
@@ -22,7 +22,17 @@ def make_campaign(arguments: dict[str, Any], report: Report) -> None:
     _carry_out(building.make, arguments, report)
 
 
-def _carry_out(work: building.Work, arguments: dict[str, Any], report: Report) -> None:
+@kind(STORE)
+def store_corpus(arguments: dict[str, Any], report: Report) -> None:
+    _carry_out(storing.store_corpus, arguments, report)
+
+
+@kind(DRAW)
+def draw_queries(arguments: dict[str, Any], report: Report) -> None:
+    _carry_out(drawing.draw, arguments, report)
+
+
+def _carry_out(work: Callable[[Draft, Report], None], arguments: dict[str, Any], report: Report) -> None:
     draft = Draft.objects.filter(pk=arguments["draft"]).first()
     if draft is None:
         return  # It was removed.

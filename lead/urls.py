@@ -33,6 +33,7 @@ urlpatterns = [
     path("new-campaign/<slug:token>/corpus", making.corpus, name="draft-corpus"),
     path("new-campaign/<slug:token>/films", making.films, name="draft-films"),
     path("new-campaign/<slug:token>/queries", making.queries, name="draft-queries"),
+    path("new-campaign/<slug:token>/store", making.start_storing, name="draft-store"),
     path("new-campaign/<slug:token>/settings", making.campaign_settings, name="draft-settings"),
     path("new-campaign/<slug:token>/people", making.people, name="draft-people"),
     path("new-campaign/<slug:token>/check", making.check, name="draft-check"),

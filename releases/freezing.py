@@ -21,6 +21,7 @@ from django.utils import timezone
 from base.errors import BadValue
 from base.transactions import locked, snapshot
 from campaigns.models import Campaign, Membership
+from campaigns.news import Happened, tell
 from corpus.stored_files import store
 from jobs.models import Job
 from jobs.registry import Report
@@ -105,7 +106,11 @@ def _publish(release: Release) -> None:
     """Mark the release as ready, unless another worker, which had been given up, was faster."""
     release.state = Release.State.READY
     written = {name: getattr(release, name) for name in WRITTEN}
-    mine = Release.objects.filter(pk=release.pk, state=Release.State.MAKING).update(**written)
+    with transaction.atomic():
+        mine = Release.objects.filter(pk=release.pk, state=Release.State.MAKING).update(**written)
+        if mine:
+            told = {"version": release.version, "sha256": release.sha256}
+            tell(release.campaign_id, Happened.RELEASE_FROZEN, **told)
     if not mine:
         storage, name = release.file.storage, release.file.name
         release.refresh_from_db()

@@ -8,6 +8,7 @@ from base.errors import WrongState
 from base.transactions import all_or_nothing, locked
 from campaigns.models.campaign import Campaign
 from campaigns.models.membership import Membership
+from campaigns.news import Happened, tell
 from judging.models.pool import Batch, Candidate, Query
 from judging.models.review import Review
 from judging.pool import opening
@@ -38,7 +39,9 @@ def review(batch: Batch, lead: Membership | None, verdict: str, reason: str = ""
         raise WrongState("The second batch is there already; close the query from that one.")
     made = Review.objects.create(batch=batch, lead=lead, verdict=verdict, reason=reason)
     batch.editions.filter(state=Batch.State.SETTLED).update(state=Batch.State.REVIEWED)
-    note_closed(batch.query)
+    if note_closed(batch.query):
+        query = batch.query
+        tell(query.campaign_id, Happened.QUERY_CLOSED, query=query.pk, query_id=query.query_id)
     if lead:
         lead.campaign.touch()
     return made
@@ -69,11 +72,12 @@ def _open_second(batch: Batch) -> None:
     opening.open_batch(batch.query, 2)
 
 
-def note_closed(query: Query) -> None:
-    """Set whether the query is closed: it is while each of its batches is reviewed. The caller has set their states."""
+def note_closed(query: Query) -> bool:
+    """Set and return whether the query is closed: it is while each of its batches is reviewed, as the caller set it."""
     locked(Query.objects.filter(pk=query.pk)).get()
     closed = Query.objects.filter(pk=query.pk).all_reviewed().exists()
     Query.objects.filter(pk=query.pk).update(closed=closed)
+    return closed
 
 
 @all_or_nothing

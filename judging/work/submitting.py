@@ -8,6 +8,7 @@ from django.utils.translation import gettext
 from base.errors import WrongState
 from base.transactions import all_or_nothing, locked
 from campaigns.models import Membership
+from campaigns.news import Happened, tell
 from judging.models.assignment import Assignment
 from judging.models.judgement import Judgement
 from judging.models.pool import Batch
@@ -46,6 +47,8 @@ def submit(assignment: Assignment, fence: int) -> None:
     _count(assignment)
     if assignment.slot:
         batch.conclude()
+        if batch.state == Batch.State.SETTLED:
+            tell(batch.campaign_id, Happened.BATCH_SETTLED, batch=batch.pk, query=batch.query_id)
         follow_policy(batch)
     elif batch.kind == Kind.EXAM:
         sittings.finish_round(assignment.annotator)

@@ -9,9 +9,9 @@ from typing import Any
 from django.urls import reverse
 from django.utils.formats import date_format
 
+from base.templatetags.figures import decimals, share_of
 from campaigns.models import Campaign
 from lead.desk.sparks import Spark, bars, line
-from lead.templatetags.figures import decimals, share_of
 from reports.pay.rates import Rates
 from reports.summaries import AGREEMENT, PROGRESS, CurrentSummary
 

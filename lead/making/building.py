@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -20,16 +20,20 @@ from campaigns.models.draft import token
 from campaigns.uploads import keep_films_only, read_whole
 from corpus.errors import BadLines, CorpusError
 from corpus.importers.load import Report as Imported
-from corpus.importers.load import load, preview
+from corpus.importers.load import preview
+from corpus.importers.staging import reveal
 from corpus.models import Corpus
 from jobs.registry import Report
 from judging.pool.queries import load_queries
 from judging.pool.ranking import ask_for_ranking
+from judging.pool.selection import Selection, store
+from lead.making.drawing import selection_of, told_of
 from lead.making.films import faults_of_films
 from lead.making.queries import queries_file
-from lead.making.sources import must_be_here, source_of
+from lead.making.sources import must_be_here, partial_films, source_of
+from lead.making.storing import corpus_of
 
-Work = Callable[[Draft, Report], None]
+DRAWN = "The drawn queries"
 MOST_SHOWN = 100  # problems and notes of each check
 
 
@@ -41,6 +45,7 @@ class Findings:
     notes: list[str] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
     more: int = 0  # problems that are not listed
+    drawn: dict[str, Any] = field(default_factory=dict)  # as `lead.making.drawing.told_of`
 
     def stored(self) -> dict[str, Any]:
         """Return them for the draft's row, the first hundred of each list."""
@@ -59,11 +64,14 @@ def check(draft: Draft, report: Report) -> None:
     for number, upload in enumerate(uploads := list(draft.uploads.whole().select_related("draft"))):
         report(number, len(uploads), f"reading {upload.name}")
         read_whole(upload)
-    found = Findings()
+    found, selection = Findings(), None
     if draft.is_new_corpus:
         _preview(draft, found, report)
+    with _told(found, DRAWN):
+        report(0, 0, "drawing queries")
+        found.drawn = told_of(selection) if (selection := selection_of(draft)) else {}
     with transaction.atomic():
-        _build(draft, found, None if draft.is_new_corpus else draft.corpus)
+        _build(draft, found, draft.corpus, selection)
         transaction.set_rollback(True)
     with transaction.atomic():
         now = locked(Draft.objects.filter(pk=draft.pk)).get()
@@ -75,11 +83,7 @@ def _preview(draft: Draft, found: Findings, report: Report) -> None:
     """Read and check the files of a new corpus, and look at its films."""
     if Corpus.objects.filter(name=draft.corpus_name).exists():
         found.problems.append(f"The corpus: {draft.corpus_name} exists already; choose it, or another name")
-    partial = draft.uploads.filter(purpose=Upload.Purpose.FILM).partial()
-    found.problems += [
-        f"{film.name}: {film.percent} % has arrived; choose the same file again to go on, or remove it"
-        for film in partial[:MOST_SHOWN]
-    ]
+    found.problems += partial_films(draft)
     upload = draft.upload_for(Upload.Purpose.MOMENTS)
     what = upload.name if upload else "The corpus"
     with _told(found, what):
@@ -109,7 +113,7 @@ def _marks(draft: Draft) -> list[Any]:
     """Return what changes with each change of a draft."""
     fields = Draft.objects.filter(pk=draft.pk).values(
         *("corpus", "corpus_name", "format", "kind", "columns", "media", "media_folder", "frame_rate"),
-        *("split", "name", "settings", "people"),
+        *("split", "selection", "name", "settings", "people"),
     )
     return [fields.get(), *draft.uploads.order_by("pk").values_list("pk", "received")]
 
@@ -123,32 +127,38 @@ def make(draft: Draft, report: Report) -> None:
         If something is wrong. Nothing is stored then.
     """
     must_be_here(draft)
-    report(0, 0, "storing the corpus and the queries")
-    found = Findings()
-    with transaction.atomic():
-        draft = locked(Draft.objects.filter(pk=draft.pk)).get()
-        if draft.campaign_id:
-            keep_films_only(draft)  # The run that made it may have been killed before that.
-            return
+    draft.refresh_from_db()
+    if not draft.campaign_id:  # else the run that made it may have been killed before the files were deleted
         if not draft.is_ready:
             raise WrongState("Check the draft first: something has changed, or is wrong.")
-        corpus = draft.corpus or _stored_corpus(draft)
-        campaign = _build(draft, found, corpus)
-        if found.problems:
-            raise ReeljudgeError("\n".join(found.problems[:MOST_SHOWN]))
-        Draft.objects.filter(pk=draft.pk).update(campaign=campaign)
-        ask_for_ranking(campaign)
+        report(0, 0, "drawing queries")
+        selection = selection_of(draft)
+        if selection and selection.record != draft.findings["drawn"]["record"]:
+            raise WrongState("The captions have changed since the check. Check the draft again.")
+        with corpus_of(draft, report) as corpus:
+            _finish(draft, corpus, selection)
     keep_films_only(draft)
 
 
-def _stored_corpus(draft: Draft) -> Corpus:
-    if Corpus.objects.filter(name=draft.corpus_name).exists():
-        raise ReeljudgeError(f"The corpus {draft.corpus_name} exists already; choose it, or another name")
-    load(draft.corpus_name, source_of(draft))
-    return Corpus.objects.get(name=draft.corpus_name)
+@transaction.atomic
+def _finish(draft: Draft, corpus: Corpus, selection: Selection | None) -> None:
+    """Store all that is still to be stored, in one short transaction."""
+    draft = locked(Draft.objects.filter(pk=draft.pk)).get()
+    if draft.campaign_id:
+        return
+    if not draft.is_ready:
+        raise WrongState("Check the draft first: something has changed, or is wrong.")
+    found = Findings()
+    if draft.is_new_corpus:
+        reveal(corpus, draft.corpus_name)
+    campaign = _build(draft, found, corpus, selection)
+    if found.problems:
+        raise ReeljudgeError("\n".join(found.problems[:MOST_SHOWN]))
+    Draft.objects.filter(pk=draft.pk).update(campaign=campaign)
+    ask_for_ranking(campaign)
 
 
-def _build(draft: Draft, found: Findings, corpus: Corpus | None) -> Campaign:
+def _build(draft: Draft, found: Findings, corpus: Corpus | None, selection: Selection | None) -> Campaign:
     """Store the campaign in the caller's transaction, and collect what is wrong. If anything is, nothing may stay."""
     owner = User.objects.get(pk=draft.owner_id)
     if not may_create_campaigns(owner):
@@ -166,7 +176,11 @@ def _build(draft: Draft, found: Findings, corpus: Corpus | None) -> Campaign:
     if len(found.problems) > before:
         campaign = Campaign(name=token(), corpus=corpus)  # a stand-in, too
     campaign.save()
-    _queries(draft, campaign, found)
+    found.counts["queries"] = 0
+    if selection:
+        found.counts["queries"] += store(campaign, selection)
+    if draft.upload_for(Upload.Purpose.QUERIES) or not draft.selection:
+        _queries(draft, campaign, found)
     with _told(found, "The people"), transaction.atomic():
         _members(draft, owner, campaign)
     return campaign
@@ -196,7 +210,7 @@ def _queries(draft: Draft, campaign: Campaign, found: Findings) -> None:
             # The first line of several repeats the name of the file.
             told = str(fault).replace(f"{file}: no query was stored.\n", "").replace(f"{file}: ", "")
             raise ReeljudgeError(told) from fault
-        found.counts["queries"] = added
+        found.counts["queries"] += added
         if merged:
             found.notes.append(f"Queries with the text of another one, which become one with it: {merged:,}.")
 

@@ -19,12 +19,12 @@ def faults_of_films(source: Source, report: Report) -> Iterator[str]:
     if source.media is None:
         return
     lengths = _lengths(source)
-    missing = [video for video in lengths if video not in source.media.index]
+    missing = [video for video in lengths if not source.media.place(video)]
     if missing:
         yield f"Videos without a film, whose clips will be missing: {len(missing):,} ({_some(missing)})."
-    if spare := sorted(source.media.index.keys() - lengths.keys()):
+    if spare := sorted(source.media.index.keys() - set(map(source.media.name_of, lengths))):
         yield f"Films with the name of no video: {len(spare):,} ({_some(spare)})."
-    told = {video: length for video, length in lengths.items() if length and video in source.media.index}
+    told = {video: length for video, length in lengths.items() if length and source.media.place(video)}
     looked = partial(_tell, report, len(told))
     yield from map(str, misfits(told, source.media, looked))
 

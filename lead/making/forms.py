@@ -15,15 +15,18 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from base.text import abbreviated, storable
 from campaigns.creating import corpora_open_to
 from campaigns.models import Campaign, Draft, Membership
+from corpus.importers.fields import FIELDS
 from corpus.importers.registry import FORMATS
 from corpus.models import Corpus
 from judging.pool.queries import LONGEST_SPLIT
+from judging.pool.selection import LARGEST_SEED, Counts
 from lead.forms import Lines
 from lead.settings_form import CAMPAIGNS_OWN, SECTIONS, SettingsForm
 
 LONGEST_PASTE = 900_000  # characters; a request may have 1 MiB
 MOST_PEOPLE = 500
-FIELDS = ("video", "start", "end", "description", "duration", "caption")
+MOST_DRAWN = 1_000_000  # queries
+OF_A_SELECTION = ("draws", "validation", "test", "seed", "strata")  # fields
 
 
 class CorpusForm(forms.Form):
@@ -59,13 +62,10 @@ class CorpusForm(forms.Form):
         self.fields["format"].choices = [(each.name, each.title) for each in known]  # type: ignore[attr-defined]
         kinds = "; ".join(f"{each.title}: {', '.join(each.kinds)}" for each in known if each.kinds)
         self.fields["kind"].help_text = f"Empty: the default. {kinds}."
-        if any(each.takes_columns for each in known):
-            self.fields["columns"].help_text = (
-                f"Only if the columns of the file have other names than {', '.join(FIELDS)}. One a line, as in "
-                "“description = Sentence”."
-            )
-        else:
-            del self.fields["columns"]
+        self.fields["columns"].help_text = (
+            f"Only if the columns of the file have other names than {', '.join(FIELDS)}. One a line, as in "
+            "“description = Sentence”."
+        )
 
     def clean_columns(self) -> dict[str, str]:
         found = {}
@@ -74,9 +74,7 @@ class CorpusForm(forms.Form):
             if not line.strip():
                 continue
             if name not in FIELDS or not equals or not column:
-                raise ValidationError(
-                    f"Line {number}: {abbreviated(line)}; expected “{FIELDS[0]} = its column”."
-                )
+                raise ValidationError(f"Line {number}: {abbreviated(line)}; expected “video = its column”.")
             found[name] = column
         return found
 
@@ -138,22 +136,82 @@ class FilmsForm(forms.Form):
 
 
 class QueriesForm(forms.Form):
-    """The queries: pasted here, or uploaded beside the form."""
+    """The queries: drawn from the captions of a corpus that is stored, and others pasted here or uploaded beside."""
 
+    draws = forms.BooleanField(required=False, label="Draw queries from the captions")
+    validation = forms.IntegerField(required=False, label="For validation", min_value=0, max_value=MOST_DRAWN)
+    test = forms.IntegerField(required=False, label="For the test", min_value=0, max_value=MOST_DRAWN)
+    seed = forms.IntegerField(
+        required=False,
+        label="Seed",
+        min_value=0,
+        max_value=LARGEST_SEED,
+    )
+    strata = forms.MultipleChoiceField(
+        required=False,
+        label="In proportion to",
+        choices=[
+            ("show", "the shows, by the letters that a video’s name begins with"),
+            ("length", "the lengths of captions, in words"),
+        ],
+        widget=forms.CheckboxSelectMultiple,
+    )
     pasted = Lines(
         max_length=LONGEST_PASTE,
         required=False,
         strip=False,
         label="Paste queries, one a line",
-        widget=forms.Textarea(attrs={"rows": 10, "spellcheck": "true"}),
+        widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "true"}),
         help_text="As “A person sits down.” They are numbered from 1. This replaces a file that was uploaded before.",
     )
     split = forms.CharField(
         max_length=LONGEST_SPLIT,
         required=False,
-        label="Split",
-        help_text="Stored with the queries, for example val. It may stay empty.",
+        label="Split of these queries",
+        help_text="Stored with them, for example val. It may stay empty.",
     )
+
+    def __init__(self, draft: Draft, ready: int | None, *arguments: Any, **options: Any) -> None:
+        """`ready` is the number of distinct captions that may become queries, if it is known."""
+        options["initial"] = self._initial(draft, ready)
+        super().__init__(*arguments, **options)
+        self.ready = ready
+        if draft.corpus is None:
+            for name in OF_A_SELECTION:
+                del self.fields[name]
+
+    @staticmethod
+    def _initial(draft: Draft, ready: int | None) -> dict[str, Any]:
+        """Return what the draft says, or the usual numbers; of a small corpus, a tenth and a half of its captions."""
+        counts = Counts()
+        if ready is not None and ready < sum(counts):
+            counts = Counts(ready // 10, ready // 2)
+        usual = counts._asdict() | {"seed": 1, "strata": []}
+        return {"split": draft.split, "draws": bool(draft.selection), **usual, **draft.selection}
+
+    def clean(self) -> dict[str, Any]:
+        data = self.cleaned_data
+        if not data.get("draws") or self.errors:
+            return data
+        for name in ("validation", "test", "seed"):
+            if data[name] is None:
+                self.add_error(name, "Write a whole number, 0 or more.")
+        wanted = (data["validation"] or 0) + (data["test"] or 0)
+        if not wanted:
+            self.add_error("test", "Draw at least one query.")
+        elif self.ready is not None and wanted > self.ready:
+            self.add_error(
+                "test",
+                f"{wanted:,} queries together; expected at most {self.ready:,}, the captions that may become queries.",
+            )
+        return data
+
+    @property
+    def selection(self) -> dict[str, Any]:
+        """Return what the draft's row holds: how many queries are drawn, and how; nothing if none are."""
+        if not self.cleaned_data.get("draws"):
+            return {}
+        return {name: self.cleaned_data[name] for name in OF_A_SELECTION if name != "draws"}
 
 
 class NewSettingsForm(SettingsForm):

@@ -10,8 +10,11 @@ from campaigns.models import Draft, Upload
 from corpus.errors import CorpusError
 from corpus.importers.durations import read_durations
 from corpus.importers.interface import Source
-from corpus.media import MediaFolder
+from corpus.media.fetching import is_remote
+from corpus.media.finding import MediaFolder, media_at
 from jobs.errors import JobLeft
+
+MOST_SHOWN = 100  # films
 
 
 def source_of(draft: Draft) -> Source:
@@ -60,10 +63,19 @@ def whole(draft: Draft, purpose: str) -> Path | None:
 def media_of(draft: Draft) -> MediaFolder | None:
     """Return where the films are, or None if there are none for now."""
     if draft.media == Draft.Media.FOLDER:
-        return MediaFolder(allowed_folder(draft.media_folder), draft.frame_rate)
+        return media_at(allowed_folder(draft.media_folder), draft.frame_rate)
     if draft.media == Draft.Media.UPLOAD and draft.uploads.filter(purpose=Upload.Purpose.FILM).exists():
         return UploadedFilms(draft)
     return None
+
+
+def partial_films(draft: Draft) -> list[str]:
+    """Return what is to be said of the films that have not arrived as a whole."""
+    partial = draft.uploads.filter(purpose=Upload.Purpose.FILM).partial()
+    return [
+        f"{film.name}: {film.percent} % has arrived; choose the same file again to go on, or remove it"
+        for film in partial[:MOST_SHOWN]
+    ]
 
 
 class UploadedFilms(MediaFolder):
@@ -71,23 +83,28 @@ class UploadedFilms(MediaFolder):
 
     def __init__(self, draft: Draft) -> None:
         films = draft.uploads.filter(purpose=Upload.Purpose.FILM).whole().order_by("pk")
-        self.folder = draft.folder.resolve()
+        self.folder = str(draft.folder.resolve())
         self.frame_rate = None
         self.index = {Path(film.name).stem: film.path.name for film in films.select_related("draft")}
 
 
-def allowed_folder(folder: str) -> Path:
-    """Return the folder if it lies in one that MEDIA_FOLDERS names, also after symbolic links were followed.
+def allowed_folder(folder: str) -> str:
+    """Return the folder or prefix if it lies in one that MEDIA_FOLDERS names, also after symbolic links were followed.
 
     Raises
     ------
     CorpusError
-        If it lies elsewhere, or is not there. The message is the same, so that nobody learns what this server has.
+        If it lies elsewhere, or is a folder that is not there. The message is the same, so that nobody learns what
+        this server has.
     """
-    path = Path(folder).resolve()
-    for root in map(Path, settings.MEDIA_FOLDERS):
-        if path.is_relative_to(root.resolve()) and path.is_dir():
-            return path
+    for root in settings.MEDIA_FOLDERS:
+        if is_remote(folder):
+            if is_remote(root) and f"{folder.rstrip('/')}/".startswith(f"{root.rstrip('/')}/"):
+                return folder
+        elif not is_remote(root):
+            path = Path(folder).resolve()
+            if path.is_relative_to(Path(root).resolve()) and path.is_dir():
+                return str(path)
     raise CorpusError(
         f"{folder}: is not there; expected a folder below one that the setting MEDIA_FOLDERS names"
     )

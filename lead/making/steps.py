@@ -54,7 +54,7 @@ def _done(draft: Draft) -> dict[str, bool]:
         or bool(draft.corpus_name and Upload.Purpose.MOMENTS in whole),
         "draft-films": draft.media == Draft.Media.FOLDER
         or (draft.media == Draft.Media.UPLOAD and Upload.Purpose.FILM in whole),
-        "draft-queries": Upload.Purpose.QUERIES in whole,
+        "draft-queries": Upload.Purpose.QUERIES in whole or bool(draft.selection),
         "draft-settings": bool(draft.name),
         "draft-people": bool(draft.people),
         "draft-check": draft.is_ready,

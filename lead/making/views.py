@@ -10,6 +10,7 @@ from django.db.models import Q
 from django.forms import Form
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from base.errors import WrongState
@@ -19,11 +20,14 @@ from campaigns.uploads import most_mib, remove_draft, store_text
 from jobs.keys import key_of
 from jobs.models import Job
 from judging import doors
-from lead.jobs import CHECK, MAKE
+from lead.making.drawing import captions_of, drawn
 from lead.making.forms import CorpusForm, FilmsForm, NewSettingsForm, PeopleForm, QueriesForm
 from lead.making.steps import after, steps
+from lead.making.storing import CHECK, DRAW, MAKE, STORE
+from retrieval.rewriting.counting import counted
 
 MOST_DRAFTS = 50  # of one person at a time
+KINDS = (CHECK, MAKE, STORE, DRAW)  # of a draft's jobs
 page_or_form = require_http_methods(["GET", "HEAD", "POST"])
 
 
@@ -54,7 +58,7 @@ def corpus(request: HttpRequest, token: str) -> HttpResponse:
             draft.change(corpus=said["corpus"])
             return redirect(after(draft, "draft-corpus"))
         names = ("corpus_name", "format", "kind")
-        draft.change(corpus=None, columns=said.get("columns", {}), **{name: said[name] for name in names})
+        draft.change(corpus=None, columns=said["columns"], **{name: said[name] for name in names})
         if said["pasted"]:
             store_text(draft, Upload.Purpose.MOMENTS, "pasted.txt", said["pasted"])
         return redirect(after(draft, "draft-corpus"))
@@ -73,7 +77,7 @@ def films(request: HttpRequest, token: str) -> HttpResponse:
     if form.is_valid():
         said = form.cleaned_data
         on_server = said["films"] == Draft.Media.FOLDER
-        folder = str(Path(said["root"]) / said["below"]) if on_server else ""
+        folder = f"{said['root'].rstrip('/')}/{said['below']}".rstrip("/") if on_server else ""
         draft.change(
             media=said["films"], media_folder=folder, frame_rate=said.get("frame_rate") if on_server else None
         )
@@ -83,14 +87,30 @@ def films(request: HttpRequest, token: str) -> HttpResponse:
 
 @page_or_form
 def queries(request: HttpRequest, token: str) -> HttpResponse:
+    """Which queries: drawn ones, of which a job shows some beforehand, and those that were uploaded or pasted."""
     draft = open_draft(request, token)
-    form = QueriesForm(request.POST if request.method == "POST" else None, initial={"split": draft.split})
+    known = counted(draft.corpus) if draft.corpus else None
+    ready = known.figures.ready if known and known.figures and not known.old else None
+    form = QueriesForm(draft, ready, request.POST if request.method == "POST" else None)
     if form.is_valid():
-        draft.change(split=form.cleaned_data["split"])
+        draft.change(split=form.cleaned_data["split"], selection=form.selection)
         if form.cleaned_data["pasted"]:
             store_text(draft, Upload.Purpose.QUERIES, "pasted.txt", form.cleaned_data["pasted"])
+        if "look" in request.POST and form.selection:
+            Job.objects.ask(DRAW, key_of(draft), draft=draft.pk)
+            return redirect("draft-queries", token)
         return redirect(after(draft, "draft-queries"))
-    return _page(request, draft, "draft-queries", "lead/making/queries.html", form)
+    about = captions_of(draft.corpus) if draft.corpus else {}
+    about |= {"counted": known, "drawn": drawn(draft), "working": _jobs(draft, DRAW, STORE)}
+    return _page(request, draft, "draft-queries", "lead/making/queries.html", form, **about)
+
+
+@require_POST
+def start_storing(request: HttpRequest, token: str) -> HttpResponse:
+    """Store the new corpus before the campaign is made, so that its descriptions can be reworded."""
+    draft = open_draft(request, token)
+    Job.objects.ask(STORE, key_of(draft), draft=draft.pk)
+    return redirect("draft-queries", token)
 
 
 @page_or_form
@@ -128,8 +148,9 @@ def check(request: HttpRequest, token: str) -> HttpResponse:
 def progress(request: HttpRequest, token: str) -> HttpResponse:
     """The bar of the job under way; the page asks for it again until the job has ended."""
     draft = doors.draft(request, token)
-    answer = render(request, "lead/making/_progress.html", {"draft": draft, "jobs": _jobs(draft)})
-    if not any(job.is_unfinished for job in _jobs(draft)):
+    context = {"progress": request.path, "jobs": (jobs := _jobs(draft, *KINDS))}
+    answer = render(request, "parts/progress.html", context)
+    if not any(job.is_unfinished for job in jobs):
         answer["HX-Refresh"] = "true"
     return answer
 
@@ -161,23 +182,30 @@ def remove(request: HttpRequest, token: str) -> HttpResponse:
 
 
 def open_draft(request: HttpRequest, token: str) -> Draft:
-    """Return a draft that can be changed.
+    """Return a draft that can be looked at or, as the request asks for, changed.
 
     Raises
     ------
     WrongState
-        If the campaign was made of it, or is being made.
+        If the campaign was made of it; or, for a change, if it is being made, or its corpus stored.
     """
     draft = doors.draft(request, token)
     if draft.campaign:
         raise WrongState(f"The campaign {draft.campaign} was made of this draft already.")
-    if Job.objects.unfinished().filter(kind=MAKE, key=key_of(draft)).exists():
-        raise WrongState("The campaign is being made of this draft. Wait until that has ended.")
+    if request.method in ("GET", "HEAD"):
+        return draft
+    if Job.objects.unfinished().filter(kind__in=[MAKE, STORE], key=key_of(draft)).exists():
+        raise WrongState("What this draft holds is being stored. Wait until that has ended.")
     return draft
 
 
 def _page(
-    request: HttpRequest, draft: Draft, here: str, template: str, form: Form | NewSettingsForm | None = None
+    request: HttpRequest,
+    draft: Draft,
+    here: str,
+    template: str,
+    form: Form | NewSettingsForm | None = None,
+    **about: object,
 ) -> HttpResponse:
     uploads: dict[str, list[Upload]] = {purpose: [] for purpose in Upload.Purpose.values}
     for upload in draft.uploads.order_by("pk"):
@@ -187,15 +215,17 @@ def _page(
         "form": form,
         "steps": steps(draft, here),
         "uploads": uploads,
-        "jobs": (jobs := _jobs(draft)),
+        "jobs": (jobs := _jobs(draft, CHECK, MAKE, STORE)),
+        "progress": reverse("draft-progress", args=[draft.token]),
+        "upload_to": reverse("uploads", args=[draft.token]),
         "unfinished": any(job.is_unfinished for job in jobs),
         "most_mib": {purpose: most_mib(purpose) for purpose in Upload.Purpose.values},
     }
-    return render(request, template, context, status=400 if form and form.is_bound else 200)
+    return render(request, template, context | about, status=400 if form and form.is_bound else 200)
 
 
-def _jobs(draft: Draft) -> list[Job]:
+def _jobs(draft: Draft, *kinds: str) -> list[Job]:
     """Return the jobs under way, and those that failed since the draft was last changed."""
-    jobs = Job.objects.filter(kind__in=[CHECK, MAKE], key=key_of(draft))
+    jobs = Job.objects.filter(kind__in=kinds, key=key_of(draft))
     failed = Q(state=Job.State.FAILED, ended__gte=draft.touched)
     return list(jobs.filter(failed | Q(pk__in=jobs.unfinished())).order_by("pk"))

@@ -108,6 +108,10 @@ def _query(rows: Judgements, value: str, campaign: Campaign) -> Judgements:
     return rows.filter(candidate__query=_number("query", value))
 
 
+def _candidate(rows: Judgements, value: str, campaign: Campaign) -> Judgements:
+    return rows.filter(candidate=_number("candidate", value))
+
+
 def _only(rows: Judgements, value: str, campaign: Campaign) -> Judgements:
     return ONLY[one_of("only", value, only_of(campaign))](rows, campaign)
 
@@ -188,6 +192,7 @@ FILTERS: dict[str, Callable[[Judgements, str, Campaign], Judgements]] = {
     "with": _co_judge,
     "week": _week,
     "query": _query,
+    "candidate": _candidate,
     "only": _only,
     "own": _own,
     "other": _other,

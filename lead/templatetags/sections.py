@@ -62,6 +62,16 @@ SECTIONS: dict[str, tuple[Page, ...]] = {
         Page("exam-person"),
     ),
     "Releases": (Page("releases", "Releases"), Page("release-difference"), Page("exports", "Exports")),
+    "Runs": (
+        Page("leaderboard", "Leaderboard"),
+        Page("believe", "Can it be believed?"),
+        Page("runs", "Runs"),
+        Page("run-new", "Upload a run"),
+        Page("run"),
+        Page("run-queries"),
+        Page("run-query"),
+        Page("run-check"),
+    ),
     "Settings": (Page("campaign-settings"),),
 }
 

@@ -14,16 +14,17 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
+from base.errors import WrongState
 from base.problem_documents import refusal_as_message
 from base.request_fields import one_of, whole_in
 from campaigns import doors
-from corpus.models import Corpus, Moment
+from corpus.models import Corpus
 from jobs.models import Job
 from judging.pool.rewording import DRAFT, By, accept_caption, ask_for_rewording, count_waiting
 from retrieval.models import CastName, Rewording, Substitution
-from retrieval.rewriting.estimating import estimate
+from retrieval.rewriting.counting import COUNT_CAPTIONS, counted
 from retrieval.rewriting.models import REWORD, is_under_way, job_key
-from retrieval.rewriting.replaced import replacements, rows
+from retrieval.rewriting.replaced import rows
 
 ON_A_PAGE = 25
 SUBSTITUTIONS, WORDS, PAIRS = 10, 12, 50  # as many as a page lists
@@ -35,17 +36,20 @@ def index(request: HttpRequest, corpus: int) -> HttpResponse:
     found = doors.corpus_to_reword(request, corpus)
     mine = Rewording.objects.filter(corpus=found)
     has_endpoint = bool(settings.CHAT_URL and settings.CHAT_MODEL)
+    known = counted(found)
     return corpus_page(
         request,
         found,
         "lead/captions.html",
-        descriptions=Moment.objects.filter(video__corpus=found).values("description").distinct().count(),
+        counted=known,
         settled=mine.settled().count(),
         queued=mine.queued().count(),
         confirmed=CastName.objects.filter(corpus=found, confirmed=True, stays=False).count(),
         drafted=CastName.objects.filter(corpus=found, confirmed=False).count(),
         model=settings.CHAT_MODEL if has_endpoint else "",
-        estimate=estimate(found) if has_endpoint and not is_under_way(found) else None,
+        estimate=known.figures.estimate
+        if known.figures and has_endpoint and not is_under_way(found)
+        else None,
         substitutions=Substitution.objects.filter(corpus=found).order_by("-pk")[:SUBSTITUTIONS],
         **_jobs(found),
     )
@@ -63,7 +67,8 @@ def work(request: HttpRequest, corpus: int) -> HttpResponse:
 
 
 def _jobs(corpus: Corpus) -> dict[str, Any]:
-    undone = Job.objects.filter(kind__in=[REWORD, DRAFT], key=job_key(corpus)).exclude(state=Job.State.DONE)
+    kinds = [REWORD, DRAFT, COUNT_CAPTIONS]
+    undone = Job.objects.filter(kind__in=kinds, key=job_key(corpus)).exclude(state=Job.State.DONE)
     jobs = list(undone.order_by("pk"))
     return {"jobs": jobs, "is_working": any(not job.has_failed for job in jobs)}
 
@@ -103,22 +108,28 @@ def accept(request: HttpRequest, corpus: int, pk: int) -> HttpResponse:
 def replaced(request: HttpRequest, corpus: int) -> HttpResponse:
     """What was replaced, how often, as in Table 3 of TVR-Ranking."""
     found = doors.corpus_to_reword(request, corpus)
-    counts = replacements(found)
+    known = counted(found)
+    counts = known.figures.replaced if known.figures else None
     return corpus_page(
         request,
         found,
         "lead/replaced.html",
+        counted=known,
         counts=counts,
-        words=counts.words[:WORDS],
-        pairs=counts.pairs[:PAIRS],
+        words=counts.words[:WORDS] if counts else [],
+        pairs=counts.pairs[:PAIRS] if counts else [],
+        **_jobs(found),
     )
 
 
 @require_safe
 def replaced_csv(request: HttpRequest, corpus: int) -> HttpResponse:
     found = doors.corpus_to_reword(request, corpus)
+    known = counted(found)
+    if known.figures is None:
+        raise WrongState("The captions are being counted. Ask for the file again when that has ended.")
     out = StringIO()
-    csv.writer(out, lineterminator="\n").writerows(rows(replacements(found)))
+    csv.writer(out, lineterminator="\n").writerows(rows(known.figures.replaced))
     answer = HttpResponse(out.getvalue(), content_type="text/csv; charset=utf-8")
     answer["Content-Disposition"] = f'attachment; filename="corpus-{found.pk}-replaced.csv"'
     return answer

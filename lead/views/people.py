@@ -143,17 +143,18 @@ def invite(request: HttpRequest, name: str) -> HttpResponse:
 def invite_by_mail(request: HttpRequest, name: str) -> HttpResponse:
     """Send an invitation to each person of a list; if one line is wrong, to nobody."""
     lead = doors.lead(request, name)
-    _must_send_mails()
+    must_send_mails()
     form = InvitationsForm(lead.campaign, request.POST)
     if not form.is_valid():
         return _index(request, lead, form=form)
-    invited = _invite(request, lead, form)
+    invited = invite_all(request, lead, form)
     messages.success(request, f"Invited: {invited}. The mails are on their way.")
     return redirect("people", name)
 
 
 @all_or_nothing
-def _invite(request: HttpRequest, lead: Membership, form: InvitationsForm) -> int:
+def invite_all(request: HttpRequest, lead: Membership, form: InvitationsForm) -> int:
+    """Make an invitation for each person of a valid form, and ask for the mails. Return how many they are."""
     said = form.cleaned_data
     lifetime, language = timedelta(hours=said["hours"]), said["language"]
     for address, name in said["people"]:
@@ -169,13 +170,14 @@ def send_invitation(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     """Send the mail of an open invitation once more, with the same link."""
     lead = doors.lead(request, name)
     invitation = get_object_or_404(lead.campaign.invitations.open().exclude(address=""), pk=pk)
-    _must_send_mails()
+    must_send_mails()
     mails.ask_for(mails.INVITATION, invitation.pk, request, invitation.language)
     messages.success(request, f"The mail to {invitation.address} is on its way.")
     return redirect("people", name)
 
 
-def _must_send_mails() -> None:
+def must_send_mails() -> None:
+    """Raise WrongState if the settings name no mail server."""
     if not settings.MAILS:
         raise WrongState(
             "This site sends no mails: whoever runs it has to set EMAIL_URL. Make links instead."

@@ -11,6 +11,7 @@ import vl_convert
 from judging.consensus import GRADES
 from judging.models import Candidate
 from metrics import theme
+from metrics.figures import inline
 from reports.figures.numbers import DRIFTS, Rows
 
 WIDTH, HEIGHT = 760, 280
@@ -24,19 +25,30 @@ LEGIBLE = 0.06  # the smallest share whose part of a bar has room for its number
 
 def specification(key: str, rows: Rows) -> dict[str, Any]:
     """Return the figure as a Vega-Lite specification that contains its rows."""
-    data = alt.Data(values=rows)  # type: ignore[no-untyped-call]
-    chart = FIGURES[key](data).configure_axis(**TEXT).configure_legend(**TEXT)
-    drawn: dict[str, Any] = chart.to_dict()
-    return drawn
+    return finished(FIGURES[key](inline(rows)))
 
 
 def svg(key: str, rows: Rows) -> bytes:
-    drawn: str = vl_convert.vegalite_to_svg(specification(key, rows))
-    return drawn.encode()
+    return svg_of(specification(key, rows))
 
 
 def pdf(key: str, rows: Rows) -> bytes:
-    drawn: bytes = vl_convert.vegalite_to_pdf(specification(key, rows))
+    return pdf_of(specification(key, rows))
+
+
+def finished(chart: Any) -> dict[str, Any]:
+    """Return the specification of a chart, with text that can be read in a page."""
+    drawn: dict[str, Any] = chart.configure_axis(**TEXT).configure_legend(**TEXT).to_dict()
+    return drawn
+
+
+def svg_of(specification: dict[str, Any]) -> bytes:
+    drawn: str = vl_convert.vegalite_to_svg(specification)
+    return drawn.encode()
+
+
+def pdf_of(specification: dict[str, Any]) -> bytes:
+    drawn: bytes = vl_convert.vegalite_to_pdf(specification)
     return drawn
 
 

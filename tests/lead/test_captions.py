@@ -11,8 +11,10 @@ from django.urls import reverse
 
 from campaigns.models import Campaign, Membership
 from corpus.models import Corpus, Moment, Video
+from jobs.models import Job
 from jobs.terminal import work_off
 from retrieval.models import CastName, Rewording
+from retrieval.rewriting import counting
 from tests.cast import browser
 
 pytestmark = pytest.mark.django_db
@@ -187,3 +189,30 @@ def test_the_endpoint_is_offered_with_its_cost(lead: Client, films: Corpus, sett
     assert "By model-1: 6 descriptions in about 1 request," in text
     assert "It will cost about 0." in text
     assert "Reword by the chat endpoint" in text
+
+
+def test_a_large_corpus_is_counted_by_a_job_and_old_numbers_say_so(
+    lead: Client, films: Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(counting, "AT_ONCE", 3)
+    assert "being counted for the first time" in page(lead, "captions", films.pk)
+    assert lead.get(reverse("replaced-csv", args=[films.pk])).status_code == 409
+    work_off(StringIO())
+    assert "of 6 distinct descriptions" in page(lead, "captions", films.pk)
+    reworded(lead, films)
+    shown = page(lead, "replaced", films.pk)
+    assert "the captions have changed since" in shown
+    assert "Nothing is replaced yet" in shown
+    work_off(StringIO())
+    shown = page(lead, "replaced", films.pk)
+    assert "changed since" not in shown
+    assert "<td>woman</td><td" in shown
+    assert "word,,woman," in lead.get(reverse("replaced-csv", args=[films.pk])).content.decode()
+    for answer in ("captions", "replaced"):  # nothing has changed, so nothing is counted again
+        page(lead, answer, films.pk)
+    assert Job.objects.get(kind=counting.COUNT_CAPTIONS).state == Job.State.DONE
+    row = Rewording.objects.queued().first()
+    assert row
+    post(lead, "caption-accept", films.pk, row.pk, caption="He looks at a girl.", page=1, place=1)
+    assert "changed since" in page(lead, "captions", films.pk)
+    assert Job.objects.get(kind=counting.COUNT_CAPTIONS).is_unfinished

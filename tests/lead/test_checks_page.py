@@ -15,8 +15,6 @@ from judging.quality.gold import draw_gold, gold
 from tests.cast import browser, by_rank, judge_all, settled_and_more, work_until_check
 from tests.tampering import tampering
 
-pytestmark = pytest.mark.both_databases  # it is about the reports' SQL
-
 
 @pytest.fixture
 def checked(campaign: Campaign, ada: Membership, bob: Membership, cleo: Membership) -> Campaign:
@@ -47,6 +45,7 @@ def test_every_threshold_is_in_sight(checked: Campaign, leo: Membership) -> None
         assert words in text, words
 
 
+@pytest.mark.both_databases
 def test_each_number_leads_to_its_pairs(checked: Campaign, ada: Membership, leo: Membership) -> None:
     hers, standing, text = check_totals(checked)[ada.pk], recent_checks(checked)[ada.pk], page(leo)
     assert hers.pairs == hers.missed > 0
@@ -67,6 +66,7 @@ def test_the_drill_shows_what_was_expected(checked: Campaign, ada: Membership, l
     assert sorted(shown) == sorted(wanted)
 
 
+@pytest.mark.both_databases
 def test_speed_is_shown_and_sorted(checked: Campaign, ada: Membership, leo: Membership) -> None:
     hers = Revision.objects.filter(judgement__annotator=ada).order_by("pk")
     for number, revision in enumerate(hers):
@@ -80,6 +80,7 @@ def test_speed_is_shown_and_sorted(checked: Campaign, ada: Membership, leo: Memb
     assert (len(seconds), seconds[0]) == (hers.count(), 1.5)
 
 
+@pytest.mark.both_databases
 def test_a_window_begins_anew_after_a_pause(checked: Campaign, ada: Membership, leo: Membership) -> None:
     ada.pause(None, "10 of the last 10 were off.")
     assert "Resume" in page(leo)

@@ -34,7 +34,7 @@ print(json.dumps(list(discarded.order_by("pk").values_list("batch", "rank"))))
 """
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.long)])
 def day(request: pytest.FixtureRequest, servers: Callable[[str], Installation], chromium: Browser) -> Day:
     """On the running installation of each kind, with a campaign on a corpus without media."""
     place, queries = servers(request.param), QUERIES[request.param]

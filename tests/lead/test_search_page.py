@@ -18,6 +18,7 @@ from jobs.terminal import work_off
 from judging.models import Batch
 from judging.pool.clips import CUT_CLIP, search_audience
 from retrieval.models import SearchIndex
+from retrieval.search import approximate
 from retrieval.search.index import INDEX
 from tests.cast import browser, content_of
 
@@ -147,14 +148,31 @@ def test_a_clip_that_annotators_have_is_shown(leads: Client, batch: Batch) -> No
 def test_a_corpus_that_has_grown_says_so(leads: Client) -> None:
     page(leads)
     work_off()
-    new = Moment.objects.create(video=own().video, start=97, end=99, caption="New.", description="New.")
+    video = own().video
+    Moment.objects.create(video=video, start=97, end=99, caption="New.", description="New.")
+    video.corpus.count_change()
     shown = page(leads)
     assert "The corpus has changed" in shown
     assert "without those that have changed since" in shown
     work_off()
     assert "New." in page(leads, "New.").split("<li>")[1]
     assert SearchIndex.objects.get().moments == 61
-    assert new.pk == SearchIndex.objects.get().last
+
+
+def test_the_page_says_that_an_approximate_index_stands_in(
+    leads: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("faiss", reason="faiss-cpu is not installed")
+    monkeypatch.setattr(approximate, "EXACT_UP_TO", 10)
+    page(leads)
+    work_off()
+    shown = " ".join(page(leads).split())
+    assert "An approximate index (faiss, IVF with 8 bits a number) stands in for the exact search" in shown
+    assert "it finds 100.0 % in the mean" in shown
+    monkeypatch.setattr(approximate, "is_installed", lambda: False)
+    shown = " ".join(page(leads).split())
+    assert "An approximate index stands in once the package faiss-cpu is installed" in shown
+    assert "100.0 %" not in shown
 
 
 @pytest.mark.parametrize("words", ["x" * 501, "a\0b"])

@@ -19,7 +19,7 @@ BY_HAND = {
     "paging": (r'class="pages', {"parts/paging.html"}),
     "a state as a bare string": (r'\.(state|role|outcome|result|verdict) [!=]= "', set()),
 }
-STYLES = ["base.css", "accounts/accounts.css", "annotate/annotate.css", "lead/lead.css"]
+STYLES = ["base.css", "accounts/accounts.css", "annotate/annotate.css", "lead/lead.css", "runs/runs.css"]
 MADE_ELSEWHERE = {
     "visible",
     "key",
@@ -63,7 +63,9 @@ def test_every_rule_of_a_stylesheet_is_used(style: str) -> None:
     wanted = {name for each in selectors for name in re.findall(r"[.#]([a-z][\w-]*)", each)}
     sources = [*templates().values(), *(file.read_text("utf-8") for file in ROOT.glob("static/**/*.js"))]
     python = [
-        file.read_text("utf-8") for app in ("lead", "base", "judging") for file in (ROOT / app).rglob("*.py")
+        file.read_text("utf-8")
+        for app in ("lead", "base", "judging", "runs")
+        for file in (ROOT / app).rglob("*.py")
     ]
     words = set(re.findall(r"[a-z][\w-]*", "\n".join(sources + python)))
     grades = {f"g{grade}" for grade in range(5)}

@@ -12,7 +12,7 @@ from django.db import transaction
 
 from campaigns.models import Campaign, Membership
 from corpus.importers.load import Source, load
-from corpus.media import MediaFolder
+from corpus.media.finding import media_at
 from corpus.models import Corpus, Moment
 from demo.accounts import ACCOUNTS, ANNOTATORS, LEAD, PASSWORD
 from demo.films.examples import EXAMPLES
@@ -80,7 +80,7 @@ def _draw(folder: Path) -> None:
 def _make_captions(folder: Path) -> None:
     """Import the corpus, and make captions of its descriptions: the queries are captions of moments."""
     with transaction.atomic():
-        load("demo", Source(folder / "moments.jsonl", "tvr", kind="v", media=MediaFolder(folder / "films")))
+        load("demo", Source(folder / "moments.jsonl", "tvr", kind="v", media=media_at(str(folder / "films"))))
         corpus = Corpus.objects.get(name="demo")
         store_cast(corpus, read_cast(CAST_FILE))
         ask_for_rewording(corpus, By.CAST)

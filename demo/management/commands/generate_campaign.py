@@ -8,7 +8,10 @@ from django.core.management.base import BaseCommand, CommandError
 from campaigns.models import Campaign
 from demo.generating import generate
 from demo.generating_extras import generate_extras
+from demo.generating_for_runs import generate_for_runs
 from judging.models import Candidate, Judgement
+from metrics import MeasureError, read_run
+from metrics.formats.read_runs import read_durations
 
 FEWEST = 4  # annotators, because a contested candidate needs four
 MOST = 20_000  # queries
@@ -22,6 +25,10 @@ class Command(BaseCommand):
         parser.add_argument("--queries", type=int, default=5000, help="each has 40 candidates")
         parser.add_argument("--annotators", type=int, default=23)
         parser.add_argument("--seed", type=int, default=1)
+        parser.add_argument(
+            "--runs", nargs="+", metavar="FILE", help="a campaign that judges what these runs found"
+        )
+        parser.add_argument("--videos", metavar="FILE", help="the video index of these runs, with durations")
 
     def handle(self, **options: Any) -> None:
         name, queries = options["name"], options["queries"]
@@ -33,11 +40,31 @@ class Command(BaseCommand):
             raise CommandError(
                 f"--annotators {options['annotators']}: expected at least {FEWEST}", returncode=2
             )
+        if options["runs"]:
+            self._generate_for_runs(**options)
+            return
         for done in generate(name, queries, options["annotators"], options["seed"]):
             if self.stdout.isatty():
                 self.stdout.write(f"\r{done:,} of {queries:,} queries", ending="")
+        generate_extras(Campaign.objects.get(name=name), options["seed"])
+        self._tell(name)
+
+    def _generate_for_runs(self, **options: Any) -> None:
+        if not options["videos"]:
+            raise CommandError("--videos: nothing; expected the video index of the runs", returncode=2)
+        try:
+            runs = [read_run(file, videos=options["videos"]) for file in options["runs"]]
+            durations = read_durations(options["videos"])
+        except MeasureError as fault:
+            raise CommandError(str(fault), returncode=2) from fault
+        generate_for_runs(
+            options["name"], runs, durations, options["queries"], options["annotators"], options["seed"]
+        )
+        self._tell(options["name"])
+
+    def _tell(self, name: str) -> None:
         campaign = Campaign.objects.get(name=name)
-        generate_extras(campaign, options["seed"])
+        queries = campaign.queries.pool().count()
         judgements = Judgement.objects.filter(annotator__campaign=campaign).count()
         candidates = Candidate.objects.in_pool(campaign).count()
         self.stdout.write(

@@ -196,7 +196,10 @@ def test_films_are_found_by_their_names_and_kept(
     assert "Videos without a film, whose clips will be missing: 1 (film-2)." in notes
     assert "Films with the name of no video: 1 (holiday)." in notes
     start(client, "draft-make", draft)
-    found = {video.name: video.media_path for video in Video.objects.select_related("corpus")}
+    found = {
+        video.name: Path(video.corpus.media_folder) / video.media if video.media else None
+        for video in Video.objects.select_related("corpus")
+    }
     assert found["film-2"] is None
     assert found["film-0"]
     assert found["film-0"].read_bytes() == film
