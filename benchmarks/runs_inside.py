@@ -1,0 +1,170 @@
+"""The part of the benchmark of runs that works inside an installation, in a process of its own that prints JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import resource
+import statistics
+import sys
+import time
+from typing import Any
+
+PREDICTIONS = 100
+SCORED, COPIES, RESAMPLED = 20, 200, 20
+ROUNDS = 15
+Span = tuple[str, float, float]
+PAGES = {
+    "leaderboard": "",
+    "leaderboard with a baseline": "?baseline=1",
+    "leaderboard of a split": "?split=test",
+    "leaderboard of a split, with a baseline": "?split=test&baseline=1",
+}
+
+
+def main(name: str) -> dict[str, Any]:
+    from campaigns.models import Campaign
+    from runs.scoring import newest_release, yardstick_of
+
+    campaign = Campaign.objects.get(name=name)
+    release = newest_release(campaign)
+    assert release
+    began = time.perf_counter()
+    yardstick_of(release)
+    told: dict[str, Any] = {"yardstick": time.perf_counter() - began}
+    told |= _received_and_scored(campaign, release)
+    told |= _resampled(release)
+    _copy_scores(release)
+    told["pages"] = {words: _page(campaign, address) for words, address in PAGES.items()}
+    told["memory"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    return told
+
+
+def pool_of(campaign: Any) -> tuple[dict[str, list[Span]], list[Span]]:
+    """The candidates of each query, and all moments of the corpus."""
+    from corpus.models import Moment
+
+    queries, fields = dict[str, list[Span]](), ("video__name", "start", "end")
+    moments = list(Moment.objects.filter(video__corpus=campaign.corpus).order_by("pk").values_list(*fields))
+    of_candidates = ("query_id", *(f"candidates__moment__{field}" for field in fields))
+    for query, video, start, end in campaign.queries.pool().order_by("pk").values_list(*of_candidates):
+        queries.setdefault(query, []).append((video, start, end))
+    return queries, moments
+
+
+def predictions_of(queries: dict[str, list[Span]], moments: list[Span], seed: int) -> bytes:
+    """A run in TVR-Ranking's format: candidates of the query among random moments, their ends moved a little."""
+    chance = random.Random(seed)
+    found = {}
+    for query, judged in queries.items():
+        listed = list(dict.fromkeys([*chance.sample(judged, 20), *chance.sample(moments, PREDICTIONS)]))
+        chance.shuffle(listed)
+        found[query] = [
+            {
+                "video_name": video,
+                "timestamp": [round(start + chance.random(), 2), round(end + chance.random(), 2)],
+                "model_scores": round(9 - rank / 20 - chance.random() / 50, 4),
+            }
+            for rank, (video, start, end) in enumerate(listed[:PREDICTIONS])
+        ]
+    return json.dumps(found).encode()
+
+
+def _received_and_scored(campaign: Any, release: Any) -> dict[str, Any]:
+    from campaigns.models import Membership
+    from campaigns.uploads import append
+    from runs.models import Score
+    from runs.receiving import announce, describe, receive
+    from runs.scoring import score_runs
+
+    run = None
+    pool = pool_of(campaign)
+    member, times = Membership.objects.leads().get(campaign=campaign), []
+    for number in range(SCORED):
+        content = predictions_of(*pool, number)
+        submission = describe(member, {"name": f"run {number}"})
+        file = announce(submission, "run", "run.json", len(content))
+        for start in range(0, len(content), 1 << 20):
+            file = append(file, start, content[start : start + (1 << 20)])
+        began = time.perf_counter()
+        run = receive(submission)
+        if run is None:
+            raise ValueError(submission.findings)
+        received = time.perf_counter()
+        score_runs(release, lambda *_: None)
+        times.append((received - began, time.perf_counter() - received))
+    assert run
+    received, scored = (statistics.median(each) for each in zip(*times, strict=True))
+    return {
+        "predictions": run.predictions,
+        "megabytes": len(content) / 1e6,
+        "received": received,
+        "scored": scored,
+        "scores": Score.objects.filter(scoring__run=run).count(),
+    }
+
+
+def _resampled(release: Any) -> dict[str, Any]:
+    """As the job does, one convention after the other."""
+    from metrics.measures.ground import Ground
+    from runs import resampling
+    from runs.models import Run
+
+    began = time.perf_counter()
+    qrels, raw = resampling.raw_grades(release)
+    ground, gradings = Ground(qrels), resampling.regraded(raw, release.campaign.tolerance)
+    graded, runs, seconds = time.perf_counter() - began, list(Run.objects.order_by("number")[:RESAMPLED]), {}
+    for convention in resampling.GRADED:
+        began = time.perf_counter()
+        resampling._store(release, convention, runs, resampling._spreads(ground, runs, gradings, convention))
+        seconds[convention] = time.perf_counter() - began
+    return {"graded": graded, "resampled": seconds}
+
+
+def _copy_scores(release: Any) -> None:
+    """Make the other runs of the leaderboard: copies of the scored ones, with their scores."""
+    from runs.models import Run, Score, Scoring
+
+    scored = list(Run.objects.order_by("number"))
+    for number in range(len(scored) + 1, COPIES + 1):
+        run = scored[number % len(scored)]
+        source = Scoring.objects.get(run=run.pk)
+        scores = list(Score.objects.filter(scoring=source))
+        copy = Run(**{field.attname: getattr(run, field.attname) for field in Run._meta.concrete_fields})
+        copy.pk, copy.number, copy.name, copy.token = None, number, f"run {number} copied", f"token-{number}"
+        copy.save()
+        scoring = Scoring.objects.create(run=copy, release=release)
+        for score in scores:
+            score.pk, score.scoring = None, scoring
+        Score.objects.bulk_create(scores)
+
+
+def _page(campaign: Any, address: str) -> tuple[float, float, int]:
+    """Median and slowest of several rounds, in milliseconds, and the number of statements."""
+    from django.conf import settings
+    from django.db import connection
+    from django.test import Client
+    from django.test.utils import CaptureQueriesContext
+
+    from campaigns.models import Membership
+
+    settings.ALLOWED_HOSTS = ["testserver"]
+    client, milliseconds = Client(), []
+    client.force_login(Membership.objects.leads().get(campaign=campaign).user)
+    for _ in range(ROUNDS):
+        began = time.perf_counter()
+        answer = client.get(f"/campaigns/{campaign.name}/leaderboard/{address}")
+        milliseconds.append(1000 * (time.perf_counter() - began))
+        assert answer.status_code == 200
+    with CaptureQueriesContext(connection) as statements:
+        client.get(f"/campaigns/{campaign.name}/leaderboard/{address}")
+    return statistics.median(milliseconds), max(milliseconds), len(statements)
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    import django
+
+    django.setup()
+    print(json.dumps(main(sys.argv[1])))
