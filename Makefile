@@ -2,8 +2,9 @@
 PYTHON ?= python3
 BIN = .venv/bin
 ADDRESS ?= 127.0.0.1:8000
+SITE ?= var/site
 
-.PHONY: run test test-everything faults guide check setup bench screenshots requirements clean
+.PHONY: run test test-everything faults guide check setup bench screenshots requirements docs clean
 
 run: setup
 	@$(BIN)/python manage.py demo --address http://$(ADDRESS)/
@@ -50,6 +51,10 @@ bench: setup .venv/dev
 screenshots: setup .venv/dev
 	@PYTHON=$(BIN)/python sh tests/services.sh $(BIN)/python -m tests.screenshots docs/images
 	@PYTHON=$(BIN)/python sh tests/services.sh $(BIN)/python -m tests.making_pictures var/screenshots
+
+docs: .venv/dev
+	@$(BIN)/python -m sphinx -q -W --keep-going -c docs/site . $(SITE)
+	@echo "The documents are in $(SITE)/index.html."
 
 requirements: .venv/dev
 	$(BIN)/uv pip compile -q --no-header --no-emit-find-links --python-version 3.11 requirements.in | sed 's/+cpu$$//' > requirements.txt

@@ -23,6 +23,23 @@ class BadValue(ReeljudgeError):
         super().__init__(f"{field}: {found}; expected {right}")
 
 
+class BadFields(ReeljudgeError):
+    """Several fields of a request have wrong values."""
+
+    title = _("Values are wrong")
+
+    def __init__(self, fields: dict[str, list[str]]) -> None:
+        self.fields = fields
+        super().__init__("; ".join(f"{name}: {' '.join(faults)}" for name, faults in fields.items()))
+
+
+class Unfit(BadFields):
+    """Each value is possible, but not together with the others, or with what is there."""
+
+    status = 422
+    title = _("These values do not go together")
+
+
 class TooLarge(ReeljudgeError):
     status = 413
     title = _("Too large")
@@ -47,6 +64,39 @@ class Outdated(ReeljudgeError):
 
     status = 409
     title = _("Somebody was faster")
+
+
+class Unconditional(ReeljudgeError):
+    """A change does not say which version it is made to."""
+
+    status = 428
+    title = _("Say which version you change")
+
+
+class Changed(ReeljudgeError):
+    """A change was made to a version that is not the present one."""
+
+    status = 412
+    title = _("Somebody was faster")
+
+
+class WrongMethod(ReeljudgeError):
+    status = 405
+    title = _("Not a way to ask for this")
+
+
+class WrongKind(ReeljudgeError):
+    """A request holds, or wants, a kind of content that there is not."""
+
+    status = 415
+    title = _("Not this kind of content")
+
+
+class OutOfScope(ReeljudgeError):
+    """A token may not do what its person may do."""
+
+    status = 403
+    title = _("Not with this token")
 
 
 class KeyReused(ReeljudgeError):

@@ -121,7 +121,7 @@ def _length(request: HttpRequest) -> int:
 
 
 class LanguageMiddleware(LocaleMiddleware):
-    """Django's middleware, except that leads' pages, exports and releases are in English for everybody."""
+    """Django's middleware, except that leads' pages, exports, releases and the API are in English for everybody."""
 
     def process_request(self, request: HttpRequest) -> None:
         super().process_request(request)
@@ -131,11 +131,11 @@ class LanguageMiddleware(LocaleMiddleware):
 
 
 def is_english_only(request: HttpRequest) -> bool:
-    """Return whether the address is one of those that are not translated: leads' pages and the first account's."""
+    """Return whether the address is one of those that are not translated: leads', first accounts' and the API's."""
     return request.path.startswith(tuple(map(reverse, ENGLISH_ONLY)))
 
 
-ENGLISH_ONLY = ("campaigns", "drafts", "first-account")  # names of the addresses above them
+ENGLISH_ONLY = ("campaigns", "drafts", "first-account", "api-root")  # names of the addresses above them
 
 
 def languages(request: HttpRequest) -> dict[str, bool]:

@@ -12,7 +12,9 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views import defaults
 
-from base.errors import BadValue, Busy, Forged, Locked, NotFound, ReeljudgeError, WrongState
+from base.errors import BadFields, BadValue, Busy, Forged, Locked, NotFound, ReeljudgeError, WrongState
+
+API = "/api/"  # below this address every answer is JSON
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
@@ -49,10 +51,10 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 
 def speaks_json(request: HttpRequest) -> bool:
-    """Return whether the request sends JSON or accepts it."""
-    return request.content_type == "application/json" or "application/json" in request.headers.get(
-        "accept", ""
-    )
+    """Return whether the request asks the API, sends JSON or accepts it."""
+    if request.path.startswith(API) or request.content_type == "application/json":
+        return True
+    return "application/json" in request.headers.get("accept", "")
 
 
 def problem(request: HttpRequest, fault: ReeljudgeError) -> HttpResponse:
@@ -67,6 +69,8 @@ def problem(request: HttpRequest, fault: ReeljudgeError) -> HttpResponse:
             document["user"] = request.user.get_username()  # the page may be that of another person
         if isinstance(fault, BadValue):
             document["field"] = fault.field
+        if isinstance(fault, BadFields):
+            document["fields"] = fault.fields
         answer: HttpResponse = JsonResponse(
             document, status=fault.status, content_type="application/problem+json"
         )

@@ -15,24 +15,28 @@ def storage(store: str, endpoint: str) -> dict[str, Any]:
     from botocore.config import Config
 
     address = _parts(store)
-    client = Config(
-        signature_version="s3v4",
-        s3={"addressing_style": "path" if endpoint else "auto"},
-        # Together shorter than a job's lease, so that a store that does not answer leads to an error that says so.
-        connect_timeout=5,
-        read_timeout=20,
-        retries={"max_attempts": 2},
-        # Stores other than Amazon's do not support the newer checksums.
-        request_checksum_calculation="when_required",
-        response_checksum_validation="when_required",
-    )
     options = {
         "bucket_name": address.netloc,
         "location": address.path.strip("/"),
         "endpoint_url": endpoint or None,
-        "client_config": client,
+        "client_config": Config(**client(endpoint)),
     }
     return {"BACKEND": "storages.backends.s3.S3Storage", "OPTIONS": options}
+
+
+def client(endpoint: str) -> dict[str, Any]:
+    """Return how requests to the store are made, as the arguments of botocore's Config."""
+    return {
+        "signature_version": "s3v4",
+        "s3": {"addressing_style": "path" if endpoint else "auto"},
+        # Together shorter than a job's lease, so that a store that does not answer leads to an error that says so.
+        "connect_timeout": 5,
+        "read_timeout": 20,
+        "retries": {"max_attempts": 2},
+        # Stores other than Amazon's do not support the newer checksums.
+        "request_checksum_calculation": "when_required",
+        "response_checksum_validation": "when_required",
+    }
 
 
 def addresses(kind: str, store: str, endpoint: str) -> str:

@@ -64,6 +64,8 @@ INSTALLED_APPS = [
     "releases",
     "annotate",
     "lead",
+    "runs",
+    "api",
     "demo",
 ]
 
@@ -165,6 +167,7 @@ MODELS_ROOT = Path(env.str("MODELS_ROOT", default=str(HOME / "models")))
 MEDIA_ROOT = Path(env.str("MEDIA_ROOT", default=str(HOME / "media")))
 MEDIA_STORE = env.str("MEDIA_STORE", default="")
 S3_ENDPOINT_URL = env.str("S3_ENDPOINT_URL", default="")
+S3_CLIENT = media_store.client(S3_ENDPOINT_URL)
 MEDIA_ADDRESSES = media_store.addresses(
     env.str("MEDIA_ADDRESSES", default="proxy"), MEDIA_STORE, S3_ENDPOINT_URL
 )
@@ -307,6 +310,7 @@ if HSTS not in ("off", "host", "subdomains", "preload"):
 SILENCED_SYSTEM_CHECKS = ["security.W004", "security.W005", "security.W021"]  # which want more of HSTS
 if env.bool("HTTPS", default=False):
     SECURE_SSL_REDIRECT = True
+    SECURE_REDIRECT_EXEMPT = [r"^api/"]  # which refuses, so that no token is sent readable twice
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     SECURE_HSTS_SECONDS = 0 if HSTS == "off" else 365 * 24 * 3600
     SECURE_HSTS_INCLUDE_SUBDOMAINS = HSTS in ("subdomains", "preload")
@@ -318,6 +322,32 @@ if env.bool("HTTPS", default=False):
     SESSION_COOKIE_NAME = "__Host-sessionid"
     CSRF_COOKIE_NAME = "__Host-csrftoken"
     LANGUAGE_COOKIE_NAME = "__Host-language"
+
+# The API ----------------------------------------------------------------------------------------------------
+API_RATE = env.str("API_RATE", default="600/m")  # requests of one person
+API_ORIGINS = env.list("API_ORIGINS", default=[])  # sites whose scripts may use tokens here
+WEBHOOK_HOSTS = env.list("WEBHOOK_HOSTS", default=[])  # the only hosts to which webhooks are sent
+WEBHOOK_NETWORKS = env.list("WEBHOOK_NETWORKS", default=[])  # private networks in which such hosts may be
+REST_FRAMEWORK: dict[str, Any] = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["api.authentication.ByToken", "api.authentication.BySession"],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "api.problems.answer",
+    "UNAUTHENTICATED_TOKEN": None,
+    "COERCE_DECIMAL_TO_STRING": False,
+}
+SPECTACULAR_SETTINGS: dict[str, Any] = {
+    "OAS_VERSION": "3.1.0",
+    "TITLE": "Reeljudge",
+    "VERSION": "1",
+    "DESCRIPTION": "The same doors and verbs as the pages. docs/api.md shows how to use it.",
+    "SCHEMA_PATH_PREFIX": "/api/v1",
+    "COMPONENT_SPLIT_PATCH": False,
+    "ENUM_ADD_EXPLICIT_BLANK_NULL_CHOICE": False,
+    "POSTPROCESSING_HOOKS": ["api.describing.finished"],
+}
 
 # Languages ------------------------------------------------------------------------------------------------
 LANGUAGE_CODE = "en"

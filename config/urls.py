@@ -5,7 +5,9 @@ from django.urls import include, path
 urlpatterns = [
     # Addresses are tried in this order, and nothing is asked for as often as a save.
     path("", include("annotate.urls")),
+    path("api/v1/", include("api.urls")),
     path("", include("campaigns.accounts.urls")),
+    path("", include("runs.urls")),
     path("", include("lead.urls")),
 ]
 handler404 = "base.problem_documents.not_found"

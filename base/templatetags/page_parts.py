@@ -23,6 +23,8 @@ class Heading(NamedTuple):
     is_number: bool = False  # the cells have the class `n`, and stand to the right
     is_hidden: bool = False  # heard by screen readers, not seen
     sort_key: str = ""  # makes the heading a link that sorts by the column
+    address: str = ""  # makes it a link to this address
+    is_current: bool = False  # whether the rows are sorted by that link
 
 
 @register.filter

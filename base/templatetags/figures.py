@@ -1,0 +1,66 @@
+"""How numbers are written in the lead's tables; what is not known is a dash."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import template
+
+from base.text import with_minus
+
+register = template.Library()
+UNKNOWN = "–"
+
+
+@register.filter
+def plain(value: Any) -> str:
+    """Any value of a row: thousands apart, and three decimals at most.
+
+    >>> plain(12345), plain(0.61234), plain(-0.5), plain(None), plain("2026-W05")
+    ('12,345', '0.612', '−0.5', '–', '2026-W05')
+    """
+    if value is None:
+        return UNKNOWN
+    if isinstance(value, float):
+        return with_minus(f"{value:,.3f}".rstrip("0").rstrip("."))
+    return with_minus(f"{value:,}") if isinstance(value, int) else str(value)
+
+
+@register.filter
+def percent(value: float | None) -> str:
+    """A share.
+
+    >>> percent(0.0811)
+    '8.1 %'
+    """
+    return UNKNOWN if value is None else f"{value * 100:.1f} %"
+
+
+@register.filter
+def share_of(number: int, whole: int) -> str:
+    """A number as a share of another, with two decimals.
+
+    >>> share_of(17_421, 96_483), share_of(0, 0)
+    ('18.06 %', '–')
+    """
+    return f"{100 * number / whole:.2f} %" if whole else UNKNOWN
+
+
+@register.filter
+def decimals(value: float | None, places: int) -> str:
+    """A number with so many decimals.
+
+    >>> decimals(-0.123, 2), decimals(1234.5, 1)
+    ('−0.12', '1,234.5')
+    """
+    return UNKNOWN if value is None else with_minus(f"{value:,.{places}f}")
+
+
+@register.filter
+def signed(value: float | None) -> str:
+    """With its sign, as grades above or below others have.
+
+    >>> signed(-0.25)
+    '−0.25'
+    """
+    return UNKNOWN if value is None else with_minus(f"{value:+.2f}")
