@@ -26,6 +26,8 @@ class ChatEndpoint:
         Faults of the next requests, in order; after them it answers well.
     reword
         How it rewords a description.
+    ended
+        Set when the server ends, so that nothing waits for a silent answer any longer.
     """
 
     reword: Callable[[str], str]
@@ -33,6 +35,7 @@ class ChatEndpoint:
     asked: list[dict[str, Any]] = field(default_factory=list)
     keys: list[str] = field(default_factory=list)
     address: str = ""
+    ended: threading.Event = field(default_factory=threading.Event)
 
     @property
     def temperatures(self) -> list[float]:
@@ -52,11 +55,11 @@ class ChatEndpoint:
         return [{"number": each["number"], "caption": self.reword(each["description"])} for each in inputs]
 
 
-def said(content: str, usage: object = None) -> Answer:
+def said(content: str, usage: object = None, finish_reason: str = "stop") -> Answer:
     """A completion that says this."""
     message = {"role": "assistant", "content": content}
     usage = usage or {"prompt_tokens": 100, "completion_tokens": 20}
-    body = {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}], "usage": usage}
+    body = {"choices": [{"index": 0, "message": message, "finish_reason": finish_reason}], "usage": usage}
     return 200, {}, json.dumps(body).encode()
 
 
@@ -75,6 +78,23 @@ def saying(content: str) -> Fault:
 
 def hang_up(endpoint: ChatEndpoint, inputs: object) -> None:
     """Close the connection without an answer."""
+
+
+def silence(endpoint: ChatEndpoint, inputs: object) -> None:
+    """Keep the connection open, and say nothing until nobody waits any more."""
+    endpoint.ended.wait(60)
+
+
+def cut_off(endpoint: ChatEndpoint, inputs: list[dict[str, Any]]) -> Answer:
+    """Stop in the middle of the captions, as a model does that may say no more."""
+    whole = json.dumps({"captions": endpoint.captions(inputs)})
+    return said(whole[: len(whole) * 2 // 3], finish_reason="length")
+
+
+def broken_off(endpoint: ChatEndpoint, inputs: list[dict[str, Any]]) -> Answer:
+    """End the connection in the middle of the answer."""
+    code, headers, content = endpoint.well(inputs)
+    return code, headers | {"Content-Length": str(2 * len(content))}, content
 
 
 def one_too_few(endpoint: ChatEndpoint, inputs: list[dict[str, Any]]) -> Answer:
@@ -119,11 +139,11 @@ def chat_endpoint(reword: Callable[[str], str]) -> Iterator[ChatEndpoint]:
                 return
             code, headers, content = answer
             self.send_response(code)
-            for name, value in headers.items():
+            for name, value in ({"Content-Length": str(len(content))} | headers).items():
                 self.send_header(name, value)
-            self.send_header("Content-Length", str(len(content)))
             self.end_headers()
             self.wfile.write(content)
+            self.close_connection |= "Content-Length" in headers
 
         def log_message(self, *_: object) -> None:
             """Say nothing."""
@@ -135,6 +155,7 @@ def chat_endpoint(reword: Callable[[str], str]) -> Iterator[ChatEndpoint]:
     try:
         yield endpoint
     finally:
+        endpoint.ended.set()
         server.shutdown()
         server.server_close()
         thread.join()

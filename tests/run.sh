@@ -11,7 +11,8 @@ if [ -z "${TEST_POSTGRES_URL:-}" ] || [ -z "${TEST_REDIS_URL:-}" ] || [ -z "${CH
 fi
 # A file's tests stay in one process, which has one database, one server and one browser for all of them.
 # Files go in the order of the collection: those with servers take longest, so they begin.
-together="-n ${TEST_PROCESSES:-auto} --maxprocesses 4 --dist loadfile --no-loadscope-reorder --durations 25"
+# One process more than there are cores, since some wait for servers and browsers.
+together="-n ${TEST_PROCESSES:-$(($("$PYTHON" -c "import os; print(os.cpu_count())") + 1))} --maxprocesses 4 --dist loadfile --no-loadscope-reorder --durations 25"
 echo "— all tests, on SQLite; with servers on both databases, and browsers"
 # Each process computes in one thread: more would wait for each other, and take many times as long.
 export OMP_NUM_THREADS=1

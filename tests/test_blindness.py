@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from html import unescape
 from io import StringIO
+from itertools import product
 from typing import Any
 from urllib.parse import urljoin
 from uuid import uuid4
@@ -15,8 +17,9 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.files.base import ContentFile
 from django.test import Client
-from django.urls import reverse
+from django.urls import NoReverseMatch, reverse
 
+from api.urls import urlpatterns
 from campaigns.models import Campaign, Event, Membership, Message
 from corpus.models import Clip, Moment
 from jobs.terminal import work_off
@@ -26,6 +29,7 @@ from judging.quality.examples import add_own_example
 from judging.quality.gold import draw_gold
 from judging.review.reopening import reopen_all_of
 from judging.work import grading
+from tests.api.asking import Program
 from tests.cast import (
     browser,
     claim,
@@ -105,6 +109,12 @@ def crawl(client: Client, ada: Membership) -> list[str]:
         "/campaigns/films/",
         f"/campaigns/films/batches/{held.batch_id}/",
         "/campaigns/films/exports/",
+        "/campaigns/films/runs/",
+        "/campaigns/films/runs/1/queries/",
+        "/campaigns/films/runs/1/queries/scatter/csv?against=2",
+        "/campaigns/films/runs/1/query?query=1",
+        "/campaigns/films/leaderboard/",
+        "/campaigns/films/believe/",
     ):
         answers.append(client.get(address))
     submit = reverse("submit", args=[held.token])
@@ -119,6 +129,10 @@ def test_nothing_that_is_hidden_reaches_an_annotator(
 ) -> None:
     answers = crawl(browser(ada), ada)
     assert len(answers) > 100
+    tell_nothing(answers)
+
+
+def tell_nothing(answers: list[str]) -> None:
     for answer in answers:
         assert "secret" not in answer
         assert str(SEED) not in answer
@@ -129,6 +143,66 @@ def test_nothing_that_is_hidden_reaches_an_annotator(
         assert not re.search(r"\b(check|gold|repeat|threshold|pool|warned)\b", answer)
 
 
+def crawl_api(program: Program, values: dict[str, list[Any]], methods: tuple[str, ...]) -> list[str]:
+    """What every address of the API answers, by each method, with each of the values that it can name."""
+    answers = []
+    for each in urlpatterns:
+        if each.name == "api-schema":  # says of every operation what leads are told, to anybody
+            continue
+        names = re.findall(r"<\w+:(\w+)>", str(each.pattern))
+        for chosen in product(*(values[name] for name in names)):
+            with suppress(NoReverseMatch):  # a file's name, where the address wants a token
+                address = reverse(str(each.name), args=chosen)
+                asked: list[Any] = [(method, None if method == "GET" else {}) for method in methods]
+                answers += [everything(program.ask(method, address, body)) for method, body in asked]
+    return answers
+
+
+def values_of(campaign: Campaign, *tokens: str) -> dict[str, list[Any]]:
+    """What addresses of the API can name in a campaign."""
+    batches = Batch.objects.in_campaign(campaign).values_list("pk", flat=True)
+    candidates = Candidate.objects.in_campaign(campaign).order_by("pk").values_list("pk", flat=True)[:1]
+    workers = campaign.memberships.values_list("worker", flat=True)
+    return {
+        "name": ["films"],
+        "position": [1, 21],
+        "version": [1],
+        "delivery": [1],
+        "number": [1],
+        "depth": [40],
+        "token": list(tokens),
+        "pk": sorted({1, 2, 3, *batches, *candidates}),
+        "worker": list(workers),
+        "file": ["qrels.txt", "ratings.csv", "0" * 32],
+    }
+
+
+def test_nothing_that_is_hidden_reaches_an_annotators_token(
+    worked: Batch, ada: Membership, written: Membership, settings: Any
+) -> None:
+    settings.API_RATE = ""
+    program = Program(ada)
+    claimed = program.post("campaigns/films/claim")
+    held = claimed.json()
+    clips = [place["clip"].rpartition("/")[2] for place in held["places"][:2]]
+    answers = [everything(claimed)]
+    values = values_of(worked.query.campaign, held["token"], *clips)
+    answers += crawl_api(program, values, ("GET", "POST", "PUT", "PATCH", "DELETE"))
+    for position in (*range(1, 21), 0, 21, 10**12):
+        body = {"fence": held["fence"], "key": str(uuid4())}
+        grade, flag = (f"assignments/{held['token']}/{what}/{position}" for what in ("judgements", "flags"))
+        answers.append(everything(program.ask("PUT", flag, body | {"reason": "clip"})))
+        answers.append(
+            everything(program.ask("PUT", grade, body | {"key": str(uuid4()), "grade": position % 5}))
+        )
+    for fence in (99, held["fence"]):
+        answers.append(everything(program.post(f"assignments/{held['token']}/submit", {"fence": fence})))
+    assert answers[-1].startswith("204")
+    answers += crawl_api(program, values, ("GET",))
+    assert len(answers) > 500
+    tell_nothing(answers)
+
+
 def test_the_canaries_are_found_where_they_may_be(worked: Batch, leo: Membership) -> None:
     assert str(SEED) in everything(browser(leo).get("/campaigns/films/settings"))
     page = everything(browser(leo).get(f"/campaigns/films/batches/{worked.pk}/"))
@@ -137,6 +211,9 @@ def test_the_canaries_are_found_where_they_may_be(worked: Batch, leo: Membership
     assert "secret-bob" in page
     assert "0.777" in page
     assert TIMES.search(page)
+    told = everything(Program(leo).get(f"campaigns/films/batches/{worked.pk}"))
+    assert all(canary in told for canary in ("secret caption", "secret-video", "secret-bob", "0.777"))
+    assert TIMES.search(told)
 
 
 def test_the_workplace_names_candidates_by_place_only(worked: Batch, ada: Membership) -> None:
@@ -244,9 +321,9 @@ def watched(batch: Batch, leo: Membership) -> Campaign:
 
 
 def test_a_researcher_reads_no_annotators_name_and_no_private_word(
-    watched: Campaign, member: Callable[..., Membership]
+    watched: Campaign, member: Callable[..., Membership], settings: Any
 ) -> None:
-    """On any page that a link leads to."""
+    """On any page that a link leads to, and in any answer of the API."""
     client = browser(member("rio", Membership.Role.RESEARCHER))
     begun = [
         reverse("campaign", args=["films"]),
@@ -265,5 +342,13 @@ def test_a_researcher_reads_no_annotators_name_and_no_private_word(
             if link.startswith("/campaigns/films/") and link not in seen and not DRAWN.search(link):
                 seen.add(link)
                 waiting.append(link)
+    settings.API_RATE = ""
+    token = Assignment.objects.live().values_list("token", flat=True)[0]
+    told = crawl_api(
+        Program(Membership.objects.get(user__username="rio")), values_of(watched, token), ("GET",)
+    )
+    assert sum(answer.startswith("200") for answer in told) > 20
+    for secret in (*NAMES, PRIVATE):
+        assert not any(secret in answer for answer in told), secret
     for name in ("exam/people/2", "agreement/annotators/2", "batches/", "agreement/judgements", "reopenings"):
         assert any(name in each for each in seen | set(begun)), f"{name} was not reached"

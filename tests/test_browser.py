@@ -16,11 +16,11 @@ from tests.installation import Installation
 pytestmark = pytest.mark.timeout(600)
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+@pytest.fixture(scope="module", params=[pytest.param("sqlite", marks=pytest.mark.long), "postgres"])
 def place(
     request: pytest.FixtureRequest, servers: Callable[[str], Installation], browser: Browser
 ) -> Installation:
-    """The running installation of each kind."""
+    """The running installation of each kind. Most other tests in a browser are on SQLite, so that one is long."""
     return servers(request.param)
 
 

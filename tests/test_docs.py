@@ -12,15 +12,16 @@ from pathlib import Path
 
 import pytest
 
+import metrics
 from tests.installation import ROOT, Installation
 
-MOMENTS, QUERIES = 600, 30
+MOMENTS, QUERIES = 300, 20
 README = (ROOT / "README.md").read_text()
 
 
-def commands(name: str) -> list[str]:
-    """The lines of the README's block that is marked to be run under that name."""
-    block = re.search(rf"<!-- run: {name} -->\n```sh\n(.*?)```", README, re.S)
+def commands(name: str, document: str = README) -> list[str]:
+    """The lines of a document's block, the README's by default, that is marked to be run under that name."""
+    block = re.search(rf"<!-- run: {name} -->\n```sh\n(.*?)```", document, re.S)
     assert block, name
     return block[1].strip().splitlines()
 
@@ -36,7 +37,7 @@ def place(tmp_path: Path) -> Iterator[Installation]:
 
 def shell(place: Installation, line: str, folder: Path) -> str:
     """Run a line as the reader would, but write where the test may."""
-    line = line.replace("manage.py", str(ROOT / "manage.py"))
+    line = line.replace("manage.py", str(ROOT / "manage.py")).replace("docs/", f"{ROOT / 'docs'}/")
     env = place.env | {"PYTHONPATH": str(ROOT)}
     done = subprocess.run(
         ["sh", "-c", line], cwd=folder, env=env, capture_output=True, text=True, check=False
@@ -46,34 +47,40 @@ def shell(place: Installation, line: str, folder: Path) -> str:
 
 
 def beginning(shared: Path, folder: Path) -> Path:
-    """A folder with the first moments and queries of the shared one, in files of the same names."""
-    moments, queries = "tvr/tvr_val_release.jsonl", "tvr_ranking/val_queries_from_author_predictions.json"
-    for name in (moments, queries):
-        (folder / name).parent.mkdir(parents=True)
-    of_pictures = [
-        line
-        for line in (shared / moments).read_text().splitlines(keepends=True)
-        if json.loads(line)["type"] == "v"
-    ]
-    (folder / moments).write_text("".join(of_pictures[:MOMENTS]))
-    (folder / queries).write_text(json.dumps(json.loads((shared / queries).read_text())[:QUERIES]))
+    """A folder with the first moments of the shared file, in a file of the same name."""
+    lines = (shared / "tvr" / "tvr_val_release.jsonl").read_text().splitlines(keepends=True)
+    of_pictures = [line for line in lines if json.loads(line)["type"] == "v"]
+    folder.mkdir()
+    (folder / "tvr_val_release.jsonl").write_text("".join(of_pictures[:MOMENTS]))
     return folder
 
 
+READY = """
+from judging.models import Batch, Candidate
+own = Candidate.objects.filter(rank=1, similarity=1)
+print(Batch.objects.filter(state="open").count(), Candidate.objects.count(), own.count())
+"""
+TEXTS = "from judging.models import *; print(*Query.objects.values_list('text', flat=True))"
+
+
 @pytest.mark.timeout(900)
-def test_tvr_is_ready_to_judge_after_four_commands(place: Installation, shared: Path, tmp_path: Path) -> None:
-    """On the first lines of both files: all of their captions would take the encoder minutes."""
+def test_tvr_is_ready_to_judge_after_five_commands(place: Installation, shared: Path, tmp_path: Path) -> None:
+    """On the first lines of the file, and with fewer queries: all captions would take the encoder minutes."""
     lines = commands("tvr")
-    assert len(lines) == 4
+    assert len(lines) == 5
     place.env["DATA"] = str(beginning(shared, tmp_path / "data"))
-    printed = [shell(place, line, tmp_path) for line in lines]
+    fewer = [line.replace("--validation 500", f"--validation {QUERIES}") for line in lines]
+    printed = [shell(place, line, tmp_path) for line in fewer]
     assert f"{MOMENTS} moments in " in printed[0]
-    assert f"{QUERIES} queries added" in printed[1]
-    assert "rank candidates campaign tvr-val: done" in printed[2]
-    assert printed[3].count("password") == 4
-    count = "from judging.models import *; print(Batch.objects.filter(state='open').count(), Candidate.objects.count())"
-    assert place.shell(count).split()[-2:] == [str(QUERIES), str(40 * QUERIES)]
-    assert "BROKEN" not in place.manage("audit")
+    assert "distinct descriptions" in printed[1]
+    assert f"{QUERIES} queries for validation and 0 for the test" in printed[2]
+    assert "rank candidates campaign tvr-val: done" in printed[3]
+    assert printed[4].count("password") == 4
+    assert place.shell(READY).split()[-3:] == [str(QUERIES), str(40 * QUERIES), str(QUERIES)]
+    assert not re.search(r"\b(Sheldon|Rachel|House|Castle|Ted|Meredith)\b", place.shell(TEXTS))
+    audited = place.manage("audit")
+    assert "ok     13. Every drawn query has its own caption first, at similarity 1" in audited
+    assert "BROKEN" not in audited
 
 
 def test_a_run_is_scored_as_the_readme_says(place: Installation, tmp_path: Path) -> None:
@@ -114,7 +121,50 @@ def test_every_dependency_is_documented() -> None:
     assert wanted == documented
 
 
+@pytest.mark.long
+def test_a_first_campaign_is_made_as_the_quickstart_says(place: Installation, tmp_path: Path) -> None:
+    lines = commands("first campaign", (ROOT / "docs" / "quickstart" / "lead.md").read_text())
+    *manage, last = [line.replace(" trial/", f" {tmp_path}/trial/") for line in lines]
+    printed = [
+        place.manage(*line.replace("--out trial", f"--out {tmp_path}/trial").split()[2:]) for line in manage
+    ]
+    assert "trial: 12 queries" in printed[0]
+    assert "BROKEN" not in printed[1]
+    assert "SHA-256" in printed[2]
+    assert "alpha" in shell(place, last, tmp_path)
+
+
+def documents() -> list[Path]:
+    return [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+
+
+def anchors(document: str) -> set[str]:
+    """The names by which a code host, and the site, link to the headings of a document."""
+    headings = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```", "", document, flags=re.S | re.M), re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
 def test_links_between_documents_lead_somewhere() -> None:
-    for file in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]:
-        for target in re.findall(r"\]\(([^)#:]+)\)", file.read_text()):
-            assert (file.parent / target).exists(), f"{file.name}: {target}"
+    for file in documents():
+        text = file.read_text()
+        for target, anchor in re.findall(r"\]\(([^)#:]*)(?:#([^)]*))?\)", text):
+            there = file.parent / target if target else file
+            assert there.exists(), f"{file.name}: {target}"
+            assert not anchor or anchor in anchors(there.read_text()), f"{file.name}: {target}#{anchor}"
+
+
+def test_every_document_is_on_the_site_and_every_public_name_in_the_reference() -> None:
+    """What building the site proves at length (tests/test_site.py)."""
+    index = (ROOT / "docs" / "index.md").read_text()
+    listed = {
+        ((ROOT / "docs") / f"{name}.md").resolve()
+        for block in re.findall(r"```{toctree}\n.*?\n\n(.*?)```", index, re.S)
+        for name in block.split()
+    }
+    assert listed == {*documents()} - {ROOT / "README.md", ROOT / "docs" / "index.md"}
+    reference = (ROOT / "docs" / "library.md").read_text()
+    assert {
+        name
+        for name in metrics.__all__
+        if not re.search(rf"^\.\. (auto\w+|py:data):: {name}$", reference, re.M)
+    } == set()

@@ -18,6 +18,7 @@ from django.core.management import execute_from_command_line
 
 
 def main() -> None:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")  # as manage.py
     django.setup()
     run_checks()  # as most commands do at first; it imports all addresses and views, here once for all
     for line in sys.stdin:

@@ -35,6 +35,7 @@ def person(place: Installation, chromium: Browser) -> Callable[[str], Person]:
     return make
 
 
+@pytest.mark.long
 def test_nothing_is_lost_and_nothing_doubled(person: Callable[[str], Person], place: Installation) -> None:
     account = Shift(person("ada")).work(presses=60)
     assert set(account.faults) == set(FAULTS)

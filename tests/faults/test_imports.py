@@ -27,8 +27,7 @@ PART_BY_PART = """
 import sys, django
 django.setup()
 from corpus.importers import load
-from corpus.management.commands import import_corpus
-import_corpus.load = load.load.__wrapped__
+load._load = load._load.__wrapped__
 from django.core.management import call_command
 call_command("import_corpus", *sys.argv[1:])
 """

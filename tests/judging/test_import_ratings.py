@@ -287,6 +287,7 @@ def test_a_second_import_under_the_same_name_is_refused(tmp_path: Path) -> None:
     assert Candidate.objects.count() == 3
 
 
+@pytest.mark.long
 @pytest.mark.django_db
 def test_the_ratings_of_tvr_ranking(shared: Path, tmp_path: Path) -> None:
     """All 227,808, to the figures of their paper, with stand-ins for the queries and moments."""

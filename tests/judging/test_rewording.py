@@ -22,7 +22,7 @@ from tests import chat_endpoint as stub
 from tests.chat_endpoint import KEY, ChatEndpoint
 from tests.terminal import printed, refused
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]  # it is about verbs, which lock rows
 TEXTS = ["Olga opens the door.", "Karel lifts a box.", "She looks at Zora."]
 LONG_AGO = "2020-01-01T00:00Z"
 CAST = "name,phrase\nOlga,woman\nKarel,man\n"

@@ -16,6 +16,7 @@ from campaigns.models import Campaign
 from corpus.models import Corpus, Moment, Video
 from jobs.models import Job
 from jobs.terminal import work_off
+from judging.audit import own_caption_first
 from judging.models import Candidate, Kind, Query
 from judging.pool import selection as module
 from judging.pool.selection import Counts, apportion, caption_id, select, store, training_queries
@@ -223,6 +224,11 @@ def test_the_command_draws_and_every_query_keeps_its_own_moment(tmp_path: Path) 
         own = Moment.objects.filter(caption=query.text)
         first = Candidate.objects.filter(query=query).order_by("rank")[: min(3, own.count())]
         assert [(each.similarity, each.moment.caption) for each in first] == [(1.0, query.text)] * len(first)
+    assert "ok     13. Every drawn query has its own caption first" in printed("audit", "films")
+    drawn = next(query for query in queries if query.split == "val")
+    Candidate.objects.filter(query=drawn, rank=1).update(similarity=0.98)
+    [found] = own_caption_first(Campaign.objects.get())
+    assert found == f"query {drawn.query_id} has a first candidate of similarity 0.98, not its own caption"
 
 
 @pytest.mark.django_db

@@ -105,6 +105,7 @@ def opened(release: Release) -> zipfile.ZipFile:
     return zipfile.ZipFile(release.file.path)
 
 
+@pytest.mark.any_database
 def test_a_release_does_not_tell_the_seed_of_orders_and_checks(judged: Campaign, leo: Membership) -> None:
     Campaign.objects.update(order_seed=8_314_159_265_358)
     archive = opened(frozen(judged, leo))
@@ -114,6 +115,7 @@ def test_a_release_does_not_tell_the_seed_of_orders_and_checks(judged: Campaign,
     assert not [name for name, content in files.items() if b"8314159265358" in content or b"seed" in content]
 
 
+@pytest.mark.any_database
 def test_a_release_holds_all_that_others_need(judged: Campaign, leo: Membership) -> None:
     archive = opened(frozen(judged, leo, "For the workshop."))
     assert {"README.md", "LICENSE", "MANIFEST.json", "qrels.txt", "qrels.jsonl", "qrels.nested.json"} <= set(
@@ -138,6 +140,7 @@ def test_a_release_holds_all_that_others_need(judged: Campaign, leo: Membership)
     assert "For the workshop." in archive.read("README.md").decode()
 
 
+@pytest.mark.any_database
 def test_the_card_begins_with_a_header_that_hubs_read(judged: Campaign, leo: Membership) -> None:
     import yaml
 
@@ -149,6 +152,7 @@ def test_the_card_begins_with_a_header_that_hubs_read(judged: Campaign, leo: Mem
     assert header["size_categories"] == ["n<1K"]
 
 
+@pytest.mark.any_database
 @pytest.mark.parametrize("split", ["", "val"])
 def test_the_card_lists_the_files_that_are_there(judged: Campaign, leo: Membership, split: str) -> None:
     """And says nothing of what is not: no empty table, no splits, no language that nobody told."""
@@ -165,6 +169,7 @@ def test_the_card_lists_the_files_that_are_there(judged: Campaign, leo: Membersh
             assert archive.read(name).count(b"\n") > 1, name
 
 
+@pytest.mark.any_database
 def test_people_are_numbers(judged: Campaign, leo: Membership) -> None:
     archive = opened(frozen(judged, leo))
     everything = b" ".join(archive.read(name) for name in archive.namelist()).decode()
@@ -197,6 +202,7 @@ def test_every_database_writes_the_same_bytes_in_any_order_of_rows() -> None:
     assert hashlib.sha256(Path(str(other.file)).read_bytes()).digest() == hashlib.sha256(whole).digest()
 
 
+@pytest.mark.any_database
 def test_splits_have_files_of_their_own(judged: Campaign, leo: Membership) -> None:
     judged.queries.update(split="val/1")
     archive = opened(frozen(judged, leo))
@@ -320,6 +326,7 @@ def test_queries_that_are_not_finished_are_left_out_and_named(
     assert page.count("2, 3, 4") == 2
 
 
+@pytest.mark.any_database
 def test_a_command_freezes_and_writes(judged: Campaign, leo: Membership) -> None:
     make_query(judged, "2", "A person stands up.")
     answer = printed("freeze_release", "films", "--licence", "MIT")
@@ -332,6 +339,7 @@ def test_a_command_freezes_and_writes(judged: Campaign, leo: Membership) -> None
     assert "licence: GPL; expected one of" in refused("freeze_release", "films", "--licence", "GPL")
 
 
+@pytest.mark.any_database
 def test_a_wrong_licence_is_refused(judged: Campaign, leo: Membership) -> None:
     with pytest.raises(BadValue, match="licence: GPL; expected one of"):
         freeze(judged, leo, "GPL")
@@ -404,6 +412,7 @@ def _no_pairs(files: dict[str, bytes]) -> None:
     files["pairs.csv"] = b"pair_id\n"
 
 
+@pytest.mark.any_database
 @pytest.mark.parametrize(
     ("change", "check"),
     [
@@ -427,6 +436,7 @@ def test_a_forged_release_is_found_out(
     assert next(says for says, findings in found.items() if findings).startswith(check)
 
 
+@pytest.mark.any_database
 def test_a_damaged_file_is_named(judged: Campaign, leo: Membership, tmp_path: Path) -> None:
     file = tmp_path / "damaged.zip"
     with zipfile.ZipFile(file, "w") as out:
@@ -440,6 +450,7 @@ def test_a_damaged_file_is_named(judged: Campaign, leo: Membership, tmp_path: Pa
     assert "more.txt is not in the manifest" in answer.stdout
 
 
+@pytest.mark.any_database
 def test_a_flipped_byte_is_named(judged: Campaign, leo: Membership, tmp_path: Path) -> None:
     """Inside a compressed file, wherever it lies."""
     archive = opened(frozen(judged, leo))
@@ -476,6 +487,7 @@ def test_a_worker_thought_dead_replaces_nothing(
     assert verify(ReleaseArchive(Path(now.file.path))) == {check.says: [] for check in CHECKS}
 
 
+@pytest.mark.any_database
 @pytest.mark.parametrize("content", [b"", b"PK", b"not a zip at all"])
 def test_what_is_no_release_is_refused_in_one_line(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "release.zip"
