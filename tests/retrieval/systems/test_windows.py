@@ -67,8 +67,8 @@ def test_endpoints_are_shares_of_the_duration() -> None:
 def test_suppression_keeps_what_the_measuring_library_keeps(threshold: float) -> None:
     random = np.random.default_rng(1)
     video = random.integers(0, 4, 300)
-    start = random.integers(0, 20, 300).astype(float)
-    end = start + random.integers(1, 9, 300)
+    start = random.integers(0, 20, 300).astype(np.float64)
+    end = start + random.integers(1, 9, 300).astype(np.float64)
     score = np.sort(random.random(300))[::-1]
     kept = suppress(video, start, end, threshold, 300)
     rows = zip(video.tolist(), start.tolist(), end.tolist(), score.tolist(), strict=True)
