@@ -126,8 +126,9 @@ class Videos:
         """How many clips each video has: shape (videos,)."""
         return np.diff(self.offsets)
 
+    @cached_property
     def means(self) -> Rows:
-        """Return the mean of each video's clips: shape (videos, d); 0 for a video without clips."""
+        """The mean of each video's clips: shape (videos, d); 0 for a video without clips."""
         means = np.zeros((len(self), self.clips.shape[1]), np.float32)
         for number in range(len(self)):
             if self.counts[number]:

@@ -70,6 +70,7 @@ class System(ABC):
 
     def __init__(self, options: Options, folder: Path) -> None:
         options.check()
+        self.options = options
         self.folder = folder
         self._card = {"system": self.name, "options": asdict(options)}
         if (folder / CARD).exists() and read_json(folder / CARD) != self._card:

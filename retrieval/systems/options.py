@@ -74,6 +74,8 @@ class Training(Options):
         `adam`, or `sgd` with momentum.
     learning_rate, momentum
         Momentum is that of `sgd`.
+    decay_every
+        The learning rate falls to a tenth after each so many steps; 0: never.
     validate_every
         Steps between two validations.
     patience
@@ -85,6 +87,7 @@ class Training(Options):
     optimiser: str = "adam"
     learning_rate: float = 1e-3
     momentum: float = 0.95
+    decay_every: int = 0
     validate_every: int = 100
     patience: int = 0
 
@@ -93,10 +96,77 @@ class Training(Options):
         "batch_size": (1, 65_536),
         "learning_rate": (1e-9, 10),
         "momentum": (0, 0.9999),
+        "decay_every": (0, 10_000_000),
         "validate_every": (1, 10_000_000),
         "patience": (0, 10_000),
     }
     choices: ClassVar[dict[str, tuple[str, ...]]] = {"optimiser": ("adam", "sgd")}
+
+
+@dataclass(frozen=True)
+class Contrastive(Training):
+    """What systems have that are trained with negative moments (STAL, Section 3 and Table 4).
+
+    Attributes
+    ----------
+    loss
+        `nce` (Equation 5) or `triplet` (Equation 7).
+    margin
+        Of the triplet loss.
+    intra, inter
+        Negatives of each example from its own video, and from others.
+    intra_iou
+        The IoU with the example's moment that a negative of its video stays below.
+    hidden, words, language, embedding
+        Sizes of the hidden layer, of learned word vectors, of the LSTM's state, and of what is compared.
+    dropout
+        Share of the hidden layer that is dropped in training.
+    """
+
+    loss: str = "nce"
+    margin: float = 0.1
+    intra: int = 1
+    inter: int = 10
+    intra_iou: float = 0.35
+    hidden: int = 256
+    words: int = 100
+    language: int = 256
+    embedding: int = 100
+    dropout: float = 0.0
+
+    bounds: ClassVar[dict[str, Bounds]] = {
+        "margin": (0, 100),
+        "intra": (0, 1000),
+        "inter": (0, 1000),
+        "intra_iou": (0, 1),
+        "hidden": (1, 16_384),
+        "words": (1, 16_384),
+        "language": (1, 16_384),
+        "embedding": (1, 16_384),
+        "dropout": (0, 0.95),
+    }
+    choices: ClassVar[dict[str, tuple[str, ...]]] = {"loss": ("nce", "triplet")}
+
+    def check(self) -> None:
+        super().check()
+        if not self.intra + self.inter:
+            raise BadOption("inter", "0, and intra is 0 as well", "at least one negative of an example")
+
+
+@dataclass(frozen=True)
+class Mcn(Contrastive):
+    """What MCN has: whether it is told a moment's temporal endpoints."""
+
+    endpoints: bool = True
+
+
+@dataclass(frozen=True)
+class Prior(Options):
+    """What the moment prior has: the bins of start and of end."""
+
+    bins: int = 75
+
+    bounds: ClassVar[dict[str, Bounds]] = {"bins": (1, 10_000)}
 
 
 def options_from(kind: type[Options], values: dict[str, Any]) -> Options:

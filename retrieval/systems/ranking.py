@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from metrics import Run
-from retrieval.systems.data import Floats, Ints, Query, Rows, Videos
+from retrieval.systems.data import Floats, Ints, Query, Rows
 from retrieval.systems.suppression import suppress
 from retrieval.systems.windows import Windows
 
@@ -58,14 +58,20 @@ def best(scores: Rows | Floats, count: int) -> Ints:
     return rows[np.argsort(-scores[rows], kind="stable")][:count].astype(np.int64)
 
 
-def run_of(name: str, queries: Sequence[Query], ranked: Iterable[Ranked], videos: Videos) -> Run:
-    """Make a run of the queries' ranked moments, in their order."""
+def run_of(name: str, queries: Sequence[Query], ranked: Iterable[Ranked], names: tuple[str, ...]) -> Run:
+    """Make a run of the queries' ranked moments, in their order.
+
+    Parameters
+    ----------
+    names
+        Of the videos, by number.
+    """
     lists = list(ranked)
     columns = [np.concatenate(column) for column in zip(*lists, strict=True)]
     return Run(
         queries=tuple(query.id for query in queries),
         offsets=np.concatenate([[0], np.cumsum([len(each.video) for each in lists])]).astype(np.int64),
-        names=videos.names,
+        names=names,
         video=columns[0].astype(np.int64),
         start=columns[1],
         end=columns[2],

@@ -9,7 +9,7 @@ from typing import Any
 
 from retrieval.systems.errors import BadOption
 from retrieval.systems.interface import System
-from retrieval.systems.options import Options, options_from
+from retrieval.systems.options import Contrastive, Mcn, Options, Prior, options_from
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,15 @@ class Entry:
     learns: bool = True
 
 
-SYSTEMS: dict[str, Entry] = {}
+HERE = "retrieval.systems"
+SYSTEMS = {
+    "chance": Entry("Chance", f"{HERE}.chance:Chance", Options, learns=False),
+    "prior": Entry("Moment prior", f"{HERE}.prior:Prior", Prior),
+    "tef_only": Entry("TEF-only", f"{HERE}.mcn:TefOnly", Mcn),
+    "mcn": Entry("MCN", f"{HERE}.mcn:Mcn", Mcn, frozenset({"clips"})),
+    "stal_clips": Entry("STAL (clips)", f"{HERE}.stal_clips:StalClips", Contrastive, frozenset({"clips"})),
+    "stal": Entry("STAL (TEF)", f"{HERE}.stal:Stal", Contrastive, frozenset({"clips"})),
+}
 
 
 def entry(name: str) -> Entry:

@@ -76,16 +76,21 @@ def clips_in(duration: Floats, clip_seconds: float) -> Ints:
 
 def windows_of(videos: Videos, scales: Scales) -> Windows:
     """Return the candidate moments of a collection (STAL, Section 4.1)."""
-    return slide(videos.duration, videos.clip_seconds, scales)
+    return slide(videos.duration, videos.clip_seconds, scales, counts_in(videos))
 
 
-def slide(duration: Floats, clip_seconds: float, scales: Scales) -> Windows:
-    """Slide windows of every scale over videos of these durations.
+def counts_in(videos: Videos) -> Ints:
+    """Return how many clips of each video have features and begin before its end."""
+    return np.minimum(videos.counts, clips_in(videos.duration, videos.clip_seconds))
+
+
+def slide(duration: Floats, clip_seconds: float, scales: Scales, counts: Ints | None = None) -> Windows:
+    """Slide windows of every scale over videos of these durations, or over so many clips of them.
 
     A window starts before the video's end, and is cut there. Windows that are equal once they are cut count as one,
     as in the published candidates (49,465 of the test videos of Charades-STA).
     """
-    counts = clips_in(duration, clip_seconds)
+    counts = clips_in(duration, clip_seconds) if counts is None else counts
     parts = []
     for length in range(scales.shortest, scales.longest + 1):
         stride = scales.stride_of(length)
