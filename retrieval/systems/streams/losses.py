@@ -1,4 +1,4 @@
-"""The losses of XML, ReLoCLNet and CONQUER, as TVR-Ranking changed them (appendix C.1): one loss for each pair of a batch.
+"""The losses of XML, ReLoCLNet and CONQUER as TVR-Ranking changed them (appendix C.1), one for each pair of a batch.
 
 A batch holds B pairs of a query and a moment. Its mask of positive pairs, shape (B, B), is true where the video of
 column j holds a moment that the pseudo training set gives the query of row i; so its diagonal is true.

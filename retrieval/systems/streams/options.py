@@ -79,6 +79,12 @@ class Streams(Training):
         "candidates": (1, 100_000),
     }
 
+    def rate(self, step: int) -> float:
+        """Return the learning rate of a step: it rises to its value, then falls to 0 at the last step, as XML's."""
+        rising = (step + 1) / max(1, self.warmup)
+        falling = (self.iterations - step) / max(1, self.iterations - self.warmup)
+        return self.learning_rate * min(1.0, rising, falling)
+
     def check(self) -> None:
         super().check()
         if self.hidden % self.heads or self.hidden % 2:
@@ -96,29 +102,34 @@ class Reloclnet(Streams):
 
 @dataclass(frozen=True)
 class Conquer(Reloclnet):
-    """What CONQUER has; the numbers of ReLoCLNet are those of its first stage.
+    """What CONQUER has; weights of losses and `hard_after` are those of its first stage, a ReLoCLNet.
 
     Attributes
     ----------
+    candidates
+        So many videos of the first stage are searched.
+    closeness
+        A moment's score is P(start) · P(end) · P(video) · exp(closeness · the video's score in the first stage).
     first_iterations
         Steps in which the first stage is trained; `iterations` are those of CONQUER itself.
     others
         Videos that are no answer, which are read beside the one that is, in training.
     pool
         They are drawn from so many videos that the first stage ranks highest.
-    candidates
-        So many videos of the first stage are searched.
+    choice
+        Weight of the loss of choosing among these videos, beside that of start and end.
     """
 
     candidates: int = 10
+    closeness: float = 0.0
     first_iterations: int = 10_000
     others: int = 3
     pool: int = 100
-    video: float = 0.05
-    span: float = 1.0
+    choice: float = 0.05
 
     bounds: ClassVar[dict[str, Bounds]] = {
         "first_iterations": (1, 10_000_000),
         "others": (1, 1000),
         "pool": (1, 100_000),
+        "choice": (0, 1000),
     }

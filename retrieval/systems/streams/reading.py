@@ -11,7 +11,6 @@ from torch import Tensor, nn
 
 from retrieval.systems.data import Ints, Query, Videos
 from retrieval.systems.errors import SystemsError
-from retrieval.systems.windows import clips_in
 from retrieval.systems.words import UNKNOWN, Vocabulary, padded_numbers, padded_tokens
 
 
@@ -59,10 +58,10 @@ def facts_of(videos: Videos, queries: Sequence[Query], width: int) -> dict[str, 
         Of learned word vectors.
     """
     if queries[0].tokens is not None:
-        words, width = (), int(queries[0].tokens.shape[1])
+        words, width = Vocabulary([]), int(queries[0].tokens.shape[1])
     else:
-        words = Vocabulary.of(query.text for query in queries).words
-    return {"features": widths_of(videos), "words": list(words), "width": width}
+        words = Vocabulary.of(query.text for query in queries)
+    return {"features": widths_of(videos), "words": list(words.words), "width": width}
 
 
 def widths_of(videos: Videos) -> list[int]:
@@ -81,18 +80,13 @@ def _told(features: Sequence[int]) -> str:
     return f"{features[0]} features of a clip and {subtitles}"
 
 
-def counts_of(videos: Videos) -> Ints:
-    """Return how many clips of each video are read: shape (videos,). Clips after the video's end are not."""
-    return np.minimum(videos.counts, clips_in(videos.duration, videos.clip_seconds))
-
-
 def read(videos: Videos, numbers: Ints, counts: Ints) -> tuple[list[Tensor], Tensor]:
     """Return the streams of the videos of these numbers, and which clips are there.
 
     Parameters
     ----------
     counts
-        Of all videos, by `counts_of`.
+        Of all videos, by `counts_in`.
 
     Returns
     -------
