@@ -185,7 +185,7 @@ class Validation:
 
     @classmethod
     def of(
-        cls, examples: Sequence[Example], videos: Videos, measure: str = "R(iou=0.5+0.7)@100"
+        cls, examples: Sequence[Example], videos: Videos, measure: str = "Success_IoU(iou=0.5+0.7)@100"
     ) -> Validation:
         """Make a validation set of examples, with recall as the measure (STAL, Section 4.1)."""
         queries = {example.query.id: example.query for example in examples}

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from retrieval.systems.data import Data, Floats, Query, Rows, Videos
+from retrieval.systems.errors import BadOption
 from retrieval.systems.exhaustive import Arrays, Index
 from retrieval.systems.interface import Progress, Report, silent
 from retrieval.systems.neural.contrasted import (
@@ -35,9 +36,11 @@ class McnNetwork(Network):
 
     def __init__(self, options: McnOptions, visual: int, words: Sequence[str], width: int) -> None:
         super().__init__()
+        if not (visual or options.endpoints):
+            raise BadOption("endpoints", "False", "True for a system that sees nothing else")
         self.visual, self.has_endpoints = visual, options.endpoints
         self.language = Language(options, words, width, both_ways=False)
-        self.moment = Perceptron(options, 2 * visual, options.endpoints)
+        self.moment = Perceptron(options, 0, 2 * visual + 2 * options.endpoints)
 
     def costs(self, queries: Sequence[Query], videos: Videos, windows: Windows) -> torch.Tensor:
         asked, _, _ = self.language(queries)
@@ -49,11 +52,9 @@ class McnNetwork(Network):
         parts = [clips.endpoints_of(windows)] if self.has_endpoints else []
         if self.visual:
             check_width(clips.videos, self.visual)
-            each, is_there = clips.of(windows)
-            mean = (each * is_there.unsqueeze(-1)).sum(1) / is_there.sum(1, keepdim=True).clamp_min(1)
-            parts += [mean, clips.context_of(windows)]
-        out: torch.Tensor = self.moment(torch.cat(parts, dim=1))
-        return out
+            parts += [clips.of(windows).means(), clips.context_of(windows)]
+        features = torch.cat(parts, dim=1)
+        return self.moment(features, features, torch.arange(len(windows)))
 
 
 class Mcn(Contrasted):

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from retrieval.systems.aligning import Sets, chamfer_to_words
 from retrieval.systems.data import Data, Floats, Query, Rows, Videos
@@ -20,12 +21,11 @@ from retrieval.systems.neural.contrasted import (
     Network,
     check_width,
 )
-from retrieval.systems.neural.layers import Clips, Detections, Language, Perceptron, as_rows
+from retrieval.systems.neural.layers import Clips, Detections, Language, Perceptron, Ragged, as_rows
 from retrieval.systems.neural.losses import chamfer
 from retrieval.systems.options import Contrastive
 from retrieval.systems.windows import Windows
 
-Vectors = tuple[torch.Tensor, torch.Tensor]  # of sets, padded, and which are there
 BRANCHES = ("clips", "objects")
 
 
@@ -44,38 +44,34 @@ class StalNetwork(Network):
         super().__init__()
         self.visual, self.objects = visual, objects
         self.language = Language(options, words, width, both_ways=True)
-        self.clip = Perceptron(options, 2 * visual, has_endpoints=True)
+        self.clip = Perceptron(options, visual, visual + 2)
         if objects:
-            self.thing = Perceptron(options, width + 4, has_endpoints=True)
+            self.thing = Perceptron(options, width + 4, 2)
 
     def costs(self, queries: Sequence[Query], videos: Videos, windows: Windows) -> torch.Tensor:
         _, words, are_words = self.language(queries)
         total = torch.zeros(())
-        for vectors, are_there in self.sets(videos, windows):
+        for branch in self.sets(videos, windows):
+            vectors, are_there = branch.padded()
             sets = vectors.unflatten(0, (len(queries), -1))
             there = are_there.unflatten(0, (len(queries), -1))
             total = total + chamfer(sets, there, words.unsqueeze(1), are_words.unsqueeze(1))
         return total
 
-    def sets(self, videos: Videos, windows: Windows) -> list[Vectors]:
+    def sets(self, videos: Videos, windows: Windows) -> list[Ragged]:
         """Return the vectors of each window's clips and, if there is that branch, of its objects."""
         check_width(videos, self.visual)
         clips = Clips(videos, has_context=True)
         places = clips.endpoints_of(windows)
-        each, are_clips = clips.of(windows)
-        found = [(self.clip(_beside(each, clips.context_of(windows), places)), are_clips)]
+        each = clips.of(windows)
+        shared = torch.cat([clips.context_of(windows), places], dim=1)
+        found = [each._replace(rows=self.clip(each.rows, shared, each.owner))]
         if self.objects:
             if videos.objects is None:
                 raise SystemsError("the videos have no objects; expected some, as in training")
-            things, are_things = Detections(videos, videos.objects, self.language).of(windows)
-            found.append((self.thing(_beside(things, places)), are_things))
+            things = Detections(videos, videos.objects, self.language).of(windows)
+            found.append(things._replace(rows=self.thing(things.rows, places, things.owner)))
         return found
-
-
-def _beside(each: torch.Tensor, *shared: torch.Tensor) -> torch.Tensor:
-    """Return each member of each set, with what all members of the set share."""
-    wide = [part.unsqueeze(1).expand(-1, each.shape[1], -1) for part in shared]
-    return torch.cat([each, *wide], dim=2)
 
 
 class Stal(Contrasted):
@@ -91,15 +87,14 @@ class Stal(Contrasted):
         }
 
     def represent(self, videos: Videos, windows: Windows, report: Report = silent) -> Arrays:
-        parts: dict[str, list[Rows]] = {}
+        parts: dict[str, list[NDArray[Any]]] = {}
         with torch.inference_mode():
             for start in range(0, len(windows), WINDOWS_AT_A_TIME):
                 rows = np.arange(start, min(start + WINDOWS_AT_A_TIME, len(windows)))
-                for branch, (vectors, are_there) in zip(
-                    BRANCHES, self.network.sets(videos, windows.take(rows)), strict=False
-                ):
-                    parts.setdefault(branch, []).append(as_rows(vectors[are_there]))
-                    parts.setdefault(f"{branch} sizes", []).append(are_there.sum(1).numpy())
+                found = self.network.sets(videos, windows.take(rows))
+                for branch, sets in zip(BRANCHES, found, strict=False):
+                    parts.setdefault(branch, []).append(as_rows(sets.rows))
+                    parts.setdefault(f"{branch} sizes", []).append(sets.sizes.numpy())
                 report(Progress(int(rows[-1]) + 1, len(windows), "indexing moments"))
         return {name: np.concatenate(each) for name, each in parts.items()}
 

@@ -18,7 +18,7 @@ from retrieval.systems.neural.contrasted import (
     Network,
     check_width,
 )
-from retrieval.systems.neural.layers import Clips, Language, Perceptron, as_rows
+from retrieval.systems.neural.layers import Clips, Language, Perceptron, Ragged, as_rows
 from retrieval.systems.neural.losses import squared_distances
 from retrieval.systems.options import Contrastive
 from retrieval.systems.windows import Windows
@@ -31,18 +31,17 @@ class ClipsNetwork(Network):
         super().__init__()
         self.visual = visual
         self.language = Language(options, words, width, both_ways=True)
-        self.clip = Perceptron(options, 2 * visual, has_endpoints=False)
+        self.clip = Perceptron(options, visual, visual)
 
     def costs(self, queries: Sequence[Query], videos: Videos, windows: Windows) -> torch.Tensor:
         check_width(videos, self.visual)
         clips = Clips(videos, has_context=True)
-        each, is_there = clips.of(windows)
-        context = clips.context_of(windows).unsqueeze(1).expand(-1, each.shape[1], -1)
-        vectors = self.clip(torch.cat([each, context], dim=2)).unflatten(0, (len(queries), -1))
+        rows, owner, sizes = clips.of(windows)
+        vectors = self.clip(rows, clips.context_of(windows), owner)
         asked, _, _ = self.language(queries)
-        distances = (vectors - asked[:, None, None]).square().sum(-1)
-        there = is_there.unflatten(0, (len(queries), -1))
-        return (distances * there).sum(-1) / there.sum(-1).clamp_min(1)
+        each = len(windows) // len(queries)
+        distances = (vectors - asked[owner // each]).square().sum(1, keepdim=True)
+        return Ragged(distances, owner, sizes).means().view(len(queries), each)
 
 
 class StalClips(Contrasted):
@@ -63,7 +62,7 @@ class StalClips(Contrasted):
             rows = slice(start, start + WINDOWS_AT_A_TIME)
             clips = torch.from_numpy(np.asarray(videos.clips[rows], np.float32))
             with torch.inference_mode():
-                yield as_rows(self.network.clip(torch.cat([clips, context[video[rows]]], dim=1)))
+                yield as_rows(self.network.clip(clips, context, torch.from_numpy(video[rows])))
             report(Progress(min(rows.stop, len(video)), len(video), "indexing clips"))
 
     def query_vectors(self, queries: Sequence[Query]) -> Rows:

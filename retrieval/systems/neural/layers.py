@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import nn
 
-from retrieval.systems.data import Objects, Query, Rows, Videos
+from retrieval.systems.data import Ints, Objects, Query, Rows, Videos
 from retrieval.systems.errors import SystemsError
 from retrieval.systems.options import Contrastive
 from retrieval.systems.windows import Windows, endpoints
@@ -70,16 +70,73 @@ class Language(nn.Module):
 
 
 class Perceptron(nn.Module):
-    """A hidden layer over visual features, and over temporal endpoints if it is given them."""
+    """A hidden layer over the features of sets' members, beside features that all members of a set share.
 
-    def __init__(self, options: Contrastive, visual: int, has_endpoints: bool) -> None:
+    It is one linear layer over both, whose two halves are computed apart: the shared half once for each set.
+    """
+
+    def __init__(self, options: Contrastive, own: int, shared: int) -> None:
         super().__init__()
-        self.hidden = nn.Linear(visual + 2 * has_endpoints, options.hidden)
+        self.own = nn.Linear(own, options.hidden) if own else None
+        self.shared = nn.Linear(shared, options.hidden, bias=not own) if shared else None
         self.drop = nn.Dropout(options.dropout)
         self.out = nn.Linear(options.hidden, options.embedding)
 
-    def forward(self, features: torch.Tensor) -> torch.Tensor:
-        return self.out(self.drop(torch.relu(self.hidden(features))))
+    def forward(self, own: torch.Tensor, shared: torch.Tensor, owner: torch.Tensor) -> torch.Tensor:
+        """Return a vector for each member.
+
+        Parameters
+        ----------
+        own, shared
+            Shapes (members, own) and (sets, shared).
+        owner
+            The set of each member: shape (members,).
+        """
+        hidden: torch.Tensor | float = 0.0
+        if self.own is not None:
+            hidden = hidden + self.own(own)
+        if self.shared is not None:
+            hidden = hidden + self.shared(shared)[owner]
+        return self.out(self.drop(torch.relu(hidden)))
+
+
+class Ragged(NamedTuple):
+    """Sets of different sizes, whose members stand together.
+
+    Attributes
+    ----------
+    rows
+        Shape (members, d).
+    owner
+        The set of each member, never falling: shape (members,).
+    sizes
+        Members of each set: shape (sets,).
+    """
+
+    rows: torch.Tensor
+    owner: torch.Tensor
+    sizes: torch.Tensor
+
+    def padded(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the sets with zeros after their ends, and which members are there.
+
+        Their shapes are (sets, largest size, d) and (sets, largest size); there is room for one member at least.
+        """
+        is_there = torch.arange(max(1, int(self.sizes.max())))[None] < self.sizes[:, None]
+        room = self.rows.new_zeros(*is_there.shape, self.rows.shape[1])
+        return room.masked_scatter(is_there.unsqueeze(-1), self.rows), is_there
+
+    def means(self) -> torch.Tensor:
+        """Return the mean of each set, 0 for an empty one: shape (sets, d)."""
+        sums = self.rows.new_zeros(len(self.sizes), self.rows.shape[1]).index_add(0, self.owner, self.rows)
+        return sums / self.sizes.clamp_min(1).unsqueeze(1)
+
+
+def ragged(first: Ints, count: Ints) -> tuple[Ints, torch.Tensor, torch.Tensor]:
+    """Return the rows first to first + count - 1 of each set, one after the other, with their owners and the sizes."""
+    owner = np.repeat(np.arange(len(first)), count)
+    rows = np.arange(len(owner)) + np.repeat(first - (np.cumsum(count) - count), count)
+    return rows, torch.from_numpy(owner), torch.from_numpy(count)
 
 
 class Clips:
@@ -89,17 +146,11 @@ class Clips:
         self.videos = videos
         self.context = torch.from_numpy(videos.means) if has_context else torch.empty(0)
 
-    def of(self, windows: Windows) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the clips of windows, padded, and which are there.
-
-        Their shapes are (windows, clips, d) and (windows, clips).
-        """
-        length = windows.stop - windows.first
-        places = np.arange(int(length.max(initial=1)))
-        is_there = places[None] < length[:, None]
-        rows = (self.videos.offsets[windows.video] + windows.first)[:, None] + places
-        clips = np.asarray(self.videos.clips[np.where(is_there, rows, rows[:, :1])], np.float32)
-        return torch.from_numpy(clips), torch.from_numpy(is_there)
+    def of(self, windows: Windows) -> Ragged:
+        """Return the clips of windows."""
+        first = self.videos.offsets[windows.video] + windows.first
+        rows, owner, sizes = ragged(first, windows.stop - windows.first)
+        return Ragged(torch.from_numpy(np.asarray(self.videos.clips[rows], np.float32)), owner, sizes)
 
     def context_of(self, windows: Windows) -> torch.Tensor:
         return self.context[torch.from_numpy(windows.video)]
@@ -116,22 +167,15 @@ class Detections:
         self.videos, self.objects = videos, objects
         self.names = language.names(objects)
 
-    def of(self, windows: Windows) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the objects of windows, padded, and which are there.
-
-        Their shapes are (windows, objects, w + 4) and (windows, objects); there is room for one object at least.
-        """
+    def of(self, windows: Windows) -> Ragged:
+        """Return the objects of windows: w + 4 features each."""
         begin = self.videos.offsets[windows.video]
         first = np.searchsorted(self.objects.clip, begin + windows.first)
         count = np.searchsorted(self.objects.clip, begin + windows.stop) - first
-        places = np.arange(max(1, int(count.max(initial=0))))
-        is_there = places[None] < count[:, None]
-        rows = np.where(is_there, first[:, None] + places, 0)
-        if not len(self.objects.clip):
-            return torch.zeros(*rows.shape, self.names.shape[1] + 4), torch.from_numpy(is_there)
+        rows, owner, sizes = ragged(first, count)
         names = self.names[torch.from_numpy(self.objects.name[rows])]
         boxes = torch.from_numpy(np.asarray(self.objects.box[rows], np.float32))
-        return torch.cat([names, boxes], dim=2), torch.from_numpy(is_there)
+        return Ragged(torch.cat([names, boxes], dim=1), owner, sizes)
 
 
 def words_and_width(options: Contrastive, queries: Sequence[Query], names: Sequence[str]) -> dict[str, Any]:
