@@ -1,0 +1,88 @@
+"""A collection with planted answers, to check implementations of systems; it says nothing about real videos.
+
+A clip shows its concept with the right sign or, more rarely, with the opposite one, which hurts systems that average
+clips before they compare. Queries begin early in their videos, which a prior can learn.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from retrieval.systems.data import Data, Example, Floats, Ints, Query, Rows, Validation, Video, Videos
+
+FEATURES, SYNONYMS, FILLERS = 64, 3, 6
+POSITIVE = 0.8  # share of clips that show their concept with the right sign
+OFFSET = 0.5  # standard deviation of what all clips of a video share; that of noise is 1
+TWO_EVENTS = 0.7  # share of queries
+STEEPNESS = 4.0  # of the fall of starts over a video
+CLIP_SECONDS = 3.0
+
+
+@dataclass(frozen=True)
+class Planted:
+    """A training set, and a test collection with the queries whose answers are in it."""
+
+    training: Data
+    test: Videos
+    examples: list[Example]
+
+
+def planted(seed: int, training: int = 1600, test: int = 250, concepts: int = 80) -> Planted:
+    """Draw a collection of so many training and test videos, with two queries each."""
+    random = np.random.default_rng([seed, 90])
+    prototypes = random.normal(size=(concepts, FEATURES))
+    videos, examples = _videos("training", training, prototypes, random)
+    valid, valid_examples = _videos("validation", max(10, test // 5), prototypes, random)
+    searched, asked = _videos("test", test, prototypes, random)
+    data = Data(videos, examples, Validation.of(valid_examples, valid))
+    return Planted(data, searched, asked)
+
+
+def _videos(
+    name: str, count: int, prototypes: Floats, random: np.random.Generator
+) -> tuple[Videos, list[Example]]:
+    videos, examples = [], []
+    for number in range(count):
+        sizes = _sizes(int(random.integers(8, 13)), random)
+        concepts = random.choice(len(prototypes), len(sizes), replace=False)
+        video = Video(
+            f"{name}-{number}", sum(sizes) * CLIP_SECONDS, _clips(sizes, concepts, prototypes, random)
+        )
+        videos.append(video)
+        examples += [_example(f"{video.name}-{turn}", video, sizes, concepts, random) for turn in range(2)]
+    return Videos.of(videos, CLIP_SECONDS), examples
+
+
+def _sizes(clips: int, random: np.random.Generator) -> list[int]:
+    """Split clips into events of two or three."""
+    sizes: list[int] = []
+    while (left := clips - sum(sizes)) > 0:
+        sizes.append(left if left in (2, 3) else 2 if left == 4 else int(random.integers(2, 4)))
+    return sizes
+
+
+def _clips(sizes: list[int], concepts: Ints, prototypes: Floats, random: np.random.Generator) -> Rows:
+    shown = np.repeat(concepts, sizes)
+    sign = np.where(random.random(len(shown)) < POSITIVE, 1.0, -1.0)
+    offset = random.normal(0, OFFSET, FEATURES)
+    noise = random.normal(size=(len(shown), FEATURES))
+    clips: Rows = (sign[:, None] * prototypes[shown] + offset + noise).astype(np.float32)
+    return clips
+
+
+def _example(id: str, video: Video, sizes: list[int], concepts: Ints, random: np.random.Generator) -> Example:
+    """Ask for one event, or for two that follow each other."""
+    events = 2 if random.random() < TWO_EVENTS else 1
+    bounds = np.concatenate([[0], np.cumsum(sizes)])
+    starts = bounds[: len(sizes) - events + 1]
+    chances = np.exp(-STEEPNESS * starts / bounds[-1])
+    event = int(random.choice(len(starts), p=chances / chances.sum()))
+    words = [word for concept in concepts[event : event + events] for word in _words(int(concept), random)]
+    start, end = bounds[event] * CLIP_SECONDS, bounds[event + events] * CLIP_SECONDS
+    return Example(Query(id, " ".join(words)), video.name, float(start), float(end))
+
+
+def _words(concept: int, random: np.random.Generator) -> list[str]:
+    return [f"filler{random.integers(FILLERS)}", f"word{concept}x{random.integers(SYNONYMS)}"]

@@ -1,0 +1,89 @@
+"""Systems that score every candidate moment of a collection: the windows are stored with what stands for each."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metrics import Run
+from retrieval.systems.data import Floats, Query, Rows, Videos
+from retrieval.systems.errors import SystemsError
+from retrieval.systems.interface import Progress, Report, System, silent
+from retrieval.systems.ranking import rank, run_of
+from retrieval.systems.storing import read_arrays, write_arrays
+from retrieval.systems.windows import Windows, windows_of
+
+INDEX = "index.npz"
+COLUMNS = ("video", "first", "stop", "start", "end")
+Arrays = dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Index:
+    """Candidate moments, the videos that they are of, and what a system computed of them."""
+
+    names: tuple[str, ...]
+    duration: Floats
+    windows: Windows
+    arrays: Arrays
+
+
+class Exhaustive(System):
+    """A system that scores every window of every video for a query."""
+
+    @abstractmethod
+    def represent(self, videos: Videos, windows: Windows, report: Report = silent) -> Arrays:
+        """Return what stands for the windows, by name."""
+
+    @abstractmethod
+    def scores(self, index: Index, queries: Sequence[Query]) -> Iterator[Rows | Floats]:
+        """Yield each query's scores of the windows, high ones for good moments: shape (windows,)."""
+
+    def look_at(self, videos: Videos, report: Report = silent) -> Index:
+        """Return an index of these videos, without storing it."""
+        windows = windows_of(videos, self.options.scales)
+        if not len(windows):
+            raise SystemsError("the videos have no candidate moments; expected durations above 0")
+        return Index(videos.names, videos.duration, windows, self.represent(videos, windows, report))
+
+    def index(self, videos: Videos, report: Report = silent) -> None:
+        self.keep_card()
+        made = self.look_at(videos, report)
+        columns = {name: getattr(made.windows, name) for name in COLUMNS}
+        names = np.array(made.names, dtype=np.str_)
+        write_arrays(
+            self.folder / INDEX, columns | {"names": names, "duration": made.duration} | _marked(made.arrays)
+        )
+        report(Progress(1, 1, f"{len(made.windows):,} moments are indexed"))
+
+    def indexed(self) -> Index:
+        """Return the index that was stored."""
+        if not (self.folder / INDEX).exists():
+            raise SystemsError(f"{self.folder}: there is no index; index a collection first")
+        stored = read_arrays(self.folder / INDEX)
+        return Index(
+            tuple(stored["names"].tolist()),
+            stored["duration"],
+            Windows(*(stored[name] for name in COLUMNS)),
+            {name[1:]: array for name, array in stored.items() if name.startswith("_")},
+        )
+
+    def search(self, queries: Sequence[Query], depth: int = 100) -> Run:
+        return self.search_in(self.indexed(), queries, depth)
+
+    def search_in(self, index: Index, queries: Sequence[Query], depth: int) -> Run:
+        """Search an index that is in memory."""
+        ranked = (
+            rank(index.windows, scores, depth, self.options.nms) for scores in self.scores(index, queries)
+        )
+        return run_of(self.name, queries, ranked, index.names)
+
+
+def _marked(arrays: Arrays) -> Arrays:
+    """Return the arrays under names that no column has."""
+    return {f"_{name}": array for name, array in arrays.items()}

@@ -1,0 +1,1 @@
+"""Features of videos: read from files that others made, or computed from the films."""

@@ -1,0 +1,105 @@
+"""Features computed from films or folders of pictures, stored video by video so that a stop loses one video at most."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from corpus.errors import CorpusError
+from corpus.films import frames, pictures
+from retrieval.systems.data import Rows
+from retrieval.systems.errors import SystemsError
+from retrieval.systems.features.descriptor import SIDE, describe
+from retrieval.systems.interface import Progress, Report, silent
+from retrieval.systems.storing import write
+from retrieval.systems.windows import clips_in
+
+
+@dataclass(frozen=True)
+class Extractor:
+    """How features are made of a film.
+
+    Attributes
+    ----------
+    clip_seconds
+        Length of a clip.
+    describe
+        Returns the features of a clip from its pictures, each of shape (side, side, 3), from 0 to 1.
+    side
+        Pixels to which pictures are scaled in width and height.
+    rate
+        Pictures a second that are looked at, five by default (STAL, Section 4.1).
+    frame_rate
+        Pictures a second of videos that are folders.
+    """
+
+    clip_seconds: float
+    describe: Callable[[Iterable[Rows]], Rows] = describe
+    side: int = SIDE
+    rate: float = 5.0
+    frame_rate: float = 0.0
+
+    def features(self, name: str, file: Path, duration: float) -> Rows:
+        """Return the features of a video's clips: shape (clips, d).
+
+        Raises
+        ------
+        SystemsError
+            If the film cannot be read.
+        """
+        clips: list[list[Rows]] = [[] for _ in range(int(clips_in(np.array(duration), self.clip_seconds)))]
+        try:
+            for time, picture in self.seen(file, duration):
+                clips[min(int(time / self.clip_seconds), len(clips) - 1)].append(picture)
+        except (CorpusError, OSError, ValueError) as fault:
+            raise SystemsError(f"video {name!r}: {file.name} cannot be read ({fault})") from fault
+        if not clips[0]:
+            raise SystemsError(
+                f"video {name!r}: {file.name} has no picture in its first {self.clip_seconds:g} s"
+            )
+        for number in range(
+            1, len(clips)
+        ):  # a film may end a little before the duration that the corpus says
+            clips[number] = clips[number] or clips[number - 1][-1:]
+        return np.stack([self.describe(clip) for clip in clips])
+
+    def seen(self, file: Path, duration: float) -> Iterator[tuple[float, Rows]]:
+        """Yield the pictures that are looked at, with their times in seconds."""
+        is_folder = file.is_dir()
+        found = pictures(file, 0.0, duration, self.frame_rate) if is_folder else frames(file, 0.0, duration)
+        due = 0.0
+        for frame in found:
+            time = float(frame.time or 0.0)
+            if time + 1e-6 >= due:
+                due = max(due + 1 / self.rate, time)
+                small = frame.reformat(width=self.side, height=self.side, format="rgb24").to_ndarray()
+                yield time, (small / 255).astype(np.float32)
+
+
+def compute(
+    media: Mapping[str, tuple[Path, float]], extractor: Extractor, folder: Path, report: Report = silent
+) -> None:
+    """Compute the features of videos, and store each as NAME.npy in a folder; what is there already stays.
+
+    Parameters
+    ----------
+    media
+        File (or folder of pictures) and duration in seconds of each video, by name.
+
+    Raises
+    ------
+    SystemsError
+        Naming the video whose film cannot be read.
+    """
+    for done, (name, (file, duration)) in enumerate(media.items(), 1):
+        target = folder / f"{name}.npy"
+        if not target.resolve().is_relative_to(folder.resolve()):
+            raise SystemsError(f"video {name!r}: its name leads out of {folder}; expected one that does not")
+        if not target.exists():
+            found = extractor.features(name, file, duration)
+            write(target, partial(np.save, arr=found, allow_pickle=False))
+        report(Progress(done, len(media), "computing features"))

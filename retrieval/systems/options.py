@@ -1,0 +1,198 @@
+"""The numbers that a system is made with; a system's own are a subclass with more fields."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
+
+from retrieval.systems.errors import BadOption
+from retrieval.systems.windows import Scales
+
+Bounds = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Options:
+    """What every system has: a seed, the windows it chooses from, and the suppression of its ranking.
+
+    Attributes
+    ----------
+    seed
+        Of everything that is drawn.
+    shortest, longest
+        Lengths of candidate windows, in clips.
+    stride
+        Of the windows, as a share of their length.
+    nms
+        IoU above which a moment is dropped for a better one of its video; 1 keeps all.
+    """
+
+    seed: int = 1
+    shortest: int = 2
+    longest: int = 8
+    stride: float = 0.3
+    nms: float = 1.0
+
+    bounds: ClassVar[dict[str, Bounds]] = {"seed": (0, 2**63 - 1), "nms": (0, 1)}
+    choices: ClassVar[dict[str, tuple[str, ...]]] = {}
+
+    @property
+    def scales(self) -> Scales:
+        return Scales(self.shortest, self.longest, self.stride)
+
+    def check(self) -> None:
+        """Raise BadOption if a value makes no sense."""
+        self.scales.check()
+        for name, (least, most) in self._all("bounds").items():
+            number = getattr(self, name)
+            if not (math.isfinite(number) and least <= number <= most):
+                raise BadOption(name, f"{number:g}", f"{least:g} to {most:g}")
+        for name, words in self._all("choices").items():
+            if (word := getattr(self, name)) not in words:
+                raise BadOption(name, repr(word), f"one of {', '.join(words)}")
+
+    def _all(self, table: str) -> dict[str, Any]:
+        """Return the bounds or the choices of this class and of those above it."""
+        found: dict[str, Any] = {}
+        for each in reversed(type(self).__mro__):
+            found |= vars(each).get(table, {})
+        return found
+
+
+@dataclass(frozen=True)
+class Training(Options):
+    """What every system that is trained by gradients has besides.
+
+    Attributes
+    ----------
+    iterations
+        Steps of training.
+    batch_size
+        Examples of a step.
+    optimiser
+        `adam`, or `sgd` with momentum.
+    learning_rate, momentum
+        Momentum is that of `sgd`.
+    decay_every
+        The learning rate falls to a tenth after each so many steps; 0: never.
+    validate_every
+        Steps between two validations.
+    patience
+        Training ends after so many validations without a better one; 0: never.
+    """
+
+    iterations: int = 1000
+    batch_size: int = 128
+    optimiser: str = "adam"
+    learning_rate: float = 1e-3
+    momentum: float = 0.95
+    decay_every: int = 0
+    validate_every: int = 100
+    patience: int = 0
+
+    bounds: ClassVar[dict[str, Bounds]] = {
+        "iterations": (1, 10_000_000),
+        "batch_size": (1, 65_536),
+        "learning_rate": (1e-9, 10),
+        "momentum": (0, 0.9999),
+        "decay_every": (0, 10_000_000),
+        "validate_every": (1, 10_000_000),
+        "patience": (0, 10_000),
+    }
+    choices: ClassVar[dict[str, tuple[str, ...]]] = {"optimiser": ("adam", "sgd")}
+
+    def rate(self, step: int) -> float:
+        """Return the learning rate of a step, of which the first is 0."""
+        falls = step // self.decay_every if self.decay_every else 0
+        return self.learning_rate * 0.1**falls
+
+
+@dataclass(frozen=True)
+class Contrastive(Training):
+    """What systems have that are trained with negative moments (STAL, Section 3 and Table 4).
+
+    Attributes
+    ----------
+    loss
+        `nce` (Equation 5) or `triplet` (Equation 7).
+    margin
+        Of the triplet loss.
+    intra, inter
+        Negatives of each example from its own video, and from others.
+    intra_iou
+        The IoU with the example's moment that a negative of its video stays below.
+    hidden, words, language, embedding
+        Sizes of the hidden layer, of learned word vectors, of the LSTM's state, and of what is compared.
+    dropout
+        Share of the hidden layer that is dropped in training.
+    """
+
+    loss: str = "nce"
+    margin: float = 0.1
+    intra: int = 1
+    inter: int = 10
+    intra_iou: float = 0.35
+    hidden: int = 256
+    words: int = 100
+    language: int = 256
+    embedding: int = 100
+    dropout: float = 0.0
+
+    bounds: ClassVar[dict[str, Bounds]] = {
+        "margin": (0, 100),
+        "intra": (0, 1000),
+        "inter": (0, 1000),
+        "intra_iou": (0, 1),
+        "hidden": (1, 16_384),
+        "words": (1, 16_384),
+        "language": (1, 16_384),
+        "embedding": (1, 16_384),
+        "dropout": (0, 0.95),
+    }
+    choices: ClassVar[dict[str, tuple[str, ...]]] = {"loss": ("nce", "triplet")}
+
+    def check(self) -> None:
+        super().check()
+        if not self.intra + self.inter:
+            raise BadOption("inter", "0, and intra is 0 as well", "at least one negative of an example")
+
+
+@dataclass(frozen=True)
+class Mcn(Contrastive):
+    """What MCN has: whether it is told a moment's temporal endpoints."""
+
+    endpoints: bool = True
+
+
+@dataclass(frozen=True)
+class Prior(Options):
+    """What the moment prior has: the bins of start and of end."""
+
+    bins: int = 75
+
+    bounds: ClassVar[dict[str, Bounds]] = {"bins": (1, 10_000)}
+
+
+def options_from(kind: type[Options], values: dict[str, Any]) -> Options:
+    """Return options of these values, checked; the rest keeps the defaults.
+
+    Raises
+    ------
+    BadOption
+        For a field that there is not, or a value of the wrong type or size.
+    """
+    known = {field.name: field.default for field in fields(kind)}
+    read: dict[str, Any] = {}
+    for name, value in values.items():
+        if name not in known:
+            raise BadOption(name, "there is no such option", ", ".join(known))
+        right = type(known[name])
+        if right is float and type(value) is int:
+            value = float(value)
+        if type(value) is not right:
+            raise BadOption(name, repr(value), f"a value such as {known[name]!r}")
+        read[name] = value
+    made = kind(**read)
+    made.check()
+    return made

@@ -1,0 +1,81 @@
+"""Ranked moments: a query's best rows, temporal suppression, and the run that is made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from metrics import Run
+from retrieval.systems.data import Floats, Ints, Query, Rows
+from retrieval.systems.suppression import suppress
+from retrieval.systems.windows import Windows
+
+SPARE = 4  # times the depth: so many rows are sorted first, because suppression drops some
+
+
+class Ranked(NamedTuple):
+    """A query's moments, best first; each array has shape (moments,). Times are in seconds, high scores are good."""
+
+    video: Ints
+    start: Floats
+    end: Floats
+    score: Floats
+
+
+def rank(windows: Windows, scores: Rows | Floats, depth: int, nms: float) -> Ranked:
+    """Rank windows by their scores, of which equal ones keep the windows' order.
+
+    Parameters
+    ----------
+    scores
+        Shape (windows,).
+    depth
+        How many moments are wanted.
+    nms
+        IoU above which a moment is dropped for a better one; 1 keeps all.
+    """
+    wanted = depth * SPARE
+    while True:
+        order = best(scores, wanted)
+        kept = suppress(windows.video[order], windows.start[order], windows.end[order], nms, depth)
+        if len(kept) == depth or wanted >= len(windows):
+            rows = order[kept]
+            return Ranked(
+                windows.video[rows], windows.start[rows], windows.end[rows], scores[rows].astype(np.float64)
+            )
+        wanted *= SPARE
+
+
+def best(scores: Rows | Floats, count: int) -> Ints:
+    """Return the rows of the highest scores, best first, of equal ones the first; `count` of them at most."""
+    if count < len(scores):
+        least = -np.partition(-scores, count - 1)[count - 1]
+        rows = np.flatnonzero(scores >= least)
+    else:
+        rows = np.arange(len(scores))
+    return rows[np.argsort(-scores[rows], kind="stable")][:count].astype(np.int64)
+
+
+def run_of(name: str, queries: Sequence[Query], ranked: Iterable[Ranked], names: tuple[str, ...]) -> Run:
+    """Make a run of the queries' ranked moments, in their order.
+
+    Parameters
+    ----------
+    names
+        Of the videos, by number.
+    """
+    lists = list(ranked)
+    columns = [np.concatenate(column) for column in zip(*lists, strict=True)]
+    return Run(
+        queries=tuple(query.id for query in queries),
+        offsets=np.concatenate([[0], np.cumsum([len(each.video) for each in lists])]).astype(np.int64),
+        names=names,
+        video=columns[0].astype(np.int64),
+        start=columns[1],
+        end=columns[2],
+        texts={query.id: query.text for query in queries},
+        scores=columns[3],
+        name=name,
+    )

@@ -1,0 +1,81 @@
+"""The systems that there are, by name; a system's module, and torch with it, is imported when the system is made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from retrieval.systems.errors import BadOption
+from retrieval.systems.interface import System
+from retrieval.systems.options import Contrastive, Mcn, Options, Prior, options_from
+from retrieval.systems.streams.options import Conquer, Reloclnet, Streams
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A system, as far as it can be told without loading it.
+
+    Attributes
+    ----------
+    title
+        What people call it.
+    at
+        Its module and class, as `retrieval.systems.mcn:MCN`.
+    options
+        The class of its options; the fields' defaults are those that a form shows.
+    needs
+        What the videos must have besides durations: `clips`, `objects`, `subtitles`.
+    learns
+        Whether it must be trained.
+    """
+
+    title: str
+    at: str
+    options: type[Options]
+    needs: frozenset[str] = frozenset()
+    learns: bool = True
+
+
+HERE = "retrieval.systems"
+CLIPS = frozenset({"clips"})
+SYSTEMS = {
+    "chance": Entry("Chance", f"{HERE}.chance:Chance", Options, learns=False),
+    "prior": Entry("Moment prior", f"{HERE}.prior:Prior", Prior),
+    "tef_only": Entry("TEF-only", f"{HERE}.mcn:TefOnly", Mcn),
+    "mcn": Entry("MCN", f"{HERE}.mcn:Mcn", Mcn, CLIPS),
+    "stal_clips": Entry("STAL (clips)", f"{HERE}.stal_clips:StalClips", Contrastive, CLIPS),
+    "stal": Entry("STAL (TEF)", f"{HERE}.stal:Stal", Contrastive, CLIPS),
+    "xml": Entry("XML", f"{HERE}.streams.xml:Xml", Streams, CLIPS),
+    "reloclnet": Entry("ReLoCLNet", f"{HERE}.streams.reloclnet:Reloclnet", Reloclnet, CLIPS),
+    "conquer": Entry("CONQUER", f"{HERE}.streams.conquer:Conquer", Conquer, CLIPS),
+}
+
+
+def entry(name: str) -> Entry:
+    """Return what is known of the system of this name.
+
+    Raises
+    ------
+    BadOption
+        If there is none.
+    """
+    if name not in SYSTEMS:
+        raise BadOption("system", repr(name), f"one of {', '.join(SYSTEMS)}")
+    return SYSTEMS[name]
+
+
+def system(name: str, folder: Path, **options: Any) -> System:
+    """Make the system of this name, with the defaults for what is not given; torch is loaded if it needs it.
+
+    Raises
+    ------
+    BadOption
+        If there is no such system, or an option is wrong.
+    """
+    found = entry(name)
+    values = options_from(found.options, options)
+    module, _, attribute = found.at.partition(":")
+    made: System = getattr(import_module(module), attribute)(values, folder)
+    return made

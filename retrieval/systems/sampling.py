@@ -1,0 +1,92 @@
+"""Drawing the moments of a training step: an example's own, and negatives of its video and of others (STAL, 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retrieval.systems.answers import answers, rows_of_step
+from retrieval.systems.data import Data, Example, Floats
+from retrieval.systems.errors import SystemsError
+from retrieval.systems.options import Contrastive
+from retrieval.systems.windows import Windows, counts_in, windows_of
+
+TRIES = 8  # windows drawn for each negative, of which the first far enough from the example's moment is taken
+
+
+class Sampler:
+    """The examples of a training set, and the windows that negatives are drawn from.
+
+    Raises
+    ------
+    SystemsError
+        If there is no example, or one that does not lie in its video.
+    """
+
+    def __init__(self, data: Data, options: Contrastive) -> None:
+        if options.inter and len(data.videos) < 2:
+            raise SystemsError("there is one video; negatives of other videos need at least two")
+        self.options, self.examples = options, data.examples
+        self.duration = data.videos.duration
+        self.counts = counts_in(data.videos)
+        self.windows = windows_of(data.videos, options.scales)
+        self.offsets = self.windows.offsets(len(data.videos))
+        self.positives = answers(data)
+
+    def step(self, number: int) -> tuple[list[Example], Windows]:
+        """Return the examples of a step, and the moments of each: its own, then its negatives, row by row.
+
+        They follow from the seed and the step's number alone. The windows' arrays have shape
+        (examples × (1 + intra + inter),).
+        """
+        random = np.random.default_rng([self.options.seed, 1, number])
+        rows = rows_of_step(number, self.options.batch_size, len(self.examples), self.options.seed)
+        own = self.positives.take(rows)
+        groups = [own]
+        groups += [self._same_video(own, random) for _ in range(self.options.intra)]
+        groups += [self._other_video(own, random) for _ in range(self.options.inter)]
+        return [self.examples[row] for row in rows.tolist()], interleaved(groups)
+
+    def _same_video(self, own: Windows, random: np.random.Generator) -> Windows:
+        """Draw for each moment a window of its video whose IoU with it is low, or the lowest of those drawn."""
+        low = self.offsets[own.video][:, None]
+        size = (self.offsets[own.video + 1] - self.offsets[own.video])[:, None]
+        drawn = low + (random.random((len(own), TRIES)) * size).astype(np.int64)
+        iou = overlaps(
+            own.start[:, None], own.end[:, None], self.windows.start[drawn], self.windows.end[drawn]
+        )
+        far = iou < self.options.intra_iou
+        column = np.where(far.any(1), far.argmax(1), iou.argmin(1))
+        return self.windows.take(drawn[np.arange(len(own)), column])
+
+    def _other_video(self, own: Windows, random: np.random.Generator) -> Windows:
+        """Draw for each moment one at the same time of another video; any window of it if it is too short."""
+        video = (own.video + random.integers(1, len(self.counts), len(own))) % len(self.counts)
+        fits = (own.stop <= self.counts[video]) & (own.start < self.duration[video])
+        low, high = self.offsets[video], self.offsets[video + 1]
+        other = self.windows.take(low + (random.random(len(own)) * (high - low)).astype(np.int64))
+        return Windows(
+            video,
+            np.where(fits, own.first, other.first),
+            np.where(fits, own.stop, other.stop),
+            np.where(fits, own.start, other.start),
+            np.where(fits, np.minimum(own.end, self.duration[video]), other.end),
+        )
+
+
+def overlaps(start: Floats, end: Floats, other_start: Floats, other_end: Floats) -> Floats:
+    """Return the IoU of moments of one video, by broadcasting; times are in seconds."""
+    shared = np.maximum(np.minimum(end, other_end) - np.maximum(start, other_start), 0)
+    return np.asarray(shared / (end - start + other_end - other_start - shared), np.float64)
+
+
+def interleaved(groups: Sequence[Windows]) -> Windows:
+    """Return the first window of every group, then the second of every group, and so on."""
+
+    def column(name: str) -> NDArray[Any]:
+        return np.stack([getattr(group, name) for group in groups], axis=1).ravel()
+
+    return Windows(column("video"), column("first"), column("stop"), column("start"), column("end"))

@@ -1,0 +1,47 @@
+"""Examples from pseudo training sets: N moments for each query, weighted by sim(q, m.c) (TVR-Ranking, appendix C.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
+
+from metrics.formats.errors import MeasureError
+from metrics.formats.training_sets import read_training_set
+from retrieval.systems.data import Example, Query, Rows
+from retrieval.systems.errors import SystemsError
+
+
+def examples_from(
+    file: Path,
+    videos: Collection[str] | None = None,
+    tokens: Callable[[Sequence[str]], Sequence[Rows]] | None = None,
+) -> list[Example]:
+    """Return the examples of a pseudo training set, in the file's order.
+
+    Parameters
+    ----------
+    videos
+        Names of the videos that have features; moments of others are left out. None: all are taken.
+    tokens
+        Returns the vectors of the tokens of texts. None: queries have no vectors, and a system learns them.
+
+    Raises
+    ------
+    SystemsError
+        If the file cannot be read, something in it is wrong, or no moment is left.
+    """
+    try:
+        queries = list(read_training_set(file))
+    except MeasureError as fault:
+        raise SystemsError(str(fault)) from None
+    vectors = tokens([query.text for query in queries]) if tokens else [None] * len(queries)
+    examples = []
+    for query, own in zip(queries, vectors, strict=True):
+        asked = Query(query.id, query.text, own)
+        for moment in query.moments:
+            if videos is None or moment.video in videos:
+                weight = min(1.0, max(0.0, moment.similarity))
+                examples.append(Example(asked, moment.video, moment.start, moment.end, weight))
+    if not examples:
+        raise SystemsError(f"{file}: none of its moments is of a video that has features")
+    return examples

@@ -1,0 +1,70 @@
+"""The costs and losses of STAL's equations, beside loops over single numbers."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from retrieval.systems.aligning import Sets, chamfer_to_words
+from retrieval.systems.data import Rows
+from retrieval.systems.neural.losses import chamfer, contrast
+
+
+def distance(one: Rows, other: Rows) -> float:
+    return sum((float(a) - float(b)) ** 2 for a, b in zip(one, other, strict=True))
+
+
+def slow_chamfer(one: Rows, other: Rows) -> float:
+    """STAL, Equation 2, as it is written."""
+    return sum(min(distance(x, y) for y in other) for x in one) / len(one) + sum(
+        min(distance(x, y) for x in one) for y in other
+    ) / len(other)
+
+
+def drawn(*shape: int) -> Rows:
+    return np.random.default_rng(shape).normal(size=shape).astype(np.float32)
+
+
+def test_chamfer_of_padded_sets_beside_a_loop() -> None:
+    sizes, words = [1, 4, 3], [2, 5, 1]
+    one, other = drawn(3, 4, 6), drawn(3, 5, 6)
+    is_one = torch.arange(4)[None] < torch.tensor(sizes)[:, None]
+    is_other = torch.arange(5)[None] < torch.tensor(words)[:, None]
+    found = chamfer(torch.from_numpy(one), is_one, torch.from_numpy(other), is_other)
+    slow = [slow_chamfer(one[row, : sizes[row]], other[row, : words[row]]) for row in range(3)]
+    assert found.tolist() == pytest.approx(slow, rel=1e-5)
+
+
+def test_chamfer_of_many_sets_beside_a_loop() -> None:
+    sizes = np.array([2, 0, 1, 5, 0])
+    vectors, words = drawn(8, 6), drawn(3, 6)
+    found = chamfer_to_words(Sets(vectors, sizes), words)
+    ends = np.cumsum(sizes)
+    slow = [
+        slow_chamfer(vectors[end - size : end], words) if size else 0.0
+        for size, end in zip(sizes, ends, strict=True)
+    ]
+    assert found.tolist() == pytest.approx(slow, rel=1e-5)
+
+
+def test_a_set_without_members_costs_nothing_and_has_a_gradient() -> None:
+    one = torch.zeros(1, 2, 3, requires_grad=True)
+    found = chamfer(one, torch.zeros(1, 2, dtype=torch.bool), torch.ones(1, 2, 3), torch.ones(1, 2) > 0)
+    found.sum().backward()
+    assert found.tolist() == [0.0]
+    assert one.grad is not None
+    assert torch.isfinite(one.grad).all()
+
+
+@pytest.mark.parametrize("weights", [[1.0, 1.0], [0.25, 1.0]])
+def test_losses_beside_loops(weights: list[float]) -> None:
+    costs = [[0.3, 0.9, 0.35], [2.0, 1.0, 2.05]]
+    nce = [-math.log(math.exp(-row[0]) / sum(math.exp(-cost) for cost in row)) for row in costs]
+    triplet = [sum(max(0.0, row[0] - cost + 0.1) for cost in row[1:]) for row in costs]
+    for name, each in (("nce", nce), ("triplet", triplet)):
+        slow = sum(one * weight for one, weight in zip(each, weights, strict=True)) / sum(weights)
+        found = contrast(torch.tensor(costs), torch.tensor(weights), name, 0.1)
+        assert float(found) == pytest.approx(slow, abs=1e-6)
