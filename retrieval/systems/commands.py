@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 from collections.abc import Sequence
@@ -17,9 +16,11 @@ from metrics.formats.writers import run_as_ranking
 from retrieval.systems.data import Data, Example, Query, Validation, Videos
 from retrieval.systems.errors import BadOption, SystemsError
 from retrieval.systems.features.detections import read_objects
+from retrieval.systems.features.media import compute, extractor, films_in
 from retrieval.systems.features.reading import read_videos
 from retrieval.systems.interface import Progress
 from retrieval.systems.options import Options
+from retrieval.systems.queries import queries_in
 from retrieval.systems.registry import SYSTEMS, entry, system, system_in
 from retrieval.systems.storing import write
 from retrieval.systems.training_sets import examples_from, examples_of
@@ -49,6 +50,7 @@ def parser() -> Parser:
     top = Parser(prog="python -m retrieval.systems", description="Systems that rank moments of videos.")
     commands = top.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
     _add_systems(commands)
+    _add_features(commands)
     _add_train(commands)
     _add_index(commands)
     _add_search(commands)
@@ -64,6 +66,28 @@ def list_systems(said: argparse.Namespace) -> None:
     for name, found in SYSTEMS.items():
         defaults = ", ".join(f"{field.name}={field.default}" for field in fields(found.options))
         print(f"{name}: {found.title}. {defaults}")
+
+
+def _add_features(commands: Any) -> None:
+    command = commands.add_parser("features", help="compute features of films; what is there already stays")
+    command.add_argument("out", type=Path, help="the folder for the features, NAME.npy for each video")
+    command.add_argument(
+        "--media", type=Path, required=True, help="films as NAME.mp4, or folders of pictures"
+    )
+    command.add_argument("--fps", type=float, default=0.0, help="pictures a second of folders")
+    command.add_argument(
+        "--vision-model", default="", help="a folder, or a name at a hub; else the plain descriptor"
+    )
+    _add_collection(command)
+    command.set_defaults(run=features)
+
+
+def features(said: argparse.Namespace) -> None:
+    films = films_in(said.media, read_durations(said.durations))
+    pictures = [name for name, (film, _) in films.items() if film.is_dir()]
+    if pictures and not said.fps > 0:
+        raise BadOption("--fps", f"{said.fps:g}", f"pictures a second, because {pictures[0]!r} is a folder")
+    compute(films, extractor(said.clip_seconds, said.vision_model, said.fps), said.out, Printer())
 
 
 def _add_train(commands: Any) -> None:
@@ -159,49 +183,26 @@ def search(said: argparse.Namespace) -> None:
     print(f"{len(run.start):,} moments for {len(queries):,} queries are in {said.out}")
 
 
-def queries_in(file: Path) -> list[Query]:
-    """Return the queries of JSON Lines, each once.
-
-    Raises
-    ------
-    SystemsError
-        Naming the line and the field that is wrong.
-    """
-    queries: dict[str, Query] = {}
-    try:
-        lines = file.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as fault:
-        raise SystemsError(f"{file}: cannot be read ({fault})") from fault
-    for number, line in enumerate(lines, 1):
-        if line.strip():
-            query = _query(f"{file}: line {number}", line)
-            if queries.setdefault(query.id, query).text != query.text:
-                raise SystemsError(f"{file}: line {number}: query {query.id} has other words than before")
-    if not queries:
-        raise SystemsError(f"{file}: has no queries; expected one a line")
-    return list(queries.values())
+def _add_collection(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--durations", type=Path, required=True, help="a video index file: {video: [seconds, number]}"
+    )
+    command.add_argument("--clip-seconds", type=seconds, required=True, help="length of a clip")
 
 
-def _query(place: str, line: str) -> Query:
-    try:
-        record = json.loads(line)
-    except ValueError as fault:
-        raise SystemsError(f"{place}: is not JSON ({fault})") from None
-    id, text = (record.get("query_id"), record.get("query")) if isinstance(record, dict) else (None, None)
-    if type(id) not in (int, str) or not isinstance(text, str) or not text.strip():
-        raise SystemsError(f"{place}: expected an object with query_id and query")
-    return Query(str(id), text)
+def seconds(said: str) -> float:
+    """Return a length in seconds, or raise ValueError, which the parser tells."""
+    if not 0 < float(said) < 86_400:
+        raise ValueError
+    return float(said)
 
 
 def _add_videos(command: argparse.ArgumentParser) -> None:
     command.add_argument("folder", type=Path, help="of the system")
-    command.add_argument(
-        "--durations", type=Path, required=True, help="a video index file: {video: [seconds, number]}"
-    )
+    _add_collection(command)
     command.add_argument(
         "--clips", type=Path, required=True, help="features: .h5, .npz, or a folder of .npy files"
     )
-    command.add_argument("--clip-seconds", type=float, required=True, help="length of a clip")
     command.add_argument("--subtitles", type=Path, help="features of subtitles, in the same shapes")
     command.add_argument("--objects", type=Path, help="detections as JSON Lines")
 
