@@ -119,9 +119,9 @@ class TwoStreams(Learned):
 
     def moments(self, index: Index, of_moments: Tensor, numbers: Ints) -> Boundaries:
         """Return the log-probabilities of the starts and ends of a query's moments in some videos."""
-        rows, are_there = index.of(numbers)
         streams, hidden = of_moments.shape
-        own = torch.from_numpy(rows[:, :, streams * hidden :]).unflatten(2, (streams, hidden)).transpose(1, 2)
+        rows, are_there = index.of(numbers, skipped=streams * hidden)
+        own = torch.from_numpy(rows).unflatten(2, (streams, hidden)).transpose(1, 2)
         with torch.inference_mode():
             asked = of_moments.expand(len(numbers), -1, -1)
             found = self.network.find(asked, own, torch.from_numpy(are_there))
