@@ -1,10 +1,11 @@
-"""Examples from pseudo training sets: N moments for each query, weighted by sim(q, m.c) (TVR-Ranking, appendix C.1)."""
+"""Examples from annotations, and from pseudo training sets, weighted by sim(q, m.c) (TVR-Ranking, appendix C.1)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
+from metrics import Qrels
 from metrics.formats.errors import MeasureError
 from metrics.formats.training_sets import read_training_set
 from retrieval.systems.data import Example, Query, Rows
@@ -44,4 +45,39 @@ def examples_from(
                 examples.append(Example(asked, moment.video, moment.start, moment.end, weight))
     if not examples:
         raise SystemsError(f"{file}: none of its moments is of a video that has features")
+    return examples
+
+
+def examples_of(qrels: Qrels, videos: Collection[str], source: str) -> list[Example]:
+    """Return the relevant moments of qrels as examples, weighted by their grades as shares of the highest one.
+
+    Parameters
+    ----------
+    videos
+        Names of the videos that have features; moments of others are left out.
+    source
+        What the qrels are of, for an error.
+
+    Raises
+    ------
+    SystemsError
+        If no moment is left.
+    """
+    highest = int(qrels.grades.max(initial=1))
+    rows = zip(
+        qrels.query_of_row().tolist(),
+        qrels.videos,
+        qrels.start.tolist(),
+        qrels.end.tolist(),
+        qrels.grades.tolist(),
+        strict=True,
+    )
+    asked = [Query(query, qrels.texts.get(query, "")) for query in qrels.queries]
+    examples = [
+        Example(asked[query], video, start, end, grade / highest)
+        for query, video, start, end, grade in rows
+        if grade > 0 and start < end and video in videos
+    ]
+    if not examples:
+        raise SystemsError(f"{source}: none of its relevant moments is of a video that has features")
     return examples
