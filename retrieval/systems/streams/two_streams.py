@@ -22,7 +22,7 @@ from retrieval.systems.streams.network import Asked, Network
 from retrieval.systems.streams.objective import loss_of
 from retrieval.systems.streams.options import Streams
 from retrieval.systems.streams.pairs import Pairs
-from retrieval.systems.streams.reading import check_streams, facts_of, read
+from retrieval.systems.streams.reading import check_streams, check_validation, facts_of, read
 from retrieval.systems.streams.stored import Index, in_memory, store, stored, video_blocks
 from retrieval.systems.windows import Windows, counts_in
 
@@ -50,6 +50,7 @@ class TwoStreams(Learned):
         return facts_of(data.videos, queries, self.numbers.words) | {"two_levels": self.two_levels}
 
     def lesson(self, data: Data) -> Lesson:
+        check_validation(data)
         pairs, options = Pairs(data, self.numbers), self.numbers
         return lambda network, step: loss_of(network, pairs, step, options)
 

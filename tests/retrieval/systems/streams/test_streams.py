@@ -134,6 +134,16 @@ def test_other_features_than_those_of_training_are_refused(name: str, tmp_path: 
         made(name, tmp_path).search([data.examples[0].query])
 
 
+def test_a_validation_set_with_other_features_is_refused_before_training(tmp_path: Path) -> None:
+    data, silent_ones = noise(12), noise(12, subtitles=False)
+    told: list[Progress] = []
+    with pytest.raises(
+        SystemsError, match="none of subtitles; expected 24 features of a clip and 16 of subtitles"
+    ):
+        made("xml", tmp_path).train(replace(data, validation=silent_ones.validation), told.append)
+    assert told == []
+
+
 def test_an_index_is_replaced_whole(tmp_path: Path) -> None:
     data = noise(12)
     trained("xml", tmp_path, data)
