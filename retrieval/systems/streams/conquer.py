@@ -29,7 +29,7 @@ from retrieval.systems.streams.convse import Boundaries
 from retrieval.systems.streams.losses import boundary_losses, weighted
 from retrieval.systems.streams.others import Others
 from retrieval.systems.streams.pairs import Batch, Pairs
-from retrieval.systems.streams.reading import check_streams, facts_of, read
+from retrieval.systems.streams.reading import check_streams, check_validation, facts_of, read
 from retrieval.systems.streams.reloclnet import Reloclnet
 from retrieval.systems.streams.stored import Index, in_memory, store, stored, video_blocks
 from retrieval.systems.streams.two_streams import (
@@ -70,6 +70,7 @@ class Conquer(Learned):
         return facts_of(data.videos, [example.query for example in data.examples], self.numbers.words)
 
     def lesson(self, data: Data) -> Lesson:
+        check_validation(data)
         pairs, options = Pairs(data, self.numbers), self.numbers
         others = Others.of(self.first, pairs, options, self.folder)
 

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from retrieval.systems.data import Ints, Query, Videos
+from retrieval.systems.data import Data, Ints, Query, Videos
 from retrieval.systems.errors import SystemsError
 from retrieval.systems.words import UNKNOWN, Vocabulary, padded_numbers, padded_tokens
 
@@ -73,6 +73,12 @@ def check_streams(videos: Videos, features: Sequence[int]) -> None:
     """Raise SystemsError if videos do not have the streams that a network was trained on."""
     if (found := widths_of(videos)) != list(features):
         raise SystemsError(f"the videos have {_told(found)}; expected {_told(features)}, as in training")
+
+
+def check_validation(data: Data) -> None:
+    """Raise SystemsError if the validation set's videos do not have the streams of those that are learned from."""
+    if data.validation is not None:
+        check_streams(data.validation.videos, widths_of(data.videos))
 
 
 def _told(features: Sequence[int]) -> str:

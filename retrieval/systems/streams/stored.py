@@ -43,16 +43,16 @@ class Index:
         """Where the rows of each video begin: shape (videos + 1,)."""
         return np.concatenate([[0], np.cumsum(self.counts)]).astype(np.int64)
 
-    def of(self, numbers: Ints) -> tuple[Rows, Any]:
-        """Return the rows of some videos, padded, and which clips are there.
+    def of(self, numbers: Ints, skipped: int = 0) -> tuple[Rows, Any]:
+        """Return the rows of some videos, padded and without their first columns, and which clips are there.
 
-        Their shapes are (videos, clips, width) and (videos, clips). Every video must have a clip.
+        Their shapes are (videos, clips, width - skipped) and (videos, clips). Every video must have a clip.
         """
         lengths = self.counts[numbers]
         places = np.arange(int(lengths.max(initial=1)))
         are_there = places < lengths[:, None]
         rows = np.where(are_there, self.offsets[numbers][:, None] + places, self.offsets[numbers][:, None])
-        return np.asarray(self.rows[rows], np.float32), are_there
+        return np.asarray(self.rows[:, skipped:][rows], np.float32), are_there
 
 
 def in_memory(videos: Videos, blocks: Iterable[Rows]) -> Index:

@@ -22,7 +22,7 @@ from retrieval.systems.streams.network import Asked, Network
 from retrieval.systems.streams.objective import loss_of
 from retrieval.systems.streams.options import Streams
 from retrieval.systems.streams.pairs import Pairs
-from retrieval.systems.streams.reading import check_streams, facts_of, read
+from retrieval.systems.streams.reading import check_streams, check_validation, facts_of, read
 from retrieval.systems.streams.stored import Index, in_memory, store, stored, video_blocks
 from retrieval.systems.windows import Windows, counts_in
 
@@ -50,6 +50,7 @@ class TwoStreams(Learned):
         return facts_of(data.videos, queries, self.numbers.words) | {"two_levels": self.two_levels}
 
     def lesson(self, data: Data) -> Lesson:
+        check_validation(data)
         pairs, options = Pairs(data, self.numbers), self.numbers
         return lambda network, step: loss_of(network, pairs, step, options)
 
@@ -119,9 +120,9 @@ class TwoStreams(Learned):
 
     def moments(self, index: Index, of_moments: Tensor, numbers: Ints) -> Boundaries:
         """Return the log-probabilities of the starts and ends of a query's moments in some videos."""
-        rows, are_there = index.of(numbers)
         streams, hidden = of_moments.shape
-        own = torch.from_numpy(rows[:, :, streams * hidden :]).unflatten(2, (streams, hidden)).transpose(1, 2)
+        rows, are_there = index.of(numbers, skipped=streams * hidden)
+        own = torch.from_numpy(rows).unflatten(2, (streams, hidden)).transpose(1, 2)
         with torch.inference_mode():
             asked = of_moments.expand(len(numbers), -1, -1)
             found = self.network.find(asked, own, torch.from_numpy(are_there))

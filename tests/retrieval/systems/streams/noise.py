@@ -32,7 +32,7 @@ def noise(pairs: int, *, subtitles: bool = True, videos: int | None = None, seed
         first, length = int(random.integers(0, 5)), int(random.integers(2, 5))
         tokens = random.normal(0, 1, (int(random.integers(3, 7)), OF_TOKENS)).astype(np.float32)
         query = Query(f"q{number}", f"query {number}", tokens)
-        start, end = first * CLIP_SECONDS + 0.2, (first + length) * CLIP_SECONDS - 0.7
+        start, end = first * CLIP_SECONDS + 0.1, (first + length) * CLIP_SECONDS - 0.2
         examples.append(Example(query, video.name, start, end))
     made = Videos.of(collection, CLIP_SECONDS)
     return Data(made, examples, Validation.of(examples, made, "nDCG_IoU(iou=0.5)@20"))

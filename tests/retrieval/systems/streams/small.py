@@ -13,16 +13,16 @@ from retrieval.systems.registry import system
 SMALL: dict[str, Any] = {
     "hidden": 16,
     "heads": 2,
-    "batch_size": 12,
-    "iterations": 8,
-    "warmup": 2,
-    "validate_every": 4,
+    "batch_size": 6,
+    "iterations": 4,
+    "warmup": 1,
+    "validate_every": 2,
 }
 
 
 def made(name: str, folder: Path, **options: Any) -> System:
     """Make a small network that is trained for a few steps."""
-    first = {"first_iterations": 4, "pool": 5} if name == "conquer" else {}
+    first = {"first_iterations": 2, "pool": 5} if name == "conquer" else {}
     return system(name, folder / name, **SMALL | first | options)
 
 

@@ -27,8 +27,8 @@ FEW = HEART | {
     "hidden": 32,
     "batch_size": 12,
     "learning_rate": 0.005,
-    "iterations": 100,
-    "validate_every": 100,
+    "iterations": 60,
+    "validate_every": 60,
 }
 
 
@@ -52,19 +52,17 @@ def test_two_hundred_pairs(name: str, more: dict[str, Any], subtitles: bool, tmp
 
 @pytest.mark.parametrize(
     ("name", "more"),
-    [("xml", {"span": 1.0}), ("reloclnet", {"span": 1.0}), ("conquer", {"first_iterations": 40})],
+    [("xml", {"span": 1.0}), ("conquer", {"first_iterations": 30, "iterations": 90, "others": 2})],
 )
 def test_a_dozen_pairs(name: str, more: dict[str, Any], tmp_path: Path) -> None:
-    data = noise(12)
+    data = noise(12, subtitles=name == "conquer")
     run = trained(name, tmp_path, data, **FEW | more)
     assert found_first(run, data.examples) >= 0.9
 
 
 def test_subtitles_say_what_the_pictures_do_not(tmp_path: Path) -> None:
-    """All videos look alike, so only what is said tells them apart."""
+    """All clips look alike, so only what is said tells videos and moments apart."""
     data = noise(12)
     alike = Data(replace(data.videos, clips=np.ones_like(data.videos.clips)), data.examples)
-    run = trained("reloclnet", tmp_path, alike, **FEW)
-    rows = run.offsets[:-1].tolist()
-    right = [run.names[run.video[row]] == each.video for row, each in zip(rows, data.examples, strict=True)]
-    assert np.mean(right) >= 0.9
+    run = trained("reloclnet", tmp_path, alike, **FEW | {"span": 1.0})
+    assert found_first(run, data.examples) >= 0.9
