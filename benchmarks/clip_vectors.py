@@ -11,7 +11,7 @@ from retrieval.systems.data import Rows, Videos
 
 CLIPS, SECONDS, DIMENSIONS = 20, 3.0, 100  # of a video, as in STAL's Section 4.3
 VIDEOS_AT_A_TIME = 5_000
-VIDEOS_OF_A_SCENE, SCENES_OF_A_TOPIC = 11, 30
+VIDEOS_OF_A_SCENE, SCENES_OF_A_TOPIC = 11, 100
 
 
 @dataclass(frozen=True)

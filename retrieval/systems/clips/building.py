@@ -6,6 +6,7 @@ import hashlib
 import shutil
 import tempfile
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,7 @@ def plan_index(
     if kind != "flat":
         folder.mkdir(parents=True, exist_ok=True)
         codes.learn(kind, sample, clips, folder / LEARNED)
-        plan = Plan(kind, sample.shape[1], clip_seconds, shards, digest(folder / LEARNED))
+        plan = replace(plan, learned=digest(folder / LEARNED))
     store_plan(folder, plan)
     return plan
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -104,9 +104,7 @@ class ClipIndex:
 
     def clips_of(self, videos: Ints) -> tuple[Ints, Ints]:
         """Return the numbers of all clips of videos, and where each video's begin among these."""
-        counts = self._offsets[videos + 1] - self._offsets[videos]
-        begins = np.concatenate([[0], np.cumsum(counts)])
-        return np.arange(begins[-1]) + np.repeat(self._offsets[videos] - begins[:-1], counts), begins
+        return ranges(self._offsets[videos], self._offsets[videos + 1])
 
     def search(self, queries: Rows, k: int = 200) -> list[Found]:
         """Return the clips nearest to each query, `k` of them, or fewer where the index finds fewer.
@@ -180,6 +178,12 @@ class ClipIndex:
         return np.searchsorted(firsts, numbers, side="right") - 1
 
 
-def _starts(counts: Iterator[int]) -> Ints:
+def ranges(first: Ints, stop: Ints) -> tuple[Ints, Ints]:
+    """Return the numbers first to stop - 1 of each range, one range behind the other, and where each begins there."""
+    begins = _starts(stop - first)
+    return np.arange(begins[-1]) + np.repeat(first - begins[:-1], stop - first), begins
+
+
+def _starts(counts: Iterable[int]) -> Ints:
     """Return where each of several parts begins, and where the last one ends."""
     return np.cumsum([0, *counts])

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import secrets
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -51,6 +52,8 @@ class Plan:
         How many there are.
     learned
         SHA-256 of what the codes were learned with; empty for a flat index.
+    id
+        Another one for each plan, so that shards of an older index are not taken for shards of this one.
     """
 
     kind: str
@@ -58,6 +61,7 @@ class Plan:
     clip_seconds: float
     shards: int
     learned: str = ""
+    id: str = field(default_factory=lambda: secrets.token_hex(8))
 
     @property
     def key(self) -> str:
