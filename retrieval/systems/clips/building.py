@@ -108,7 +108,7 @@ def _fill(new: Path, number: int, blocks: Iterable[Videos], plan: Plan, learned:
     names: list[Any] = [np.empty(0, "S1")]
     durations: list[Any] = [np.empty(0)]
     checksum = hashlib.sha256()
-    adding = codes.Adding(learned) if plan.learned else None
+    adding = codes.Adding(learned, number) if plan.learned else None
     with (new / ROWS).open("wb") as out:
         for block in blocks:
             rows = _checked(block, plan)

@@ -8,7 +8,7 @@ shard. Both only propose clips, whose distances are then computed from the vecto
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -22,10 +22,8 @@ MOST_BYTES = 64  # of a clip's code
 LEAST_SAMPLE = 256  # clips, one for each value of a byte
 EACH_GROUP_LEARNS_FROM, ROUNDS = 40, 10  # clips, and rounds of k-means; faiss warns below 39 clips
 GROUPS_LOOKED_AT = 32
+CLIPS_OF_A_SHARD = 1 << 32  # at most, so that a clip's number and its shard's are one number
 NEIGHBOURS, BUILT_WITH = 32, 80  # of a clip in a graph, and clips that are looked at to choose them
-
-Proposed = tuple[Rows, Ints]  # distances and numbers, each of shape (queries, depth)
-Look = Callable[[Any, Rows, int], Callable[[Any], Proposed]]
 
 
 def is_installed() -> bool:
@@ -45,10 +43,7 @@ def learn(kind: str, sample: Rows, clips: int, file: Path) -> None:
     SystemsError
         If faiss is not installed, the sample is too small or not finite, or the file cannot be stored.
     """
-    if not is_installed():
-        raise SystemsError(
-            f"an index of kind {kind} needs the package faiss-cpu; install it, or take the kind flat"
-        )
+    _demand(kind)
     if len(sample) < LEAST_SAMPLE:
         raise SystemsError(
             f"an index of kind {kind} learns from at least {LEAST_SAMPLE} clips, and there are {len(sample)}; "
@@ -72,6 +67,9 @@ def _ivf_pq(sample: Rows, clips: int) -> Any:
     size = math.ceil(sample.shape[1] / numbers)
     groups = max(1, min(_groups(clips), len(sample) // EACH_GROUP_LEARNS_FROM))
     index: Any = faiss.index_factory(size * numbers, f"IVF{groups},PQ{size}np")
+    index.by_residual = (
+        False  # else a search would need a table of distances for each group that it looks into
+    )
     index.cp.niter = index.pq.cp.niter = ROUNDS
     index.cp.max_points_per_centroid = index.pq.cp.max_points_per_centroid = EACH_GROUP_LEARNS_FROM
     index.pq.cp.min_points_per_centroid = 1
@@ -93,31 +91,46 @@ def _padded(rows: Rows, dimensions: int) -> Rows:
 
 
 class Adding:
-    """The codes of a shard while they are made."""
+    """The codes of a shard while they are made.
 
-    def __init__(self, learned: Path) -> None:
+    Parameters
+    ----------
+    shard
+        Its number, from 1 on. Clips of groups are called by it and by their number in the shard.
+    """
+
+    def __init__(self, learned: Path, shard: int) -> None:
         import faiss
 
         self._index = _read(learned, faiss.IO_FLAG_SKIP_PRECOMPUTE_TABLE)
+        self._names = isinstance(self._index, faiss.IndexIVF)
+        self._first = shard * CLIPS_OF_A_SHARD
 
     def add(self, rows: Rows) -> None:
         """Add the next clips."""
-        self._index.add(_padded(rows, self._index.d))
+        padded = _padded(rows, self._index.d)
+        if not self._names:
+            return self._index.add(padded)
+        first = self._first + self._index.ntotal
+        self._index.add_with_ids(padded, np.arange(first, first + len(rows)))
+        return None
 
     def write(self, file: Path) -> None:
         """Store the codes, or raise SystemsError."""
         _write(self._index, file)
 
 
-class Codes:
-    """The codes of all shards, mapped into memory and searched as one.
+class Groups:
+    """IVF-PQ codes of all shards, mapped into memory: a group holds the clips that all shards have in it.
 
     Parameters
     ----------
-    kind
-        `ivf-pq` or `hnsw`.
+    learned
+        What `learn` stored.
     files
-        The files of codes, each with the number that its first clip has among all clips.
+        The file of each shard's codes; None for a shard without clips.
+    firsts
+        The number that each shard's first clip has among all clips.
 
     Raises
     ------
@@ -125,73 +138,63 @@ class Codes:
         If faiss is not installed, or a file is damaged.
     """
 
-    def __init__(self, kind: str, files: Sequence[tuple[Path, int]]) -> None:
-        if not is_installed():
-            raise SystemsError(f"an index of kind {kind} needs the package faiss-cpu; install it")
-        grouped = kind == "ivf-pq"
-        opened = _open_groups if grouped else _open_graph
-        self._look: Look = _look_into_groups if grouped else _look_into_graphs
-        self._parts = [(opened(file), first) for file, first in files]
+    def __init__(self, learned: Path, files: Sequence[Path | None], firsts: Ints) -> None:
+        _demand("ivf-pq")
+        import faiss
+
+        # A table of distances between groups and codes would take gigabytes, and is of no use here.
+        self._index = _read(learned, faiss.IO_FLAG_SKIP_PRECOMPUTE_TABLE)
+        self._firsts = firsts
+        self._shards = [_read(file, faiss.IO_FLAG_MMAP) for file in files if file]
+        lists: Any = faiss.InvertedListsPtrVector()  # type: ignore[attr-defined]
+        for shard in self._shards:
+            mapped: Any = faiss.downcast_InvertedLists(shard.invlists)
+            mapped.prefetch_nthread = 0  # starting threads takes longer than reading
+            lists.push_back(mapped)
+        if self._shards:
+            self._lists = faiss.HStackInvertedLists(lists.size(), lists.data())
+            self._index.replace_invlists(self._lists, False)
+            self._index.ntotal = sum(shard.ntotal for shard in self._shards)
+        self._index.nprobe = min(GROUPS_LOOKED_AT, self._index.nlist)
 
     def propose(self, queries: Rows, depth: int) -> Ints:
         """Return the numbers of clips that are likely to be near each query: shape (queries, depth).
 
         Where fewer are found, there is -1 instead of a number.
         """
-        if not self._parts:
-            return np.empty((len(queries), 0), np.int64)
-        first_index = self._parts[0][0]
-        look = self._look(first_index, _padded(queries, first_index.d), depth)
-        distances, numbers = zip(
-            *(_numbered(look(index), first) for index, first in self._parts), strict=True
-        )
-        if len(numbers) == 1:
-            return numbers[0]
-        nearest = np.argpartition(np.concatenate(distances, axis=1), depth - 1, axis=1)[:, :depth]
+        found: Ints = self._index.search(_padded(queries, self._index.d), depth)[1]
+        shard, clip = np.divmod(found, CLIPS_OF_A_SHARD)
+        return np.where(found < 0, -1, self._firsts[shard - 1] + clip)
+
+
+class Graphs:
+    """HNSW codes: a graph of each shard, mapped into memory. Parameters and errors are as for `Groups`."""
+
+    def __init__(self, files: Sequence[Path | None], firsts: Ints) -> None:
+        _demand("hnsw")
+        import faiss
+
+        pairs = zip(files, firsts.tolist(), strict=False)
+        self._shards = [(_read(file, faiss.IO_FLAG_MMAP_IFC), first) for file, first in pairs if file]
+
+    def propose(self, queries: Rows, depth: int) -> Ints:
+        """Return the numbers of clips that are likely to be near each query; see `Groups.propose`."""
+        distances = [np.empty((len(queries), 0), np.float32)]
+        numbers = [np.empty((len(queries), 0), np.int64)]
+        for index, first in self._shards:
+            index.hnsw.efSearch = depth
+            away, found = index.search(queries, depth)
+            distances.append(away)
+            numbers.append(np.where(found >= 0, found + first, -1))
+        nearest = np.argsort(np.concatenate(distances, axis=1), axis=1)[:, :depth]
         return np.take_along_axis(np.concatenate(numbers, axis=1), nearest, 1)
 
 
-def _look_into_groups(any_index: Any, queries: Rows, depth: int) -> Callable[[Any], Proposed]:
-    """Choose the groups once, and look into the same groups of every shard."""
-    looked_at = min(GROUPS_LOOKED_AT, any_index.nlist)
-    away, groups = any_index.quantizer.search(queries, looked_at)
-
-    def look(index: Any) -> Proposed:
-        index.nprobe = looked_at
-        found: Proposed = index.search_preassigned(queries, depth, groups, away)
-        return found
-
-    return look
-
-
-def _look_into_graphs(_: Any, queries: Rows, depth: int) -> Callable[[Any], Proposed]:
-    def look(index: Any) -> Proposed:
-        index.hnsw.efSearch = depth
-        found: Proposed = index.search(queries, depth)
-        return found
-
-    return look
-
-
-def _numbered(found: Proposed, first: int) -> Proposed:
-    distances, numbers = found
-    return distances, np.where(numbers >= 0, numbers + first, -1)
-
-
-def _open_groups(file: Path) -> Any:
-    import faiss
-
-    # A table of distances between groups and codes would take seconds and gigabytes, and makes a search no faster.
-    index = _read(file, faiss.IO_FLAG_MMAP | faiss.IO_FLAG_SKIP_PRECOMPUTE_TABLE)
-    lists: Any = faiss.downcast_InvertedLists(index.invlists)
-    lists.prefetch_nthread = 0  # starting threads takes longer than reading
-    return index
-
-
-def _open_graph(file: Path) -> Any:
-    import faiss
-
-    return _read(file, faiss.IO_FLAG_MMAP_IFC)
+def _demand(kind: str) -> None:
+    if not is_installed():
+        raise SystemsError(
+            f"an index of kind {kind} needs the package faiss-cpu; install it, or take the kind flat"
+        )
 
 
 def _read(file: Path, flags: int) -> Any:

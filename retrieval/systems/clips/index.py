@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from retrieval.systems.clips.codes import Codes
-from retrieval.systems.clips.layout import Plan, read_plan, read_shards
+from retrieval.systems.clips.codes import Graphs, Groups
+from retrieval.systems.clips.layout import LEARNED, Plan, read_plan, read_shards
 from retrieval.systems.data import Floats, Ints, Rows
 from retrieval.systems.errors import SystemsError
 
@@ -66,13 +66,12 @@ class ClipIndex:
                 ),
             ]
         )
-        self._codes = None
-        if self.plan.kind != "flat":
-            coded = [
-                (shard.codes, int(first))
-                for shard, first in zip(self._shards, self._first_clip, strict=False)
-            ]
-            self._codes = Codes(self.plan.kind, [(file, first) for file, first in coded if file])
+        files = [shard.codes for shard in self._shards]
+        self._codes: Groups | Graphs | None = None
+        if self.plan.kind == "ivf-pq":
+            self._codes = Groups(folder / LEARNED, files, self._first_clip)
+        elif self.plan.kind == "hnsw":
+            self._codes = Graphs(files, self._first_clip)
 
     @property
     def clips(self) -> int:

@@ -179,7 +179,7 @@ def test_shards_are_indexed_one_by_one(files: Path, tmp_path: Path) -> None:
         "--annotations", files / "moments.jsonl",
     )  # fmt: skip
     assert trained.code == 0, trained.err
-    search = [
+    search: list[str | Path] = [
         "search",
         tmp_path / "both",
         "--queries",
