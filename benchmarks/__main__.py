@@ -11,6 +11,7 @@ MODULES = [
     "training_sets",
     "searching",
     "approximate",
+    "clips",
     "encoding",
     "simcse",
     "cutting",

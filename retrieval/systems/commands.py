@@ -18,7 +18,7 @@ from retrieval.systems.errors import BadOption, SystemsError
 from retrieval.systems.features.detections import read_objects
 from retrieval.systems.features.media import compute, extractor, films_in
 from retrieval.systems.features.reading import read_videos
-from retrieval.systems.interface import Progress
+from retrieval.systems.interface import Progress, System
 from retrieval.systems.options import Options
 from retrieval.systems.queries import queries_in
 from retrieval.systems.registry import SYSTEMS, entry, system, system_in
@@ -158,11 +158,34 @@ def _told(qrels: Qrels, file: Path) -> Qrels:
 def _add_index(commands: Any) -> None:
     command = commands.add_parser("index", help="index the videos that are to be searched")
     _add_videos(command)
+    command.add_argument(
+        "--shard", help="of two_stage: plan, then each number once, in any order and on several machines"
+    )
     command.set_defaults(run=index)
 
 
 def index(said: argparse.Namespace) -> None:
-    system_in(said.folder).index(videos_of(said), Printer())
+    made = system_in(said.folder)
+    if said.shard is None:
+        made.index(videos_of(said), Printer())
+    else:
+        _index_shard(made, said)
+
+
+def _index_shard(made: System, said: argparse.Namespace) -> None:
+    from retrieval.systems.two_stage import TwoStages  # torch is loaded by now
+
+    if not isinstance(made, TwoStages):
+        raise BadOption("--shard", f"{made.name} has no shards", "the system two_stage")
+    parts = ["plan", *map(str, range(1, made.its.shards + 1))]
+    if said.shard not in parts:
+        raise BadOption("--shard", repr(said.shard), f"plan, or a number from 1 to {made.its.shards}")
+    videos = videos_of(said)
+    if said.shard == "plan":
+        made.plan(videos)
+    else:
+        made.index_shard(videos, int(said.shard))
+    print("the index is planned" if said.shard == "plan" else f"shard {said.shard} is written")
 
 
 def _add_search(commands: Any) -> None:

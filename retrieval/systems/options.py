@@ -166,6 +166,28 @@ class Mcn(Contrastive):
 
 
 @dataclass(frozen=True)
+class TwoStage(Contrastive):
+    """What a search in two stages has: options of both networks, and those of the index of clips.
+
+    Attributes
+    ----------
+    kind
+        Of the index: `flat` looks at all clips; `ivf-pq` and `hnsw` are for millions of them, and need faiss.
+    clips
+        That the first stage finds.
+    shards
+        In which the index is built.
+    """
+
+    kind: str = "flat"
+    clips: int = 200
+    shards: int = 1
+
+    bounds: ClassVar[dict[str, Bounds]] = {"clips": (1, 100_000), "shards": (1, 9999)}
+    choices: ClassVar[dict[str, tuple[str, ...]]] = {"kind": ("flat", "ivf-pq", "hnsw")}
+
+
+@dataclass(frozen=True)
 class Prior(Options):
     """What the moment prior has: the bins of start and of end."""
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from retrieval.systems.errors import BadOption, SystemsError
 from retrieval.systems.interface import CARD, System
-from retrieval.systems.options import Contrastive, Mcn, Options, Prior, options_from
+from retrieval.systems.options import Contrastive, Mcn, Options, Prior, TwoStage, options_from
 from retrieval.systems.storing import read_json
 from retrieval.systems.streams.options import Conquer, Reloclnet, Streams
 
@@ -48,6 +48,7 @@ SYSTEMS = {
     "mcn": Entry("MCN", f"{HERE}.mcn:Mcn", Mcn, CLIPS),
     "stal_clips": Entry("STAL (clips)", f"{HERE}.stal_clips:StalClips", Contrastive, CLIPS),
     "stal": Entry("STAL (TEF)", f"{HERE}.stal:Stal", Contrastive, CLIPS),
+    "two_stage": Entry("STAL in two stages", f"{HERE}.two_stage:TwoStages", TwoStage, frozenset({"clips"})),
     "xml": Entry("XML", f"{HERE}.streams.xml:Xml", Streams, CLIPS),
     "reloclnet": Entry("ReLoCLNet", f"{HERE}.streams.reloclnet:Reloclnet", Reloclnet, CLIPS),
     "conquer": Entry("CONQUER", f"{HERE}.streams.conquer:Conquer", Conquer, CLIPS),

@@ -191,3 +191,30 @@ def test_the_commands_of_the_document_are_true(files: Path) -> None:
         )
         assert done.returncode == 0, f"{line}\n{done.stderr}"
     assert "nDCG_IoU(iou=0.5)@20" in done.stdout
+
+
+def test_shards_are_indexed_one_by_one(files: Path, tmp_path: Path) -> None:
+    options = [word for option in [*SMALL, "shards=2"] for word in ("--option", option)]
+    trained = command(
+        "train", tmp_path / "both", "--system", "two_stage", *videos_in(files), *options,
+        "--annotations", files / "moments.jsonl",
+    )  # fmt: skip
+    assert trained.code == 0, trained.err
+    search: list[str | Path] = [
+        "search",
+        tmp_path / "both",
+        "--queries",
+        files / "moments.jsonl",
+        "--out",
+        tmp_path / "run.json",
+    ]
+    for shard in ("plan", "2"):
+        assert command("index", tmp_path / "both", *videos_in(files), "--shard", shard).code == 0
+    refused = command(*search)
+    assert refused.code == 2
+    assert "shard 1 is missing" in refused.err
+    wrong = command("index", tmp_path / "both", *videos_in(files), "--shard", "3")
+    assert (wrong.code, wrong.err) == (2, "error: --shard: '3'; expected plan, or a number from 1 to 2\n")
+    assert "shard 1 is written" in command("index", tmp_path / "both", *videos_in(files), "--shard", "1").out
+    assert command(*search).code == 0
+    assert len(read_run(tmp_path / "run.json").start)

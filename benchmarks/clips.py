@@ -1,0 +1,174 @@
+"""The index of 2,000,000 clips of 100 numbers: the nearest 200 beside faiss flat and one NumPy product, and two stages.
+
+`CLIPS_VIDEOS` says how many videos of 20 clips there are.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.clip_vectors import CLIPS, DIMENSIONS, SECONDS, VIDEOS_AT_A_TIME, Drawn
+from retrieval.systems.clips.around import windows_around
+from retrieval.systems.clips.building import plan_index, write_shard
+from retrieval.systems.clips.chamfer import chamfer, squared_distances
+from retrieval.systems.clips.codes import wanted_sample
+from retrieval.systems.clips.index import ClipIndex, Found
+from retrieval.systems.clips.layout import CODES, ROWS, shard_folder
+from retrieval.systems.clips.stages import chamfer_cost, rank_around
+from retrieval.systems.data import Ints, Rows
+from retrieval.systems.windows import Scales
+
+VIDEOS = int(os.environ.get("CLIPS_VIDEOS", 100_000))
+SHARDS, K, QUERIES, BESIDE, WORDS = 4, 200, 100, 15, 10
+ALL = Scales(1, 14, 0.05)  # every moment of up to 14 clips, as in STAL's Section 4.3
+Step = Callable[[Rows], object]
+
+
+def figures() -> Iterator[str]:
+    if find_spec("faiss") is None:
+        yield "skipped: faiss-cpu is not here"
+        return
+    for clustered in (True, False):
+        with tempfile.TemporaryDirectory() as place:
+            yield from _measured(Drawn(VIDEOS, clustered), Path(place))
+
+
+def _measured(drawn: Drawn, folder: Path) -> Iterator[str]:
+    what = "clustered" if drawn.clustered else "uniform"
+    began = time.perf_counter()
+    build(drawn, folder, SHARDS)
+    yield f"{what}: {drawn.videos * CLIPS:,} clips indexed in {time.perf_counter() - began:.0f} s, {sizes(folder)}"
+    queries = drawn.queries(QUERIES)
+    began = time.perf_counter()
+    index = ClipIndex(folder)
+    loaded = time.perf_counter() - began
+    index.search(queries[:1], K)
+    yield f"{what}: loaded in {loaded:.3f} s, and searched {time.perf_counter() - began:.3f} s after the start"
+    rows = np.concatenate([rows_of(folder, number) for number in range(1, SHARDS + 1)])
+    yield f"{what}: recall of the nearest {K}: {recall(index, queries, exact(rows, queries)):.3f}"
+    yield from _beside(what, index, rows, queries)
+    yield from stages(what, index, queries)
+
+
+def build(drawn: Drawn, folder: Path, shards: int) -> None:
+    """Write an index; what is drawn does not count for much, beside learning and adding."""
+    clips, each = drawn.videos * CLIPS, drawn.videos // shards
+    if each % VIDEOS_AT_A_TIME:
+        raise SystemExit(f"CLIPS_VIDEOS: a multiple of {shards * VIDEOS_AT_A_TIME:,} is expected")
+    plan_index(folder, "ivf-pq", SECONDS, drawn.sample(wanted_sample(clips)), clips, shards)
+    for number in range(1, shards + 1):
+        write_shard(folder, number, drawn.blocks(each * (number - 1), each * number))
+
+
+def sizes(folder: Path) -> str:
+    """Tell the sizes of an index's vectors and codes."""
+    vectors = sum(file.stat().st_size for file in folder.glob(f"*/{ROWS}"))
+    codes = sum(file.stat().st_size for file in folder.glob(f"*/{CODES}"))
+    return f"{vectors / 2**30:.2f} GiB of rows and {codes / 1e9:.3f} GB of codes"
+
+
+def rows_of(folder: Path, number: int) -> Rows:
+    """Return the vectors of a shard, mapped."""
+    rows: Rows = np.memmap(shard_folder(folder, number) / ROWS, "<f4", "r").reshape(-1, DIMENSIONS)
+    return rows
+
+
+def exact(rows: Rows, queries: Rows) -> Ints:
+    """Return the nearest K rows of each query, by faiss flat."""
+    import faiss
+
+    nearest: Ints = faiss.knn(queries, rows, K)[1]
+    return nearest
+
+
+def recall(index: ClipIndex, queries: Rows, wanted: Ints) -> float:
+    """Return the mean share of the nearest clips that the index finds."""
+    found = index.search(queries, K)
+    numbers = [each.video * CLIPS + each.clip for each in found]
+    return float(np.mean([len(np.intersect1d(*pair)) / K for pair in zip(numbers, wanted, strict=True)]))
+
+
+def _beside(what: str, index: ClipIndex, rows: Rows, queries: Rows) -> Iterator[str]:
+    """Measure one query at a time, in turn by faiss flat, by a product of all rows, and by the index."""
+    import faiss
+
+    flat = faiss.IndexFlatL2(DIMENSIONS)
+    flat.add(rows)
+    steps: dict[str, Step] = {
+        "faiss flat": lambda query: flat.search(query, K),
+        "one NumPy product": lambda query: query @ rows.T,
+        "the index": lambda query: index.search(query, K),
+    }
+    times = dict(zip(steps, in_turn(list(steps.values()), queries), strict=True))
+    ours = times.pop("the index")
+    for name, other in times.items():
+        yield f"{what}: {name} {other:.1f} ms, the index {ours:.2f} ms: {other / ours:.1f} ×"
+
+
+def in_turn(steps: list[Step], queries: Rows) -> list[float]:
+    """Return the median milliseconds of each step for one query, in turn, after one query that does not count."""
+    seconds: list[list[float]] = [[] for _ in steps]
+    for turn in range(BESIDE + 1):
+        for place, step in enumerate(steps):
+            began = time.perf_counter()
+            step(queries[turn : turn + 1])
+            if turn:
+                seconds[place].append(time.perf_counter() - began)
+    return [1000 * statistics.median(each) for each in seconds]
+
+
+def stages(what: str, index: ClipIndex, queries: Rows) -> Iterator[str]:
+    """Measure both stages of some queries, and the cost of all moments beside a loop over them."""
+    draw = np.random.default_rng(5)
+    spoken = [
+        query + np.float32(0.5) * draw.standard_normal((WORDS, DIMENSIONS), np.float32) for query in queries
+    ]
+    times, counts = [], []
+    for query, words in zip(queries, spoken, strict=True):
+        began = time.perf_counter()
+        (found,) = index.search(query[None], K)
+        rank_around(index, found, ALL, chamfer_cost(index, words), 100, 0.5)
+        times.append(time.perf_counter() - began)
+        counts.append(len(_around(index, found)[0]))
+    yield (
+        f"{what}: two stages, with {np.mean(counts):,.0f} moments around {K} clips and suppression: median "
+        f"{1000 * statistics.median(times):.0f} ms, longest {1000 * max(times):.0f} ms"
+    )
+    yield f"{what}: {_loop(index, index.search(queries[:1], K)[0], spoken[0])}"
+
+
+def _around(index: ClipIndex, found: Found) -> tuple[Ints, Ints, Rows]:
+    """Return the first row and the last but one of each moment around clips, and these rows."""
+    windows = windows_around(found.video, found.clip, index.durations(found.video), SECONDS, ALL)
+    videos, place = np.unique(windows.video, return_inverse=True)
+    clips, begins = index.clips_of(videos)
+    return begins[place] + windows.first, begins[place] + windows.stop, index.rows(clips)
+
+
+def _loop(index: ClipIndex, found: Found, words: Rows) -> str:
+    first, stop, rows = _around(index, found)
+    began = time.perf_counter()
+    each = [_plain(rows[a:b], words) for a, b in zip(first.tolist(), stop.tolist(), strict=True)]
+    slow, began = time.perf_counter() - began, time.perf_counter()
+    turns = 5
+    for _ in range(turns):
+        costs = chamfer(squared_distances(rows, words), first, stop)
+    ours = (time.perf_counter() - began) / turns
+    np.testing.assert_allclose(costs, each, rtol=1e-4)
+    return (
+        f"Chamfer distances of {len(first):,} moments: a loop over moments {1000 * slow:.0f} ms, "
+        f"all at once {1000 * ours:.1f} ms: {slow / ours:.0f} ×"
+    )
+
+
+def _plain(rows: Rows, words: Rows) -> float:
+    distances = ((rows[:, None] - words) ** 2).sum(axis=2)
+    return float(distances.min(axis=1).mean() + distances.min(axis=0).mean())

@@ -1,0 +1,57 @@
+"""Two stages (STAL, Section 3.1): the clips nearest to a query, and the moments around them, ranked by a cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from retrieval.systems.clips.around import windows_around
+from retrieval.systems.clips.chamfer import chamfer, squared_distances
+from retrieval.systems.clips.index import ClipIndex, Found
+from retrieval.systems.data import Floats, Rows
+from retrieval.systems.ranking import Ranked, rank
+from retrieval.systems.windows import Scales, Windows
+
+CLIPS = 200  # that the first stage finds, as in the paper
+
+Cost = Callable[[Windows], Floats]
+
+
+def rank_around(
+    index: ClipIndex, found: Found, scales: Scales, cost: Cost, depth: int = 100, nms: float = 1.0
+) -> Ranked:
+    """Rank all moments that contain at least one of the clips that were found for a query.
+
+    Parameters
+    ----------
+    cost
+        A function that returns the costs of moments, of which the lowest is the best. `Windows.video` are the videos'
+        numbers in the index.
+    depth
+        How many moments are wanted.
+    nms
+        IoU above which a moment is dropped for a better one of its video; 1 keeps all.
+    """
+    windows = windows_around(
+        found.video, found.clip, index.durations(found.video), index.plan.clip_seconds, scales
+    )
+    return rank(windows, -cost(windows), depth, nms)
+
+
+def chamfer_cost(index: ClipIndex, words: Rows) -> Cost:
+    """Return the cost that compares the vectors of the index themselves with those of a query's words (Equation 2).
+
+    Parameters
+    ----------
+    words
+        Shape (words, d), float32.
+    """
+
+    def cost(windows: Windows) -> Floats:
+        videos, place = np.unique(windows.video, return_inverse=True)
+        clips, begins = index.clips_of(videos)
+        distances = squared_distances(index.rows(clips), words)
+        return chamfer(distances, begins[place] + windows.first, begins[place] + windows.stop)
+
+    return cost
