@@ -1,4 +1,4 @@
-"""Which moments that runs found, and nobody judged, would decide between the runs; and how a pool favours its runs. Pure."""
+"""Which moments that runs found and nobody judged would decide between them; how a pool favours its runs. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -110,7 +110,7 @@ def undecided(
 
 
 def _leaders(spans: Spans, same: float) -> Ints:
-    """For each prediction, listed by query and rank, the row of the one before it that is the same moment, or its own."""
+    """For each prediction, by query and rank, the row of the one before it that is the same moment, or its own."""
     place = ranks(spans.unit)
     pairs = join(spans, place, spans, "lengths", same)
     kept = kept_down_the_ranks(pairs, place)
@@ -191,7 +191,7 @@ def _scores(
     options: Options,
     highest: int,
 ) -> tuple[Floats, Floats, Floats]:
-    """NDCG of each query and run, DCG of each query's ideal ranking, and that with one more moment of the highest grade."""
+    """NDCG by query and run, and DCG of each query's ideal ranking, without and with one more perfect moment."""
     evaluator = Evaluator([f"nDCG_IoU(iou={iou})@{depth}"], ground, convention.but(unjudged="skip"))
     scene = evaluator.scene(list(runs))
     values = np.stack([each.table()[:, 0] for each in evaluator.scores_on(scene)], axis=1)
