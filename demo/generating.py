@@ -57,7 +57,7 @@ class Cast:
 
     def grade(self, member: Membership, candidate: Candidate) -> float:
         """Return the grade that a member sees: the truth that the similarity suggests, with the member's bias."""
-        return self.chance.gauss(4.4 * candidate.similarity + self.leanings[member], SPREAD)
+        return self.chance.gauss(4.4 * (candidate.similarity or 0.0) + self.leanings[member], SPREAD)
 
 
 @dataclass

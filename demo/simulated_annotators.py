@@ -53,7 +53,7 @@ def truth_from(file: Path) -> Truth:
 
 def truth_from_similarity(candidate: Candidate) -> int:
     """Return a grade that rises with the caption's similarity, for campaigns without true grades."""
-    return min(4, max(0, round(6 * candidate.similarity - 1.5)))
+    return min(4, max(0, round(6 * (candidate.similarity or 0.0) - 1.5)))
 
 
 class Person:

@@ -51,8 +51,8 @@ class Found:
 
     def take(self, rows: Ints | Bools) -> "Found":
         """Return some of the moments."""
-        columns = (each[rows] for each in (self.query, self.video, self.start, self.end, self.ranks))
-        return Found(self.queries, self.names, *columns)
+        numbers, times = (self.query[rows], self.video[rows]), (self.start[rows], self.end[rows])
+        return Found(self.queries, self.names, *numbers, *times, self.ranks[rows])
 
 
 def undecided(
@@ -244,7 +244,7 @@ def means_without_own(
     for number in np.unique(by_group).tolist():
         kept = ~(finders[:, number] & alone)
         members = np.flatnonzero(by_group == number)
-        found[members] = means_of_part(qrels, kept, [runs[n] for n in members], measures, convention)
+        found[members] = means_of_part(qrels, kept, [runs[n] for n in members.tolist()], measures, convention)
     return found
 
 
