@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import random
+import time
 from collections import defaultdict
 from collections.abc import Callable
 from io import StringIO
@@ -16,6 +17,8 @@ from tempfile import TemporaryDirectory
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import Q
+from django.db.models.functions import Now
 
 from base.errors import ReeljudgeError
 from campaigns.models import Campaign, Membership, Token
@@ -23,6 +26,7 @@ from corpus.models import Video
 from demo.generating import Cast, store_queries
 from demo.simulated_annotators import own_server
 from demo.systems import SEEDS, SYSTEMS, Grades, Ranks, run_of
+from jobs.models import Job
 from jobs.terminal import work_off
 from judging.models import Batch, Candidate, Query
 from judging.pool.clips import prepare
@@ -35,6 +39,7 @@ ANNOTATORS = 6
 BATCH = 5  # candidates
 SPREAD = 0.6  # of grades about the truth
 LICENCE = "CC0-1.0"
+SECONDS_BETWEEN_LOOKS = 0.2
 
 
 class CarefulCast(Cast):
@@ -146,6 +151,7 @@ def make_judged(
     grades = true_grades(truth)
     campaign = Campaign.objects.filter(name=NAME).first()
     if campaign is None:
+        _work_off()  # the ranking
         campaign = make_campaign(shown, grades, lead, researcher)
     if not campaign.releases.exists():
         tell("Freezing a release …")
@@ -160,5 +166,11 @@ def make_judged(
 
 
 def _work_off() -> None:
-    if failed := work_off(StringIO()):
-        raise ReeljudgeError(f"{failed[0]}: {failed[0].error}")
+    """Run all jobs that are due, and wait for those that another worker has."""
+    due = Q(state=Job.State.RUNNING) | Q(due__lte=Now())
+    while True:
+        if failed := work_off(StringIO()):
+            raise ReeljudgeError(f"{failed[0]}: {failed[0].error}")
+        if not Job.objects.unfinished().filter(due).exists():
+            return
+        time.sleep(SECONDS_BETWEEN_LOOKS)
