@@ -5,6 +5,7 @@ import django.core.validators
 import django.db.models.deletion
 import django.db.models.functions.datetime
 import secrets
+from base.database.append_only import DELETE, UPDATE, refuse, refuse_changes_of
 from django.db import migrations, models
 
 
@@ -224,4 +225,10 @@ class Migration(migrations.Migration):
             model_name='source',
             constraint=models.CheckConstraint(condition=models.Q(('rank__gte', 1)), name='ranks_of_runs_start_at_one'),
         ),
+        refuse('runs_run', DELETE),
+        refuse_changes_of(
+            'runs_run', 'name', 'system', 'group', 'description', 'paper', 'code', 'campaign_id', 'number', 'token',
+            'by_id', 'at', 'filename', 'file', 'sha256', 'size', 'table', 'queries', 'predictions', 'notes',
+        ),
+        refuse('runs_source', UPDATE, DELETE),
     ]
