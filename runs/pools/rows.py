@@ -13,7 +13,10 @@ from judging.models import Batch, Candidate
 from metrics import moment_id
 from metrics.analysis.tau import signs, tau_b
 from releases.models import Release
+from runs.measures import NDCG
 from runs.models import Enlargement, PoolScore, Run, Source
+
+HEADLINE = NDCG[1]  # NDCG@10 at IoU 0.5
 
 
 @dataclass
@@ -101,8 +104,8 @@ STATES = {
 def batches_of(enlargement: Enlargement) -> list[tuple[str, int]]:
     """Return how many batches of an enlargement are in each state, in the order in which these follow each other."""
     candidates = Candidate.objects.filter(pk__in=_candidates(enlargement))
-    batches = Batch.objects.filter(candidates__in=candidates).distinct()
-    counts = Counter(batches.values_list("state", flat=True))
+    batches = Batch.objects.filter(candidates__in=candidates).distinct().values_list("pk", "state")
+    counts = Counter(state for _, state in batches)
     return [(words, counts[state]) for state, words in STATES.items() if counts[state]]
 
 

@@ -31,10 +31,9 @@ from runs.pools.proposing import (
     ask_to_propose,
     open_runs,
 )
-from runs.pools.rows import batches_of, comparison, found_moments
+from runs.pools.rows import HEADLINE, batches_of, comparison, found_moments
 from runs.scoring import newest_release
 
-HEADLINE = NDCG[1]  # NDCG@10 at IoU 0.5
 MOST_SHOWN = 100  # moments
 
 
