@@ -14,6 +14,23 @@ from django.db.models.functions import Now
 from campaigns.models import Membership
 from campaigns.models.draft import ArrivingFile, token
 from jobs.keys import key_of
+from runs.pools.models import Enlargement, Near, PoolScore, Source
+
+__all__ = [
+    "Arrival",
+    "Described",
+    "Enlargement",
+    "Inquiry",
+    "Near",
+    "PoolScore",
+    "Run",
+    "Score",
+    "Scoring",
+    "Source",
+    "Submission",
+    "Visibility",
+    "Yardstick",
+]
 
 
 class Visibility(models.TextChoices):

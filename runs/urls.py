@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from runs.views import believe, board, listing, uploading, why
+from runs.views import believe, board, listing, pools, uploading, why
 
 urlpatterns = [
     path("campaigns/<slug:name>/runs/", listing.index, name="runs"),
@@ -27,5 +27,9 @@ urlpatterns = [
     path("campaigns/<slug:name>/believe/", believe.index, name="believe"),
     path("campaigns/<slug:name>/believe/examine", believe.ask, name="believe-ask"),
     path("campaigns/<slug:name>/believe/<slug:format>", believe.download, name="believe-file"),
+    path("campaigns/<slug:name>/pools/", pools.index, name="pools"),
+    path("campaigns/<slug:name>/pools/propose", pools.propose, name="pool-propose"),
+    path("campaigns/<slug:name>/pools/<int:number>/", pools.detail, name="pool"),
+    path("campaigns/<slug:name>/pools/<int:number>/open", pools.open_first, name="pool-open"),
     path("campaigns/<slug:name>/runs/public/<slug:token>/", listing.public, name="public-run"),
 ]

@@ -127,18 +127,23 @@ Draft.objects.update(findings={"problems": ["moments.csv: line 3: end"], "notes"
 """
 RUNS = """
 from campaigns.models import Campaign
-from runs.models import Score
+from runs.models import Enlargement, Score
+from runs.pools.proposing import Plan, ask_to_propose
 from runs.receiving import describe, submit
 from tests.runs.conftest import best
 from tests.runs.uploading import ranking, send
 from tests.waiting import wait_until
 films = Campaign.objects.get(name="films")
 mina = films.memberships.get(user__username="mina")
-run, broken = (describe(mina, {"name": name, "visibility": "public"}) for name in ("bert", "broken"))
+run, late, broken = (describe(mina, {"name": name, "visibility": "public"}) for name in ("bert", "late", "broken"))
 send(run, "run", "run.json", ranking(best(films)).encode())
+send(late, "run", "run.json", ranking({query: rows[2:] for query, rows in best(films).items()}).encode())
 send(broken, "run", "run.json", b"[]")
-submit(run), submit(broken)
+submit(run), submit(late), submit(broken)
 wait_until(lambda: Score.objects.exclude(spread=None).exists(), lambda: "a run is scored")
+wait_until(lambda: films.runs.count() == 2, lambda: "both are stored")
+made = ask_to_propose(mina, Plan([1, 2]))
+wait_until(lambda: Enlargement.objects.filter(found__isnull=False).exists(), lambda: "moments are proposed")
 """
 
 

@@ -115,6 +115,8 @@ def crawl(client: Client, ada: Membership) -> list[str]:
         "/campaigns/films/runs/1/query?query=1",
         "/campaigns/films/leaderboard/",
         "/campaigns/films/believe/",
+        "/campaigns/films/pools/",
+        "/campaigns/films/pools/1/",
     ):
         answers.append(client.get(address))
     submit = reverse("submit", args=[held.token])

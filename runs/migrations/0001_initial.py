@@ -5,6 +5,7 @@ import django.core.validators
 import django.db.models.deletion
 import django.db.models.functions.datetime
 import secrets
+from base.database.append_only import DELETE, UPDATE, refuse, refuse_changes_of
 from django.db import migrations, models
 
 
@@ -14,6 +15,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('campaigns', '0001_initial'),
+        ('judging', '0001_initial'),
         ('releases', '0001_initial'),
     ]
 
@@ -158,4 +160,75 @@ class Migration(migrations.Migration):
             model_name='arrival',
             constraint=models.CheckConstraint(condition=models.Q(('received__gte', 0), ('received__lte', models.F('size'))), name='no_more_of_a_run_arrives_than_announced'),
         ),
+        migrations.CreateModel(
+            name='Enlargement',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('number', models.PositiveIntegerField(help_text='counts up from 1 in each campaign')),
+                ('at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                ('depth', models.PositiveSmallIntegerField(help_text='how many ranks of each run are looked at')),
+                ('iou', models.FloatField(help_text='from which a prediction matches a judged moment')),
+                ('runs', models.JSONField(help_text='the numbers of the runs')),
+                ('found', models.JSONField(help_text='the moments, the most decisive first; null until found', null=True)),
+                ('taken', models.PositiveIntegerField(help_text='how many of the first moments are judged', null=True)),
+                ('near', models.CharField(choices=[('leave', 'Leave them out'), ('judge', 'Have them judged like the others'), ('reuse', 'Give them the grade of the judged moment')], default='leave', max_length=10)),
+                ('opened', models.DateTimeField(null=True)),
+                ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='enlargements', to='campaigns.campaign')),
+                ('lead', models.ForeignKey(help_text='who asked', on_delete=django.db.models.deletion.PROTECT, related_name='+', to='campaigns.membership')),
+                ('opened_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='campaigns.membership')),
+                ('release', models.ForeignKey(help_text='whose moments are judged already', on_delete=django.db.models.deletion.PROTECT, related_name='+', to='releases.release')),
+            ],
+            options={
+                'ordering': ['campaign', '-number'],
+            },
+        ),
+        migrations.CreateModel(
+            name='PoolScore',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('measure', models.CharField(max_length=80)),
+                ('first', models.FloatField(help_text='had no pool been enlarged', null=True)),
+                ('whole', models.FloatField(help_text='the score', null=True)),
+                ('without', models.FloatField(help_text='had the runs of this system added nothing to the pool', null=True)),
+                ('reused', models.FloatField(help_text='with reused grades too; null if there are none', null=True)),
+                ('release', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='pool_scores', to='releases.release')),
+                ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='pool_scores', to='runs.run')),
+            ],
+        ),
+        migrations.CreateModel(
+            name='Source',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('rank', models.PositiveIntegerField(help_text='the best one, from 1, at which the run has the moment')),
+                ('candidate', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='judging.candidate')),
+                ('enlargement', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='sources', to='runs.enlargement')),
+                ('run', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='found', to='runs.run')),
+            ],
+        ),
+        migrations.AddConstraint(
+            model_name='enlargement',
+            constraint=models.UniqueConstraint(fields=('campaign', 'number'), name='one_enlargement_per_number'),
+        ),
+        migrations.AddConstraint(
+            model_name='enlargement',
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('opened', None), ('opened_by', None), ('taken', None)), models.Q(('found__isnull', False), ('opened__isnull', False), ('opened_by__isnull', False), ('taken__isnull', False)), _connector='OR'), name='enlargement_is_opened_by_a_lead'),
+        ),
+        migrations.AddConstraint(
+            model_name='poolscore',
+            constraint=models.UniqueConstraint(fields=('release', 'run', 'measure'), name='one_pool_score_per_run_and_measure'),
+        ),
+        migrations.AddConstraint(
+            model_name='source',
+            constraint=models.UniqueConstraint(fields=('candidate', 'run'), name='one_source_per_candidate_and_run'),
+        ),
+        migrations.AddConstraint(
+            model_name='source',
+            constraint=models.CheckConstraint(condition=models.Q(('rank__gte', 1)), name='ranks_of_runs_start_at_one'),
+        ),
+        refuse('runs_run', DELETE),
+        refuse_changes_of(
+            'runs_run', 'name', 'system', 'group', 'description', 'paper', 'code', 'campaign_id', 'number', 'token',
+            'by_id', 'at', 'filename', 'file', 'sha256', 'size', 'table', 'queries', 'predictions', 'notes',
+        ),
+        refuse('runs_source', UPDATE, DELETE),
     ]
