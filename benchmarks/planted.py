@@ -12,7 +12,7 @@ import numpy as np
 
 from retrieval.systems.data import Data, Example, Floats, Ints, Query, Rows, Validation, Video, Videos
 
-CONCEPTS, FEATURES, SYNONYMS, FILLERS = 80, 64, 3, 6
+FEATURES, SYNONYMS, FILLERS = 64, 3, 6
 POSITIVE = 0.8  # share of clips that show their concept with the right sign
 OFFSET = 0.5  # standard deviation of what all clips of a video share; that of noise is 1
 TWO_EVENTS = 0.7  # share of queries
@@ -29,10 +29,10 @@ class Planted:
     examples: list[Example]
 
 
-def planted(seed: int, training: int = 1600, test: int = 250) -> Planted:
+def planted(seed: int, training: int = 1600, test: int = 250, concepts: int = 80) -> Planted:
     """Draw a collection of so many training and test videos, with two queries each."""
     random = np.random.default_rng([seed, 90])
-    prototypes = random.normal(size=(CONCEPTS, FEATURES))
+    prototypes = random.normal(size=(concepts, FEATURES))
     videos, examples = _videos("training", training, prototypes, random)
     valid, valid_examples = _videos("validation", max(10, test // 5), prototypes, random)
     searched, asked = _videos("test", test, prototypes, random)
@@ -46,7 +46,7 @@ def _videos(
     videos, examples = [], []
     for number in range(count):
         sizes = _sizes(int(random.integers(8, 13)), random)
-        concepts = random.choice(CONCEPTS, len(sizes), replace=False)
+        concepts = random.choice(len(prototypes), len(sizes), replace=False)
         video = Video(
             f"{name}-{number}", sum(sizes) * CLIP_SECONDS, _clips(sizes, concepts, prototypes, random)
         )

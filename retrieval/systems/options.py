@@ -102,6 +102,11 @@ class Training(Options):
     }
     choices: ClassVar[dict[str, tuple[str, ...]]] = {"optimiser": ("adam", "sgd")}
 
+    def rate(self, step: int) -> float:
+        """Return the learning rate of a step, of which the first is 0."""
+        falls = step // self.decay_every if self.decay_every else 0
+        return self.learning_rate * 0.1**falls
+
 
 @dataclass(frozen=True)
 class Contrastive(Training):

@@ -10,6 +10,7 @@ from typing import Any
 from retrieval.systems.errors import BadOption
 from retrieval.systems.interface import System
 from retrieval.systems.options import Contrastive, Mcn, Options, Prior, options_from
+from retrieval.systems.streams.options import Conquer, Reloclnet, Streams
 
 
 @dataclass(frozen=True)
@@ -38,13 +39,17 @@ class Entry:
 
 
 HERE = "retrieval.systems"
+CLIPS = frozenset({"clips"})
 SYSTEMS = {
     "chance": Entry("Chance", f"{HERE}.chance:Chance", Options, learns=False),
     "prior": Entry("Moment prior", f"{HERE}.prior:Prior", Prior),
     "tef_only": Entry("TEF-only", f"{HERE}.mcn:TefOnly", Mcn),
-    "mcn": Entry("MCN", f"{HERE}.mcn:Mcn", Mcn, frozenset({"clips"})),
-    "stal_clips": Entry("STAL (clips)", f"{HERE}.stal_clips:StalClips", Contrastive, frozenset({"clips"})),
-    "stal": Entry("STAL (TEF)", f"{HERE}.stal:Stal", Contrastive, frozenset({"clips"})),
+    "mcn": Entry("MCN", f"{HERE}.mcn:Mcn", Mcn, CLIPS),
+    "stal_clips": Entry("STAL (clips)", f"{HERE}.stal_clips:StalClips", Contrastive, CLIPS),
+    "stal": Entry("STAL (TEF)", f"{HERE}.stal:Stal", Contrastive, CLIPS),
+    "xml": Entry("XML", f"{HERE}.streams.xml:Xml", Streams, CLIPS),
+    "reloclnet": Entry("ReLoCLNet", f"{HERE}.streams.reloclnet:Reloclnet", Reloclnet, CLIPS),
+    "conquer": Entry("CONQUER", f"{HERE}.streams.conquer:Conquer", Conquer, CLIPS),
 }
 
 

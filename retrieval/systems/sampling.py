@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from retrieval.systems.data import Data, Example, Floats, Ints
+from retrieval.systems.answers import answers, rows_of_step
+from retrieval.systems.data import Data, Example, Floats
 from retrieval.systems.errors import SystemsError
 from retrieval.systems.options import Contrastive
 from retrieval.systems.windows import Windows, counts_in, windows_of
@@ -26,17 +27,14 @@ class Sampler:
     """
 
     def __init__(self, data: Data, options: Contrastive) -> None:
-        if not data.examples:
-            raise SystemsError("there are no examples; expected at least one to learn from")
         if options.inter and len(data.videos) < 2:
             raise SystemsError("there is one video; negatives of other videos need at least two")
         self.options, self.examples = options, data.examples
         self.duration = data.videos.duration
         self.counts = counts_in(data.videos)
-        self.clip_seconds = data.videos.clip_seconds
         self.windows = windows_of(data.videos, options.scales)
         self.offsets = self.windows.offsets(len(data.videos))
-        self.positives = self._positives(data)
+        self.positives = answers(data)
 
     def step(self, number: int) -> tuple[list[Example], Windows]:
         """Return the examples of a step, and the moments of each: its own, then its negatives, row by row.
@@ -45,43 +43,12 @@ class Sampler:
         (examples × (1 + intra + inter),).
         """
         random = np.random.default_rng([self.options.seed, 1, number])
-        rows = self._rows(number)
+        rows = rows_of_step(number, self.options.batch_size, len(self.examples), self.options.seed)
         own = self.positives.take(rows)
         groups = [own]
         groups += [self._same_video(own, random) for _ in range(self.options.intra)]
         groups += [self._other_video(own, random) for _ in range(self.options.inter)]
         return [self.examples[row] for row in rows.tolist()], interleaved(groups)
-
-    def _rows(self, number: int) -> Ints:
-        """Return the examples of a step; each example is seen once before one is seen again."""
-        size, count = self.options.batch_size, len(self.examples)
-        places = np.arange(number * size, (number + 1) * size)
-        rows = np.empty(size, np.int64)
-        for epoch in range(int(places[0]) // count, int(places[-1]) // count + 1):
-            order = np.random.default_rng([self.options.seed, 2, epoch]).permutation(count)
-            here = places // count == epoch
-            rows[here] = order[places[here] % count]
-        return rows
-
-    def _positives(self, data: Data) -> Windows:
-        """Return the examples' moments, with the clips that they touch."""
-        unknown = [each.video for each in data.examples if each.video not in data.videos.number]
-        if unknown:
-            raise SystemsError(f"an example is of video {unknown[0]!r}; expected one that has features")
-        video = np.array([data.videos.number[each.video] for each in data.examples], np.int64)
-        start = np.array([each.start for each in data.examples], np.float64)
-        end = np.minimum([each.end for each in data.examples], self.duration[video])
-        seconds, last = data.videos.clip_seconds, self.counts[video]
-        wrong = np.flatnonzero(~((start >= 0) & (start < end)) | (last < 1))
-        if len(wrong):
-            bad = data.examples[wrong[0]]
-            raise SystemsError(
-                f"an example of video {bad.video!r} is from {bad.start:g} to {bad.end:g} s; expected a moment inside "
-                f"its {self.duration[video[wrong[0]]]:g} s, and at least one clip with features"
-            )
-        first = np.minimum(np.floor(start / seconds + 1e-6).astype(np.int64), last - 1)
-        stop = np.clip(np.ceil(end / seconds - 1e-6).astype(np.int64), first + 1, last)
-        return Windows(video, first, stop, start, end)
 
     def _same_video(self, own: Windows, random: np.random.Generator) -> Windows:
         """Draw for each moment a window of its video whose IoU with it is low, or the lowest of those drawn."""

@@ -92,9 +92,8 @@ class Trainer:
         self.network.train()
         seed = np.random.default_rng([self.options.seed, 0, number]).integers(2**63)
         torch.manual_seed(int(seed))
-        if self.options.decay_every:
-            for group in self.optimiser.param_groups:
-                group["lr"] = self.options.learning_rate * 0.1 ** (number // self.options.decay_every)
+        for group in self.optimiser.param_groups:
+            group["lr"] = self.options.rate(number)
         loss = self.loss_of(number)
         value = float(loss.item())
         if not math.isfinite(value):

@@ -1,0 +1,109 @@
+"""The losses of XML, ReLoCLNet and CONQUER as TVR-Ranking changed them (appendix C.1), one for each pair of a batch.
+
+A batch holds B pairs of a query and a moment. Its mask of positive pairs, shape (B, B), is true where the video of
+column j holds a moment that the pseudo training set gives the query of row i; so its diagonal is true.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+NEVER = float("-inf")  # the logit of a place that is no clip
+
+
+def weighted(losses: Tensor, weights: Tensor) -> Tensor:
+    """Return the mean of the losses, each times sim(q, m.c) of its pair; similarities below 0 count as 0.
+
+    The sum is divided by the number of pairs, not by that of the weights: a pair that is hardly relevant shall move
+    the model little, in a batch of such pairs too.
+    """
+    return (losses * weights.clamp(0, 1)).mean()
+
+
+def boundary_losses(starts: Tensor, ends: Tensor, first: Tensor, last: Tensor) -> Tensor:
+    """Return −log P(first) − log P(last) of each pair (the span loss of XML, Eq. 9, and of CONQUER).
+
+    Parameters
+    ----------
+    starts, ends
+        Logits, shape (B, clips), `NEVER` where there is no clip. For CONQUER's shared normalisation the clips of
+        several videos stand beside one another.
+    first, last
+        The number of the moment's first and last clip, shape (B,).
+    """
+    of_starts = functional.cross_entropy(starts, first, reduction="none")
+    of_ends = functional.cross_entropy(ends, last, reduction="none")
+    return of_starts + of_ends
+
+
+def video_losses(scores: Tensor, positives: Tensor) -> Tensor:
+    """Return the contrastive loss of each pair between its query and the videos of the batch, with the mask.
+
+    It is −log(P / (P + N)). P sums exp(score) over the videos that are positive for the query. N sums it over all
+    other videos beside the query, and over all other queries of the batch, to which the pair's video is not
+    positive, beside the video. With one positive, the diagonal, this is ReLoCLNet's VideoCL.
+
+    Parameters
+    ----------
+    scores
+        Of the query of row i beside the video of column j, shape (B, B).
+    """
+    positive = torch.logsumexp(scores.masked_fill(~positives, NEVER), 1)
+    other_queries = scores.masked_fill(positives, NEVER).T
+    return torch.logsumexp(torch.cat([scores, other_queries], 1), 1) - positive
+
+
+def ranking_losses(
+    scores: Tensor, positives: Tensor, draws: Tensor, *, margin: float = 0.1, hardest: int | None = None
+) -> Tensor:
+    """Return XML's hinge loss of each pair (Eq. 8): beside a video, and beside a query, that is not positive.
+
+    Parameters
+    ----------
+    scores
+        Cosines of the query of row i and the video of column j, shape (B, B).
+    draws
+        Numbers from 0 to 1, shape (2, B, B): of those that are allowed, the one with the largest draw is the negative.
+    hardest
+        So many negatives with the highest scores can be drawn; all if None.
+    """
+    own = scores.diagonal()
+    losses = torch.zeros_like(own)
+    for beside, allowed, drawn in ((scores, ~positives, draws[0]), (scores.T, ~positives.T, draws[1])):
+        kept = _hardest(beside.detach(), allowed, hardest)
+        chosen = drawn.masked_fill(~kept, -1).argmax(1, keepdim=True)
+        hinge = (margin + beside.gather(1, chosen).squeeze(1) - own).clamp(min=0)
+        losses = losses + hinge * kept.any(1)
+    return losses
+
+
+def _hardest(scores: Tensor, allowed: Tensor, count: int | None) -> Tensor:
+    if count is None or count >= len(scores):
+        return allowed
+    places = scores.masked_fill(~allowed, NEVER).topk(count, dim=1).indices
+    return torch.zeros_like(allowed).scatter(1, places, True) & allowed
+
+
+def clip_losses(scores: Tensor, inside: Tensor, outside: Tensor) -> Tensor:
+    """Return ReLoCLNet's frame-level contrastive loss (FrameCL) of each pair, inside its own video.
+
+    It is the estimate of mutual information by Jensen and Shannon, negated: the mean softplus(−score) of the clips
+    of the moment, and the mean softplus(score) of the others, which is 0 for a moment as long as its video. (The
+    constant 2 log 2 is left out, so that the loss is never negative.)
+
+    Parameters
+    ----------
+    scores
+        Of the query beside each clip of its video, shape (B, clips).
+    inside, outside
+        True for the clips of the moment, and for the video's other clips, shape (B, clips).
+    """
+    near = _mean_of(functional.softplus(-scores), inside)
+    far = _mean_of(functional.softplus(scores), outside)
+    return near + far
+
+
+def _mean_of(values: Tensor, which: Tensor) -> Tensor:
+    return (values * which).sum(1) / which.sum(1).clamp(min=1)
