@@ -164,6 +164,7 @@ CHAT_OUTPUT_PRICE = env.float("CHAT_OUTPUT_PRICE", default=0)
 CHAT_TIMEOUT = env.float("CHAT_TIMEOUT", default=60)  # seconds for an answer
 NAMES_MODEL = env.str("NAMES_MODEL", default="")
 MODELS_ROOT = Path(env.str("MODELS_ROOT", default=str(HOME / "models")))
+FEATURES_ROOT = Path(env.str("FEATURES_ROOT", default=str(HOME / "features")))  # of videos, for systems
 MEDIA_ROOT = Path(env.str("MEDIA_ROOT", default=str(HOME / "media")))
 MEDIA_STORE = env.str("MEDIA_STORE", default="")
 S3_ENDPOINT_URL = env.str("S3_ENDPOINT_URL", default="")

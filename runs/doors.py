@@ -7,9 +7,9 @@ from django.shortcuts import get_object_or_404
 
 from campaigns.doors import membership
 from campaigns.models import Membership
-from runs.models import Arrival, Run, Submission, Visibility
+from runs.models import Arrival, Run, Submission, TrainedSystem, Visibility
 
-__all__ = ["arrival", "membership", "own_run", "public_run", "run", "submission"]
+__all__ = ["arrival", "membership", "own_run", "public_run", "run", "submission", "trained_system"]
 
 
 def run(member: Membership, number: int) -> Run:
@@ -45,4 +45,12 @@ def public_run(request: HttpRequest, name: str, token: str) -> Run:
         and Membership.objects.annotators().filter(user=user, campaign__corpus=corpus).exists()
     ):
         raise Http404
+    return found
+
+
+def trained_system(member: Membership, number: int) -> TrainedSystem:
+    """Return a trained system of the member's campaign."""
+    rows = TrainedSystem.objects.select_related("by", "submission", "run")
+    found = get_object_or_404(rows, campaign=member.campaign, number=number)
+    found.campaign = member.campaign
     return found

@@ -14,6 +14,20 @@ from django.db.models.functions import Now
 from campaigns.models import Membership
 from campaigns.models.draft import ArrivingFile, token
 from jobs.keys import key_of
+from runs.systems.models import SystemSearch, TrainedSystem
+
+__all__ = [
+    "Arrival",
+    "Inquiry",
+    "Run",
+    "Score",
+    "Scoring",
+    "Submission",
+    "SystemSearch",
+    "TrainedSystem",
+    "Visibility",
+    "Yardstick",
+]
 
 
 class Visibility(models.TextChoices):

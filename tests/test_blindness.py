@@ -115,6 +115,9 @@ def crawl(client: Client, ada: Membership) -> list[str]:
         "/campaigns/films/runs/1/query?query=1",
         "/campaigns/films/leaderboard/",
         "/campaigns/films/believe/",
+        "/campaigns/films/systems/",
+        "/campaigns/films/systems/1/",
+        "/campaigns/films/systems/1/search?q=secret",
     ):
         answers.append(client.get(address))
     submit = reverse("submit", args=[held.token])

@@ -111,6 +111,46 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
+            name='TrainedSystem',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('number', models.PositiveIntegerField(help_text='counts up from 1 in each campaign')),
+                ('name', models.CharField(help_text='of its run', max_length=100)),
+                ('system', models.CharField(help_text='its name in the registry', max_length=40)),
+                ('options', models.JSONField(help_text='the options that are not the defaults')),
+                ('group', models.CharField(blank=True, help_text='of systems that differ by their seed', max_length=100)),
+                ('features', models.CharField(help_text='the name of a set of features of the corpus', max_length=100)),
+                ('clip_seconds', models.FloatField()),
+                ('depth', models.PositiveSmallIntegerField(help_text='N, the moments of each query that it learns from')),
+                ('token', models.CharField(default=campaigns.models.draft.token, help_text='names its folder', max_length=32, unique=True)),
+                ('measure', models.CharField(blank=True, help_text='that the validation computes', max_length=80)),
+                ('losses', models.JSONField(default=list, help_text='pairs of a step and the mean loss before it')),
+                ('validations', models.JSONField(default=list, help_text="pairs of a step and the measure's value")),
+                ('trained', models.DateTimeField(help_text='when it was trained and its index was stored', null=True)),
+                ('created', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                ('by', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='systems', to='campaigns.membership')),
+                ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='systems', to='campaigns.campaign')),
+                ('run', models.OneToOneField(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='trained_system', to='runs.run')),
+                ('submission', models.OneToOneField(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='trained_system', to='runs.submission')),
+            ],
+            options={
+                'ordering': ['campaign', '-number'],
+            },
+        ),
+        migrations.CreateModel(
+            name='SystemSearch',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('text', models.CharField(max_length=500)),
+                ('moments', models.JSONField(help_text='[video, start, end, score] of each, best first; null until they are found', null=True)),
+                ('asked', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                ('system', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='searches', to='runs.trainedsystem')),
+            ],
+            options={
+                'verbose_name_plural': 'system searches',
+            },
+        ),
+        migrations.CreateModel(
             name='Yardstick',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
@@ -157,5 +197,21 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='arrival',
             constraint=models.CheckConstraint(condition=models.Q(('received__gte', 0), ('received__lte', models.F('size'))), name='no_more_of_a_run_arrives_than_announced'),
+        ),
+        migrations.AddConstraint(
+            model_name='trainedsystem',
+            constraint=models.UniqueConstraint(fields=('campaign', 'number'), name='one_trained_system_per_number'),
+        ),
+        migrations.AddConstraint(
+            model_name='trainedsystem',
+            constraint=models.UniqueConstraint(fields=('campaign', 'name'), name='one_trained_system_per_name'),
+        ),
+        migrations.AddConstraint(
+            model_name='trainedsystem',
+            constraint=models.CheckConstraint(condition=models.Q(('clip_seconds__gt', 0)), name='clips_have_a_length'),
+        ),
+        migrations.AddConstraint(
+            model_name='systemsearch',
+            constraint=models.UniqueConstraint(fields=('system', 'text'), name='one_search_per_system_and_text'),
         ),
     ]
