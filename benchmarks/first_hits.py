@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from retrieval.systems.data import Example, Floats, Ints
+from retrieval.systems.data import Example, Floats, Ints, Rows
 from retrieval.systems.exhaustive import Exhaustive, Index
 from retrieval.systems.sampling import overlaps
 
@@ -46,10 +46,16 @@ def first_hits(
         here = scores[low : low + len(iou)]
         all_scores = here if one_video else scores
         for column, least in enumerate(IOUS):
-            hits = here[iou >= least]
-            better = (all_scores > hits.max()).sum() if len(hits) else len(all_scores)
-            ranks[row, column] = 1 + better
+            ranks[row, column] = _first(here[iou >= least], all_scores)
     return ranks
+
+
+def _first(hits: Rows | Floats, scores: Rows | Floats) -> int:
+    """Return the rank of the best hit; of equal scores, the hits come last."""
+    if not len(hits):
+        return len(scores) + 1
+    best = hits.max()
+    return int((scores >= best).sum() - (hits == best).sum() + 1)
 
 
 def summary(ranks: Ints) -> dict[str, float]:

@@ -163,6 +163,8 @@ CHAT_INPUT_PRICE = env.float("CHAT_INPUT_PRICE", default=0)
 CHAT_OUTPUT_PRICE = env.float("CHAT_OUTPUT_PRICE", default=0)
 CHAT_TIMEOUT = env.float("CHAT_TIMEOUT", default=60)  # seconds for an answer
 NAMES_MODEL = env.str("NAMES_MODEL", default="")
+# Features of films, for systems: a vision model that transformers loads; empty: the plain descriptor.
+VISION_MODEL = env.str("VISION_MODEL", default="")
 MODELS_ROOT = Path(env.str("MODELS_ROOT", default=str(HOME / "models")))
 FEATURES_ROOT = Path(env.str("FEATURES_ROOT", default=str(HOME / "features")))  # of videos, for systems
 MEDIA_ROOT = Path(env.str("MEDIA_ROOT", default=str(HOME / "media")))

@@ -7,9 +7,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from retrieval.systems.errors import BadOption
-from retrieval.systems.interface import System
+from retrieval.systems.errors import BadOption, SystemsError
+from retrieval.systems.interface import CARD, System
 from retrieval.systems.options import Contrastive, Mcn, Options, Prior, options_from
+from retrieval.systems.storing import read_json
 from retrieval.systems.streams.options import Conquer, Reloclnet, Streams
 
 
@@ -79,3 +80,17 @@ def system(name: str, folder: Path, **options: Any) -> System:
     module, _, attribute = found.at.partition(":")
     made: System = getattr(import_module(module), attribute)(values, folder)
     return made
+
+
+def system_in(folder: Path) -> System:
+    """Make the system whose folder this is.
+
+    Raises
+    ------
+    SystemsError
+        If it is none.
+    """
+    if not (folder / CARD).exists():
+        raise SystemsError(f"{folder}: holds no system; train one there first")
+    card = read_json(folder / CARD)
+    return system(card["system"], folder, **card["options"])

@@ -1,0 +1,193 @@
+"""The command line of the systems."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from metrics import read_run
+from retrieval.systems.commands import main
+from tests.films import write_film
+from tests.retrieval.systems.small import collection
+
+ROOT = Path(__file__).parents[3]
+SMALL = [
+    "iterations=12",
+    "batch_size=16",
+    "hidden=16",
+    "words=8",
+    "language=8",
+    "embedding=8",
+    "validate_every=6",
+]
+
+
+class Done(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+def command(*words: str | Path) -> Done:
+    """Run a command as `python -m retrieval.systems` does."""
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        try:
+            code = main([str(word) for word in words])
+        except SystemExit as left:
+            code = int(left.code or 0)
+    return Done(code, out.getvalue(), err.getvalue())
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A planted collection as files: features, durations, annotations and queries."""
+    folder = tmp_path_factory.mktemp("planted")
+    data = collection().training
+    videos = data.videos
+    np.savez(
+        folder / "clips.npz",
+        **{name: videos[n].clips for n, name in enumerate(videos.names)},  # type: ignore[arg-type]
+    )
+    durations = {name: [float(videos.duration[n]), n] for n, name in enumerate(videos.names)}
+    (folder / "durations.json").write_text(json.dumps(durations))
+    moments = [
+        {
+            "pair_id": n,
+            "query_id": each.query.id,
+            "query": each.query.text,
+            "video_name": each.video,
+            "timestamp": [each.start, each.end],
+            "relevance": 4,
+        }
+        for n, each in enumerate(data.examples)
+    ]
+    (folder / "moments.jsonl").write_text("\n".join(map(json.dumps, moments)))
+    return folder
+
+
+def videos_in(files: Path) -> list[str | Path]:
+    return [
+        "--durations",
+        files / "durations.json",
+        "--clips",
+        files / "clips.npz",
+        "--clip-seconds",
+        "3",
+    ]
+
+
+def test_a_system_is_trained_indexed_and_searched_on_files(files: Path, tmp_path: Path) -> None:
+    options = [word for option in [*SMALL, "longest=6"] for word in ("--option", option)]
+    known: list[str | Path] = [
+        "--annotations",
+        files / "moments.jsonl",
+        "--validation",
+        files / "moments.jsonl",
+    ]
+    trained = command("train", tmp_path / "stal", "--system", "stal", *videos_in(files), *known, *options)
+    assert trained.code == 0, trained.err
+    assert "training: 12 of 12 steps, loss " in trained.out
+    assert trained.out.count("validation ") == 2
+    indexed = command("index", tmp_path / "stal", *videos_in(files))
+    assert indexed.code == 0, indexed.err
+    asked: list[str | Path] = [
+        "--queries",
+        files / "moments.jsonl",
+        "--depth",
+        "7",
+        "--out",
+        tmp_path / "run.json",
+    ]
+    searched = command("search", tmp_path / "stal", *asked)
+    assert searched.code == 0, searched.err
+    run = read_run(tmp_path / "run.json")
+    assert np.diff(run.offsets).tolist() == [7] * len(collection().training.examples)
+
+
+def test_features_of_films_are_computed(tmp_path: Path) -> None:
+    write_film(tmp_path)
+    (tmp_path / "durations.json").write_text('{"film": [10.5, 0]}')
+    words: list[str | Path] = [
+        "--media",
+        tmp_path / "media",
+        "--durations",
+        tmp_path / "durations.json",
+        "--clip-seconds",
+        "3",
+    ]
+    done = command("features", tmp_path / "features", *words)
+    assert (done.code, done.out) == (0, "computing features\n"), done.err
+    assert np.load(tmp_path / "features" / "film.npy").shape == (4, 358)
+    (tmp_path / "durations.json").write_text('{"film": [10.5, 0], "lost": [3, 1]}')
+    done = command("features", tmp_path / "features", *words)
+    assert (done.code, "video 'lost' has no film" in done.err) == (2, True)
+
+
+def test_the_systems_are_listed_with_their_options() -> None:
+    listed = command("systems")
+    assert "mcn: MCN. seed=1, shortest=2, longest=8" in listed.out
+    assert listed.code == 0
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (["--option", "colour=1"], "error: --option: 'colour=1'; expected NAME=VALUE with one of seed, "),
+        (["--option", "seed=one"], "error: --option seed: 'one'; expected a value of the type int"),
+        (
+            ["--option", "endpoints=yes"],
+            "error: --option endpoints: 'yes'; expected a value of the type bool",
+        ),
+        (["--clips", "nothing.npz"], "error: nothing.npz: there is no such file or folder"),
+        (["--clip-seconds", "-3"], "error: argument --clip-seconds: invalid seconds value: '-3'"),
+        (["--clip-seconds", "9"], "clips of 9 s: too long for"),
+        (["--objects", "nothing.jsonl"], "error: nothing.jsonl: cannot be read"),
+        (["--annotations", "nothing.jsonl"], "error: nothing.jsonl: there is no such file"),
+    ],
+)
+def test_bad_input_ends_with_one_line_and_exit_code_2(
+    wrong: list[str], message: str, files: Path, tmp_path: Path
+) -> None:
+    known: list[str | Path] = ["--annotations", files / "moments.jsonl"]
+    done = command("train", tmp_path / "mcn", "--system", "mcn", *videos_in(files), *known, *wrong)
+    assert done.code == 2
+    assert message in done.err
+    assert done.err.count("\n") == 1
+    assert not (tmp_path / "mcn").exists()
+
+
+def test_nothing_is_searched_without_a_system_or_without_queries(files: Path, tmp_path: Path) -> None:
+    for line, message in (("{}", "expected an object with query_id and query"), ("", "has no queries")):
+        (tmp_path / "queries.jsonl").write_text(line)
+        words: list[str | Path] = ["--queries", tmp_path / "queries.jsonl", "--out", tmp_path / "run.json"]
+        done = command("search", tmp_path / "mcn", *words)
+        assert (done.code, message in done.err) == (2, True), done.err
+    done = command("search", tmp_path / "mcn", "--queries", files / "moments.jsonl", "--out", tmp_path / "x")
+    assert "holds no system; train one there first" in done.err
+
+
+@pytest.mark.long
+def test_the_commands_of_the_document_are_true(files: Path) -> None:
+    """As they stand there, with fewer steps."""
+    document = (ROOT / "docs" / "systems.md").read_text()
+    block = re.search(r"<!-- run: systems -->\n```sh\n(.*?)```", document, re.S)
+    assert block
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    for line in block[1].replace("iterations=1000", "iterations=12").strip().splitlines():
+        env = os.environ | {"DATA": str(files), "PATH": path}
+        done = subprocess.run(
+            ["sh", "-c", line], cwd=ROOT, env=env, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, f"{line}\n{done.stderr}"
+    assert "nDCG_IoU(iou=0.5)@20" in done.stdout

@@ -1,0 +1,62 @@
+"""The systems on collections with planted answers: who sees more finds more.
+
+`python -m benchmarks.planted_systems` repeats the long test with five seeds.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks.planted import planted
+from benchmarks.planted_systems import SYSTEMS, measured
+
+QUICK = {
+    "iterations": 250,
+    "batch_size": 48,
+    "learning_rate": 0.004,
+    "hidden": 64,
+    "words": 32,
+    "language": 32,
+    "embedding": 32,
+}
+Scores = dict[str, dict[str, float]]
+
+
+def test_each_system_finds_more_than_the_one_that_sees_less(tmp_path: Path) -> None:
+    """Twelve concepts, so that small networks learn them in seconds."""
+    corpus = planted(1, training=600, test=40, concepts=12)
+    found: Scores = {}
+    for name in ("chance", "prior", "mcn", "stal_clips", "stal"):
+        options = QUICK if name not in ("chance", "prior") else {}
+        found[name] = measured(name, corpus, tmp_path / name, seed=1, **options)
+    assert found["prior"]["R@100"] >= found["chance"]["R@100"] + 10
+    assert found["mcn"]["R@10"] >= found["prior"]["R@10"] + 5
+    assert found["stal_clips"]["R@100"] >= found["mcn"]["R@100"] + 10
+    assert found["stal"]["R@10"] >= found["stal_clips"]["R@10"] + 15
+    medians = [each["median rank"] for each in found.values()]
+    assert medians == sorted(medians, reverse=True)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+def test_the_planted_collection_of_1600_videos(tmp_path: Path) -> None:
+    corpus = planted(11)
+    found: Scores = {}
+    for name in SYSTEMS:
+        options = {"iterations": 1000} if name not in ("chance", "prior") else {}
+        found[name] = measured(name, corpus, tmp_path / name, seed=11, **options)
+    recall = {name: each["R@100"] for name, each in found.items()}
+    assert recall["prior"] >= recall["chance"] + 3
+    for name, least_10, least_100, most in (
+        ("mcn", 5, 18, 650),
+        ("stal_clips", 13, 50, 100),
+        ("stal", 33, 70, 27),
+    ):
+        assert found[name]["R@10"] >= least_10, found
+        assert recall[name] >= least_100, found
+        assert found[name]["median rank"] <= most, found
+    assert recall["mcn"] >= recall["prior"] + 6
+    assert recall["stal_clips"] >= recall["mcn"] + 20
+    assert recall["stal"] >= recall["stal_clips"] + 10
