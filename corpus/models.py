@@ -117,14 +117,28 @@ class Clip(models.Model):
         return self.state in (Clip.State.WAITING, Clip.State.FAILED)
 
 
+class DescribedMoments(models.Manager["Moment"]):
+    """The moments that the corpus describes."""
+
+    def get_queryset(self) -> models.QuerySet[Moment]:
+        return super().get_queryset().filter(predicted=False)
+
+
 class Moment(models.Model):
-    """A part of a video, from one time to another, with a description."""
+    """A part of a video, from one time to another, with a description unless a run predicted it."""
 
     video = models.ForeignKey(Video, models.CASCADE, related_name="moments")
     start = models.FloatField(help_text="seconds")
     end = models.FloatField(help_text="seconds")
     description = models.TextField(help_text="as the corpus gives it")
     caption = models.TextField(help_text="the text that is compared with queries; annotators never see it")
+    predicted = models.BooleanField(
+        default=False,
+        help_text="whether it is no part of the corpus, but was predicted by a run and is judged",
+    )
+
+    objects = DescribedMoments()
+    everything = models.Manager["Moment"]()
 
     class Meta:
         constraints = [

@@ -7,8 +7,9 @@ from django.core.checks import Tags, Warning, register
 
 PASSWORD = "reeljudge-demo"  # noqa: S105 - printed for everybody
 LEAD = "lead"
+RESEARCHER = "researcher"
 ANNOTATORS = ("asha", "ben", "chen", "devi")
-ACCOUNTS = (LEAD, *ANNOTATORS)
+ACCOUNTS = (LEAD, RESEARCHER, *ANNOTATORS)
 
 
 @register("reachable", Tags.database, deploy=True)

@@ -55,6 +55,10 @@ class Cast:
         """Return how late in the campaign the query comes, from 0 to 1."""
         return int(query.query_id) / self.queries
 
+    def grade(self, member: Membership, candidate: Candidate) -> float:
+        """Return the grade that a member sees: the truth that the similarity suggests, with the member's bias."""
+        return self.chance.gauss(4.4 * (candidate.similarity or 0.0) + self.leanings[member], SPREAD)
+
 
 @dataclass
 class Made:
@@ -176,11 +180,10 @@ def _round(
 
 
 def _press(assignment: Assignment, candidate: Candidate, at: datetime, cast: Cast, made: Made) -> None:
-    """Make one judgement: the truth that the similarity suggests, with the annotator's bias."""
-    chance, member = cast.chance, assignment.annotator
-    grade = min(4, max(0, round(chance.gauss(4.4 * candidate.similarity + cast.leanings[member], SPREAD))))
+    """Make one judgement."""
+    grade = min(4, max(0, round(cast.grade(assignment.annotator, candidate))))
     made.grades.setdefault(id(candidate), []).append(grade)
-    add_judgement(assignment, candidate, grade, at, chance, made)
+    add_judgement(assignment, candidate, grade, at, cast.chance, made)
 
 
 def add_judgement(

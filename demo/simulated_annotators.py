@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import random
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ from judging.review.recommending import recommendation
 Truth = Callable[[Candidate], int]
 LEANINGS = (-0.5, 0.5)  # grades
 SPREADS = (0.2, 0.9)  # standard deviations, in grades
+HALF = 0.5  # IoU
 
 
 @dataclass
@@ -37,23 +39,37 @@ class Tally:
 
 
 def truth_from(file: Path) -> Truth:
-    """Read true grades from a CSV file with the columns query_id, video, start, end and grade."""
+    """Read true grades from a CSV file with the columns query_id, video, start, end and grade.
+
+    A moment that a run predicted has the grade of the one that it overlaps most, if it shows half of it at least.
+    """
+    grades: dict[tuple[str, str], dict[tuple[float, float], int]] = defaultdict(dict)
     with file.open(encoding="utf-8", newline="") as source:
-        grades = {
-            (row["query_id"], row["video"], float(row["start"]), float(row["end"])): int(row["grade"])
-            for row in csv.DictReader(source)
-        }
+        for row in csv.DictReader(source):
+            span = (float(row["start"]), float(row["end"]))
+            grades[row["query_id"], row["video"]][span] = int(row["grade"])
 
     def truth(candidate: Candidate) -> int:
         moment = candidate.moment
-        return grades[candidate.query.query_id, moment.video.name, moment.start, moment.end]
+        known = grades[candidate.query.query_id, moment.video.name]
+        span = (moment.start, moment.end)
+        if not moment.predicted:
+            return known[span]
+        best = max(known, key=lambda other: _overlap(span, other))
+        return known[best] if _overlap(span, best) >= HALF else 0
 
     return truth
 
 
+def _overlap(one: tuple[float, float], other: tuple[float, float]) -> float:
+    """Return the intersection of two stretches over their union."""
+    both = min(one[1], other[1]) - max(one[0], other[0])
+    return max(0.0, both) / (one[1] - one[0] + other[1] - other[0] - max(0.0, both))
+
+
 def truth_from_similarity(candidate: Candidate) -> int:
     """Return a grade that rises with the caption's similarity, for campaigns without true grades."""
-    return min(4, max(0, round(6 * candidate.similarity - 1.5)))
+    return min(4, max(0, round(6 * (candidate.similarity or 0.0) - 1.5)))
 
 
 class Person:

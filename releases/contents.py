@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from urllib.parse import quote
 
-from django.db.models import F, Sum
+from django.db.models import Case, F, Sum, Value, When
 from django.db.models.functions import Floor
 
 from base.spreadsheet import harmless
@@ -40,6 +40,8 @@ from reports.figures.numbers import Rows, Subject
 from reports.statistics.arrays import read
 from reports.statistics.collection import collection
 
+FIRST, FURTHER = "first", "further"  # pools
+
 
 @dataclass(frozen=True)
 class Part:
@@ -60,7 +62,7 @@ def parts(release: Release) -> list[Part]:
         Part("LICENSE", "the licence of the judgements", partial(licence_text, release)),
         *exports,
         Part("qrels.nested.json", "qrels as `{query: {moment: grade}}`", partial(nested_qrels, scope)),
-        Part("pairs.csv", "every pair with rank, similarity and outcome", partial(pairs, scope)),
+        Part("pairs.csv", "every pair with rank, similarity, outcome and pool", partial(pairs, scope)),
         Part("judgements.jsonl", "every judgement, by worker number", partial(judgements, scope)),
         Part("rules/consensus.md", "how the final grades were made", partial(rule_text, scope.campaign)),
         *_splits(scope),
@@ -80,13 +82,19 @@ def scope_of(release: Release) -> Scope:
 
 
 def pairs(scope: Scope) -> Lines:
-    """Yield every candidate that is in a batch, with its outcome, as CSV."""
-    header = ["pair_id", "query_id", "moment_id", "rank", "similarity", "outcome", "grade", "rule"]
-    fields = (pair_id(), "query__query_id", *MOMENT, "rank", "similarity", "outcome", "grade", "rule")
+    """Yield every candidate that is in a batch, with its outcome, as CSV.
+
+    The pool is `first` for ranks of the query, and `further` for moments that runs found, which have no similarity
+    unless the ranking has them too.
+    """
+    header = ["pair_id", "query_id", "moment_id", "rank", "similarity", "outcome", "grade", "rule", "pool"]
+    pool = Case(When(batch__further=True, then=Value(FURTHER)), default=Value(FIRST))
+    own = ("rank", "similarity", "outcome", "grade", "rule", pool)
+    fields = (pair_id(), "query__query_id", *MOMENT, *own)
     rows = scope.candidates.order_by(*by_rank()).values_list(*fields)
     listed = (
-        (pair, query, moment_id(video, start, end), rank, round(similarity, 6), *rest)
-        for pair, query, video, start, end, rank, similarity, *rest in rows.iterator(chunk_size=5000)
+        (pair, query, moment_id(video, start, end), rank, None if near is None else round(near, 6), *rest)
+        for pair, query, video, start, end, rank, near, *rest in rows.iterator(chunk_size=5000)
     )
     return csv_lines(header, listed)
 

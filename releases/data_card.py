@@ -138,6 +138,17 @@ For each query the {campaign.depth} moments whose captions are most similar to i
 batches of {campaign.batch_size}{second}. Two annotators graded each pair from 0 to 4, seeing the clip and the query
 only; two others graded the pairs that stayed contested. The consensus `{RULE}` made the final grade:
 `rules/consensus.md` states it in full.
+{_further(campaign)}"""
+
+
+def _further(campaign: Campaign) -> str:
+    """Return how many pairs were judged because runs found them, or nothing if there are none."""
+    pairs = Candidate.objects.in_pool(campaign).filter(batch__further=True).count()
+    if not pairs:
+        return ""
+    return f"""
+The pool was enlarged: {pairs:,} pairs are of moments that systems found and no batch of ranks holds. They were judged
+in the same way; their pool is `further` in `pairs.csv`.
 """
 
 

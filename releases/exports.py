@@ -134,7 +134,7 @@ def _record(
         "timestamp": [start, end],
         "duration": duration,
         "caption": caption,
-        "similarity": round(similarity, 6),
+        "similarity": None if similarity is None else round(similarity, 6),  # a run found it
         "relevance": grade,
         "consensus": rule,
     }

@@ -5,11 +5,21 @@ from __future__ import annotations
 from django.http import Http404, HttpRequest
 from django.shortcuts import get_object_or_404
 
-from campaigns.doors import membership
+from campaigns.doors import lead, membership
 from campaigns.models import Membership
-from runs.models import Arrival, Run, Submission, TrainedSystem, Visibility
+from runs.models import Arrival, Enlargement, Run, Submission, TrainedSystem, Visibility
 
-__all__ = ["arrival", "membership", "own_run", "public_run", "run", "submission", "trained_system"]
+__all__ = [
+    "arrival",
+    "enlargement",
+    "lead",
+    "membership",
+    "own_run",
+    "public_run",
+    "run",
+    "submission",
+    "trained_system",
+]
 
 
 def run(member: Membership, number: int) -> Run:
@@ -20,6 +30,12 @@ def run(member: Membership, number: int) -> Run:
 def own_run(member: Membership, number: int) -> Run:
     """Return a run that the member uploaded."""
     return get_object_or_404(Run, campaign=member.campaign, number=number, by=member)
+
+
+def enlargement(member: Membership, number: int) -> Enlargement:
+    """Return an enlargement of the pool of the member's campaign."""
+    found = Enlargement.objects.select_related("campaign", "release", "lead__user", "opened_by__user")
+    return get_object_or_404(found, campaign=member.campaign, number=number)
 
 
 def submission(member: Membership, token: str) -> Submission:

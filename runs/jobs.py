@@ -1,15 +1,19 @@
-"""The kinds of job about runs: receiving one, scoring them on a release, and resampling its annotators."""
+"""The kinds of job about runs: receiving and scoring them, examining measures, and enlarging the pool."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from corpus.errors import Unavailable
-from jobs.errors import JobPostponed
+from jobs.errors import JobError, JobPostponed
 from jobs.registry import Report, kind
+from metrics import MeasureError
 from releases.models import Release
 from runs.believe.inquiries import EXAMINE, examine_measures
-from runs.models import Inquiry, Submission
+from runs.models import Enlargement, Inquiry, Submission
+from runs.pools.comparing import COMPARE, ask_to_compare, compare_pools
+from runs.pools.opening import OPEN, open_batches
+from runs.pools.proposing import PROPOSE, propose
 from runs.receiving import RECEIVE, receive
 from runs.resampling import RESAMPLE, ask_for_resampling, resample
 from runs.scoring import SCORE, score_runs
@@ -34,6 +38,7 @@ def score_the_runs(arguments: dict[str, Any], report: Report) -> None:
     except Unavailable as fault:
         raise JobPostponed(str(fault)) from fault
     ask_for_resampling(release)
+    ask_to_compare(release)
 
 
 @kind(RESAMPLE)
@@ -48,5 +53,31 @@ def examine(arguments: dict[str, Any], report: Report) -> None:
         return  # Its release is gone.
     try:
         examine_measures(inquiry, report)
+    except Unavailable as fault:
+        raise JobPostponed(str(fault)) from fault
+
+
+@kind(PROPOSE)
+def propose_moments(arguments: dict[str, Any], report: Report) -> None:
+    enlargement = Enlargement.objects.select_related("campaign", "release__campaign")
+    try:
+        propose(enlargement.get(pk=arguments["enlargement"]), report)
+    except Unavailable as fault:
+        raise JobPostponed(str(fault)) from fault
+    except MeasureError as fault:
+        raise JobError(str(fault)) from fault
+
+
+@kind(OPEN)
+def open_further_batches(arguments: dict[str, Any], report: Report) -> None:
+    enlargement = Enlargement.objects.select_related("campaign__corpus")
+    open_batches(enlargement.get(pk=arguments["enlargement"]), report)
+
+
+@kind(COMPARE)
+def compare_the_pools(arguments: dict[str, Any], report: Report) -> None:
+    release = Release.objects.select_related("campaign").get(pk=arguments["release"])
+    try:
+        compare_pools(release, report)
     except Unavailable as fault:
         raise JobPostponed(str(fault)) from fault

@@ -14,14 +14,20 @@ from django.db.models.functions import Now
 from campaigns.models import Membership
 from campaigns.models.draft import ArrivingFile, token
 from jobs.keys import key_of
+from runs.pools.models import Enlargement, Near, PoolScore, Source
 from runs.systems.models import SystemSearch, TrainedSystem
 
 __all__ = [
     "Arrival",
+    "Described",
+    "Enlargement",
     "Inquiry",
+    "Near",
+    "PoolScore",
     "Run",
     "Score",
     "Scoring",
+    "Source",
     "Submission",
     "SystemSearch",
     "TrainedSystem",

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from runs.views import believe, board, listing, systems, uploading, why
+from runs.views import believe, board, listing, pools, systems, uploading, why
 
 urlpatterns = [
     path("campaigns/<slug:name>/runs/", listing.index, name="runs"),
@@ -27,6 +27,10 @@ urlpatterns = [
     path("campaigns/<slug:name>/believe/", believe.index, name="believe"),
     path("campaigns/<slug:name>/believe/examine", believe.ask, name="believe-ask"),
     path("campaigns/<slug:name>/believe/<slug:format>", believe.download, name="believe-file"),
+    path("campaigns/<slug:name>/pools/", pools.index, name="pools"),
+    path("campaigns/<slug:name>/pools/propose", pools.propose, name="pool-propose"),
+    path("campaigns/<slug:name>/pools/<int:number>/", pools.detail, name="pool"),
+    path("campaigns/<slug:name>/pools/<int:number>/open", pools.open_first, name="pool-open"),
     path("campaigns/<slug:name>/runs/public/<slug:token>/", listing.public, name="public-run"),
     path("campaigns/<slug:name>/systems/", systems.index, name="systems"),
     path("campaigns/<slug:name>/systems/new", systems.new, name="system-new"),

@@ -129,17 +129,19 @@ Draft.objects.update(findings={"problems": ["moments.csv: line 3: end"], "notes"
 """
 RUNS = """
 from campaigns.models import Campaign
-from runs.models import Score, SystemSearch, TrainedSystem
+from runs.models import Enlargement, Score, SystemSearch, TrainedSystem
+from runs.pools.proposing import Plan, ask_to_propose
 from runs.receiving import describe, submit
 from tests.runs.conftest import best
 from tests.runs.uploading import ranking, send
 from tests.waiting import wait_until
 films = Campaign.objects.get(name="films")
 mina = films.memberships.get(user__username="mina")
-run, broken = (describe(mina, {"name": name, "visibility": "public"}) for name in ("bert", "broken"))
+run, late, broken = (describe(mina, {"name": name, "visibility": "public"}) for name in ("bert", "late", "broken"))
 send(run, "run", "run.json", ranking(best(films)).encode())
+send(late, "run", "run.json", ranking({query: rows[2:] for query, rows in best(films).items()}).encode())
 send(broken, "run", "run.json", b"[]")
-submit(run), submit(broken)
+submit(run), submit(late), submit(broken)
 said = {"by": mina, "system": "mcn", "options": {"seed": 1}, "features": "i3d", "clip_seconds": 1.0, "depth": 20}
 curves = {"losses": [[10, 2.5], [20, 1.5]], "validations": [[20, 0.25]], "measure": "nDCG_IoU(iou=0.5)@20"}
 seen = TrainedSystem.objects.create(campaign=films, name="seen", number=1, **said, **curves)
@@ -147,6 +149,9 @@ TrainedSystem.objects.update(trained=seen.created)
 moments = [["film", 1.0, 4.0, -0.5], ["film", 9.0, 14.0, -0.75]]
 SystemSearch.objects.create(system=seen, text="Somebody waves.", moments=moments)
 wait_until(lambda: Score.objects.exclude(spread=None).exists(), lambda: "a run is scored")
+wait_until(lambda: films.runs.count() == 2, lambda: "both are stored")
+made = ask_to_propose(mina, Plan([1, 2]))
+wait_until(lambda: Enlargement.objects.filter(found__isnull=False).exists(), lambda: "moments are proposed")
 """
 
 

@@ -118,6 +118,8 @@ def crawl(client: Client, ada: Membership) -> list[str]:
         "/campaigns/films/systems/",
         "/campaigns/films/systems/1/",
         "/campaigns/films/systems/1/search?q=secret",
+        "/campaigns/films/pools/",
+        "/campaigns/films/pools/1/",
     ):
         answers.append(client.get(address))
     submit = reverse("submit", args=[held.token])

@@ -35,7 +35,7 @@ from judging.work import submitting
 from releases.freezing import freeze
 from releases.models import Release, TrainingSet
 from retrieval.models import Rewording, Substitution
-from runs.models import Arrival, Inquiry, Run, Submission, TrainedSystem, Yardstick
+from runs.models import Arrival, Enlargement, Inquiry, Run, Submission, TrainedSystem, Yardstick
 from runs.views.believe import HEADLINE
 from tests.cast import browser, claim, content_of, expire, judge_all
 
@@ -173,6 +173,10 @@ MATRIX = {
     "believe": ("GET", 302, 404, 404, 404, 200, 200),
     "believe-file": ("GET", 302, 404, 404, 404, 200, 200),
     "believe-ask": ("POST", 302, 404, 404, 404, 400, 400),  # let in, but there are no runs to examine
+    "pools": ("GET", 302, 404, 404, 404, 200, 200),
+    "pool": ("GET", 302, 404, 404, 404, 200, 200),
+    "pool-propose": ("POST", 302, 404, 404, 404, 404, 400),  # let in, but there are no runs to propose from
+    "pool-open": ("POST", 302, 404, 404, 404, 404, 302),
     "runs": ("GET", 302, 404, 404, 404, 200, 200),
     "run": ("GET", 302, 404, 404, 404, 200, 200),
     "run-file": ("GET", 302, 404, 404, 404, 200, 200),
@@ -562,6 +566,16 @@ def researcher(held: Assignment) -> Membership:
     return held.annotator.campaign.add_member(user, "researcher")
 
 
+def enlargement(held: Assignment) -> Enlargement:
+    """One that a lead can open."""
+    lead = held.annotator.campaign.memberships.filter(role="lead").first() or researcher(held)
+    campaign, moment = lead.campaign, {"query": "1", "video": "v", "start": 0.0, "end": 1.0, "near": None}
+    release = Release.objects.filter(campaign=campaign).first() or freeze(campaign, lead, "CC0-1.0")
+    found = {"moments": [moment | {"influence": 1.0, "ranks": {"1": 1}}], "more": 0, "not_closed": 0}
+    told = {"release": release, "lead": lead, "depth": 10, "iou": 0.5, "runs": [1, 2], "found": found}
+    return Enlargement.objects.get_or_create(campaign=campaign, number=1, defaults=told)[0]
+
+
 def submission(held: Assignment) -> Submission:
     told = {"name": "next", "by": researcher(held)}
     return Submission.objects.get_or_create(token="2" * 32, defaults=told)[0]
@@ -652,6 +666,8 @@ OBJECTS: dict[str, Callable[[Assignment], list[object]]] = {
     "run-scatter": lambda held: [run(held).number, "csv"],
     "run-visibility": lambda held: [run(held).number],
     "public-run": lambda held: [run(held).token],
+    "pool": lambda held: [enlargement(held).number],
+    "pool-open": lambda held: [enlargement(held).number],
     "run-check": lambda held: [submission(held).token],
     "run-progress": lambda held: [submission(held).token],
     "run-files": lambda held: [submission(held).token],
@@ -775,6 +791,8 @@ def content(name: str, held: Assignment) -> dict[str, object]:
         "reword": {"by": "cast"},
         "caption-accept": {"caption": "A woman waves."},
         "release-make": {"licence": "CC0-1.0"},
+        "pool-propose": {"depth": "10", "iou": "0.5"},
+        "pool-open": {"taken": "1", "near": "leave"},
         "training-set-make": {"depth": "40"},
         "search": {"q": "a door"},
         "search-cut": {"moment": str(held.candidates_in_order()[0].moment_id), "q": "a door"},

@@ -98,7 +98,7 @@ class Grade(Shape):
 class CandidateShape(Shape):
     id = serializers.IntegerField()
     rank = serializers.IntegerField()
-    similarity = serializers.FloatField()
+    similarity = serializers.FloatField(allow_null=True, help_text="null of a moment that a run found")
     video = serializers.CharField()
     start = serializers.FloatField(help_text="seconds")
     end = serializers.FloatField(help_text="seconds")

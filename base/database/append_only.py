@@ -9,7 +9,7 @@ from django.db.migrations import RunPython
 UPDATE, DELETE = "UPDATE", "DELETE"
 
 SQLITE = """
-CREATE TRIGGER {table}_refuses_{verb} BEFORE {verb} ON {table}
+CREATE TRIGGER {table}_refuses_{verb} BEFORE {verb} {columns} ON {table}
 BEGIN SELECT RAISE(ABORT, '{table}: {verb} is refused, because its rows are kept for good'); END
 """
 
@@ -22,7 +22,7 @@ BEGIN
 END $$
 """
 POSTGRESQL = """
-CREATE TRIGGER {table}_refuses_{verb} BEFORE {verb} ON {table}
+CREATE TRIGGER {table}_refuses_{verb} BEFORE {verb} {columns} ON {table}
 FOR EACH ROW EXECUTE FUNCTION reeljudge_refuse()
 """
 
@@ -36,13 +36,21 @@ def refuse(table: str, *verbs: str) -> RunPython:
     return RunPython(partial(_create, table, verbs), partial(_drop, table, verbs))
 
 
-def _create(table: str, verbs: tuple[str, ...], apps: Any, editor: BaseDatabaseSchemaEditor) -> None:
+def refuse_changes_of(table: str, *columns: str) -> RunPython:
+    """Return the same as `refuse`, which refuses UPDATE alone, and of these columns alone."""
+    listed = "OF " + ", ".join(f'"{column}"' for column in columns)
+    return RunPython(partial(_create, table, (UPDATE,), columns=listed), partial(_drop, table, (UPDATE,)))
+
+
+def _create(
+    table: str, verbs: tuple[str, ...], apps: Any, editor: BaseDatabaseSchemaEditor, columns: str = ""
+) -> None:
     statement = POSTGRESQL if editor.connection.vendor == "postgresql" else SQLITE
     with editor.connection.cursor() as cursor:
         if editor.connection.vendor == "postgresql":
             cursor.execute(POSTGRESQL_FUNCTION)
         for verb in verbs:
-            cursor.execute(statement.format(table=table, verb=verb))
+            cursor.execute(statement.format(table=table, verb=verb, columns=columns))
 
 
 def _drop(table: str, verbs: tuple[str, ...], apps: Any, editor: BaseDatabaseSchemaEditor) -> None:

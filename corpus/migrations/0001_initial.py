@@ -48,6 +48,7 @@ class Migration(migrations.Migration):
                 ('end', models.FloatField(help_text='seconds')),
                 ('description', models.TextField(help_text='as the corpus gives it')),
                 ('caption', models.TextField(help_text='the text that is compared with queries; annotators never see it')),
+                ('predicted', models.BooleanField(default=False, help_text='whether it is no part of the corpus, but was predicted by a run and is judged')),
                 ('video', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='moments', to='corpus.video')),
             ],
         ),

@@ -25,6 +25,7 @@ class Migration(migrations.Migration):
                 ('number', models.PositiveSmallIntegerField()),
                 ('edition', models.PositiveSmallIntegerField(default=1, help_text='editions after the first hold reopened candidates')),
                 ('kind', models.CharField(choices=[('pool', 'Pool'), ('exam', 'Exam'), ('check', 'Check'), ('study', 'Study')], default='pool', help_text='the kind of its query', max_length=10)),
+                ('further', models.BooleanField(default=False, help_text='whether it holds moments that runs found, instead of ranks')),
                 ('state', models.CharField(choices=[('preparing', 'Preparing'), ('open', 'Open'), ('settled', 'Settled'), ('reviewed', 'Reviewed'), ('replaced', 'Replaced')], default='preparing', max_length=10)),
                 ('round', models.PositiveSmallIntegerField(default=1)),
                 ('taken', models.PositiveSmallIntegerField(default=0, help_text='slots of this round that are held or submitted')),
@@ -58,7 +59,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('rank', models.PositiveIntegerField()),
-                ('similarity', models.FloatField()),
+                ('similarity', models.FloatField(help_text='null of a moment that a run found', null=True)),
                 ('outcome', models.CharField(choices=[('open', 'Open'), ('contested', 'Contested'), ('settled', 'Settled'), ('discarded', 'Discarded'), ('flagged', 'Flagged'), ('adjudicated', 'Adjudicated')], default='open', max_length=20)),
                 ('escalated', models.BooleanField(default=False, help_text='whether round one left it contested')),
                 ('grade', models.PositiveSmallIntegerField(help_text='the final grade, once there is one', null=True)),
@@ -329,7 +330,11 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='batch',
-            constraint=models.CheckConstraint(condition=models.Q(('number__in', [1, 2]), models.Q(('kind', 'pool'), _negated=True), _connector='OR'), name='never_a_third_batch_of_a_query'),
+            constraint=models.CheckConstraint(condition=models.Q(('number__in', [1, 2]), models.Q(('kind', 'pool'), _negated=True), ('further', True), _connector='OR'), name='never_a_third_batch_of_ranks'),
+        ),
+        migrations.AddConstraint(
+            model_name='batch',
+            constraint=models.CheckConstraint(condition=models.Q(('further', False), models.Q(('kind', 'pool'), ('number__gt', 2)), _connector='OR'), name='further_batches_follow_those_of_ranks'),
         ),
         migrations.AddConstraint(
             model_name='batch',

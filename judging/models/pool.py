@@ -87,6 +87,10 @@ class CandidateQuerySet(models.QuerySet["Candidate"]):
     def settled(self) -> CandidateQuerySet:
         return self.filter(outcome=Candidate.Outcome.SETTLED)
 
+    def ranked(self) -> CandidateQuerySet:
+        """Return the candidates that the ranking by similarity found. The others were found by runs."""
+        return self.filter(similarity__isnull=False)
+
     def escalated(self) -> CandidateQuerySet:
         return self.filter(escalated=True)
 
@@ -103,7 +107,7 @@ class Candidate(models.Model):
     batch = models.ForeignKey("Batch", models.SET_NULL, null=True, related_name="candidates")
     clip = models.ForeignKey(Clip, models.SET_NULL, null=True, related_name="candidates")
     rank = models.PositiveIntegerField()
-    similarity = models.FloatField()
+    similarity = models.FloatField(null=True, help_text="null of a moment that a run found")
     outcome = models.CharField(max_length=20, choices=Outcome.choices, default=Outcome.OPEN)
     escalated = models.BooleanField(default=False, help_text="whether round one left it contested")
     grade = models.PositiveSmallIntegerField(null=True, help_text="the final grade, once there is one")
@@ -214,7 +218,8 @@ class BatchQuerySet(models.QuerySet["Batch"]):
 class Batch(models.Model):
     """Up to twenty candidates of one query that are judged together.
 
-    Two annotators judge all of them in round one. Two others judge the contested ones in round two.
+    Two annotators judge all of them in round one. Two others judge the contested ones in round two. The first two
+    batches of a query hold the best ranks. Further batches hold moments that runs found; only a lead opens them.
     """
 
     State = BatchState
@@ -230,6 +235,9 @@ class Batch(models.Model):
     campaign = models.ForeignKey(Campaign, models.CASCADE, related_name="+", db_index=False)
     kind = models.CharField(
         max_length=10, choices=Kind.choices, default=Kind.POOL, help_text="the kind of its query"
+    )
+    further = models.BooleanField(
+        default=False, help_text="whether it holds moments that runs found, instead of ranks"
     )
     state = models.CharField(max_length=10, choices=State.choices, default=State.PREPARING)
     round = models.PositiveSmallIntegerField(default=1)
@@ -252,7 +260,12 @@ class Batch(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["query", "number", "edition"], name="one_batch_per_number"),
             models.CheckConstraint(
-                condition=Q(number__in=[1, 2]) | ~Q(kind=Kind.POOL), name="never_a_third_batch_of_a_query"
+                condition=Q(number__in=[1, 2]) | ~Q(kind=Kind.POOL) | Q(further=True),
+                name="never_a_third_batch_of_ranks",
+            ),
+            models.CheckConstraint(
+                condition=Q(further=False) | Q(kind=Kind.POOL, number__gt=2),
+                name="further_batches_follow_those_of_ranks",
             ),
             models.CheckConstraint(condition=Q(round__in=[1, 2]), name="never_a_third_round"),
             models.CheckConstraint(condition=Q(taken__lte=ANNOTATORS), name="two_hands_in_a_round"),

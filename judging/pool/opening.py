@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from django.db.models import Q
+
 from base.errors import WrongState
 from base.transactions import all_or_nothing
 from campaigns.models import Event, Membership
@@ -13,6 +15,8 @@ from judging.pool.clips import clips_for, open_when_cut, prepare
 def open_batch(query: Query, number: int) -> Batch:
     """Return the query's batch of that number. If it does not exist, make it and ask for its clips.
 
+    Ranks that are in a further batch stay there.
+
     Raises
     ------
     WrongState
@@ -20,12 +24,13 @@ def open_batch(query: Query, number: int) -> Batch:
     """
     size = query.campaign.batch_size
     ranks = (size * (number - 1) + 1, size * number)
-    if not query.candidates.filter(rank__range=ranks).exists():
+    of_ranks = query.candidates.filter(Q(batch=None) | Q(batch__further=False), rank__range=ranks)
+    if not of_ranks.exists():
         raise WrongState(f"“{query.text}” has no candidates of ranks {ranks[0]}-{ranks[1]}.")
     known = {"campaign": query.campaign, "kind": query.kind}
     batch, made = query.batches.get_or_create(number=number, edition=1, defaults=known)
     if made:
-        query.candidates.filter(rank__range=ranks).update(batch=batch)
+        of_ranks.update(batch=batch)
         prepare(batch)
     return batch
 

@@ -66,9 +66,9 @@ def _grades(queries: set[int]) -> tuple[dict[Part, list[int | None]], dict[int, 
     candidates = Candidate.objects.filter(query__in=queries).order_by("query", "rank")
     grades: dict[Part, list[int | None]] = defaultdict(list)
     deepest: dict[int, int] = {}
-    columns = candidates.values_list("query_id", "batch__number", "rank", "outcome", "grade")
-    for query, number, rank, outcome, grade in columns:
-        deepest[query] = rank
+    columns = candidates.values_list("query_id", "batch__number", "rank", "similarity", "outcome", "grade")
+    for query, number, rank, similarity, outcome, grade in columns:
+        deepest[query] = rank if similarity is not None else deepest.get(query, 0)
         if number is not None:
             grades[query, number].append(grade if outcome == Candidate.Outcome.SETTLED else None)
     return grades, deepest
@@ -95,6 +95,9 @@ def _recommend(
     if waiting:
         flags = "flagged candidate waits" if waiting == 1 else "flagged candidates wait"
         return Recommendation(mean, None, f"{waiting} {flags} for your word first", possible)
+    if batch.further:
+        reason = f"nothing is opened after moments that runs found: {WORDS[CLOSE]}"
+        return Recommendation(mean, CLOSE, reason, possible)
     if mean is None:
         return Recommendation(mean, None, "none of the last five has a final grade: decide by hand", possible)
     threshold = batch.query.campaign.second_from

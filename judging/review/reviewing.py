@@ -35,7 +35,7 @@ def review(batch: Batch, lead: Membership | None, verdict: str, reason: str = ""
         raise WrongState("A part of this batch is being judged again, or its query is withdrawn.")
     if verdict == SECOND:
         _open_second(batch)
-    elif batch.query.batches.filter(number__gt=batch.number).exists():
+    elif batch.query.batches.filter(number__gt=batch.number, further=False).exists():
         raise WrongState("The second batch is there already; close the query from that one.")
     made = Review.objects.create(batch=batch, lead=lead, verdict=verdict, reason=reason)
     batch.editions.filter(state=Batch.State.SETTLED).update(state=Batch.State.REVIEWED)
@@ -142,6 +142,9 @@ def follow_policy(batch: Batch) -> None:
     if newest is None or _stays_by_hand(newest):
         return
     recommended = recommendation(newest)
+    if newest.further:
+        review(newest, None, CLOSE, f"policy: {recommended.reason}")
+        return
     if automatic := _automatic(campaign, recommended.mean):
         verdict, comparison = automatic
         if verdict in recommended.possible:

@@ -60,7 +60,8 @@ def grades_by_rank(candidates: list[Candidate]) -> Chart:
         height = HEIGHT * (candidate.grade or 0) / TOP_GRADE
         x = number * STEP + (STEP - BAR) / 2
         bars.append(Bar(candidate, x, HEIGHT - height, height, number >= len(candidates) - LAST))
-    line = " ".join(f"{bar.middle:.1f},{_level(bar.candidate.similarity):.1f}" for bar in bars)
+    levels = [(bar, bar.candidate.similarity) for bar in bars]
+    line = " ".join(f"{bar.middle:.1f},{_level(level):.1f}" for bar, level in levels if level is not None)
     grid = [(grade, HEIGHT * (1 - grade / TOP_GRADE)) for grade in range(TOP_GRADE + 1)]
     width, last_width = len(bars) * STEP, min(LAST, len(bars)) * STEP
     return Chart(bars, line, width, width - last_width, last_width, grid)

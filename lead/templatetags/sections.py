@@ -65,6 +65,8 @@ SECTIONS: dict[str, tuple[Page, ...]] = {
     "Runs": (
         Page("leaderboard", "Leaderboard"),
         Page("believe", "Can it be believed?"),
+        Page("pools", "Pools"),
+        Page("pool"),
         Page("runs", "Runs"),
         Page("run-new", "Upload a run"),
         Page("run"),

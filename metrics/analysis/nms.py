@@ -40,7 +40,7 @@ def temporal_nms(run: Run, iou: float) -> Run:
     order = np.lexsort((-run.scores, spans.unit)).astype(np.int64)
     rank = np.empty_like(order)
     rank[order] = ranks(spans.unit[order])
-    kept = _kept(join(spans, rank, spans, "lengths", iou, strict=True), rank)
+    kept = kept_down_the_ranks(join(spans, rank, spans, "lengths", iou, strict=True), rank)
     sizes = np.bincount(spans.unit[kept], minlength=len(run))
     return replace(
         run,
@@ -52,7 +52,7 @@ def temporal_nms(run: Run, iou: float) -> Run:
     )
 
 
-def _kept(pairs: Pairs, rank: Ints) -> Bools:
+def kept_down_the_ranks(pairs: Pairs, rank: Ints) -> Bools:
     """Which predictions stay, given the pairs of predictions that overlap too much: bool of shape
     (predictions,).
 

@@ -112,11 +112,13 @@ def final(counts: Any, subject: Subject) -> Rows:
 
 def example(counts: Any, subject: Subject) -> Rows:
     """Return the candidates of one query that are in batches, with their outcomes."""
-    candidates = Candidate.objects.in_pool(subject.campaign).filter(query=subject.query).order_by("rank")
+    candidates = (
+        Candidate.objects.in_pool(subject.campaign).ranked().filter(query=subject.query).order_by("rank")
+    )
     return [
         {
             "rank": each.rank,
-            "similarity": round(each.similarity, 4),
+            "similarity": round(each.similarity or 0.0, 4),
             "grade": each.grade,
             "outcome": each.outcome,
             "moment": str(each.moment),

@@ -30,7 +30,7 @@ CHUNK = 5000  # rows that are in memory as Python objects at a time
 CANDIDATE = np.dtype(
     [
         *((name, "i8") for name in ("pk", "query", "moment", "rank")),
-        ("similarity", "f8"),
+        ("similarity", "f8"),  # NaN of what runs found
         ("outcome", "U12"),  # of the annotators' grades, even if a lead graded the candidate since
         ("escalated", "?"),
         ("grade", "i8"),  # NOBODY without a consensus

@@ -29,7 +29,9 @@ from reports.statistics.arrays import (
 )
 
 Numbers = dict[str, Any]
-MOMENT = np.dtype([("pk", "i8"), ("video", "i8"), ("start", "f8"), ("end", "f8"), ("length", "f8")])
+MOMENT = np.dtype(
+    [("pk", "i8"), ("video", "i8"), ("start", "f8"), ("end", "f8"), ("length", "f8"), ("predicted", "?")]
+)
 ALL = "all"
 MOST_WORDS = 12
 BINS_BY_SIMILARITY = 0.05
@@ -52,7 +54,7 @@ def collection(campaign: Campaign, pool: Read) -> Numbers:
     settled = study["outcome"] == SETTLED
     chosen, source = (study, "study") if settled.any() else (pool.candidates, "pool")
     return {
-        "corpus": _size(moments, []) | {"queries": None, "vocabulary": None},
+        "corpus": _size(moments[~moments["predicted"]], []) | {"queries": None, "vocabulary": None},
         "splits": {
             name: _split(splits, part, pool.candidates, moments) for name, part in splits.parts.items()
         },
@@ -67,7 +69,11 @@ def collection(campaign: Campaign, pool: Read) -> Numbers:
 
 
 def by_similarity(candidates: Records) -> list[Numbers]:
-    """Return the final grades of settled candidates in bins of similarity, lowest first."""
+    """Return the final grades of settled candidates in bins of similarity, lowest first.
+
+    What runs found has none, and is left out, as it is from the ranks.
+    """
+    candidates = _ranked(candidates)
     # The small addend corrects rounding: 0.95 / 0.05 is 18.999…
     place = np.floor(candidates["similarity"] / BINS_BY_SIMILARITY + 1e-9).astype(np.int64)
     place = np.minimum(place, round(1 / BINS_BY_SIMILARITY) - 1)  # a similarity of 1 belongs to the last bin
@@ -80,6 +86,7 @@ def by_similarity(candidates: Records) -> list[Numbers]:
 
 def by_rank(candidates: Records) -> list[Numbers]:
     """Return the final grades of settled candidates in bins of rank, the best first. The last bin has no end."""
+    candidates = _ranked(candidates)
     place = np.minimum((candidates["rank"] - 1) // BINS_BY_RANK, DEEPEST // BINS_BY_RANK)
     bins = np.unique(place[candidates["outcome"] == SETTLED]).tolist()
     return [
@@ -88,6 +95,12 @@ def by_rank(candidates: Records) -> list[Numbers]:
         | {"grades": _grades(candidates[place == number])}
         for number in bins
     ]
+
+
+def _ranked(candidates: Records) -> Records:
+    """Return the candidates that the ranking by similarity found."""
+    ranked: Records = candidates[~np.isnan(candidates["similarity"])]
+    return ranked
 
 
 def spread(pool: Read) -> list[list[int]]:
@@ -183,8 +196,8 @@ def _of_videos(moments: Records) -> Floats:
 
 
 def _moments(corpus: Corpus) -> Records:
-    moments = Moment.objects.filter(video__corpus=corpus).order_by("pk")
-    columns = moments.values_list("pk", "video", "start", "end", "video__duration")
+    moments = Moment.everything.filter(video__corpus=corpus).order_by("pk")
+    columns = moments.values_list("pk", "video", "start", "end", "video__duration", "predicted")
     return np.fromiter(columns.iterator(chunk_size=CHUNK), MOMENT)
 
 

@@ -14,10 +14,46 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('campaigns', '0001_initial'),
+        ('judging', '0001_initial'),
         ('releases', '0001_initial'),
     ]
 
     operations = [
+        migrations.CreateModel(
+            name='Enlargement',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('number', models.PositiveIntegerField(help_text='counts up from 1 in each campaign')),
+                ('at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                ('depth', models.PositiveSmallIntegerField(help_text='how many ranks of each run are looked at')),
+                ('iou', models.FloatField(help_text='from which a prediction matches a judged moment')),
+                ('runs', models.JSONField(help_text='the numbers of the runs')),
+                ('found', models.JSONField(help_text='the moments, the most decisive first; null until found', null=True)),
+                ('taken', models.PositiveIntegerField(help_text='how many of the first moments are judged', null=True)),
+                ('near', models.CharField(choices=[('leave', 'Leave them out'), ('judge', 'Have them judged like the others'), ('reuse', 'Give them the grade of the judged moment')], default='leave', max_length=10)),
+                ('opened', models.DateTimeField(null=True)),
+                ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='enlargements', to='campaigns.campaign')),
+                ('lead', models.ForeignKey(help_text='who asked', on_delete=django.db.models.deletion.PROTECT, related_name='+', to='campaigns.membership')),
+                ('opened_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='campaigns.membership')),
+                ('release', models.ForeignKey(help_text='whose moments are judged already', on_delete=django.db.models.deletion.PROTECT, related_name='+', to='releases.release')),
+            ],
+            options={
+                'ordering': ['campaign', '-number'],
+            },
+        ),
+        migrations.CreateModel(
+            name='Inquiry',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('convention', models.CharField(max_length=20)),
+                ('runs', models.CharField(help_text='their numbers, ascending, between commas', max_length=400)),
+                ('findings', models.JSONField(help_text='null until the job has found them', null=True)),
+                ('release', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='inquiries', to='releases.release')),
+            ],
+            options={
+                'verbose_name_plural': 'inquiries',
+            },
+        ),
         migrations.CreateModel(
             name='Run',
             fields=[
@@ -48,6 +84,19 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name='PoolScore',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('measure', models.CharField(max_length=80)),
+                ('first', models.FloatField(help_text='had no pool been enlarged', null=True)),
+                ('whole', models.FloatField(help_text='the score', null=True)),
+                ('without', models.FloatField(help_text='had the runs of this system added nothing to the pool', null=True)),
+                ('reused', models.FloatField(help_text='with reused grades too; null if there are none', null=True)),
+                ('release', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='pool_scores', to='releases.release')),
+                ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='pool_scores', to='runs.run')),
+            ],
+        ),
+        migrations.CreateModel(
             name='Scoring',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
@@ -72,6 +121,16 @@ class Migration(migrations.Migration):
                 ('spread', models.FloatField(help_text='half of the width of the interval over annotators, once resampled', null=True)),
                 ('values', models.BinaryField(help_text='of each query of the yardstick: float32, packed; NaN if it does not count')),
                 ('scoring', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='scores', to='runs.scoring')),
+            ],
+        ),
+        migrations.CreateModel(
+            name='Source',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('rank', models.PositiveIntegerField(help_text='the best one, from 1, at which the run has the moment')),
+                ('candidate', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='judging.candidate')),
+                ('enlargement', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='sources', to='runs.enlargement')),
+                ('run', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='found', to='runs.run')),
             ],
         ),
         migrations.CreateModel(
@@ -160,19 +219,17 @@ class Migration(migrations.Migration):
                 ('release', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='yardstick', to='releases.release')),
             ],
         ),
-        migrations.CreateModel(
-            name='Inquiry',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('convention', models.CharField(max_length=20)),
-                ('runs', models.CharField(help_text='their numbers, ascending, between commas', max_length=400)),
-                ('findings', models.JSONField(help_text='null until the job has found them', null=True)),
-                ('release', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='inquiries', to='releases.release')),
-            ],
-            options={
-                'verbose_name_plural': 'inquiries',
-                'constraints': [models.UniqueConstraint(fields=('release', 'convention', 'runs'), name='one_inquiry_about_the_same_runs')],
-            },
+        migrations.AddConstraint(
+            model_name='enlargement',
+            constraint=models.UniqueConstraint(fields=('campaign', 'number'), name='one_enlargement_per_number'),
+        ),
+        migrations.AddConstraint(
+            model_name='enlargement',
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('opened', None), ('opened_by', None), ('taken', None)), models.Q(('found__isnull', False), ('opened__isnull', False), ('opened_by__isnull', False), ('taken__isnull', False)), _connector='OR'), name='enlargement_is_opened_by_a_lead'),
+        ),
+        migrations.AddConstraint(
+            model_name='inquiry',
+            constraint=models.UniqueConstraint(fields=('release', 'convention', 'runs'), name='one_inquiry_about_the_same_runs'),
         ),
         migrations.AddConstraint(
             model_name='run',
@@ -183,12 +240,24 @@ class Migration(migrations.Migration):
             constraint=models.UniqueConstraint(fields=('campaign', 'name'), name='one_run_per_name'),
         ),
         migrations.AddConstraint(
+            model_name='poolscore',
+            constraint=models.UniqueConstraint(fields=('release', 'run', 'measure'), name='one_pool_score_per_run_and_measure'),
+        ),
+        migrations.AddConstraint(
             model_name='scoring',
             constraint=models.UniqueConstraint(fields=('run', 'release'), name='one_scoring_per_run_and_release'),
         ),
         migrations.AddConstraint(
             model_name='score',
             constraint=models.UniqueConstraint(fields=('scoring', 'convention', 'measure'), name='one_score_per_measure'),
+        ),
+        migrations.AddConstraint(
+            model_name='source',
+            constraint=models.UniqueConstraint(fields=('candidate', 'run'), name='one_source_per_candidate_and_run'),
+        ),
+        migrations.AddConstraint(
+            model_name='source',
+            constraint=models.CheckConstraint(condition=models.Q(('rank__gte', 1)), name='ranks_of_runs_start_at_one'),
         ),
         migrations.AddConstraint(
             model_name='arrival',

@@ -90,3 +90,9 @@ def why_link(number: int, board: Board) -> str:
 @register.filter
 def score(value: float | None) -> str:
     return "–" if value is None else _number(value)
+
+
+@register.filter
+def signed_score(value: float | None) -> str:
+    """A difference of scores, with its sign."""
+    return "–" if value is None else with_minus(f"{value:+.3f}")

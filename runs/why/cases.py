@@ -161,8 +161,8 @@ def _find_clips(case: Case, campaign: Campaign) -> None:
     case.durations = {video.name: video.duration for video in videos.values()}
     # A prediction has a clip if it is a moment that was judged in this campaign, also for another query.
     wanted = {rank.key for rank in predicted}
-    described = Moment.objects.filter(video__in=videos).only("video", "start", "end")
-    keys = {each.pk: moment_id(videos[each.video_id].name, each.start, each.end) for each in described}
+    moments = Moment.everything.filter(video__in=videos).only("video", "start", "end")
+    keys = {each.pk: moment_id(videos[each.video_id].name, each.start, each.end) for each in moments}
     shown = _candidates(campaign).filter(moment__in=[pk for pk, key in keys.items() if key in wanted])
     clips = {keys[each.moment_id]: each.clip for each in shown.filter(clip__state=Clip.State.READY)}
     for rank in predicted:

@@ -16,6 +16,7 @@ from judging.review.adjudicating import adjudicate
 from judging.review.reopening import reopen, scope_of_batch
 from judging.review.reviewing import review
 from judging.work import grading
+from runs.models import Run
 from tests.cast import claim, make_query, settle
 from tests.tampering import forget
 
@@ -80,6 +81,21 @@ def test_nobody_changes_what_is_kept(kept: Batch, model: Any) -> None:
     refused(lambda: model._base_manager.bulk_update(rows, [at]))
     refused(lambda: raw(f"UPDATE {model._meta.db_table} SET at = at"))
     assert list(rows.order_by("pk").values()) == before
+
+
+def test_of_a_run_nothing_changes_but_who_may_see_it(campaign: Campaign, leo: Membership) -> None:
+    run = Run.objects.create(
+        campaign=campaign, by=leo, number=1, name="bert", size=1, queries=1, predictions=1
+    )
+    run.show_to("public")
+    before = Run.objects.values().get()
+    assert before["visibility"] == "public"
+    for column in before.keys() - {"id", "visibility"}:
+        refused(lambda column=column: Run.objects.update(**{column: F(column)}))  # type: ignore[misc]
+    refused(run.save)
+    refused(run.delete)
+    refused(lambda: raw("DELETE FROM runs_run"))
+    assert Run.objects.values().get() == before
 
 
 def test_where_there_is_no_row_nothing_is_refused(kept: Batch) -> None:

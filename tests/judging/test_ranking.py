@@ -81,7 +81,7 @@ def rank() -> Job:
 
 def ranked() -> Ranked:
     rows = Candidate.objects.order_by("query__query_id", "rank").select_related("moment__video", "query")
-    return [(row.query.query_id, row.rank, str(row.moment), row.similarity) for row in rows]
+    return [(row.query.query_id, row.rank, str(row.moment), row.similarity or 0.0) for row in rows]
 
 
 def test_candidates_come_by_similarity_and_the_first_batch_opens(small: Campaign, tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_candidates_come_by_similarity_and_the_first_batch_opens(small: Campaign
         candidates = list(query.candidates.order_by("rank"))
         assert [candidate.rank for candidate in candidates] == [1, 2, 3, 4]
         assert [candidate.batch_id is not None for candidate in candidates] == [True, True, False, False]
-        similarities = [candidate.similarity for candidate in candidates]
+        similarities = [candidate.similarity or 0.0 for candidate in candidates]
         assert similarities == sorted(similarities, reverse=True)
         assert similarities == pytest.approx(by_hand(query)[:4], abs=1e-7)
         batch = query.batches.get()

@@ -47,7 +47,7 @@ def test_the_top_and_a_draw_from_the_rest(ranked: Campaign) -> None:
     assert len(found) == 30
     assert all(15 < each.rank <= 60 for each in found[15:])
     assert [each.rank for each in found[15:]] != list(range(16, 31))
-    similarities = [each.similarity for each in found]
+    similarities = [each.similarity or 0.0 for each in found]
     assert similarities == sorted(similarities, reverse=True)
     pool = ranked.queries.get(kind=Kind.POOL, text=found[0].query.text)
     assert found[0].query.query_id == f"study:{pool.query_id}"

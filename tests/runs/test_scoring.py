@@ -33,6 +33,7 @@ from runs.tables import unpacked_values
 from tests.cast import browser, text_between_tags
 from tests.runs.conftest import best
 from tests.runs.uploading import uploaded
+from tests.tampering import tampering
 
 # The release is written by a thread with a connection of its own, which sees what is committed.
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -149,7 +150,8 @@ def shows_seeds_as_one_row_with_their_deviation(page: Any) -> None:
 
 
 def writes_files_that_say_what_the_page_says(runs: list[Run], page: Any) -> None:
-    Run.objects.filter(name="late-2").update(name="=late_2 & 100 %")
+    with tampering():
+        Run.objects.filter(name="late-2").update(name="=late_2 & 100 %")
     rows = list(csv.DictReader(io.StringIO(page("csv", m=COLUMN, baseline=1))))
     assert [row["run"] for row in rows] == ["perfect", "late-1", "'=late_2 & 100 %"]
     assert rows[0]["convention"] == "paper"

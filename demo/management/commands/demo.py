@@ -14,10 +14,11 @@ from campaigns.models import Campaign, Membership
 from corpus.importers.load import Source, load
 from corpus.media.finding import media_at
 from corpus.models import Corpus, Moment
-from demo.accounts import ACCOUNTS, ANNOTATORS, LEAD, PASSWORD
+from demo.accounts import ACCOUNTS, ANNOTATORS, LEAD, PASSWORD, RESEARCHER
 from demo.films.examples import EXAMPLES
 from demo.films.files import CAST_FILE, write_demo
 from demo.films.grades import QUERIES
+from demo.judged import TITLE, make_judged
 from jobs.terminal import work_off
 from judging.models import Batch
 from judging.pool.queries import load_queries
@@ -27,9 +28,13 @@ from judging.quality.examples import add_own_example
 from retrieval.models import Rewording
 from retrieval.rewriting.cast_file import read_cast, store_cast
 
+ROLES = {LEAD: Membership.Role.LEAD, RESEARCHER: Membership.Role.RESEARCHER}
+
 
 class Command(BaseCommand):
-    help = "Make the demo campaign, unless it exists: films, candidates, clips and accounts."
+    help = (
+        "Make the demo, unless it exists: films, a campaign to judge, a judged one with runs, and accounts."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--address", default="http://127.0.0.1:8000/", help="printed with the accounts")
@@ -53,7 +58,19 @@ class Command(BaseCommand):
             self.stdout.flush()
             if failed := work_off():
                 raise CommandError(f"{failed[0]}: {failed[0].error}")
+        self._make_judged(campaign, folder / "truth.csv")
         self.stdout.write(_accounts(options["address"]))
+
+    def _make_judged(self, campaign: Campaign, truth: Path) -> None:
+        """Make the judged campaign, unless an earlier version made this demo, which had no researcher."""
+
+        def tell(what: str) -> None:
+            self.stdout.write(what)
+            self.stdout.flush()
+
+        people = {each.user.username: each.user for each in campaign.memberships.select_related("user")}
+        if RESEARCHER in people:
+            make_judged(campaign, truth, people[LEAD], people[RESEARCHER], tell)
 
 
 def _not_here() -> str:
@@ -101,7 +118,7 @@ def _campaign(folder: Path) -> Campaign:
     ask_for_ranking(campaign)
     for username in ACCOUNTS:
         user = User.objects.create_user(username, password=PASSWORD)
-        campaign.add_member(user, Membership.Role.LEAD if username == LEAD else Membership.Role.ANNOTATOR)
+        campaign.add_member(user, ROLES.get(username, Membership.Role.ANNOTATOR))
     _teach(campaign)
     return campaign
 
@@ -118,6 +135,8 @@ def _accounts(address: str) -> str:
     return (
         f"\nThe demo's accounts, password {PASSWORD}:\n"
         f"  lead        {LEAD}\n"
+        f"  researcher  {RESEARCHER}\n"
         f"  annotators  {', '.join(ANNOTATORS)}\n"
         f"Open {address} and sign in as {ANNOTATORS[0]} to judge a batch.\n"
+        f"As {LEAD} or {RESEARCHER} you find runs of four systems in “{TITLE}”.\n"
     )

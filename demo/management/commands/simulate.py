@@ -11,6 +11,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from campaigns.lookup import campaign_named
+from demo.judged import NAME as JUDGED
 from demo.simulated_annotators import Truth, own_server, play, truth_from, truth_from_similarity
 from jobs.terminal import work_off
 
@@ -60,7 +61,7 @@ class Command(BaseCommand):
 
 def _truth(name: str, file: Path | None) -> Truth:
     own = settings.HOME / "demo" / "truth.csv"
-    if file is None and (name != "demo" or not own.exists()):
+    if file is None and (name not in ("demo", JUDGED) or not own.exists()):
         return truth_from_similarity
     try:
         return truth_from(file or own)

@@ -1,0 +1,176 @@
+"""The demo's second campaign: judged, released, and with runs of four systems, so that every page shows something.
+
+Its queries and their order of candidates are those of the campaign in which visitors judge. Its pool is shallow, so
+that the systems find moments that nobody has judged.
+"""
+
+from __future__ import annotations
+
+import csv
+import random
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from io import StringIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from base.errors import ReeljudgeError
+from campaigns.models import Campaign, Membership, Token
+from corpus.models import Video
+from demo.generating import Cast, store_queries
+from demo.simulated_annotators import own_server
+from demo.systems import SEEDS, SYSTEMS, Grades, Ranks, run_of
+from jobs.models import Job
+from jobs.terminal import work_off
+from judging.models import Batch, Candidate, Query
+from judging.pool.clips import prepare
+from metrics import Client
+from metrics.client.asking import Answer, Ask, Pause
+from releases.freezing import freeze
+
+NAME, TITLE = "demo-judged", "Demo: judged, with runs"
+ANNOTATORS = 6
+BATCH = 5  # candidates
+SPREAD = 0.6  # of grades about the truth
+LICENCE = "CC0-1.0"
+SECONDS_BETWEEN_LOOKS = 0.2
+
+
+class CarefulCast(Cast):
+    """Annotators who finished lately, and who know the true grades."""
+
+    grades: Grades
+
+    def lateness(self, query: Query) -> float:
+        return 0.9
+
+    def grade(self, member: Membership, candidate: Candidate) -> float:
+        moment = candidate.moment
+        true = self.grades[candidate.query.query_id][moment.video.name, moment.start, moment.end]
+        return self.chance.gauss(true + self.leanings[member] / 2, SPREAD)
+
+
+def true_grades(file: Path) -> Grades:
+    """Read the true grade of each query and moment from the demo's file."""
+    found: dict[str, dict[tuple[str, float, float], int]] = defaultdict(dict)
+    with file.open(encoding="utf-8", newline="") as source:
+        for row in csv.DictReader(source):
+            span = (row["video"], float(row["start"]), float(row["end"]))
+            found[row["query_id"]][span] = int(row["grade"])
+    return found
+
+
+@transaction.atomic
+def make_campaign(shown: Campaign, grades: Grades, lead: User, researcher: User) -> Campaign:
+    """Make the campaign beside the one that visitors judge, with all judgements and reviews."""
+    campaign = Campaign.objects.create(
+        name=NAME,
+        title=TITLE,
+        corpus=shown.corpus,
+        encoder=shown.encoder,
+        batch_size=BATCH,
+        order_seed=shown.order_seed,
+    )
+    cast = CarefulCast.of(campaign, ANNOTATORS, 1, random.Random(1))
+    cast.grades = grades
+    campaign.add_member(lead, Membership.Role.LEAD)
+    campaign.add_member(researcher, Membership.Role.RESEARCHER)
+    ranked = _ranked(shown)
+    queries = [
+        Query(campaign=campaign, query_id=each.query_id, text=each.text, aliases=each.aliases, closed=True)
+        for each in shown.queries.pool().order_by("pk")
+    ]
+
+    def pool(query: Query) -> list[Candidate]:
+        return [
+            Candidate(query=query, moment=each.moment, rank=each.rank, similarity=each.similarity)
+            for each in ranked[query.query_id]
+            if each.rank <= campaign.depth
+        ]
+
+    store_queries(queries, pool, cast)
+    return campaign
+
+
+def _ranked(shown: Campaign) -> dict[str, list[Candidate]]:
+    """Return the candidates of each query, the best rank first."""
+    found = defaultdict(list)
+    rows = Candidate.objects.filter(query__in=shown.queries.pool()).select_related("query", "moment__video")
+    for each in rows.order_by("query", "rank"):
+        found[each.query.query_id].append(each)
+    return found
+
+
+def submit_systems(campaign: Campaign, shown: Campaign, grades: Grades, researcher: User) -> None:
+    """Submit the runs of all systems through the API, as somebody's program does, and wait for their scores."""
+    scopes = [Token.Scope.READ, Token.Scope.RUNS]
+    token, secret = Token.objects.make(researcher, "the demo’s runs", scopes, days=1)
+    ranks: Ranks = {
+        query: {
+            (each.moment.video.name, each.moment.start, each.moment.end): each.rank for each in candidates
+        }
+        for query, candidates in _ranked(shown).items()
+    }
+    durations = dict(Video.objects.filter(corpus=campaign.corpus).values_list("name", "duration"))
+    of_campaign = {query: grades[query] for query in ranks}
+    with own_server() as address, TemporaryDirectory() as folder, _Working(address, secret) as client:
+        for system in SYSTEMS:
+            for seed in SEEDS:
+                file = Path(folder) / f"{system.name}-{seed}.json"
+                file.write_text(run_of(system, seed, of_campaign, ranks, durations), encoding="utf-8")
+                about = {"system": system.name, "group": system.name, "description": system.description}
+                client.submit(campaign.name, file, name=f"{system.name} {seed}", **about)  # type: ignore[arg-type]
+    token.delete()
+
+
+class _Working(Client):
+    """A client that does the server's jobs while it waits, because no worker runs yet."""
+
+    def _do(self, step: Ask | Pause) -> Answer:
+        if isinstance(step, Pause):
+            work_off(StringIO())
+        return super()._do(step)
+
+
+def make_judged(
+    shown: Campaign, truth: Path, lead: User, researcher: User, tell: Callable[[str], None]
+) -> None:
+    """Make the campaign with its release and its runs, unless it is there. What a break has left is finished.
+
+    Raises
+    ------
+    ReeljudgeError
+        If a job fails.
+    """
+    grades = true_grades(truth)
+    campaign = Campaign.objects.filter(name=NAME).first()
+    if campaign is None:
+        _work_off()  # the ranking
+        campaign = make_campaign(shown, grades, lead, researcher)
+    if not campaign.releases.exists():
+        tell("Freezing a release …")
+        freeze(campaign, campaign.memberships.get(user=lead), LICENCE)
+        _work_off()
+    if not campaign.runs.exists():
+        tell("Submitting runs of four systems …")
+        submit_systems(campaign, shown, grades, researcher)
+        _work_off()
+        for batch in Batch.objects.in_campaign(campaign).select_related("query__campaign"):
+            prepare(batch)  # cut while the demo is looked at, because nobody judges these
+
+
+def _work_off() -> None:
+    """Run all jobs that are due, and wait for those that another worker has."""
+    due = Q(state=Job.State.RUNNING) | Q(due__lte=Now())
+    while True:
+        if failed := work_off(StringIO()):
+            raise ReeljudgeError(f"{failed[0]}: {failed[0].error}")
+        if not Job.objects.unfinished().filter(due).exists():
+            return
+        time.sleep(SECONDS_BETWEEN_LOOKS)

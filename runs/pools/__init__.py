@@ -1,0 +1,1 @@
+"""Enlarging the pool: judging what runs found and nobody has judged, and what that changes about the scores."""

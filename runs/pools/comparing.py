@@ -1,0 +1,168 @@
+"""Scores with the first pool, with the enlarged one, and with one that a system added nothing to, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from django.db import transaction
+from numpy.typing import NDArray
+
+from jobs.errors import JobError
+from jobs.models import Job
+from jobs.registry import Report
+from judging.models import Candidate
+from metrics import MeasureError, Qrels, qrels_from_dict
+from metrics import Run as Predictions
+from metrics.analysis.pooling import means_of_part, means_without_own
+from metrics.formats.moment_ids import moment_id
+from releases.archive import ReleaseArchive
+from releases.contents import FURTHER
+from releases.models import Release
+from runs.measures import NDCG, USUAL
+from runs.models import Enlargement, PoolScore, Run, Scoring, Source
+from runs.scoring import yardstick_of
+from runs.tables import read_table
+
+COMPARE = "compare pools"  # the kind of job
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+
+
+def ask_to_compare(release: Release) -> None:
+    """Ask for the job that compares the pools of a release, if its campaign has enlarged one."""
+    if Enlargement.objects.filter(campaign=release.campaign_id, opened__isnull=False).exists():
+        Job.objects.ask(COMPARE, release.job_key, release=release.pk)
+
+
+def compare_pools(release: Release, report: Report) -> None:
+    """Store the scores of all runs by pools, in place of those that are stored. There are none without two pools.
+
+    Raises
+    ------
+    JobError
+        If the runs cannot be scored with the first pool alone.
+    """
+    report(0, 4, "reading the release")
+    qrels = read_table(Qrels, yardstick_of(release).table)
+    further, reused = _further(release, qrels), _with_reused(release, qrels)
+    runs = _runs(release)
+    if not runs or not (further.any() or reused):
+        return
+    read = [read_table(Predictions, run.table, name=run.name) for run in runs]
+    groups = _groups(runs)
+    everything = np.ones_like(further)
+    try:
+        report(1, 4, "scoring with each pool")
+        first, whole = (means_of_part(qrels, kept, read, NDCG) for kept in (~further, everything))
+        report(2, 4, "scoring without what only one system found")
+        finders = _finders(release, qrels, runs, groups)
+        without = means_without_own(qrels, finders, read, groups, NDCG)
+        report(3, 4, "scoring with reused grades")
+        more = None
+        if reused:
+            more = means_of_part(reused, np.ones(reused.grades.size, np.bool_), read, NDCG)
+    except MeasureError as fault:
+        raise JobError(str(fault)) from fault
+    _store(release, runs, [first, whole, without, more])
+    report(4, 4)
+
+
+def _runs(release: Release) -> list[Run]:
+    rows = Scoring.objects.filter(release=release).select_related("run").order_by("run__number")
+    return [each.run for each in rows if USUAL not in each.refusals]
+
+
+def _groups(runs: Sequence[Run]) -> list[int]:
+    """Return a number for each run; runs of one system that differ by their seed have the same."""
+    names = [run.group or f"run {run.number}" for run in runs]
+    numbers = {name: n for n, name in enumerate(dict.fromkeys(names))}
+    return [numbers[name] for name in names]
+
+
+def _rows(qrels: Qrels) -> dict[tuple[str, str], int]:
+    """Return the row of each query's judged moment."""
+    queries = [qrels.queries[number] for number in qrels.query_of_row().tolist()]
+    return {pair: row for row, pair in enumerate(zip(queries, qrels.stamps, strict=True))}
+
+
+def _further(release: Release, qrels: Qrels) -> Bools:
+    """Return which rows of the qrels were judged because runs found them."""
+    rows, found = _rows(qrels), np.zeros(qrels.grades.size, dtype=np.bool_)
+    with release.file.open("rb") as file:
+        for pair in ReleaseArchive(file).rows("pairs.csv"):
+            row = rows.get((pair["query_id"], pair["moment_id"]))
+            if pair.get("pool") == FURTHER and row is not None:
+                found[row] = True
+    return found
+
+
+def _finders(release: Release, qrels: Qrels, runs: Sequence[Run], groups: Sequence[int]) -> Bools:
+    """Return which systems found each row of the qrels: bool of shape (rows, systems), none for the first pool."""
+    rows, found = _rows(qrels), np.zeros((qrels.grades.size, max(groups) + 1), dtype=np.bool_)
+    group = {run.pk: number for run, number in zip(runs, groups, strict=True)}
+    sources = Source.objects.filter(enlargement__campaign=release.campaign_id)
+    moment = [f"candidate__moment__{field}" for field in ("video__name", "start", "end")]
+    for run, query, *span in sources.values_list("run", "candidate__query__query_id", *moment):
+        row = rows.get((query, moment_id(*span)))
+        if row is not None and run in group:
+            found[row, group[run]] = True
+    return found
+
+
+def _with_reused(release: Release, qrels: Qrels) -> Qrels | None:
+    """Return the qrels with the moments that have a judged one's grade on a lead's word; None if there are none."""
+    rows = _rows(qrels)
+    reused = [
+        each
+        for enlargement in Enlargement.objects.filter(campaign=release.campaign_id, opened__isnull=False)
+        for each in enlargement.reused
+    ]
+    grades = _grades_of({each["near"]["candidate"] for each in reused}, rows, qrels)
+    spans: dict[str, dict[tuple[str, float, float], int]] = {query: {} for query in qrels.queries}
+    for (query, _), row in rows.items():
+        span = (qrels.names[int(qrels.video[row])], float(qrels.start[row]), float(qrels.end[row]))
+        spans[query][span] = int(qrels.grades[row])
+    more = 0
+    for each in reused:
+        span, grade = (each["video"], each["start"], each["end"]), grades.get(each["near"]["candidate"])
+        if grade is not None and span not in spans[each["query"]]:
+            spans[each["query"]][span] = grade
+            more += 1
+    if not more:
+        return None
+    lists = {query: [(*span, grade) for span, grade in found.items()] for query, found in spans.items()}
+    return qrels_from_dict(lists, lenient=True)
+
+
+def _grades_of(candidates: set[int], rows: dict[tuple[str, str], int], qrels: Qrels) -> dict[int, int]:
+    """Return the grades that the release has of some candidates."""
+    found = {}
+    listed = Candidate.objects.filter(pk__in=candidates).select_related("query", "moment__video")
+    for each in listed:
+        row = rows.get((each.query.query_id, str(each.moment)))
+        if row is not None:
+            found[each.pk] = int(qrels.grades[row])
+    return found
+
+
+def _store(release: Release, runs: Sequence[Run], columns: Sequence[Floats | None]) -> None:
+    """Store a row for each run and measure, of means of shape (runs, measures)."""
+
+    def value(column: Floats | None, run: int, measure: int) -> float | None:
+        return None if column is None or np.isnan(column[run, measure]) else float(column[run, measure])
+
+    names = ("first", "whole", "without", "reused")
+    made = [
+        PoolScore(
+            release=release,
+            run=run,
+            measure=measure,
+            **{name: value(column, r, m) for name, column in zip(names, columns, strict=True)},
+        )
+        for r, run in enumerate(runs)
+        for m, measure in enumerate(NDCG)
+    ]
+    with transaction.atomic():
+        PoolScore.objects.filter(release=release).delete()
+        PoolScore.objects.bulk_create(made)

@@ -1,0 +1,137 @@
+"""Pools: what runs found and nobody has judged, having it judged, and the scores with and without it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_POST, require_safe
+
+from base.errors import BadValue
+from base.request_fields import one_of, whole, whole_in
+from campaigns.models import Membership
+from campaigns.pages import campaign_page
+from jobs.models import Job
+from metrics import parse_measure
+from releases.models import Release
+from runs import doors
+from runs.measures import NDCG, USUAL
+from runs.models import Enlargement, Near
+from runs.pools.comparing import COMPARE
+from runs.pools.opening import OPEN, ask_to_open
+from runs.pools.proposing import (
+    DEEPEST,
+    MOST_RUNS,
+    PROPOSE,
+    THRESHOLDS,
+    Plan,
+    ask_to_propose,
+    open_runs,
+)
+from runs.pools.rows import batches_of, comparison, found_moments
+from runs.scoring import newest_release
+
+HEADLINE = NDCG[1]  # NDCG@10 at IoU 0.5
+MOST_SHOWN = 100  # moments
+
+
+@require_safe
+def index(request: HttpRequest, name: str) -> HttpResponse:
+    """The scores by pools on the newest release that has several, and the enlargements."""
+    member = doors.membership(request, name)
+    measure = one_of("measure", request.GET.get("measure", HEADLINE), NDCG)
+    release = (
+        Release.objects.filter(campaign=member.campaign, pool_scores__isnull=False).order_by("version").last()
+    )
+    newest = newest_release(member.campaign)
+    enlargements = member.campaign.enlargements.select_related("lead__user", "release")
+    context: dict[str, Any] = {
+        "release": release,
+        "newest": newest,
+        "compared": comparison(member, release, measure) if release else None,
+        "measure": parse_measure(measure),
+        "measures": [parse_measure(each) for each in NDCG],
+        "convention": USUAL,
+        "enlargements": [(each, batches_of(each)) for each in enlargements],
+        "runs": open_runs(member.campaign) if member.may_review else [],
+        "most_runs": MOST_RUNS,
+        "deepest": DEEPEST,
+        "thresholds": THRESHOLDS,
+        "plan": Plan([]),
+        "jobs": _jobs_of_release(newest),
+    }
+    return campaign_page(request, member, "runs/pools.html", **context)
+
+
+def _jobs_of_release(release: Release | None) -> list[Job]:
+    found = Job.objects.filter(kind=COMPARE, key=release.job_key) if release else Job.objects.none()
+    return list(found.unfinished())
+
+
+@require_POST
+def propose(request: HttpRequest, name: str) -> HttpResponse:
+    """Ask which moments would decide between the chosen runs."""
+    lead = doors.lead(request, name)
+    runs = [whole("run", number, "the number of a run") for number in request.POST.getlist("run")]
+    iou = one_of("iou", request.POST.get("iou"), [str(each) for each in THRESHOLDS])
+    made = ask_to_propose(lead, Plan(runs, whole_in(request.POST, "depth"), float(iou)))
+    return redirect("pool", name, made.number)
+
+
+@require_safe
+def detail(request: HttpRequest, name: str, number: int) -> HttpResponse:
+    """An enlargement: its moments, the most decisive first, and what became of them."""
+    member = doors.membership(request, name)
+    enlargement = doors.enlargement(member, number)
+    jobs = list(
+        Job.objects.filter(kind__in=[PROPOSE, OPEN], key=enlargement.job_key).exclude(state=Job.State.DONE)
+    )
+    progress = reverse("pool", args=[name, number])
+    if request.headers.get("hx-request"):
+        answer = render(request, "parts/progress.html", {"progress": progress, "jobs": jobs})
+        if not any(job.is_unfinished for job in jobs):
+            answer["HX-Refresh"] = "true"
+        return answer
+    return campaign_page(
+        request,
+        member,
+        "runs/pool.html",
+        enlargement=enlargement,
+        jobs=jobs,
+        unfinished=any(job.is_unfinished for job in jobs),
+        progress=progress,
+        **_shown(enlargement, member),
+    )
+
+
+def _shown(enlargement: Enlargement, member: Membership) -> dict[str, Any]:
+    """What the page says of the moments, once they are found."""
+    if enlargement.found is None:
+        return {}
+    there = len(enlargement.to_judge(Near.LEAVE))
+    return {
+        "found": found_moments(enlargement, member, MOST_SHOWN),
+        "there": there,
+        "near": len(enlargement.moments) - there,
+        "more": len(enlargement.moments) - MOST_SHOWN,
+        "queries": len({each["query"] for each in enlargement.moments}),
+        "choices": Near.choices,
+        "batches": batches_of(enlargement),
+    }
+
+
+@require_POST
+def open_first(request: HttpRequest, name: str, number: int) -> HttpResponse:
+    """Have the first moments judged, on the lead's word."""
+    lead = doors.lead(request, name)
+    enlargement = doors.enlargement(lead, number)
+    near = one_of("near", request.POST.get("near", Near.LEAVE), Near.values)
+    taken = whole_in(request.POST, "taken")
+    if taken > 10**6:
+        raise BadValue("taken", str(taken), "a number of moments")
+    ask_to_open(enlargement, lead, taken, near)
+    messages.success(request, "The batches are being opened; annotators get them like any other.")
+    return redirect("pool", name, number)

@@ -1,0 +1,90 @@
+"""The demo from end to end: runs, what they found and nobody judged, a new release, and the order of the systems."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from demo.accounts import LEAD, PASSWORD
+from demo.judged import NAME
+from tests.browsing import signed_in
+from tests.installation import installation
+from tests.waiting import wait_until
+
+pytestmark = [pytest.mark.timeout(900), pytest.mark.long]
+
+STATE = f"""
+import json
+from campaigns.models import Campaign
+from judging.audit import audit
+from judging.models import Batch
+from runs.models import PoolScore, Score
+campaign = Campaign.objects.get(name="{NAME}")
+further = Batch.objects.in_campaign(campaign).filter(further=True)
+scores = Score.objects.filter(scoring__release__campaign=campaign, convention="paper", measure="nDCG_IoU(iou=0.5)@10")
+scores = scores.select_related("scoring__run", "scoring__release")
+pools = PoolScore.objects.filter(release__campaign=campaign, measure="nDCG_IoU(iou=0.5)@10").select_related("run")
+print(json.dumps({{
+    "faults": sum(audit(campaign).values(), []),
+    "batches": list(further.values_list("state", flat=True)),
+    "scores": [[each.scoring.release.version, each.scoring.run.name, each.value] for each in scores],
+    "pools": {{each.run.name: [each.first, each.whole, each.without] for each in pools}},
+}}))
+"""
+
+
+def test_another_system_leads_once_what_the_runs_found_is_judged(tmp_path: Path, chromium: Browser) -> None:
+    with installation(tmp_path, "sqlite") as place:
+        printed = place.manage("demo")
+        assert "runs of four systems" in printed
+
+        def state() -> Any:
+            return json.loads(place.shell(STATE))
+
+        def scores(release: int) -> dict[str, float]:
+            return {name: value for version, name, value in state()["scores"] if version == release}
+
+        wait_until(lambda: len(scores(1)) == 12, lambda: "twelve runs are scored")
+        before = scores(1)
+        assert leader(before) == "reader"  # the pool is its own ranking
+        assert mean(before, "watcher") > mean(before, "glancer") > mean(before, "guesser")
+        with signed_in(place, chromium, LEAD, PASSWORD) as lead:
+            page = lead.page
+            page.goto(f"{place.address}/campaigns/{NAME}/pools/")
+            page.get_by_role("button", name="Propose moments").click()
+            expect(page.get_by_role("button", name="Have them judged")).to_be_visible(timeout=60_000)
+            found = re.search(r"([\d,]+) moments of 23 queries", page.locator("main").inner_text())
+            assert found
+            page.get_by_role("button", name="Have them judged").click()
+            wait_until(
+                lambda: state()["batches"] and not {"preparing"} & {*state()["batches"]},
+                lambda: "the clips of further batches are cut",
+            )
+            place.manage("simulate", NAME, "--reviews", "--address", place.address)
+            told = state()
+            assert ({*told["batches"]}, told["faults"]) == ({"reviewed"}, [])
+            place.manage("freeze_release", NAME, "--licence", "CC0-1.0")
+            wait_until(lambda: len(state()["pools"]) == 12, lambda: "the pools are compared")
+            after = scores(2)
+            assert leader(after) == "watcher"
+            assert scores(1) == before
+            page.goto(f"{place.address}/campaigns/{NAME}/pools/")
+            expect(page.get_by_text("With the first pool reader")).to_be_visible()
+            expect(page.get_by_text("with the enlarged one watcher")).to_be_visible()
+        for name, (first, whole, without) in state()["pools"].items():
+            assert first == pytest.approx(before[name])
+            assert whole == pytest.approx(after[name])
+            assert without <= whole + 1e-9 or name.startswith(("reader", "guesser"))
+
+
+def mean(scores: dict[str, float], system: str) -> float:
+    return sum(value for name, value in scores.items() if name.startswith(system)) / 3
+
+
+def leader(scores: dict[str, float]) -> str:
+    return max(("watcher", "glancer", "reader", "guesser"), key=lambda system: mean(scores, system))
