@@ -169,6 +169,7 @@ NAMES_MODEL = env.str("NAMES_MODEL", default="")
 # Features of films, for systems: a vision model that transformers loads; empty: the plain descriptor.
 VISION_MODEL = env.str("VISION_MODEL", default="")
 MODELS_ROOT = Path(env.str("MODELS_ROOT", default=str(HOME / "models")))
+FEATURES_ROOT = Path(env.str("FEATURES_ROOT", default=str(HOME / "features")))  # of videos, for systems
 MEDIA_ROOT = Path(env.str("MEDIA_ROOT", default=str(HOME / "media")))
 MEDIA_STORE = env.str("MEDIA_STORE", default="")
 S3_ENDPOINT_URL = env.str("S3_ENDPOINT_URL", default="")

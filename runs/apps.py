@@ -10,3 +10,4 @@ class RunsConfig(AppConfig):
             receiving,  # noqa: F401 - registers upkeep
             scoring,  # noqa: F401 - registers what follows a release
         )
+        from runs.systems import jobs as jobs_of_systems  # noqa: F401 - registers the kinds of job, and upkeep

@@ -7,9 +7,19 @@ from django.shortcuts import get_object_or_404
 
 from campaigns.doors import lead, membership
 from campaigns.models import Membership
-from runs.models import Arrival, Enlargement, Run, Submission, Visibility
+from runs.models import Arrival, Enlargement, Run, Submission, TrainedSystem, Visibility
 
-__all__ = ["arrival", "enlargement", "lead", "membership", "own_run", "public_run", "run", "submission"]
+__all__ = [
+    "arrival",
+    "enlargement",
+    "lead",
+    "membership",
+    "own_run",
+    "public_run",
+    "run",
+    "submission",
+    "trained_system",
+]
 
 
 def run(member: Membership, number: int) -> Run:
@@ -51,4 +61,12 @@ def public_run(request: HttpRequest, name: str, token: str) -> Run:
         and Membership.objects.annotators().filter(user=user, campaign__corpus=corpus).exists()
     ):
         raise Http404
+    return found
+
+
+def trained_system(member: Membership, number: int) -> TrainedSystem:
+    """Return a trained system of the member's campaign."""
+    rows = TrainedSystem.objects.select_related("by", "submission", "run")
+    found = get_object_or_404(rows, campaign=member.campaign, number=number)
+    found.campaign = member.campaign
     return found

@@ -15,6 +15,7 @@ from campaigns.models import Membership
 from campaigns.models.draft import ArrivingFile, token
 from jobs.keys import key_of
 from runs.pools.models import Enlargement, Near, PoolScore, Source
+from runs.systems.models import SystemSearch, TrainedSystem
 
 __all__ = [
     "Arrival",
@@ -28,6 +29,8 @@ __all__ = [
     "Scoring",
     "Source",
     "Submission",
+    "SystemSearch",
+    "TrainedSystem",
     "Visibility",
     "Yardstick",
 ]

@@ -37,7 +37,7 @@ from metrics.formats.files import GZIP
 from metrics.formats.read_runs import check_run_file
 from metrics.formats.run_faults import Known
 from metrics.formats.tables import Run as Predictions
-from runs.models import Arrival, Run, Submission
+from runs.models import Arrival, Run, Submission, TrainedSystem
 from runs.scoring import ask_for_scores
 from runs.tables import store_table
 
@@ -266,6 +266,7 @@ def _publish(run: Run, submission: Submission) -> None:
     run.pk, run.number = None, (run.campaign.runs.aggregate(last=Max("number"))["last"] or 0) + 1
     run.save()
     Submission.objects.filter(pk=submission.pk).update(run=run, findings={})
+    TrainedSystem.objects.filter(submission=submission).update(run=run)
     ask_for_scores(run.campaign)
     transaction.on_commit(lambda: shutil.rmtree(submission.folder, ignore_errors=True))
 

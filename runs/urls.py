@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from runs.views import believe, board, listing, pools, uploading, why
+from runs.views import believe, board, listing, pools, systems, uploading, why
 
 urlpatterns = [
     path("campaigns/<slug:name>/runs/", listing.index, name="runs"),
@@ -32,4 +32,14 @@ urlpatterns = [
     path("campaigns/<slug:name>/pools/<int:number>/", pools.detail, name="pool"),
     path("campaigns/<slug:name>/pools/<int:number>/open", pools.open_first, name="pool-open"),
     path("campaigns/<slug:name>/runs/public/<slug:token>/", listing.public, name="public-run"),
+    path("campaigns/<slug:name>/systems/", systems.index, name="systems"),
+    path("campaigns/<slug:name>/systems/new", systems.new, name="system-new"),
+    path("campaigns/<slug:name>/systems/<int:number>/", systems.detail, name="system"),
+    path("campaigns/<slug:name>/systems/<int:number>/again", systems.again, name="system-again"),
+    path(
+        "campaigns/<slug:name>/systems/<int:number>/curves/<slug:format>",
+        systems.curves,
+        name="system-curves",
+    ),
+    path("campaigns/<slug:name>/systems/<int:number>/search", systems.query, name="system-search"),
 ]

@@ -59,6 +59,7 @@ NO_PAGES |= {"mfa_view_recovery_codes", "account_reset_password_from_key", "acco
 NO_PAGES |= {"first-link", "first-account", "draft-progress", "upload"}
 NO_PAGES |= {name for name in MATRIX if name.startswith("api-")}
 NO_PAGES |= {"run-file", "run-progress", "run-piece", "run-scatter", "leaderboard-file", "believe-file"}
+NO_PAGES |= {"system-curves"}
 PAGES = {name for name, (method, *_) in MATRIX.items() if method == "GET"} - NO_PAGES
 STRANGERS = {
     "sign-in": "/sign-in/",
@@ -68,6 +69,7 @@ STRANGERS = {
 OWN = ["/account/confirm", "/account/second-factor/codes/new"]
 LEADS = ["/campaigns/films/examples/", "/campaigns/films/", "/campaigns/early/exam/"]
 LEADS += ["/campaigns/early/exam/people/1/", "/campaigns/films/search/?q=Somebody+waves."]
+LEADS += ["/campaigns/films/systems/1/search?q=Somebody+waves."]
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +129,7 @@ Draft.objects.update(findings={"problems": ["moments.csv: line 3: end"], "notes"
 """
 RUNS = """
 from campaigns.models import Campaign
-from runs.models import Enlargement, Score
+from runs.models import Enlargement, Score, SystemSearch, TrainedSystem
 from runs.pools.proposing import Plan, ask_to_propose
 from runs.receiving import describe, submit
 from tests.runs.conftest import best
@@ -140,6 +142,12 @@ send(run, "run", "run.json", ranking(best(films)).encode())
 send(late, "run", "run.json", ranking({query: rows[2:] for query, rows in best(films).items()}).encode())
 send(broken, "run", "run.json", b"[]")
 submit(run), submit(late), submit(broken)
+said = {"by": mina, "system": "mcn", "options": {"seed": 1}, "features": "i3d", "clip_seconds": 1.0, "depth": 20}
+curves = {"losses": [[10, 2.5], [20, 1.5]], "validations": [[20, 0.25]], "measure": "nDCG_IoU(iou=0.5)@20"}
+seen = TrainedSystem.objects.create(campaign=films, name="seen", number=1, **said, **curves)
+TrainedSystem.objects.update(trained=seen.created)
+moments = [["film", 1.0, 4.0, -0.5], ["film", 9.0, 14.0, -0.75]]
+SystemSearch.objects.create(system=seen, text="Somebody waves.", moments=moments)
 wait_until(lambda: Score.objects.exclude(spread=None).exists(), lambda: "a run is scored")
 wait_until(lambda: films.runs.count() == 2, lambda: "both are stored")
 made = ask_to_propose(mina, Plan([1, 2]))

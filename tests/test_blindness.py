@@ -115,6 +115,9 @@ def crawl(client: Client, ada: Membership) -> list[str]:
         "/campaigns/films/runs/1/query?query=1",
         "/campaigns/films/leaderboard/",
         "/campaigns/films/believe/",
+        "/campaigns/films/systems/",
+        "/campaigns/films/systems/1/",
+        "/campaigns/films/systems/1/search?q=secret",
         "/campaigns/films/pools/",
         "/campaigns/films/pools/1/",
     ):

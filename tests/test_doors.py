@@ -35,7 +35,7 @@ from judging.work import submitting
 from releases.freezing import freeze
 from releases.models import Release, TrainingSet
 from retrieval.models import Rewording, Substitution
-from runs.models import Arrival, Enlargement, Inquiry, Run, Submission, Yardstick
+from runs.models import Arrival, Enlargement, Inquiry, Run, Submission, TrainedSystem, Yardstick
 from runs.views.believe import HEADLINE
 from tests.cast import browser, claim, content_of, expire, judge_all
 
@@ -199,6 +199,12 @@ MATRIX = {
     "run-progress": ("GET", 302, 404, 404, 404, 200, 404),
     "run-files": ("POST", 401, 404, 404, 404, 201, 404),
     "run-piece": ("GET", 302, 404, 404, 404, 200, 404),
+    "systems": ("GET", 302, 404, 404, 404, 200, 200),
+    "system-new": ("GET", 302, 404, 404, 404, 200, 200),
+    "system": ("GET", 302, 404, 404, 404, 200, 200),
+    "system-again": ("POST", 302, 404, 404, 404, 302, 302),
+    "system-curves": ("GET", 302, 404, 404, 404, 200, 200),
+    "system-search": ("GET", 302, 404, 404, 404, 200, 200),
     "reviews": ("GET", 302, 404, 404, 404, 200, 200),
     "accept": ("POST", 302, 404, 404, 404, 404, 302),
     "undo": ("POST", 302, 404, 404, 404, 404, 302),
@@ -357,6 +363,7 @@ ALSO = {
     "api-flag": ("DELETE", 401, 400, 400, 400, 400, 400),  # its fence is part of the address
     "run-new": ("POST", 302, 404, 404, 404, 400, 400),  # let in, but the form is empty
     "run-check": ("POST", 302, 404, 404, 404, 400, 404),  # let in, but no file has arrived
+    "system-new": ("POST", 302, 404, 404, 404, 400, 400),  # let in, but the form is empty
     "run-piece": ("PATCH", 401, 404, 404, 404, 400, 404),  # let in, but where does the piece belong?
     "reopen": ("POST", 302, 404, 404, 404, 404, 302),
     "withdraw": ("GET", 302, 404, 404, 404, 404, 200),
@@ -584,6 +591,22 @@ def arrival(held: Assignment) -> Arrival:
     return Arrival.objects.get_or_create(token="4" * 32, defaults=told)[0]
 
 
+def trained_system(held: Assignment) -> TrainedSystem:
+    """A researcher's, in training."""
+    rio = researcher(held)
+    told = {
+        "by": rio,
+        "name": "seen",
+        "system": "mcn",
+        "options": {},
+        "features": "i3d",
+        "losses": [[1, 0.5]],
+    }
+    numbers = {"clip_seconds": 1.0, "depth": 20}
+    rows = TrainedSystem.objects
+    return rows.get_or_create(campaign=rio.campaign, number=1, defaults=told | numbers)[0]
+
+
 # What stands in an address after the campaign's name; an address that is not here has nothing else.
 OBJECTS: dict[str, Callable[[Assignment], list[object]]] = {
     "read-message": lambda held: [letter(held).pk],
@@ -656,6 +679,10 @@ OBJECTS: dict[str, Callable[[Assignment], list[object]]] = {
     "run-progress": lambda held: [submission(held).token],
     "run-files": lambda held: [submission(held).token],
     "run-piece": lambda held: [submission(held).token, arrival(held).token],
+    "system": lambda held: [trained_system(held).number],
+    "system-again": lambda held: [trained_system(held).number],
+    "system-curves": lambda held: [trained_system(held).number, "csv"],
+    "system-search": lambda held: [trained_system(held).number],
     "training-set": lambda held: [40],
 }
 # The same of addresses that name a kind of file, which each campaign has.

@@ -73,6 +73,10 @@ SECTIONS: dict[str, tuple[Page, ...]] = {
         Page("run-queries"),
         Page("run-query"),
         Page("run-check"),
+        Page("systems", "Systems"),
+        Page("system-new"),
+        Page("system"),
+        Page("system-search"),
     ),
     "Settings": (Page("campaign-settings"),),
 }

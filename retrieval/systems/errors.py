@@ -9,5 +9,5 @@ class BadOption(SystemsError):
     """An option has a wrong value."""
 
     def __init__(self, name: str, found: str, right: str) -> None:
-        self.name = name
+        self.name, self.found, self.right = name, found, right
         super().__init__(f"{name}: {found}; expected {right}")

@@ -5,7 +5,6 @@ import django.core.validators
 import django.db.models.deletion
 import django.db.models.functions.datetime
 import secrets
-from base.database.append_only import DELETE, UPDATE, refuse, refuse_changes_of
 from django.db import migrations, models
 
 
@@ -20,6 +19,41 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
+        migrations.CreateModel(
+            name='Enlargement',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('number', models.PositiveIntegerField(help_text='counts up from 1 in each campaign')),
+                ('at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                ('depth', models.PositiveSmallIntegerField(help_text='how many ranks of each run are looked at')),
+                ('iou', models.FloatField(help_text='from which a prediction matches a judged moment')),
+                ('runs', models.JSONField(help_text='the numbers of the runs')),
+                ('found', models.JSONField(help_text='the moments, the most decisive first; null until found', null=True)),
+                ('taken', models.PositiveIntegerField(help_text='how many of the first moments are judged', null=True)),
+                ('near', models.CharField(choices=[('leave', 'Leave them out'), ('judge', 'Have them judged like the others'), ('reuse', 'Give them the grade of the judged moment')], default='leave', max_length=10)),
+                ('opened', models.DateTimeField(null=True)),
+                ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='enlargements', to='campaigns.campaign')),
+                ('lead', models.ForeignKey(help_text='who asked', on_delete=django.db.models.deletion.PROTECT, related_name='+', to='campaigns.membership')),
+                ('opened_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='campaigns.membership')),
+                ('release', models.ForeignKey(help_text='whose moments are judged already', on_delete=django.db.models.deletion.PROTECT, related_name='+', to='releases.release')),
+            ],
+            options={
+                'ordering': ['campaign', '-number'],
+            },
+        ),
+        migrations.CreateModel(
+            name='Inquiry',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('convention', models.CharField(max_length=20)),
+                ('runs', models.CharField(help_text='their numbers, ascending, between commas', max_length=400)),
+                ('findings', models.JSONField(help_text='null until the job has found them', null=True)),
+                ('release', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='inquiries', to='releases.release')),
+            ],
+            options={
+                'verbose_name_plural': 'inquiries',
+            },
+        ),
         migrations.CreateModel(
             name='Run',
             fields=[
@@ -50,6 +84,19 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name='PoolScore',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('measure', models.CharField(max_length=80)),
+                ('first', models.FloatField(help_text='had no pool been enlarged', null=True)),
+                ('whole', models.FloatField(help_text='the score', null=True)),
+                ('without', models.FloatField(help_text='had the runs of this system added nothing to the pool', null=True)),
+                ('reused', models.FloatField(help_text='with reused grades too; null if there are none', null=True)),
+                ('release', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='pool_scores', to='releases.release')),
+                ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='pool_scores', to='runs.run')),
+            ],
+        ),
+        migrations.CreateModel(
             name='Scoring',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
@@ -74,6 +121,16 @@ class Migration(migrations.Migration):
                 ('spread', models.FloatField(help_text='half of the width of the interval over annotators, once resampled', null=True)),
                 ('values', models.BinaryField(help_text='of each query of the yardstick: float32, packed; NaN if it does not count')),
                 ('scoring', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='scores', to='runs.scoring')),
+            ],
+        ),
+        migrations.CreateModel(
+            name='Source',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('rank', models.PositiveIntegerField(help_text='the best one, from 1, at which the run has the moment')),
+                ('candidate', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='judging.candidate')),
+                ('enlargement', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='sources', to='runs.enlargement')),
+                ('run', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='found', to='runs.run')),
             ],
         ),
         migrations.CreateModel(
@@ -113,6 +170,46 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
+            name='TrainedSystem',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('number', models.PositiveIntegerField(help_text='counts up from 1 in each campaign')),
+                ('name', models.CharField(help_text='of its run', max_length=100)),
+                ('system', models.CharField(help_text='its name in the registry', max_length=40)),
+                ('options', models.JSONField(help_text='the options that are not the defaults')),
+                ('group', models.CharField(blank=True, help_text='of systems that differ by their seed', max_length=100)),
+                ('features', models.CharField(help_text='the name of a set of features of the corpus', max_length=100)),
+                ('clip_seconds', models.FloatField()),
+                ('depth', models.PositiveSmallIntegerField(help_text='N, the moments of each query that it learns from')),
+                ('token', models.CharField(default=campaigns.models.draft.token, help_text='names its folder', max_length=32, unique=True)),
+                ('measure', models.CharField(blank=True, help_text='that the validation computes', max_length=80)),
+                ('losses', models.JSONField(default=list, help_text='pairs of a step and the mean loss before it')),
+                ('validations', models.JSONField(default=list, help_text="pairs of a step and the measure's value")),
+                ('trained', models.DateTimeField(help_text='when it was trained and its index was stored', null=True)),
+                ('created', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                ('by', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='systems', to='campaigns.membership')),
+                ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='systems', to='campaigns.campaign')),
+                ('run', models.OneToOneField(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='trained_system', to='runs.run')),
+                ('submission', models.OneToOneField(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='trained_system', to='runs.submission')),
+            ],
+            options={
+                'ordering': ['campaign', '-number'],
+            },
+        ),
+        migrations.CreateModel(
+            name='SystemSearch',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('text', models.CharField(max_length=500)),
+                ('moments', models.JSONField(help_text='[video, start, end, score] of each, best first; null until they are found', null=True)),
+                ('asked', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                ('system', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='searches', to='runs.trainedsystem')),
+            ],
+            options={
+                'verbose_name_plural': 'system searches',
+            },
+        ),
+        migrations.CreateModel(
             name='Yardstick',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
@@ -120,89 +217,6 @@ class Migration(migrations.Migration):
                 ('queries', models.JSONField(help_text='[id, split, words, relevant moments] of each, in the order of scores')),
                 ('measures', models.JSONField(default=list, help_text='names of measures that somebody asked for beside the usual')),
                 ('release', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='yardstick', to='releases.release')),
-            ],
-        ),
-        migrations.CreateModel(
-            name='Inquiry',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('convention', models.CharField(max_length=20)),
-                ('runs', models.CharField(help_text='their numbers, ascending, between commas', max_length=400)),
-                ('findings', models.JSONField(help_text='null until the job has found them', null=True)),
-                ('release', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='inquiries', to='releases.release')),
-            ],
-            options={
-                'verbose_name_plural': 'inquiries',
-                'constraints': [models.UniqueConstraint(fields=('release', 'convention', 'runs'), name='one_inquiry_about_the_same_runs')],
-            },
-        ),
-        migrations.AddConstraint(
-            model_name='run',
-            constraint=models.UniqueConstraint(fields=('campaign', 'number'), name='one_run_per_number'),
-        ),
-        migrations.AddConstraint(
-            model_name='run',
-            constraint=models.UniqueConstraint(fields=('campaign', 'name'), name='one_run_per_name'),
-        ),
-        migrations.AddConstraint(
-            model_name='scoring',
-            constraint=models.UniqueConstraint(fields=('run', 'release'), name='one_scoring_per_run_and_release'),
-        ),
-        migrations.AddConstraint(
-            model_name='score',
-            constraint=models.UniqueConstraint(fields=('scoring', 'convention', 'measure'), name='one_score_per_measure'),
-        ),
-        migrations.AddConstraint(
-            model_name='arrival',
-            constraint=models.UniqueConstraint(fields=('submission', 'purpose'), name='one_arrival_per_purpose'),
-        ),
-        migrations.AddConstraint(
-            model_name='arrival',
-            constraint=models.CheckConstraint(condition=models.Q(('received__gte', 0), ('received__lte', models.F('size'))), name='no_more_of_a_run_arrives_than_announced'),
-        ),
-        migrations.CreateModel(
-            name='Enlargement',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('number', models.PositiveIntegerField(help_text='counts up from 1 in each campaign')),
-                ('at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
-                ('depth', models.PositiveSmallIntegerField(help_text='how many ranks of each run are looked at')),
-                ('iou', models.FloatField(help_text='from which a prediction matches a judged moment')),
-                ('runs', models.JSONField(help_text='the numbers of the runs')),
-                ('found', models.JSONField(help_text='the moments, the most decisive first; null until found', null=True)),
-                ('taken', models.PositiveIntegerField(help_text='how many of the first moments are judged', null=True)),
-                ('near', models.CharField(choices=[('leave', 'Leave them out'), ('judge', 'Have them judged like the others'), ('reuse', 'Give them the grade of the judged moment')], default='leave', max_length=10)),
-                ('opened', models.DateTimeField(null=True)),
-                ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='enlargements', to='campaigns.campaign')),
-                ('lead', models.ForeignKey(help_text='who asked', on_delete=django.db.models.deletion.PROTECT, related_name='+', to='campaigns.membership')),
-                ('opened_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='campaigns.membership')),
-                ('release', models.ForeignKey(help_text='whose moments are judged already', on_delete=django.db.models.deletion.PROTECT, related_name='+', to='releases.release')),
-            ],
-            options={
-                'ordering': ['campaign', '-number'],
-            },
-        ),
-        migrations.CreateModel(
-            name='PoolScore',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('measure', models.CharField(max_length=80)),
-                ('first', models.FloatField(help_text='had no pool been enlarged', null=True)),
-                ('whole', models.FloatField(help_text='the score', null=True)),
-                ('without', models.FloatField(help_text='had the runs of this system added nothing to the pool', null=True)),
-                ('reused', models.FloatField(help_text='with reused grades too; null if there are none', null=True)),
-                ('release', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='pool_scores', to='releases.release')),
-                ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='pool_scores', to='runs.run')),
-            ],
-        ),
-        migrations.CreateModel(
-            name='Source',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('rank', models.PositiveIntegerField(help_text='the best one, from 1, at which the run has the moment')),
-                ('candidate', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='judging.candidate')),
-                ('enlargement', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='sources', to='runs.enlargement')),
-                ('run', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='found', to='runs.run')),
             ],
         ),
         migrations.AddConstraint(
@@ -214,8 +228,28 @@ class Migration(migrations.Migration):
             constraint=models.CheckConstraint(condition=models.Q(models.Q(('opened', None), ('opened_by', None), ('taken', None)), models.Q(('found__isnull', False), ('opened__isnull', False), ('opened_by__isnull', False), ('taken__isnull', False)), _connector='OR'), name='enlargement_is_opened_by_a_lead'),
         ),
         migrations.AddConstraint(
+            model_name='inquiry',
+            constraint=models.UniqueConstraint(fields=('release', 'convention', 'runs'), name='one_inquiry_about_the_same_runs'),
+        ),
+        migrations.AddConstraint(
+            model_name='run',
+            constraint=models.UniqueConstraint(fields=('campaign', 'number'), name='one_run_per_number'),
+        ),
+        migrations.AddConstraint(
+            model_name='run',
+            constraint=models.UniqueConstraint(fields=('campaign', 'name'), name='one_run_per_name'),
+        ),
+        migrations.AddConstraint(
             model_name='poolscore',
             constraint=models.UniqueConstraint(fields=('release', 'run', 'measure'), name='one_pool_score_per_run_and_measure'),
+        ),
+        migrations.AddConstraint(
+            model_name='scoring',
+            constraint=models.UniqueConstraint(fields=('run', 'release'), name='one_scoring_per_run_and_release'),
+        ),
+        migrations.AddConstraint(
+            model_name='score',
+            constraint=models.UniqueConstraint(fields=('scoring', 'convention', 'measure'), name='one_score_per_measure'),
         ),
         migrations.AddConstraint(
             model_name='source',
@@ -225,10 +259,28 @@ class Migration(migrations.Migration):
             model_name='source',
             constraint=models.CheckConstraint(condition=models.Q(('rank__gte', 1)), name='ranks_of_runs_start_at_one'),
         ),
-        refuse('runs_run', DELETE),
-        refuse_changes_of(
-            'runs_run', 'name', 'system', 'group', 'description', 'paper', 'code', 'campaign_id', 'number', 'token',
-            'by_id', 'at', 'filename', 'file', 'sha256', 'size', 'table', 'queries', 'predictions', 'notes',
+        migrations.AddConstraint(
+            model_name='arrival',
+            constraint=models.UniqueConstraint(fields=('submission', 'purpose'), name='one_arrival_per_purpose'),
         ),
-        refuse('runs_source', UPDATE, DELETE),
+        migrations.AddConstraint(
+            model_name='arrival',
+            constraint=models.CheckConstraint(condition=models.Q(('received__gte', 0), ('received__lte', models.F('size'))), name='no_more_of_a_run_arrives_than_announced'),
+        ),
+        migrations.AddConstraint(
+            model_name='trainedsystem',
+            constraint=models.UniqueConstraint(fields=('campaign', 'number'), name='one_trained_system_per_number'),
+        ),
+        migrations.AddConstraint(
+            model_name='trainedsystem',
+            constraint=models.UniqueConstraint(fields=('campaign', 'name'), name='one_trained_system_per_name'),
+        ),
+        migrations.AddConstraint(
+            model_name='trainedsystem',
+            constraint=models.CheckConstraint(condition=models.Q(('clip_seconds__gt', 0)), name='clips_have_a_length'),
+        ),
+        migrations.AddConstraint(
+            model_name='systemsearch',
+            constraint=models.UniqueConstraint(fields=('system', 'text'), name='one_search_per_system_and_text'),
+        ),
     ]

@@ -8,6 +8,7 @@ const DARK = {
 };
 const dark = matchMedia("(prefers-color-scheme: dark)");
 dark.addEventListener("change", drawAll);
+document.addEventListener("figures-changed", drawAll); // which an answer to htmx tells in a header
 drawAll();
 
 function drawAll() {

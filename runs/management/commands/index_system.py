@@ -1,0 +1,24 @@
+"""manage.py index_system: index a campaign's corpus anew with a trained system."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from runs.systems.commanding import add_system_arguments, say, system_numbered, told
+from runs.systems.training import index
+
+
+class Command(BaseCommand):
+    help = "Index the corpus anew with a trained system, such as after videos were added; its run stays as it is."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        add_system_arguments(parser)
+
+    def handle(self, **options: Any) -> None:
+        row = system_numbered(options["campaign"], options["number"])
+        if row.trained is None:
+            raise CommandError(f"system {row.number} ({row}): is not trained yet", returncode=2)
+        with told():
+            index(row, say)
+        self.stdout.write(f"system {row.number} ({row}): {row.campaign.corpus} is indexed")

@@ -1,0 +1,48 @@
+"""manage.py search_system: print the moments that a trained system finds for a query, or write a run."""
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from metrics import Run
+from retrieval.systems.data import Query
+from runs.systems.commanding import add_system_arguments, system_numbered, told
+from runs.systems.examples import queries_of
+from runs.systems.training import DEPTH, as_ranking
+
+
+class Command(BaseCommand):
+    help = "Print the best moments for a typed query, or write a run of the campaign's queries with --out."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        add_system_arguments(parser)
+        what = parser.add_mutually_exclusive_group(required=True)
+        what.add_argument("--query", help="words to search for")
+        what.add_argument("--out", type=Path, help="a file for a run of all queries, in TVR-Ranking's format")
+        parser.add_argument("--depth", type=int, help=f"moments of a query (10, or {DEPTH} with --out)")
+
+    def handle(self, **options: Any) -> None:
+        row = system_numbered(options["campaign"], options["number"])
+        depth = options["depth"] or (10 if options["query"] else DEPTH)
+        if not 1 <= depth <= 10_000:
+            raise CommandError(f"--depth {depth}: expected 1 to 10,000", returncode=2)
+        asked = [Query("typed", options["query"])] if options["query"] else queries_of(row.campaign)
+        with told():
+            run = row.made().search(asked, depth)
+        if options["out"]:
+            self._write(run, options["out"])
+        else:
+            self._print(run)
+
+    def _print(self, run: Run) -> None:
+        for video, start, end, score in zip(run.video, run.start, run.end, run.scores, strict=True):
+            self.stdout.write(f"{score:12.4f}  {run.names[int(video)]}  {start:.2f}–{end:.2f} s")
+
+    def _write(self, run: Run, file: Path) -> None:
+        try:
+            file.write_text(as_ranking(run), encoding="utf-8")
+        except OSError as fault:
+            raise CommandError(f"--out {file}: cannot be written ({fault.strerror})", returncode=2) from fault
+        self.stdout.write(f"{file}: {len(run.queries):,} queries, {len(run.start):,} moments")

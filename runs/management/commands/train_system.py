@@ -1,0 +1,116 @@
+"""manage.py train_system: train a system for a campaign, and submit what it finds as a run."""
+
+from argparse import ArgumentParser
+from dataclasses import fields
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from base.errors import BadValue
+from campaigns.lookup import campaign_named, user_named
+from campaigns.models import Membership
+from jobs.models import Job
+from jobs.terminal import work_off_one
+from retrieval.systems.registry import SYSTEMS
+from runs.systems.asking import TRAIN, Wanted, ask_again, ask_to_train
+from runs.systems.commanding import told
+from runs.systems.feature_sets import DESCRIPTOR
+from runs.systems.models import TrainedSystem
+
+
+class Command(BaseCommand):
+    help = "Ask for a system to be trained for a campaign, and its run submitted; a worker does it, or --now does."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("campaign")
+        parser.add_argument("system", choices=SYSTEMS)
+        parser.add_argument("--by", required=True, help="the lead or researcher whose run it becomes")
+        parser.add_argument("--name", help="of the run; by default that of the system")
+        parser.add_argument(
+            "--features",
+            default=DESCRIPTOR,
+            help=f"a set of features of the corpus ({DESCRIPTOR}: its films’ own)",
+        )
+        parser.add_argument("--clip-seconds", type=float, default=1.0, help="length of a clip (1)")
+        parser.add_argument(
+            "--top", type=int, default=20, metavar="N", help="moments of each training query (20)"
+        )
+        parser.add_argument("--seeds", nargs="+", type=int, default=[1], help="one run is made with each (1)")
+        parser.add_argument(
+            "--set", nargs="+", default=[], metavar="OPTION=VALUE", help="options that are not the defaults"
+        )
+        parser.add_argument("--now", action="store_true", help="train in this terminal, without a worker")
+
+    def handle(self, **options: Any) -> None:
+        with told():
+            rows = _rows(_member(options["campaign"], options["by"]), _wanted(options))
+        for row in rows:
+            job = Job.objects.get(kind=TRAIN, key=row.job_key)
+            if not options["now"]:
+                self.stdout.write(f"system {row.number} ({row}): {job.state}; a worker does the rest")
+            elif work_off_one(job):
+                self._tell(row, job)
+            else:
+                self.stdout.write(f"system {row.number} ({row}): a worker has it already")
+
+    def _tell(self, row: TrainedSystem, job: Job) -> None:
+        job.refresh_from_db()
+        if job.state != Job.State.DONE:
+            raise CommandError(f"system {row.number} ({row}): {job.error or job.state}", returncode=2)
+        self.stdout.write(f"system {row.number} ({row}): its run is submitted; workers check and score it")
+
+
+def _rows(member: Membership, wanted: Wanted) -> list[TrainedSystem]:
+    """Return new systems, or those of the same name that were broken off, which go on."""
+    names = [wanted.named(seed) for seed in wanted.seeds]
+    there = list(member.campaign.systems.filter(name__in=names, by=member, submission=None, run=None))
+    if len(there) < len(names):
+        return ask_to_train(member, wanted)
+    said = [(row.system, row.features, row.clip_seconds, row.depth, row.options) for row in there]
+    same = [
+        (wanted.system, wanted.features, wanted.clip_seconds, wanted.depth, wanted.options | {"seed": seed})
+        for seed in wanted.seeds
+    ]
+    if sorted(map(repr, said)) != sorted(map(repr, same)):
+        raise BadValue(
+            "--name", repr(wanted.name), "another name: systems of this one were begun with other options"
+        )
+    for row in there:
+        ask_again(row)
+    return there
+
+
+def _member(campaign: str, by: str) -> Membership:
+    found, user = campaign_named(campaign), user_named(by)
+    members = found.memberships.filter(user=user, role__in=Membership.SEES_ALL, state=Membership.State.ACTIVE)
+    member = members.select_related("campaign__corpus").first()
+    if member is None:
+        raise CommandError(f"--by {by}: expected a lead or a researcher of campaign {campaign}", returncode=2)
+    return member
+
+
+def _wanted(options: dict[str, Any]) -> Wanted:
+    return Wanted(
+        system=options["system"],
+        name=options["name"] or options["system"],
+        features=options["features"],
+        clip_seconds=options["clip_seconds"],
+        depth=options["top"],
+        seeds=options["seeds"],
+        options=dict(_option(options["system"], each) for each in options["set"]),
+    )
+
+
+def _option(system: str, said: str) -> tuple[str, Any]:
+    """Read `name=value` as a value of the option's type; what is no such value is refused later, by name."""
+    name, is_said, value = said.partition("=")
+    if not is_said:
+        raise BadValue("--set", repr(said), "OPTION=VALUE, such as iterations=500")
+    types = {field.name: type(field.default) for field in fields(SYSTEMS[system].options)}
+    kind = types.get(name, str)
+    if kind is bool:
+        return name, {"true": True, "false": False}.get(value.lower(), value)
+    try:
+        return name, kind(value)
+    except ValueError:
+        return name, value

@@ -1,0 +1,136 @@
+"""Asking for systems to be trained, and for a search with one that is trained."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db.models import Max
+
+from base.errors import BadValue, WrongState
+from base.text import abbreviated
+from base.transactions import all_or_nothing, locked
+from campaigns.models import Campaign, Membership
+from jobs.models import Job
+from releases.training.writing import DEEPEST
+from retrieval.systems.errors import BadOption
+from retrieval.systems.options import options_from
+from retrieval.systems.registry import entry
+from runs.systems.feature_sets import must_be_a_set
+from runs.systems.models import SystemSearch, TrainedSystem
+
+TRAIN = "train a system"  # the kinds of job
+SEARCH = "search with a system"
+MOST_SEEDS = 20
+SHORTEST, LONGEST = 0.1, 600.0  # seconds of a clip
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What somebody asks to be trained.
+
+    Attributes
+    ----------
+    system
+        Its name in the registry.
+    name
+        Of its run; with several seeds, each run's name ends with the seed.
+    options
+        Those that are not the defaults, without the seed.
+    depth
+        N, the number of moments of each query that it learns from.
+    """
+
+    system: str
+    name: str
+    features: str
+    clip_seconds: float
+    depth: int
+    seeds: Sequence[int] = (1,)
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def check(self, campaign: Campaign) -> None:
+        """Raise BadValue if this cannot be trained, as far as can be told without reading features."""
+        try:
+            kind = entry(self.system).options
+            for seed in self.seeds:
+                options_from(kind, self.options | {"seed": seed})
+        except BadOption as fault:
+            raise BadValue(fault.name, fault.found, fault.right) from fault
+        if not SHORTEST <= self.clip_seconds <= LONGEST:
+            raise BadValue(
+                "clip_seconds", f"{self.clip_seconds:g}", f"{SHORTEST:g} to {LONGEST:g} seconds a clip"
+            )
+        if not 1 <= self.depth <= DEEPEST:
+            raise BadValue("depth", str(self.depth), f"1 to {DEEPEST:,} moments for each query")
+        if not 1 <= len(set(self.seeds)) == len(self.seeds) <= MOST_SEEDS:
+            raise BadValue(
+                "seeds", f"{len(self.seeds)} of them", f"1 to {MOST_SEEDS} whole numbers, none twice"
+            )
+        must_be_a_set(campaign.corpus, self.features)
+
+    def named(self, seed: int) -> str:
+        return f"{self.name} {seed}" if len(self.seeds) > 1 else self.name
+
+
+@all_or_nothing
+def ask_to_train(member: Membership, wanted: Wanted) -> list[TrainedSystem]:
+    """Ask for the jobs that train systems, one for each seed, and submit what they find as the member's runs.
+
+    Raises
+    ------
+    BadValue
+        If something that is wanted cannot be, such as a name that another run of the campaign has.
+    """
+    wanted.check(member.campaign)
+    campaign = locked(Campaign.objects.filter(pk=member.campaign_id)).get()
+    last = campaign.systems.aggregate(last=Max("number"))["last"] or 0
+    made = [_row(member, wanted, seed, last + n) for n, seed in enumerate(wanted.seeds, 1)]
+    for row in made:
+        row.save()
+        ask_again(row)
+    return made
+
+
+def _row(member: Membership, wanted: Wanted, seed: int, number: int) -> TrainedSystem:
+    name, campaign = wanted.named(seed), member.campaign
+    taken = campaign.runs.filter(name=name).exists() or campaign.systems.filter(name=name).exists()
+    if not 0 < len(name) <= 100 or taken:
+        raise BadValue(
+            "name", abbreviated(name), "at most 100 characters that name no other run of the campaign"
+        )
+    return TrainedSystem(
+        campaign=campaign,
+        by=member,
+        number=number,
+        name=name,
+        system=wanted.system,
+        options=wanted.options | {"seed": seed},
+        group=wanted.name if len(wanted.seeds) > 1 else "",
+        features=wanted.features,
+        clip_seconds=wanted.clip_seconds,
+        depth=wanted.depth,
+    )
+
+
+def ask_again(row: TrainedSystem) -> Job:
+    """Ask for the job that trains a system. What it did before a failure is not done again.
+
+    Raises
+    ------
+    WrongState
+        If its run was submitted already.
+    """
+    if row.is_submitted:
+        raise WrongState("This system is trained, and its run is submitted.")
+    return Job.objects.ask(TRAIN, row.job_key, system=row.pk)
+
+
+@all_or_nothing
+def ask_to_search(row: TrainedSystem, text: str) -> SystemSearch:
+    """Return the search of a text with a trained system; the first call asks for the job that finds the moments."""
+    search, made = SystemSearch.objects.get_or_create(system=row, text=text)
+    if made:
+        Job.objects.ask(SEARCH, search.job_key, search=search.pk)
+    return search

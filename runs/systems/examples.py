@@ -1,0 +1,88 @@
+"""What a system learns from: a campaign's pseudo training set, and its judged validation queries if there are any."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from campaigns.models import Campaign
+from metrics import Qrels, qrels_from_dict
+from releases.training.writing import file_name, write
+from retrieval.systems.data import Data, Example, Query, Validation, Videos
+from runs.scoring import newest_release, yardstick_of
+from runs.tables import read_table
+
+Say = Callable[[int, int, str], None]
+HELD_OUT = 10  # one caption in so many is for validation where no validation queries are judged
+MOST_HELD_OUT = 500
+SPLIT = "val"  # how the names of validation splits begin
+
+
+def data_of(campaign: Campaign, videos: Videos, depth: int, folder: Path, say: Say) -> Data:
+    """Return what a system is trained on. The training set is written into the folder once, and kept.
+
+    Validation is by NDCG@20 on the release's validation queries (TVR-Ranking, Section 4), else by the recall of the
+    moments of captions that are held out. Test queries take part in nothing: no training query is worded as one.
+
+    Raises
+    ------
+    ReeljudgeError
+        If no caption is left for training.
+    """
+    file = folder / file_name(depth)
+    if not file.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        part = file.with_suffix(".part")
+        write(campaign, {depth: part}, lambda done, total, message="": say(done, total, message))
+        part.replace(file)
+    rows = json.loads(file.read_bytes())
+    validation = _judged(campaign, videos)
+    if validation is None:
+        last = min(len(rows), HELD_OUT * MOST_HELD_OUT) if len(rows) >= 2 * HELD_OUT else 0
+        held, rows = rows[:last:HELD_OUT], [row for n, row in enumerate(rows) if n >= last or n % HELD_OUT]
+        own = [example for row in held for example in _examples(row)[:1]]
+        validation = Validation.of(own, videos) if own else None
+    return Data(videos, [example for row in rows for example in _examples(row)], validation)
+
+
+def queries_of(campaign: Campaign) -> list[Query]:
+    """Return the campaign's queries, which a run must answer."""
+    rows = campaign.queries.pool().order_by("pk").values_list("query_id", "text")
+    return [Query(query, text) for query, text in rows]
+
+
+def _examples(row: Mapping[str, Any]) -> list[Example]:
+    """Return the examples of a line of a training set; moments unlike the query teach nothing."""
+    query = Query(row["query_id"], row["query"])
+    return [
+        Example(query, moment["video_name"], *moment["timestamp"], weight=float(moment["similarity"]))
+        for moment in row["relevant_moment"]
+        if moment["similarity"] > 0
+    ]
+
+
+def _judged(campaign: Campaign, videos: Videos) -> Validation | None:
+    """Return the judged queries of the newest release's validation split; None if there are none."""
+    release = newest_release(campaign)
+    if release is None:
+        return None
+    yardstick = yardstick_of(release)
+    named = {query for query, split, _, relevant in yardstick.queries if split.startswith(SPLIT) and relevant}
+    if not named:
+        return None
+    table = read_table(Qrels, yardstick.table)
+    chosen = [n for n, query in enumerate(table.queries) if query in named]
+    queries = [Query(table.queries[n], table.texts.get(table.queries[n], "")) for n in chosen]
+    return Validation(queries, qrels_from_dict({table.queries[n]: _graded(table, n) for n in chosen}), videos)
+
+
+def _graded(table: Qrels, number: int) -> list[tuple[str, float, float, int]]:
+    rows = np.arange(table.offsets[number], table.offsets[number + 1]).tolist()
+    return [
+        (table.names[int(table.video[n])], float(table.start[n]), float(table.end[n]), int(table.grades[n]))
+        for n in rows
+    ]

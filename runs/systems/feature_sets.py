@@ -1,0 +1,129 @@
+"""The sets of features of a corpus: files that somebody put into FEATURES_ROOT, and what is computed from its films."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from django.conf import settings
+
+from base.errors import BadValue
+from base.text import abbreviated
+from corpus.errors import FilmAway
+from corpus.media.fetching import film_at
+from corpus.models import Corpus, Video
+from retrieval.systems.data import Rows, Videos
+from retrieval.systems.errors import SystemsError
+from retrieval.systems.features.detections import read_objects
+from retrieval.systems.features.reading import read_videos
+from retrieval.systems.features.sources import HDF5
+
+DESCRIPTOR = "descriptor"  # of the films themselves, computed here
+COMPUTED = "computed"  # the folder of what is computed
+KINDS = (*HDF5, ".npz")
+LEAST_SPREAD = 0.05  # of a descriptor’s numbers, which are from 0 to 1
+SUBTITLES, OBJECTS = ".subtitles", ".objects.jsonl"  # what stands after a set's name
+
+Say = Callable[[int, int, str], None]
+
+
+def sets_of(corpus: Corpus) -> list[str]:
+    """Return the names of the corpus's sets of features: that which is computed, then those of files."""
+    folder = _folder(corpus)
+    found = sorted(folder.iterdir()) if folder.is_dir() else []
+    names = [
+        each.stem if each.is_file() else each.name for each in found if each.is_dir() or each.suffix in KINDS
+    ]
+    return [DESCRIPTOR, *(name for name in dict.fromkeys(names) if not name.endswith(SUBTITLES))]
+
+
+def must_be_a_set(corpus: Corpus, name: str) -> None:
+    """Refuse a name that no set of features of the corpus has."""
+    if name not in (known := sets_of(corpus)):
+        raise BadValue(
+            "features",
+            abbreviated(name),
+            f"one of {', '.join(known)}; other sets are files in {_folder(corpus)}",
+        )
+
+
+def videos_of(corpus: Corpus, name: str, clip_seconds: float, say: Say) -> Videos:
+    """Return the videos of a corpus with a set of features, which is computed first if it comes from the films.
+
+    Raises
+    ------
+    SystemsError
+        Naming the video whose features are missing or do not fit, or whose film cannot be read.
+    CorpusError
+        If this machine does not have a film, or a store does not answer.
+    """
+    rows = Video.objects.filter(corpus=corpus).order_by("name")
+    durations = dict(rows.values_list("name", "duration"))
+    if not durations:
+        raise SystemsError(f"corpus {corpus}: has no videos; import some")
+    if name == DESCRIPTOR:
+        videos = read_videos(durations, clip_seconds, _computed(corpus, clip_seconds, say))
+        return replace(videos, clips=_standardised(videos.clips))
+    say(0, 1, "reading features")
+    subtitles, objects = _file(corpus, f"{name}{SUBTITLES}"), _folder(corpus) / f"{name}{OBJECTS}"
+    clips = _file(corpus, name)
+    if clips is None:
+        raise SystemsError(f"{_folder(corpus) / name}: there are no such features on {socket.gethostname()}")
+    videos = read_videos(durations, clip_seconds, clips, subtitles)
+    return replace(videos, objects=read_objects(objects, videos)) if objects.exists() else videos
+
+
+def _standardised(clips: Rows) -> Rows:
+    """Return features with mean 0 and standard deviation 1 over the corpus, because a descriptor's parts differ in size.
+
+    What hardly varies is not blown up.
+    """
+    spread = np.maximum(clips.std(0, dtype=np.float64), LEAST_SPREAD)
+    return np.asarray((clips - clips.mean(0, dtype=np.float64)) / spread, np.float32)
+
+
+def _folder(corpus: Corpus) -> Path:
+    """Return the folder of the files of features of a corpus, whose name can be any text."""
+    root = Path(settings.FEATURES_ROOT)
+    folder = root / corpus.name
+    return folder if folder.resolve().parent == root.resolve() else root / COMPUTED / "nowhere"
+
+
+def _file(corpus: Corpus, name: str) -> Path | None:
+    """Return the file or the folder of a set's clips or subtitles."""
+    folder = _folder(corpus)
+    files = (folder / f"{name}{kind}" for kind in ("", *KINDS))
+    return next((file for file in files if file.is_dir() or (file.is_file() and file.suffix in KINDS)), None)
+
+
+def _computed(corpus: Corpus, clip_seconds: float, say: Say) -> Path:
+    """Compute the plain descriptor of each video that has none yet, and return the folder with all of them."""
+    folder = Path(settings.FEATURES_ROOT) / COMPUTED / f"{corpus.pk}-{DESCRIPTOR}-{clip_seconds:g}s"
+    rows = list(Video.objects.filter(corpus=corpus).select_related("corpus").order_by("name"))
+    if lacking := [each.name for each in rows if not each.media]:
+        raise SystemsError(
+            f"video {lacking[0]!r}: the corpus has no film of it ({len(lacking):,} of {len(rows):,} lack one); "
+            f"expected films, or features in {_folder(corpus)}"
+        )
+    for number, row in enumerate(rows):
+        sign = partial(say, number, len(rows), f"computing features: {number:,} of {len(rows):,} videos")
+        sign()
+        if not (folder / f"{row.name}.npy").exists():
+            _compute(row, clip_seconds, folder, sign)
+    return folder
+
+
+def _compute(row: Video, clip_seconds: float, folder: Path, sign: Callable[[], None]) -> None:
+    from retrieval.systems.features.media import Extractor, compute
+
+    corpus = row.corpus
+    extractor = Extractor(clip_seconds, frame_rate=corpus.frame_rate or 0.0)
+    with film_at(corpus.media_folder, row.media, sign) as film:
+        if not os.access(film, os.R_OK):
+            raise FilmAway(f"{row.name}: its film is not in {corpus.media_folder} on {socket.gethostname()}")
+        compute({row.name: (film, row.duration)}, extractor, folder)

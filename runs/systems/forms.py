@@ -1,0 +1,95 @@
+"""The forms of a system that is to be trained: what it learns from, and its options."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+from django import forms
+
+from base.errors import BadValue
+from corpus.models import Corpus
+from retrieval.systems.options import Options
+from retrieval.systems.registry import Entry
+from runs.systems.asking import Wanted
+from runs.systems.feature_sets import DESCRIPTOR, sets_of
+
+SPREAD = 0.5  # IoU above which a moment is dropped for a better one, unless the form says otherwise
+NUMBERS: dict[type, type[forms.Field]] = {int: forms.IntegerField, float: forms.FloatField}
+TITLES = {DESCRIPTOR: "Plain descriptor of the films, computed here"}
+
+
+class WantedForm(forms.Form):
+    """What is asked for, whatever the system."""
+
+    name = forms.CharField(max_length=90, label="Name", help_text="Of its run; no other run has it.")
+    features = forms.ChoiceField(label="Features")
+    clip_seconds = forms.FloatField(
+        label="Length of a clip",
+        initial=1.0,
+        help_text="In seconds. Features from files are of clips of one length, which must be said here.",
+    )
+    depth = forms.IntegerField(
+        label="N",
+        initial=20,
+        help_text="So many moments are taken as answers of each training query; TVR-Ranking has 1, 20 and 40.",
+    )
+    seeds = forms.CharField(
+        max_length=200,
+        initial="1",
+        label="Seeds",
+        help_text="Whole numbers with spaces. Each is trained and submitted; the leaderboard shows them as one row.",
+    )
+
+    def __init__(self, data: Any, corpus: Corpus) -> None:
+        super().__init__(data)
+        choices = self.fields["features"]
+        assert isinstance(choices, forms.ChoiceField)
+        choices.choices = [(name, TITLES.get(name, name)) for name in sets_of(corpus)]
+
+    def clean_seeds(self) -> list[int]:
+        words = self.cleaned_data["seeds"].replace(",", " ").split()
+        if not words or not all(word.isascii() and word.isdecimal() and len(word) < 19 for word in words):
+            raise forms.ValidationError("Whole numbers with spaces between them.")
+        return [int(word) for word in words]
+
+
+class OptionsForm(forms.Form):
+    """The options of one system, with its defaults."""
+
+    def __init__(self, data: Any, kind: type[Options]) -> None:
+        super().__init__(data)
+        for field in fields(kind):
+            if field.name != "seed":
+                initial = SPREAD if field.name == "nms" else field.default
+                self.fields[field.name] = _field(kind, field.name, initial)
+
+
+def _field(kind: type[Options], name: str, initial: Any) -> forms.Field:
+    label = name.replace("_", " ").capitalize()
+    choices = _choices(kind).get(name)
+    if choices:
+        return forms.ChoiceField(label=label, initial=initial, choices=[(each, each) for each in choices])
+    if isinstance(initial, bool):
+        return forms.BooleanField(label=label, initial=initial, required=False)
+    return NUMBERS[type(initial)](label=label, initial=initial)
+
+
+def _choices(kind: type[Options]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for each in reversed(kind.__mro__):
+        found |= vars(each).get("choices", {})
+    return found
+
+
+def wanted(system: str, entry: Entry, told: WantedForm, options: OptionsForm) -> Wanted:
+    """Return what two valid forms ask for; only options that differ from the system's own defaults are kept."""
+    defaults = {field.name: field.default for field in fields(entry.options)}
+    said = {name: value for name, value in options.cleaned_data.items() if value != defaults[name]}
+    return Wanted(system=system, options=said, **told.cleaned_data)
+
+
+def show_fault(fault: BadValue, told: WantedForm, options: OptionsForm) -> None:
+    """Add what was refused to the field that it belongs to."""
+    form: forms.Form = options if fault.field in options.fields else told
+    form.add_error(fault.field if fault.field in form.fields else None, str(fault))

@@ -1,0 +1,127 @@
+"""Trained systems, and what somebody searches with them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from campaigns.models import Campaign, Membership
+from campaigns.models.draft import token
+from jobs.keys import key_of
+from retrieval.systems.interface import Progress, System
+from retrieval.systems.registry import Entry, entry, system
+
+LONGEST_QUERY = 500  # characters
+MOST_POINTS = 1000  # of each curve
+
+
+class TrainedSystem(models.Model):
+    """A system that is trained for a campaign, and whose run is then submitted by the member who asked for it.
+
+    What it learned and its index are in a folder of MODELS_ROOT; the row keeps its curves.
+    """
+
+    campaign = models.ForeignKey(Campaign, models.CASCADE, related_name="systems")
+    by = models.ForeignKey(Membership, models.CASCADE, related_name="systems")
+    number = models.PositiveIntegerField(help_text="counts up from 1 in each campaign")
+    name = models.CharField(max_length=100, help_text="of its run")
+    system = models.CharField(max_length=40, help_text="its name in the registry")
+    options = models.JSONField(help_text="the options that are not the defaults")
+    group = models.CharField(max_length=100, blank=True, help_text="of systems that differ by their seed")
+    features = models.CharField(max_length=100, help_text="the name of a set of features of the corpus")
+    clip_seconds = models.FloatField()
+    depth = models.PositiveSmallIntegerField(help_text="N, the moments of each query that it learns from")
+    token = models.CharField(max_length=32, unique=True, default=token, help_text="names its folder")
+    measure = models.CharField(max_length=80, blank=True, help_text="that the validation computes")
+    losses = models.JSONField(default=list, help_text="pairs of a step and the mean loss before it")
+    validations = models.JSONField(default=list, help_text="pairs of a step and the measure's value")
+    trained = models.DateTimeField(null=True, help_text="when it was trained and its index was stored")
+    submission = models.OneToOneField(
+        "runs.Submission", models.SET_NULL, null=True, related_name="trained_system"
+    )
+    run = models.OneToOneField("runs.Run", models.SET_NULL, null=True, related_name="trained_system")
+    created = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        ordering = ["campaign", "-number"]
+        constraints = [
+            models.UniqueConstraint(fields=["campaign", "number"], name="one_trained_system_per_number"),
+            models.UniqueConstraint(fields=["campaign", "name"], name="one_trained_system_per_name"),
+            models.CheckConstraint(condition=Q(clip_seconds__gt=0), name="clips_have_a_length"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def entry(self) -> Entry:
+        """What is known of the system without loading it."""
+        return entry(self.system)
+
+    @property
+    def job_key(self) -> str:
+        return key_of(self)
+
+    @property
+    def is_submitted(self) -> bool:
+        return bool(self.submission_id or self.run_id)
+
+    @property
+    def folder(self) -> Path:
+        """The folder of what it learned, on every machine that has `MODELS_ROOT`."""
+        return Path(settings.MODELS_ROOT) / "systems" / self.token
+
+    def made(self) -> System:
+        """Return the system itself. Only workers and commands call this, because it may load torch."""
+        return system(self.system, self.folder / "stored", **self.options)
+
+    def note(self, progress: Progress) -> bool:
+        """Add the progress of a training to the curves, without storing it. Return whether they have changed.
+
+        A training that goes on from a checkpoint repeats steps; what is known of them is replaced.
+        """
+        points = ((self.losses, progress.loss), (self.validations, progress.validation))
+        for curve, value in points:
+            if value is None:
+                continue
+            curve[:] = [point for point in curve if point[0] < progress.done]
+            curve.append([progress.done, value])
+            if len(curve) > MOST_POINTS:
+                del curve[:-1:2]
+        return any(value is not None for _, value in points)
+
+    def rows_of_curves(self) -> list[dict[str, Any]]:
+        """Return the points of both curves, as figures and tables show them."""
+        curves = [("loss", self.losses), (self.measure or "validation", self.validations)]
+        return [
+            {"curve": name, "step": step, "value": value} for name, points in curves for step, value in points
+        ]
+
+
+class SystemSearch(models.Model):
+    """What somebody searched with a trained system, and the moments that it found. It is forgotten after a week."""
+
+    system = models.ForeignKey(TrainedSystem, models.CASCADE, related_name="searches")
+    text = models.CharField(max_length=LONGEST_QUERY)
+    moments = models.JSONField(
+        null=True, help_text="[video, start, end, score] of each, best first; null until they are found"
+    )
+    asked = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        verbose_name_plural = "system searches"
+        constraints = [
+            models.UniqueConstraint(fields=["system", "text"], name="one_search_per_system_and_text")
+        ]
+
+    def __str__(self) -> str:
+        return self.text
+
+    @property
+    def job_key(self) -> str:
+        return key_of(self)

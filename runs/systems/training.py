@@ -1,0 +1,119 @@
+"""Training a system for a campaign: features, training, index, and the run that is submitted. Each step goes on."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+from django.db.models.functions import Now
+
+from base.transactions import all_or_nothing
+from campaigns.uploads import append
+from metrics import Run as Predictions
+from retrieval.systems.data import Data
+from retrieval.systems.interface import Progress, System
+from runs.models import Arrival, Submission, Visibility
+from runs.receiving import announce, describe, submit
+from runs.systems.examples import data_of, queries_of
+from runs.systems.feature_sets import videos_of
+from runs.systems.models import TrainedSystem
+
+DEPTH = 100  # predictions of a query
+PIECE = 1 << 20  # bytes
+DIGITS = 4  # of seconds
+SECONDS_BETWEEN_NOTES = 1.0
+
+Say = Callable[[int, int, str], None]
+
+
+def train(row: TrainedSystem, say: Say) -> None:
+    """Train a system, index the corpus, and submit its run. What an earlier attempt has stored is gone on with.
+
+    Raises
+    ------
+    SystemsError
+        If the features do not fit the corpus, or nothing can be learned or stored.
+    """
+    if row.is_submitted:
+        return
+    made, data = row.made(), None
+    if row.trained is None:
+        videos = videos_of(row.campaign.corpus, row.features, row.clip_seconds, say)
+        if row.entry.learns:
+            data = data_of(row.campaign, videos, row.depth, row.folder, say)
+        _learn(row, made, data or Data(videos, []), say)
+        made.index(videos, lambda progress: say(progress.done, progress.total, progress.text))
+        TrainedSystem.objects.filter(pk=row.pk).update(trained=Now())
+    say(0, 1, "searching the campaign’s queries")
+    submit_run(row, made.search(queries_of(row.campaign), DEPTH))
+
+
+def _learn(row: TrainedSystem, made: System, data: Data, say: Say) -> None:
+    """Train, and keep the curves in the row as they grow."""
+    row.measure = data.validation.measure if data.validation else ""
+    noted = 0.0
+
+    def note(progress: Progress) -> None:
+        nonlocal noted
+        if row.note(progress) and time.monotonic() - noted >= SECONDS_BETWEEN_NOTES:
+            noted = time.monotonic()
+            row.save(update_fields=["losses", "validations", "measure"])
+        say(progress.done, progress.total, progress.text)
+
+    try:
+        made.train(data, note)
+    finally:
+        row.save(update_fields=["losses", "validations", "measure"])
+
+
+def index(row: TrainedSystem, say: Say) -> None:
+    """Index the corpus anew, such as after videos were added. The run that was submitted stays as it is."""
+    videos = videos_of(row.campaign.corpus, row.features, row.clip_seconds, say)
+    row.made().index(videos, lambda progress: say(progress.done, progress.total, progress.text))
+    TrainedSystem.objects.filter(pk=row.pk).update(trained=Now())
+
+
+@all_or_nothing
+def submit_run(row: TrainedSystem, found: Predictions) -> None:
+    """Submit a run as its owner would upload it, so that it is checked and scored like every other."""
+    content = as_ranking(found).encode()
+    said = {
+        "name": row.name,
+        "system": row.entry.title,
+        "group": row.group,
+        "description": _description(row),
+        "visibility": Visibility.SHARED,
+        "format": "ranking",
+    }
+    submission = describe(row.by, said)
+    file = announce(submission, Arrival.Purpose.RUN, f"{row.system}-{row.number}.json", len(content))
+    for start in range(0, len(content), PIECE):
+        file = append(file, start, content[start : start + PIECE])
+    TrainedSystem.objects.filter(pk=row.pk).update(submission=submission)
+    submit(Submission.objects.get(pk=submission.pk))
+
+
+def as_ranking(run: Predictions) -> str:
+    """Return a run in TVR-Ranking's format."""
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for number, query in enumerate(run.queries):
+        rows[query] = [
+            {
+                "video_name": run.names[int(run.video[n])],
+                "timestamp": [round(float(run.start[n]), DIGITS), round(float(run.end[n]), DIGITS)],
+                "model_scores": float(run.scores[n]),
+            }
+            for n in range(int(run.offsets[number]), int(run.offsets[number + 1]))
+        ]
+    return json.dumps(rows, allow_nan=False)
+
+
+def _description(row: TrainedSystem) -> str:
+    options = ", ".join(f"{name} {value}" for name, value in sorted(row.options.items()))
+    learned = f", N = {row.depth}" if row.entry.learns else ""
+    return (
+        f"Trained here as system {row.number}: features {row.features}, clips of {row.clip_seconds:g} s{learned}; "
+        f"{options}."
+    )

@@ -1,0 +1,151 @@
+"""The pages of trained systems: all of them, asking for one, how far it is, and searching with it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_POST, require_safe
+
+from base.errors import BadValue
+from base.request_fields import one_of, text_in
+from campaigns.pages import campaign_page
+from jobs.models import Job
+from judging.pool.clips import clips_found
+from reports.figures.csv_files import csv_lines
+from retrieval.search.searching import Answer, search
+from retrieval.systems.registry import SYSTEMS
+from runs import doors
+from runs.systems.asking import SEARCH, ask_again, ask_to_search, ask_to_train
+from runs.systems.forms import OptionsForm, WantedForm, show_fault, wanted
+from runs.systems.models import LONGEST_QUERY
+from runs.systems.pages import jobs_of, plot_of, where_of
+from runs.systems.searching import HITS, hits_of
+from runs.views.uploading import page_or_form
+
+TYPES = {"svg": "image/svg+xml", "pdf": "application/pdf", "csv": "text/csv; charset=utf-8"}
+
+
+@require_safe
+def index(request: HttpRequest, name: str) -> HttpResponse:
+    """The systems of a campaign, newest first; it asks for itself again while one is being trained."""
+    member = doors.membership(request, name)
+    rows = list(member.campaign.systems.select_related("by", "submission", "run"))
+    jobs = jobs_of(rows)
+    shown = [(row, jobs.get(row.pk), where_of(row, jobs.get(row.pk))) for row in rows]
+    going = any(job.is_unfinished for job in jobs.values()) or any(
+        "checked" in where for _, _, where in shown
+    )
+    template = "runs/_systems.html" if request.headers.get("hx-request") else "runs/systems.html"
+    return campaign_page(request, member, template, rows=shown, going=going, kinds=SYSTEMS.items())
+
+
+@page_or_form
+def new(request: HttpRequest, name: str) -> HttpResponse:
+    """Ask for a system of the kind that the address names."""
+    member = doors.membership(request, name)
+    system = one_of("system", request.GET.get("system", "stal"), SYSTEMS)
+    entry, posted = SYSTEMS[system], request.POST if request.method == "POST" else None
+    told, options = WantedForm(posted, member.campaign.corpus), OptionsForm(posted, entry.options)
+    if told.is_valid() and options.is_valid():
+        try:
+            made = ask_to_train(member, wanted(system, entry, told, options))
+            return redirect("system", name, made[0].number) if len(made) == 1 else redirect("systems", name)
+        except BadValue as fault:
+            show_fault(fault, told, options)
+    context: dict[str, Any] = {"system": system, "entry": entry, "kinds": SYSTEMS.items()}
+    status = 400 if posted is not None else 200
+    return campaign_page(
+        request, member, "runs/system_new.html", status, form=told, options=options, **context
+    )
+
+
+@require_safe
+def detail(request: HttpRequest, name: str, number: int) -> HttpResponse:
+    """A system: what it is made of, how far its training is, its curves, and its run."""
+    member = doors.membership(request, name)
+    row = doors.trained_system(member, number)
+    job = jobs_of([row]).get(row.pk)
+    if request.headers.get("hx-request"):
+        return _progress(request, job, is_drawn=bool(row.losses))
+    return campaign_page(
+        request,
+        member,
+        "runs/system.html",
+        row=row,
+        job=job,
+        jobs=[job] if job else [],
+        where=where_of(row, job),
+        is_own=row.by_id == member.pk,
+        plot=plot_of(row),
+        progress=f"{request.path}{'?drawn=yes' if row.losses else ''}",
+    )
+
+
+def _progress(request: HttpRequest, job: Job | None, is_drawn: bool) -> HttpResponse:
+    """The bar of the job. The page's figure is drawn anew each time, and the page is loaded anew once it has ended."""
+    answer = render(
+        request, "parts/progress.html", {"progress": request.get_full_path(), "jobs": [job] if job else []}
+    )
+    first_points = is_drawn and not request.GET.get("drawn")
+    if job is None or not job.is_unfinished or first_points:
+        answer["HX-Refresh"] = "true"
+    else:
+        answer["HX-Trigger"] = "figures-changed"
+    return answer
+
+
+@require_safe
+def curves(request: HttpRequest, name: str, number: int, format: str) -> HttpResponse:
+    """The curves as a specification for the page, SVG, PDF, or the CSV of their points."""
+    row = doors.trained_system(doors.membership(request, name), number)
+    points = row.rows_of_curves()
+    if format not in ("json", *TYPES) or not points:
+        raise Http404
+    answer = HttpResponse("".join(csv_lines(points)), content_type=TYPES["csv"])
+    if format != "csv":
+        from reports.figures.drawing import pdf_of, svg_of
+        from runs.systems.drawing import specification
+
+        drawn = specification(points)
+        if format == "json":
+            return JsonResponse(drawn)
+        answer = HttpResponse({"svg": svg_of, "pdf": pdf_of}[format](drawn), content_type=TYPES[format])
+    answer["Content-Disposition"] = f'attachment; filename="{name}-system-{number}.{format}"'
+    return answer
+
+
+@require_POST
+def again(request: HttpRequest, name: str, number: int) -> HttpResponse:
+    """Go on with a training that has failed."""
+    row = doors.trained_system(doors.membership(request, name), number)
+    ask_again(row)
+    messages.success(request, "The training goes on where it was stored last.")
+    return redirect("system", name, number)
+
+
+@require_safe
+def query(request: HttpRequest, name: str, number: int) -> HttpResponse:
+    """With `?q=words`, the moments of a trained system beside those by caption similarity; asks again until found."""
+    member = doors.membership(request, name)
+    row = doors.trained_system(member, number)
+    words = text_in(request.GET, "q", LONGEST_QUERY)
+    asked = ask_to_search(row, words) if words and row.trained else None
+    job = Job.objects.filter(kind=SEARCH, key=asked.job_key).first() if asked else None
+    hits = hits_of(asked, member.campaign) if asked else []
+    answer = search(member.campaign.corpus, words, HITS) if asked else Answer()
+    clips = clips_found([hit.moment for hit in answer.hits], member.campaign)
+    to_come = any(hit.clip and hit.clip.is_waiting for hit in hits)
+    waits = bool(job and job.is_unfinished) or bool(answer.job and not answer.job.has_failed) or to_come
+    template = "runs/_system_found.html" if request.headers.get("hx-request") else "runs/system_search.html"
+    near = [(hit, clips.get(hit.moment.pk)) for hit in answer.hits]
+    context: dict[str, Any] = {"row": row, "words": words, "asked": asked, "job": job, "hits": hits}
+    others = [
+        (each, reverse("system-search", args=[name, each.number]))
+        for each in member.campaign.systems.exclude(trained=None)
+    ]
+    context |= {"answer": answer, "near": near, "waits": waits, "others": others}
+    return campaign_page(request, member, template, **context)

@@ -1,0 +1,352 @@
+"""Systems that are trained for a campaign: asked for, trained, broken off, gone on with, submitted, searched with."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from django.core.management import CommandError, call_command
+from django.urls import reverse
+
+from base.errors import BadValue
+from campaigns.models import Campaign, Membership
+from corpus.models import Moment
+from jobs.models import Job
+from jobs.terminal import work_off
+from releases.models import Release
+from retrieval.encoders import model_name
+from retrieval.systems import storing
+from runs.models import Run, Scoring, Submission, SystemSearch, TrainedSystem
+from runs.receiving import forget_submissions
+from runs.systems.asking import TRAIN, Wanted, ask_to_search, ask_to_train
+from runs.systems.training import train
+from tests.cast import browser
+
+pytestmark = pytest.mark.django_db
+SMALL: dict[str, Any] = {
+    "iterations": 40,
+    "batch_size": 16,
+    "hidden": 32,
+    "words": 16,
+    "language": 16,
+    "embedding": 16,
+    "learning_rate": 0.01,
+    "shortest": 3,
+    "longest": 4,
+    "nms": 0.5,
+    "validate_every": 20,
+}
+PLACES = 10  # moments of a video, each of which shows something of its own in every video
+CLIPS = 100  # of a second
+
+
+@pytest.fixture
+def features(settings: Any, tmp_path: Path) -> Path:
+    """The folder of features of the corpus; a clip in the n-th moment of a video shows the n-th thing."""
+    settings.FEATURES_ROOT, settings.MODELS_ROOT = tmp_path / "features", tmp_path / "models"
+    folder = tmp_path / "features" / "films"
+    folder.mkdir(parents=True)
+    np.savez(folder / "i3d.npz", **arrays())
+    return folder
+
+
+def arrays() -> dict[str, Any]:
+    random = np.random.default_rng(1)
+    found = {}
+    for number in range(6):
+        rows = random.normal(0, 0.1, (CLIPS, PLACES + 1)).astype(np.float32)
+        for clip in range(CLIPS):
+            rows[clip, clip // 10 if 1 <= clip % 10 <= 4 else PLACES] += 1
+        found[f"secret-video-{number}"] = rows
+    return found
+
+
+@pytest.fixture
+def told(campaign: Campaign, rio: Membership, features: Path) -> Membership:
+    """A researcher of a campaign over a corpus whose captions say what the clips show."""
+    return with_captions(rio)
+
+
+def with_captions(member: Membership) -> Membership:
+    things = ("walks", "jumps", "sings", "cooks", "reads", "sleeps", "paints", "swims", "drives", "writes")
+    people = ("A man", "A woman", "Somebody", "A child", "A dog", "A cat")
+    for moment in Moment.objects.filter(video__corpus=member.campaign.corpus).select_related("video"):
+        moment.caption = f"{people[int(moment.video.name[-1])]} {things[int(moment.start // 10)]}."
+        moment.save()
+    Campaign.objects.update(encoder=model_name())
+    member.campaign.refresh_from_db()
+    return member
+
+
+def wanted(system: str = "stal_clips", **more: Any) -> Wanted:
+    options = more.pop("options", {} if system == "chance" else SMALL)
+    named = {"name": system, "features": "i3d", "clip_seconds": 1.0, "depth": 6}
+    return Wanted(system=system, **named | more, options=options)
+
+
+def done() -> None:
+    assert work_off(StringIO()) == []
+
+
+def failed(row: TrainedSystem) -> str:
+    work_off(StringIO())
+    job = Job.objects.get(kind=TRAIN, key=row.job_key)
+    assert job.has_failed
+    return job.error
+
+
+# The release is written by a thread with a connection of its own, which sees what is committed.
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.any_database
+def test_a_system_is_trained_submitted_scored_and_searched_with(
+    release: Release, rio: Membership, features: Path
+) -> None:
+    told = with_captions(rio)
+    [row] = ask_to_train(told, wanted(depth=1, options=SMALL | {"iterations": 150, "validate_every": 50}))
+    done()
+    row.refresh_from_db()
+    assert row.run is not None
+    assert row.run.by == told
+    assert row.run.system == "STAL (clips)"
+    assert row.run.queries == 6
+    assert Scoring.objects.filter(run=row.run).exists()
+    steps = [step for step, _ in row.losses]
+    assert steps == sorted(set(steps))
+    assert steps[-1] == 150
+    assert row.losses[-1][1] < row.losses[0][1]
+    assert [step for step, _ in row.validations] == [50, 100, 150]
+    assert row.measure == "nDCG_IoU(iou=0.5)@20"  # on the release's validation queries
+    search = ask_to_search(row, "Somebody swims.")
+    done()
+    search.refresh_from_db()
+    starts = [start // 10 for _, start, _, _ in search.moments[:6]]
+    assert starts.count(7.0) >= 5, search.moments
+    page = browser(told).get(reverse("system-search", args=["films", row.number]), {"q": "Somebody swims."})
+    assert "No clip is stored" in page.content.decode()
+    assert "Caption similarity" in page.content.decode()
+
+
+def test_seeds_become_one_group_of_runs_and_chance_needs_no_training(told: Membership) -> None:
+    rows = ask_to_train(told, wanted("chance", seeds=(1, 2)))
+    done()
+    runs = Run.objects.order_by("number")
+    assert [(run.name, run.group) for run in runs] == [("chance 1", "chance"), ("chance 2", "chance")]
+    assert {row.pk for row in rows} == {run.trained_system.pk for run in runs}
+    assert runs[0].sha256 != runs[1].sha256
+
+
+def test_a_run_outlives_its_submission_and_is_not_made_twice(told: Membership) -> None:
+    [row] = ask_to_train(told, wanted("chance"))
+    done()
+    Submission.objects.update(touched="2020-01-01T00:00Z")
+    forget_submissions()
+    row.refresh_from_db()
+    assert row.submission is None
+    assert row.run is not None
+    train(row, lambda done, total, text: None)
+    assert Run.objects.count() == 1
+
+
+def test_a_training_that_is_broken_off_goes_on_and_ends_the_same(
+    told: Membership, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = SMALL | {"iterations": 12, "validate_every": 4}
+    whole, broken = (
+        ask_to_train(told, wanted(name=name, options=options))[0] for name in ("whole", "broken")
+    )
+    train(whole, lambda done, total, text: None)
+
+    def killed(done: int, total: int, text: str) -> None:
+        if text.startswith("training: 8 "):
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr("retrieval.systems.neural.training.SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+        train(broken, killed)
+    broken.refresh_from_db()
+    assert not broken.is_submitted
+    assert broken.losses[-1][0] == 8
+    again: list[str] = []
+    train(broken, lambda done, total, text: again.append(text))
+    assert next(text for text in again if text.startswith("training")) == "training: 8 of 12 steps"
+    whole.refresh_from_db()
+    broken.refresh_from_db()
+    assert broken.losses == whole.losses
+    assert broken.validations == whole.validations
+    one, other = (row.submission.file_for("run").path.read_bytes() for row in (whole, broken))
+    assert json.loads(one) == json.loads(other)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda arrays: arrays.pop("secret-video-3"), "1 of 6 videos have no features: 'secret-video-3'"),
+        (
+            lambda arrays: arrays["secret-video-2"].__setitem__((7, 0), np.nan),
+            "'secret-video-2': clip 7 holds a value",
+        ),
+        (
+            lambda arrays: arrays.update({"secret-video-1": np.ones((40, 11), np.float32)}),
+            "too short for 100 s",
+        ),
+        (
+            lambda arrays: arrays.update({"secret-video-5": np.ones((100, 9), np.float32)}),
+            "expected 11, as in",
+        ),
+    ],
+)
+def test_features_that_do_not_fit_are_told_and_mended_ones_are_gone_on_with(
+    told: Membership, features: Path, change: Callable[[dict[str, Any]], Any], said: str
+) -> None:
+    wrong = arrays()
+    change(wrong)
+    np.savez(features / "i3d.npz", **wrong)
+    [row] = ask_to_train(told, wanted("prior", options={}))
+    assert said in failed(row)
+    page = browser(told).get(reverse("system", args=["films", row.number])).content.decode()
+    assert "The training failed" in page
+    assert "Go on" in page
+    np.savez(features / "i3d.npz", **arrays())
+    assert browser(told).post(reverse("system-again", args=["films", row.number])).status_code == 302
+    done()
+    row.refresh_from_db()
+    assert row.run is not None
+    assert browser(told).post(reverse("system-again", args=["films", row.number])).status_code == 409
+
+
+def test_a_full_disk_is_told_and_waited_for_and_nothing_is_lost(
+    told: Membership, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [row] = ask_to_train(told, wanted())
+    whole, fsync = storing.os, storing.os.fsync
+
+    def full(handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(whole, "fsync", full)
+    work_off(StringIO())
+    job = Job.objects.get(kind=TRAIN, key=row.job_key)
+    assert job.is_delayed
+    assert "No space left on device" in job.error
+    assert "what was there is kept" in job.error
+    monkeypatch.setattr(whole, "fsync", fsync)
+    Job.objects.ask(TRAIN, row.job_key, system=row.pk)
+    done()
+    row.refresh_from_db()
+    assert row.run is not None
+
+
+def test_what_cannot_be_trained_is_refused_where_it_is_asked_for(told: Membership) -> None:
+    wrong = [
+        ({"options": {"iterations": 0}}, "iterations: 0; expected 1 to"),
+        ({"options": {"speed": 3}}, "speed: there is no such option"),
+        ({"features": "../secret"}, "expected one of descriptor, i3d"),
+        ({"clip_seconds": 0.0}, "clip_seconds: 0"),
+        ({"depth": 0}, "depth: 0"),
+        ({"seeds": (1, 1)}, "none twice"),
+        ({"system": "magic"}, "expected one of chance"),
+    ]
+    for more, said in wrong:
+        with pytest.raises(BadValue, match=".*".join(said.split())):
+            ask_to_train(told, Wanted(**wanted().__dict__ | more))
+    ask_to_train(told, wanted("chance", name="one"))
+    with pytest.raises(BadValue, match="name no other run"):
+        ask_to_train(told, wanted("chance", name="one"))
+    assert TrainedSystem.objects.count() == 1
+
+
+def test_a_page_asks_for_a_system_and_says_what_is_wrong(told: Membership) -> None:
+    rio, new = browser(told), reverse("system-new", args=["films"])
+    page = rio.get(new, {"system": "mcn"}).content.decode()
+    assert "i3d" in page
+    assert "Plain descriptor" in page
+    assert 'name="learning_rate"' in page
+    form = dict(SMALL.items()) | {
+        "stride": 0.3,
+        "momentum": 0.9,
+        "decay_every": 0,
+    }
+    form |= {"patience": 0, "optimiser": "adam", "loss": "nce", "margin": 0.1, "intra": 1, "inter": 4}
+    form |= {"intra_iou": 0.35, "dropout": 0, "endpoints": "on", "name": "mcn", "features": "i3d"}
+    form |= {"clip_seconds": 1, "depth": 6, "seeds": "3 4"}
+    refused = rio.post(f"{new}?system=mcn", form | {"dropout": 3, "seeds": "3 x"})
+    assert refused.status_code == 400
+    assert "Whole numbers with spaces" in refused.content.decode()
+    refused = rio.post(f"{new}?system=mcn", form | {"dropout": 3})
+    assert refused.status_code == 400
+    assert "expected 0 to 0.95" in refused.content.decode()
+    assert TrainedSystem.objects.count() == 0
+    assert rio.post(f"{new}?system=mcn", form).status_code == 302
+    one, other = TrainedSystem.objects.order_by("number")
+    assert (one.name, other.name, one.group, other.options["seed"]) == ("mcn 3", "mcn 4", "mcn", 4)
+    assert "nms" in one.options
+    assert "optimiser" not in one.options
+    assert rio.get(new, {"system": "magic"}).status_code == 400
+
+
+def test_curves_are_drawn_and_stored_as_files(told: Membership) -> None:
+    [row] = ask_to_train(told, wanted("chance"))
+    rio, address = browser(told), ["films", row.number]
+    assert rio.get(reverse("system-curves", args=[*address, "svg"])).status_code == 404  # nothing to draw yet
+    TrainedSystem.objects.update(
+        losses=[[10, 2.5], [20, 1.5]], validations=[[20, 0.25]], measure="nDCG_IoU(iou=0.5)@20"
+    )
+    assert "After 20 steps the loss is 1.500." in rio.get(reverse("system", args=address)).content.decode()
+    table = rio.get(reverse("system-curves", args=[*address, "csv"])).content.decode().splitlines()
+    assert table == ["curve,step,value", "loss,10,2.5", "loss,20,1.5", "nDCG_IoU(iou=0.5)@20,20,0.25"]
+    assert b"</svg>" in rio.get(reverse("system-curves", args=[*address, "svg"])).content
+    progress = rio.get(reverse("system", args=address), headers={"hx-request": "true"})
+    assert progress["HX-Refresh"] == "true"  # there is something to draw by now
+    progress = rio.get(reverse("system", args=address) + "?drawn=yes", headers={"hx-request": "true"})
+    assert progress["HX-Trigger"] == "figures-changed"
+    assert "HX-Refresh" not in progress
+
+
+def test_the_commands_train_index_and_search(told: Membership, ada: Membership, tmp_path: Path) -> None:
+    def command(*words: str) -> str:
+        out = StringIO()
+        call_command(*words, stdout=out)
+        return out.getvalue()
+
+    asked = ["train_system", "films", "prior", "--by", "rio", "--features", "i3d", "--top", "3"]
+    assert "a worker does the rest" in command(*asked, "--set", "bins=10")
+    with pytest.raises(CommandError, match="begun with other options"):
+        command(*asked, "--set", "bins=11")
+    assert "its run is submitted" in command(*asked, "--set", "bins=10", "--now")
+    assert "is indexed" in command("index_system", "films", "1")
+    assert len(command("search_system", "films", "1", "--query", "A dog", "--depth", "3").splitlines()) == 3
+    assert "1 queries" in command("search_system", "films", "1", "--out", str(tmp_path / "run.json"))
+    assert len(json.loads((tmp_path / "run.json").read_text())) == 1
+    for words, said in (
+        (["index_system", "films", "7"], "it has: 1 .prior"),
+        (
+            ["train_system", "films", "prior", "--by", "rio", "--set", "bins=no"],
+            "bins: 'no'; expected a value",
+        ),
+        (["train_system", "films", "prior", "--by", "ada"], "expected a lead or a researcher"),
+    ):
+        with pytest.raises(CommandError, match=said) as fault:
+            command(*words)
+        assert fault.value.returncode == 2
+
+
+def test_searches_are_made_once_and_forgotten(told: Membership) -> None:
+    from runs.systems.searching import forget_searches
+
+    [row] = ask_to_train(told, wanted("chance"))
+    page = reverse("system-search", args=["films", row.number])
+    assert "is not trained yet" in browser(told).get(page, {"q": "A dog"}).content.decode()
+    assert SystemSearch.objects.count() == 0
+    done()
+    for _ in range(2):
+        assert browser(told).get(page, {"q": "A dog"}).status_code == 200
+    assert SystemSearch.objects.count() == 1
+    assert Job.objects.filter(kind="search with a system").count() == 1
+    SystemSearch.objects.update(asked="2020-01-01T00:00Z")
+    forget_searches()
+    assert SystemSearch.objects.count() == 0
