@@ -157,11 +157,12 @@ def _loop(index: ClipIndex, found: Found, words: Rows) -> str:
     first, stop, rows = _around(index, found)
     began = time.perf_counter()
     each = [_plain(rows[a:b], words) for a, b in zip(first.tolist(), stop.tolist(), strict=True)]
-    slow, began = time.perf_counter() - began, time.perf_counter()
-    turns = 5
-    for _ in range(turns):
+    slow, times = time.perf_counter() - began, []
+    for _ in range(BESIDE):
+        began = time.perf_counter()
         costs = chamfer(squared_distances(rows, words), first, stop)
-    ours = (time.perf_counter() - began) / turns
+        times.append(time.perf_counter() - began)
+    ours = statistics.median(times)
     np.testing.assert_allclose(costs, each, rtol=1e-4)
     return (
         f"Chamfer distances of {len(first):,} moments: a loop over moments {1000 * slow:.0f} ms, "

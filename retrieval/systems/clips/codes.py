@@ -21,6 +21,7 @@ from retrieval.systems.errors import SystemsError
 MOST_BYTES = 64  # of a clip's code
 LEAST_SAMPLE = 256  # clips, one for each value of a byte
 EACH_GROUP_LEARNS_FROM, ROUNDS = 40, 10  # clips, and rounds of k-means; faiss warns below 39 clips
+MOST_GROUPS = 4096  # more of them would take minutes to learn, and save a millisecond
 GROUPS_LOOKED_AT = 32
 CLIPS_OF_A_SHARD = 1 << 32  # at most, so that a clip's number and its shard's are one number
 NEIGHBOURS, BUILT_WITH = 32, 80  # of a clip in a graph, and clips that are looked at to choose them
@@ -57,7 +58,7 @@ def learn(kind: str, sample: Rows, clips: int, file: Path) -> None:
 
 
 def _groups(clips: int) -> int:
-    return max(1, int(2 * math.sqrt(clips)))
+    return max(1, min(int(2 * math.sqrt(clips)), MOST_GROUPS))
 
 
 def _ivf_pq(sample: Rows, clips: int) -> Any:

@@ -36,7 +36,8 @@ def rank_around(
     windows = windows_around(
         found.video, found.clip, index.durations(found.video), index.plan.clip_seconds, scales
     )
-    return rank(windows, -cost(windows), depth, nms)
+    scores = -cost(windows) if len(windows) else np.empty(0)
+    return rank(windows, scores, depth, nms)
 
 
 def chamfer_cost(index: ClipIndex, words: Rows) -> Cost:

@@ -76,6 +76,14 @@ def test_around_all_clips_the_ranking_is_the_exhaustive_one(tmp_path: Path) -> N
             np.testing.assert_allclose(one, other, rtol=1e-6)
 
 
+def test_around_no_clips_there_are_no_moments(tmp_path: Path) -> None:
+    none = Videos.of([Video("empty", 0.0, np.empty((0, D), np.float32))], 3.0)
+    index = indexed(tmp_path, none, shards=2)
+    (found,) = index.search(np.zeros((1, D), np.float32))
+    words = np.zeros((2, D), np.float32)
+    assert not len(rank_around(index, found, Scales(), chamfer_cost(index, words)).video)
+
+
 def test_features_are_read_back_with_their_objects(tmp_path: Path) -> None:
     videos = drawn(9)
     clip = np.repeat(np.arange(len(videos.clips)), np.arange(len(videos.clips)) % 3)
