@@ -111,7 +111,7 @@ def settle(batch: Batch, first: Membership, second: Membership, last: int = 1) -
 
 def began(assignment: Assignment, seconds: float) -> Assignment:
     """As if it had been claimed so many seconds ago, and the lease never run out since."""
-    ago = timezone.now() - timedelta(seconds=seconds)
+    ago = timezone.now() - timedelta(seconds=seconds, milliseconds=1)  # SQLite's clock tells no less
     Assignment.objects.filter(pk=assignment.pk).update(claimed=ago, began=ago)
     assignment.refresh_from_db()
     return assignment

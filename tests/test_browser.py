@@ -51,6 +51,7 @@ def person(place: Installation, campaign: str, chromium: Browser) -> Iterator[Ca
     assert [fault for someone in people for fault in someone.faults] == []
 
 
+@pytest.mark.long
 def test_from_sign_in_to_a_scored_run(
     place: Installation, campaign: str, person: Callable[..., Person], tmp_path: Path
 ) -> None:

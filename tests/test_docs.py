@@ -63,6 +63,7 @@ print(Batch.objects.filter(state="open").count(), Candidate.objects.count(), own
 TEXTS = "from judging.models import *; print(*Query.objects.values_list('text', flat=True))"
 
 
+@pytest.mark.long
 @pytest.mark.timeout(900)
 def test_tvr_is_ready_to_judge_after_five_commands(place: Installation, shared: Path, tmp_path: Path) -> None:
     """On the first lines of the file, and with fewer queries: all captions would take the encoder minutes."""

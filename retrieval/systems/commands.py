@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 from collections.abc import Sequence
@@ -14,14 +13,17 @@ from typing import Any, NoReturn
 from metrics import MeasureError, Qrels, as_qrels
 from metrics.formats.read_runs import read_durations
 from metrics.formats.writers import run_as_ranking
-from retrieval.systems.data import Data, Example, Query, Validation, Videos
+from retrieval.systems.data import Data, Query, Validation, Videos
 from retrieval.systems.errors import BadOption, SystemsError
 from retrieval.systems.features.detections import read_objects
+from retrieval.systems.features.media import compute, extractor, films_in
 from retrieval.systems.features.reading import read_videos
 from retrieval.systems.interface import Progress
 from retrieval.systems.options import Options
+from retrieval.systems.queries import queries_in
 from retrieval.systems.registry import SYSTEMS, entry, system, system_in
 from retrieval.systems.storing import write
+from retrieval.systems.tokens import by_encoder, data_with_tokens, videos_with_names, with_tokens
 from retrieval.systems.training_sets import examples_from, examples_of
 
 SECONDS_BETWEEN_LINES = 5.0
@@ -49,6 +51,7 @@ def parser() -> Parser:
     top = Parser(prog="python -m retrieval.systems", description="Systems that rank moments of videos.")
     commands = top.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
     _add_systems(commands)
+    _add_features(commands)
     _add_train(commands)
     _add_index(commands)
     _add_search(commands)
@@ -64,6 +67,28 @@ def list_systems(said: argparse.Namespace) -> None:
     for name, found in SYSTEMS.items():
         defaults = ", ".join(f"{field.name}={field.default}" for field in fields(found.options))
         print(f"{name}: {found.title}. {defaults}")
+
+
+def _add_features(commands: Any) -> None:
+    command = commands.add_parser("features", help="compute features of films; what is there already stays")
+    command.add_argument("out", type=Path, help="the folder for the features, NAME.npy for each video")
+    command.add_argument(
+        "--media", type=Path, required=True, help="films as NAME.mp4, or folders of pictures"
+    )
+    command.add_argument("--fps", type=float, default=0.0, help="pictures a second of folders")
+    command.add_argument(
+        "--vision-model", default="", help="a folder, or a name at a hub; else the plain descriptor"
+    )
+    _add_collection(command)
+    command.set_defaults(run=features)
+
+
+def features(said: argparse.Namespace) -> None:
+    films = films_in(said.media, read_durations(said.durations))
+    pictures = [name for name, (film, _) in films.items() if film.is_dir()]
+    if pictures and not said.fps > 0:
+        raise BadOption("--fps", f"{said.fps:g}", f"pictures a second, because {pictures[0]!r} is a folder")
+    compute(films, extractor(said.clip_seconds, said.vision_model, said.fps), said.out, Printer())
 
 
 def _add_train(commands: Any) -> None:
@@ -86,23 +111,23 @@ def _add_train(commands: Any) -> None:
 
 
 def train(said: argparse.Namespace) -> None:
-    options = options_of(entry(said.system).options, said.option)
-    made = system(said.system, said.folder, **options)
-    videos = videos_of(said)
-    validation = None
-    if said.validation:
-        qrels = _told(as_qrels(str(said.validation)), said.validation)
-        queries = [Query(query, qrels.texts[query]) for query in qrels.queries]
-        validation = Validation(queries, qrels, videos)
-        validation = replace(validation, measure=said.measure) if said.measure else validation
-    made.train(Data(videos, _examples(said, videos), validation), Printer())
-
-
-def _examples(said: argparse.Namespace, videos: Videos) -> list[Example]:
+    made = system(said.system, said.folder, **options_of(entry(said.system).options, said.option))
+    videos, examples = videos_of(said), []
     if said.examples:
-        return examples_from(said.examples, videos.number)
-    qrels = _told(as_qrels(str(said.annotations)), said.annotations)
-    return examples_of(qrels, videos.number, str(said.annotations))
+        examples = examples_from(said.examples, videos.number)
+    else:
+        qrels = _told(as_qrels(str(said.annotations)), said.annotations)
+        examples = examples_of(qrels, videos.number, str(said.annotations))
+    validation = _validation(said, videos) if said.validation else None
+    data = Data(videos, examples, validation)
+    made.train(data_with_tokens(data, by_encoder(said.encoder)) if said.encoder else data, Printer())
+
+
+def _validation(said: argparse.Namespace, videos: Videos) -> Validation:
+    qrels = _told(as_qrels(str(said.validation)), said.validation)
+    queries = [Query(query, qrels.texts[query]) for query in qrels.queries]
+    validation = Validation(queries, qrels, videos)
+    return replace(validation, measure=said.measure) if said.measure else validation
 
 
 def options_of(kind: type[Options], said: Sequence[str]) -> dict[str, Any]:
@@ -138,7 +163,8 @@ def _add_index(commands: Any) -> None:
 
 
 def index(said: argparse.Namespace) -> None:
-    system_in(said.folder).index(videos_of(said), Printer())
+    made, videos = system_in(said.folder), videos_of(said)
+    made.index(videos_with_names(videos, by_encoder(said.encoder)) if said.encoder else videos, Printer())
 
 
 def _add_search(commands: Any) -> None:
@@ -147,6 +173,7 @@ def _add_search(commands: Any) -> None:
     command.add_argument("--queries", type=Path, required=True, help="JSON Lines with query_id and query")
     command.add_argument("--out", type=Path, required=True, help="the run, in TVR-Ranking's format")
     command.add_argument("--depth", type=int, default=100, help="moments of a query; 100 by default")
+    _add_encoder(command)
     command.set_defaults(run=search)
 
 
@@ -154,56 +181,41 @@ def search(said: argparse.Namespace) -> None:
     if not 1 <= said.depth <= 100_000:
         raise BadOption("--depth", str(said.depth), "1 to 100000")
     queries = queries_in(said.queries)
+    queries = with_tokens(queries, by_encoder(said.encoder)) if said.encoder else queries
     run = system_in(said.folder).search(queries, said.depth)
     write(said.out, lambda out: out.write(run_as_ranking(run).encode()))
     print(f"{len(run.start):,} moments for {len(queries):,} queries are in {said.out}")
 
 
-def queries_in(file: Path) -> list[Query]:
-    """Return the queries of JSON Lines, each once.
-
-    Raises
-    ------
-    SystemsError
-        Naming the line and the field that is wrong.
-    """
-    queries: dict[str, Query] = {}
-    try:
-        lines = file.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as fault:
-        raise SystemsError(f"{file}: cannot be read ({fault})") from fault
-    for number, line in enumerate(lines, 1):
-        if line.strip():
-            query = _query(f"{file}: line {number}", line)
-            if queries.setdefault(query.id, query).text != query.text:
-                raise SystemsError(f"{file}: line {number}: query {query.id} has other words than before")
-    if not queries:
-        raise SystemsError(f"{file}: has no queries; expected one a line")
-    return list(queries.values())
+def _add_collection(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--durations", type=Path, required=True, help="a video index file: {video: [seconds, number]}"
+    )
+    command.add_argument("--clip-seconds", type=seconds, required=True, help="length of a clip")
 
 
-def _query(place: str, line: str) -> Query:
-    try:
-        record = json.loads(line)
-    except ValueError as fault:
-        raise SystemsError(f"{place}: is not JSON ({fault})") from None
-    id, text = (record.get("query_id"), record.get("query")) if isinstance(record, dict) else (None, None)
-    if type(id) not in (int, str) or not isinstance(text, str) or not text.strip():
-        raise SystemsError(f"{place}: expected an object with query_id and query")
-    return Query(str(id), text)
+def seconds(said: str) -> float:
+    """Return a length in seconds, or raise ValueError, which the parser tells."""
+    if not 0 < float(said) < 86_400:
+        raise ValueError
+    return float(said)
 
 
 def _add_videos(command: argparse.ArgumentParser) -> None:
     command.add_argument("folder", type=Path, help="of the system")
-    command.add_argument(
-        "--durations", type=Path, required=True, help="a video index file: {video: [seconds, number]}"
-    )
+    _add_collection(command)
+    _add_encoder(command)
     command.add_argument(
         "--clips", type=Path, required=True, help="features: .h5, .npz, or a folder of .npy files"
     )
-    command.add_argument("--clip-seconds", type=float, required=True, help="length of a clip")
     command.add_argument("--subtitles", type=Path, help="features of subtitles, in the same shapes")
     command.add_argument("--objects", type=Path, help="detections as JSON Lines")
+
+
+def _add_encoder(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--encoder", help="whose token vectors stand for words, as 'bundled'; else they are learned"
+    )
 
 
 def videos_of(said: argparse.Namespace) -> Videos:

@@ -12,7 +12,7 @@ from tests.browsing import Person
 from tests.faults.browser_shift import FAULTS, Shift
 from tests.installation import Installation, installation
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
 BATCHES = 8
 
 
@@ -35,7 +35,6 @@ def person(place: Installation, chromium: Browser) -> Callable[[str], Person]:
     return make
 
 
-@pytest.mark.long
 def test_nothing_is_lost_and_nothing_doubled(person: Callable[[str], Person], place: Installation) -> None:
     account = Shift(person("ada")).work(presses=60)
     assert set(account.faults) == set(FAULTS)

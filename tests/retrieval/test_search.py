@@ -29,6 +29,7 @@ from retrieval.search.searching import ENCODE, search
 from tests.terminal import environment
 
 pytestmark = pytest.mark.django_db
+SMALL_MODELS = ["mean-bert", "cls-bert", "mean-roberta"]  # pooling, and kind
 TEXTS = [
     "A person sits down on a chair.",
     "He",
@@ -277,29 +278,36 @@ def test_the_recall_is_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, looked_at: int, least: float, most: float
 ) -> None:
     pytest.importorskip("faiss", reason="faiss-cpu is not installed")
-    monkeypatch.setattr(approximate, "GROUPS_LOOKED_AT", looked_at)
+    monkeypatch.setattr(approximate, "GROUPS_LOOKED_AT", (1, looked_at))
     vectors = np.random.default_rng(5).standard_normal((2000, 32), np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     recall = approximate.write(vectors, tmp_path / "index.ivf")
     assert least < recall <= most
 
     index = approximate.read(tmp_path / "index.ivf")
+    assert index.nprobe == looked_at
     found = approximate.nearest_of(index, vectors[7], vectors, 5)
     assert found.indices[0, 0] == 7
     assert found.similarities[0] == pytest.approx(vectors[found.indices[0]] @ vectors[7], abs=1e-6)
 
 
-@pytest.mark.parametrize(("pooling", "kind"), [("mean", "bert"), ("cls", "bert"), ("mean", "roberta")])
-def test_other_models_of_these_families_are_computed_alike(
-    tmp_path: Path, settings: Any, pooling: str, kind: str
-) -> None:
-    folder = tmp_path / "small"
+@pytest.fixture(scope="module")
+def small_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with one model of each kind."""
+    folder = tmp_path_factory.mktemp("models")
     made = subprocess.run(
-        [sys.executable, "-c", MAKE, str(folder), pooling, kind],
+        [sys.executable, "-c", MAKE, str(folder), *SMALL_MODELS],
         env=os.environ | {"PYTHONWARNINGS": "ignore"}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert made.returncode == 0, made.stderr
-    settings.ENCODER = str(folder)
+    return folder
+
+
+@pytest.mark.parametrize("name", SMALL_MODELS)
+def test_other_models_of_these_families_are_computed_alike(
+    small_models: Path, settings: Any, name: str
+) -> None:
+    settings.ENCODER = str(small_models / name)
     texts = ["a door", "somebody opens a door and a cup " * 9]
     here = [encode_here(text) for text in texts]
     _model.cache_clear()
@@ -314,18 +322,20 @@ from transformers import BertConfig, BertModel, PreTrainedTokenizerFast, Roberta
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Normalize, Pooling, Transformer
 
-folder, pooling, kind = sys.argv[1:]
+folder, *names = sys.argv[1:]
 words = ["[CLS]", "[PAD]", "[SEP]", "[UNK]", "a", "door", "cup", "somebody", "opens", "and"]
 tokens = Tokenizer(models.WordLevel({word: n for n, word in enumerate(words)}, "[UNK]"))
 tokens.pre_tokenizer = pre_tokenizers.Whitespace()
 tokens.post_processor = processors.TemplateProcessing("[CLS] $A [SEP]", None, [("[CLS]", 0), ("[SEP]", 2)])
 special = dict(cls_token="[CLS]", pad_token="[PAD]", sep_token="[SEP]", unk_token="[UNK]")
-torch.manual_seed(3)
-config, model = {"bert": (BertConfig, BertModel), "roberta": (RobertaConfig, RobertaModel)}[kind]
 sizes = dict(vocab_size=10, hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=24)
-made = model(config(**sizes, max_position_embeddings=40, pad_token_id=1))
-made.save_pretrained(folder + "-bare")
-PreTrainedTokenizerFast(tokenizer_object=tokens, **special).save_pretrained(folder + "-bare")
-whole = Transformer(folder + "-bare", max_seq_length=20)
-SentenceTransformer(modules=[whole, Pooling(16, pooling_mode=pooling), Normalize()]).save(folder)
+for name in names:
+    pooling, kind = name.split("-")
+    torch.manual_seed(3)
+    config, model = {"bert": (BertConfig, BertModel), "roberta": (RobertaConfig, RobertaModel)}[kind]
+    made = model(config(**sizes, max_position_embeddings=40, pad_token_id=1))
+    made.save_pretrained(f"{folder}/bare-{name}")
+    PreTrainedTokenizerFast(tokenizer_object=tokens, **special).save_pretrained(f"{folder}/bare-{name}")
+    whole = Transformer(f"{folder}/bare-{name}", max_seq_length=20)
+    SentenceTransformer(modules=[whole, Pooling(16, pooling_mode=pooling), Normalize()]).save(f"{folder}/{name}")
 """

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from corpus.errors import CorpusError
-from corpus.films import frames, pictures
+from corpus.films import DEMUXERS, frames, pictures
 from retrieval.systems.data import Rows
 from retrieval.systems.errors import SystemsError
 from retrieval.systems.features.descriptor import SIDE, describe
@@ -78,6 +78,42 @@ class Extractor:
                 due = max(due + 1 / self.rate, time)
                 small = frame.reformat(width=self.side, height=self.side, format="rgb24").to_ndarray()
                 yield time, (small / 255).astype(np.float32)
+
+
+def extractor(clip_seconds: float, vision_model: str = "", frame_rate: float = 0.0) -> Extractor:
+    """Return an extractor that uses a vision model or, without a name, the plain descriptor.
+
+    Raises
+    ------
+    SystemsError
+        If the model cannot be loaded.
+    """
+    if not vision_model:
+        return Extractor(clip_seconds, frame_rate=frame_rate)
+    from retrieval.systems.features.vision import SIDE as OF_MODELS
+    from retrieval.systems.features.vision import VisionModel
+
+    return Extractor(clip_seconds, VisionModel(vision_model).describe, OF_MODELS, frame_rate=frame_rate)
+
+
+def films_in(folder: Path, durations: Mapping[str, float]) -> dict[str, tuple[Path, float]]:
+    """Return each video's film (or folder of pictures) in a folder, and its duration in seconds.
+
+    Raises
+    ------
+    SystemsError
+        Naming the first video that has none.
+    """
+    found: dict[str, tuple[Path, float]] = {}
+    for name, duration in durations.items():
+        files = (folder / f"{name}{ending}" for ending in ("", *DEMUXERS))
+        film = next((file for file in files if file.is_dir() or (file.suffix and file.is_file())), None)
+        if film is None:
+            raise SystemsError(
+                f"{folder}: video {name!r} has no film; expected {name}.mp4, another kind, or a folder"
+            )
+        found[name] = film, duration
+    return found
 
 
 def compute(

@@ -11,6 +11,7 @@ from retrieval.systems.data import Rows
 from retrieval.systems.errors import SystemsError
 
 PICTURES_AT_A_TIME = 16
+SIDE = 224  # pixels in width and height of the pictures that models are given; they scale them as they need
 
 
 class VisionModel:

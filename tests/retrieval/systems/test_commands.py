@@ -17,6 +17,7 @@ import pytest
 
 from metrics import read_run
 from retrieval.systems.commands import main
+from tests.films import write_film
 from tests.retrieval.systems.small import collection
 
 ROOT = Path(__file__).parents[3]
@@ -114,6 +115,44 @@ def test_a_system_is_trained_indexed_and_searched_on_files(files: Path, tmp_path
     assert np.diff(run.offsets).tolist() == [7] * len(collection().training.examples)
 
 
+def test_words_can_be_an_encoders_token_vectors(files: Path, simcse: Path, tmp_path: Path) -> None:
+    options = [word for option in [*SMALL, "longest=6"] for word in ("--option", option)]
+    known: list[str | Path] = [
+        "--annotations",
+        files / "moments.jsonl",
+        "--validation",
+        files / "moments.jsonl",
+    ]
+    by: list[str | Path] = ["--encoder", simcse]
+    done = command("train", tmp_path / "mcn", "--system", "mcn", *videos_in(files), *known, *options, *by)
+    assert done.code == 0, done.err
+    assert command("index", tmp_path / "mcn", *videos_in(files), *by).code == 0
+    asked: list[str | Path] = ["--queries", files / "moments.jsonl", "--out", tmp_path / "run.json"]
+    assert command("search", tmp_path / "mcn", *asked, *by).code == 0
+    without = command("search", tmp_path / "mcn", *asked)
+    assert without.code == 2
+    assert "token vectors: none; expected (tokens, 16), as in training" in without.err
+
+
+def test_features_of_films_are_computed(tmp_path: Path) -> None:
+    write_film(tmp_path)
+    (tmp_path / "durations.json").write_text('{"film": [10.5, 0]}')
+    words: list[str | Path] = [
+        "--media",
+        tmp_path / "media",
+        "--durations",
+        tmp_path / "durations.json",
+        "--clip-seconds",
+        "3",
+    ]
+    done = command("features", tmp_path / "features", *words)
+    assert (done.code, done.out) == (0, "computing features\n"), done.err
+    assert np.load(tmp_path / "features" / "film.npy").shape == (4, 358)
+    (tmp_path / "durations.json").write_text('{"film": [10.5, 0], "lost": [3, 1]}')
+    done = command("features", tmp_path / "features", *words)
+    assert (done.code, "video 'lost' has no film" in done.err) == (2, True)
+
+
 def test_the_systems_are_listed_with_their_options() -> None:
     listed = command("systems")
     assert "mcn: MCN. seed=1, shortest=2, longest=8" in listed.out
@@ -130,6 +169,7 @@ def test_the_systems_are_listed_with_their_options() -> None:
             "error: --option endpoints: 'yes'; expected a value of the type bool",
         ),
         (["--clips", "nothing.npz"], "error: nothing.npz: there is no such file or folder"),
+        (["--clip-seconds", "-3"], "error: argument --clip-seconds: invalid seconds value: '-3'"),
         (["--clip-seconds", "9"], "clips of 9 s: too long for"),
         (["--objects", "nothing.jsonl"], "error: nothing.jsonl: cannot be read"),
         (["--annotations", "nothing.jsonl"], "error: nothing.jsonl: there is no such file"),
