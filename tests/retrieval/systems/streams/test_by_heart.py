@@ -39,7 +39,7 @@ FEW = HEART | {
     [
         ("xml", {"span": 0.1}),
         ("reloclnet", {"span": 0.1}),
-        ("conquer", {"first_iterations": 250}),
+        ("conquer", {"first_iterations": 250, "pool": 100}),
     ],
 )
 def test_two_hundred_pairs(name: str, more: dict[str, Any], subtitles: bool, tmp_path: Path) -> None:
