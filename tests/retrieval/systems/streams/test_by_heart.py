@@ -17,10 +17,10 @@ from tests.retrieval.systems.streams.small import trained
 
 HEART: dict[str, Any] = {"dropout": 0.0, "patience": 0, "warmup": 20, "heads": 4}
 MANY = HEART | {
-    "hidden": 64,
-    "batch_size": 32,
-    "learning_rate": 0.002,
-    "iterations": 500,
+    "hidden": 48,
+    "batch_size": 40,
+    "learning_rate": 0.003,
+    "iterations": 400,
     "validate_every": 100,
 }
 FEW = HEART | {
@@ -39,7 +39,7 @@ FEW = HEART | {
     [
         ("xml", {"span": 0.1}),
         ("reloclnet", {"span": 0.1}),
-        ("conquer", {"first_iterations": 300, "pool": 100}),
+        ("conquer", {"first_iterations": 250, "pool": 100}),
     ],
 )
 def test_two_hundred_pairs(name: str, more: dict[str, Any], subtitles: bool, tmp_path: Path) -> None:
