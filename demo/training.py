@@ -18,8 +18,8 @@ SEEDS = (1, 2, 3)
 CLIP_SECONDS = 1.0  # the films' moments are of 2 to 11 seconds
 DEPTH = 5  # moments of each training query; with more, the few that a film shows become many that only sound alike
 ALIKE = {"shortest": 2, "longest": 8, "nms": 0.5}
-NETWORK = {"iterations": 400, "learning_rate": 0.004, "batch_size": 32, "hidden": 64}
-NETWORK |= {"words": 32, "language": 32, "embedding": 32}
+NETWORK = {"iterations": 400, "learning_rate": 0.004, "batch_size": 32, "hidden": 128}
+NETWORK |= {"words": 64, "language": 64, "embedding": 64}
 SYSTEMS: dict[str, dict[str, Any]] = {  # from what sees nothing to what sees most
     "chance": {},
     "prior": {"bins": 20},

@@ -113,5 +113,5 @@ def pictures(page: Page, name: str) -> None:
             page.set_viewport_size(viewport)  # type: ignore[arg-type]
             page.wait_for_timeout(300)
             page.screenshot(path=f"{PICTURES}/{name}-{scheme}-{size}.png", full_page=True)
-    page.set_viewport_size(SIZES["wide"])  # type: ignore[arg-type]
+    page.set_viewport_size(SIZES["wide"])
     page.emulate_media(color_scheme="light")
