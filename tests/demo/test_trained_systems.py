@@ -108,10 +108,10 @@ def pictures(page: Page, name: str) -> None:
     if not PICTURES:
         return
     for scheme in ("light", "dark"):
-        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        page.emulate_media(color_scheme=scheme)
         for size, viewport in SIZES.items():
             page.set_viewport_size(viewport)  # type: ignore[arg-type]
             page.wait_for_timeout(300)
             page.screenshot(path=f"{PICTURES}/{name}-{scheme}-{size}.png", full_page=True)
-    page.set_viewport_size(SIZES["wide"])
+    page.set_viewport_size(SIZES["wide"])  # type: ignore[arg-type]
     page.emulate_media(color_scheme="light")
