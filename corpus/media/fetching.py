@@ -11,7 +11,6 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 from django.conf import settings
@@ -108,6 +107,8 @@ def _told(address: str) -> Iterator[None]:
 
 def _client() -> Any:
     """Return a client with the credentials of the environment, and the time limits of the store of clips."""
+    import boto3  # slow to import, and needed where films are in a store only
+
     return boto3.client(
         "s3", endpoint_url=settings.S3_ENDPOINT_URL or None, config=Config(**settings.S3_CLIENT)
     )

@@ -3,7 +3,6 @@
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtr
 
 from ..formats.arrays import Floats
 
@@ -46,6 +45,8 @@ def success_error(true: float, theta: Floats, noise: Floats) -> EstimationError:
     >>> float(error.bias), float(error.variance), float(error.mse)
     (0.25, 0.25, 0.5)
     """
+    from scipy.special import ndtr
+
     passes = ndtr((true - np.asarray(theta)) / noise)
     truth = np.where(np.asarray(theta) <= true, 1.0, 0.0)
     return EstimationError(np.square(passes - truth), passes * (1 - passes))

@@ -10,8 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_matrix, csr_matrix
-from scipy.sparse.csgraph import connected_components
 
 from ..formats.arrays import Bools, Floats, Ints
 from ..formats.errors import MeasureError
@@ -162,6 +160,9 @@ def _groups(pairs: Pairs) -> tuple[Ints, Bools, Bools]:
     """The group of each pair, in which predictions compete for moments; whether the pair's IoU is also that of another
     moment with the same prediction; and for each group whether it has one moment alone.
     """
+    from scipy.sparse import coo_matrix
+    from scipy.sparse.csgraph import connected_components
+
     predictions, prediction = np.unique(pairs.prediction, return_inverse=True)
     moments, moment = np.unique(pairs.moment, return_inverse=True)
     size = predictions.size + moments.size
@@ -291,6 +292,8 @@ def _add_fixed(
     sums: Floats, shares: NDArray[np.float32], fixed: Matches, weights: NDArray[np.float32]
 ) -> None:
     """Add what the moments bring that are matched at the same rank under all gradings: shape (runs, gradings)."""
+    from scipy.sparse import csr_matrix
+
     shape = (len(sums), len(shares))
     sums += csr_matrix((weights[fixed.rank], (fixed.run, fixed.moment)), shape=shape) @ shares
 

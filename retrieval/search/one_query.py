@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 from django.conf import settings
 from numpy.typing import NDArray
-from scipy.special import erf
 from threadpoolctl import ThreadpoolController
 
 from retrieval.embedding import Vectors
@@ -134,6 +133,8 @@ class SmallModel:
         return self._normalised(total, "embeddings.LayerNorm")
 
     def _layer(self, hidden: Vectors, name: str) -> Vectors:
+        from scipy.special import erf  # slow to import, and needed by searches only
+
         attended = self._linear(
             self._attention(hidden, f"{name}.attention.self"), f"{name}.attention.output.dense"
         )

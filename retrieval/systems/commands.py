@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from metrics import MeasureError, Qrels, as_qrels
 from metrics.formats.read_runs import read_durations
 from metrics.formats.writers import run_as_ranking
-from retrieval.systems.data import Data, Example, Query, Validation, Videos
+from retrieval.systems.data import Data, Query, Validation, Videos
 from retrieval.systems.errors import BadOption, SystemsError
 from retrieval.systems.features.detections import read_objects
 from retrieval.systems.features.media import compute, extractor, films_in
@@ -23,6 +23,7 @@ from retrieval.systems.options import Options
 from retrieval.systems.queries import queries_in
 from retrieval.systems.registry import SYSTEMS, entry, system, system_in
 from retrieval.systems.storing import write
+from retrieval.systems.tokens import by_encoder, data_with_tokens, videos_with_names, with_tokens
 from retrieval.systems.training_sets import examples_from, examples_of
 
 SECONDS_BETWEEN_LINES = 5.0
@@ -110,23 +111,23 @@ def _add_train(commands: Any) -> None:
 
 
 def train(said: argparse.Namespace) -> None:
-    options = options_of(entry(said.system).options, said.option)
-    made = system(said.system, said.folder, **options)
-    videos = videos_of(said)
-    validation = None
-    if said.validation:
-        qrels = _told(as_qrels(str(said.validation)), said.validation)
-        queries = [Query(query, qrels.texts[query]) for query in qrels.queries]
-        validation = Validation(queries, qrels, videos)
-        validation = replace(validation, measure=said.measure) if said.measure else validation
-    made.train(Data(videos, _examples(said, videos), validation), Printer())
-
-
-def _examples(said: argparse.Namespace, videos: Videos) -> list[Example]:
+    made = system(said.system, said.folder, **options_of(entry(said.system).options, said.option))
+    videos, examples = videos_of(said), []
     if said.examples:
-        return examples_from(said.examples, videos.number)
-    qrels = _told(as_qrels(str(said.annotations)), said.annotations)
-    return examples_of(qrels, videos.number, str(said.annotations))
+        examples = examples_from(said.examples, videos.number)
+    else:
+        qrels = _told(as_qrels(str(said.annotations)), said.annotations)
+        examples = examples_of(qrels, videos.number, str(said.annotations))
+    validation = _validation(said, videos) if said.validation else None
+    data = Data(videos, examples, validation)
+    made.train(data_with_tokens(data, by_encoder(said.encoder)) if said.encoder else data, Printer())
+
+
+def _validation(said: argparse.Namespace, videos: Videos) -> Validation:
+    qrels = _told(as_qrels(str(said.validation)), said.validation)
+    queries = [Query(query, qrels.texts[query]) for query in qrels.queries]
+    validation = Validation(queries, qrels, videos)
+    return replace(validation, measure=said.measure) if said.measure else validation
 
 
 def options_of(kind: type[Options], said: Sequence[str]) -> dict[str, Any]:
@@ -162,7 +163,8 @@ def _add_index(commands: Any) -> None:
 
 
 def index(said: argparse.Namespace) -> None:
-    system_in(said.folder).index(videos_of(said), Printer())
+    made, videos = system_in(said.folder), videos_of(said)
+    made.index(videos_with_names(videos, by_encoder(said.encoder)) if said.encoder else videos, Printer())
 
 
 def _add_search(commands: Any) -> None:
@@ -171,6 +173,7 @@ def _add_search(commands: Any) -> None:
     command.add_argument("--queries", type=Path, required=True, help="JSON Lines with query_id and query")
     command.add_argument("--out", type=Path, required=True, help="the run, in TVR-Ranking's format")
     command.add_argument("--depth", type=int, default=100, help="moments of a query; 100 by default")
+    _add_encoder(command)
     command.set_defaults(run=search)
 
 
@@ -178,6 +181,7 @@ def search(said: argparse.Namespace) -> None:
     if not 1 <= said.depth <= 100_000:
         raise BadOption("--depth", str(said.depth), "1 to 100000")
     queries = queries_in(said.queries)
+    queries = with_tokens(queries, by_encoder(said.encoder)) if said.encoder else queries
     run = system_in(said.folder).search(queries, said.depth)
     write(said.out, lambda out: out.write(run_as_ranking(run).encode()))
     print(f"{len(run.start):,} moments for {len(queries):,} queries are in {said.out}")
@@ -200,11 +204,18 @@ def seconds(said: str) -> float:
 def _add_videos(command: argparse.ArgumentParser) -> None:
     command.add_argument("folder", type=Path, help="of the system")
     _add_collection(command)
+    _add_encoder(command)
     command.add_argument(
         "--clips", type=Path, required=True, help="features: .h5, .npz, or a folder of .npy files"
     )
     command.add_argument("--subtitles", type=Path, help="features of subtitles, in the same shapes")
     command.add_argument("--objects", type=Path, help="detections as JSON Lines")
+
+
+def _add_encoder(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--encoder", help="whose token vectors stand for words, as 'bundled'; else they are learned"
+    )
 
 
 def videos_of(said: argparse.Namespace) -> Videos:

@@ -17,7 +17,7 @@ import pytest
 from corpus.errors import CorpusError
 from retrieval import embedding
 from retrieval.embedding import BUNDLED, Vectors, embed, encoder, model_name
-from retrieval.encoders import fingerprint
+from retrieval.encoders import BUNDLED_NAME, fingerprint, same_model
 from retrieval.encoding import encode
 from retrieval.models import Vector
 from tests.terminal import ROOT
@@ -104,6 +104,17 @@ def test_another_model_encodes_anew(settings: Any, simcse: Path, fresh_models: N
     assert sorted(Vector.objects.values_list("model", flat=True).distinct()) == sorted(
         [fingerprint(), "sha256:53aa51172d142c89"]
     )
+
+
+def test_another_precision_is_another_model(settings: Any) -> None:
+    full, name = embed(TEXTS), model_name()
+    settings.ENCODER_PRECISION = "bfloat16"
+    half = embed(TEXTS)
+    assert not same_model(name, model_name())
+    assert model_name() == f"{BUNDLED_NAME} [BFLOAT16] {fingerprint(BUNDLED)}"
+    assert Vector.objects.count() == 2 * len({*TEXTS})
+    np.testing.assert_allclose(np.linalg.norm(half, axis=1), 1, atol=1e-6)
+    assert 0 < np.abs(half @ half.T - full @ full.T).max() < 0.02
 
 
 def test_new_weights_in_the_same_folder_are_another_model(

@@ -12,7 +12,7 @@ import pytest
 
 from retrieval import encoding
 from retrieval.encoders import BUNDLED, cls_pooled, encoder, model_name, same_model
-from retrieval.encoding import encode
+from retrieval.encoding import encode, encode_tokens
 
 TEXTS = [
     "Sits.",
@@ -95,3 +95,12 @@ def test_a_copy_of_the_bundled_model_is_the_bundled_model(tmp_path: Path) -> Non
 
     shutil.copytree(get_model_path(), tmp_path / "copy")
     assert same_model(model_name(str(tmp_path / "copy")), model_name(BUNDLED))
+
+
+def test_the_first_token_of_a_cls_model_is_the_texts_vector(simcse: Path) -> None:
+    texts = ["a person sits down", "the red cup", "a"]
+    model = encoder(str(simcse))
+    tokens = encode_tokens(model, texts)
+    assert [len(each) for each in tokens] == [6, 5, 3]  # with [CLS] and [SEP]
+    first = np.stack([each[0] / np.linalg.norm(each[0]) for each in tokens])
+    assert np.allclose(first, encode(model, texts), atol=1e-5)

@@ -278,13 +278,14 @@ def test_the_recall_is_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, looked_at: int, least: float, most: float
 ) -> None:
     pytest.importorskip("faiss", reason="faiss-cpu is not installed")
-    monkeypatch.setattr(approximate, "GROUPS_LOOKED_AT", looked_at)
+    monkeypatch.setattr(approximate, "GROUPS_LOOKED_AT", (1, looked_at))
     vectors = np.random.default_rng(5).standard_normal((2000, 32), np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     recall = approximate.write(vectors, tmp_path / "index.ivf")
     assert least < recall <= most
 
     index = approximate.read(tmp_path / "index.ivf")
+    assert index.nprobe == looked_at
     found = approximate.nearest_of(index, vectors[7], vectors, 5)
     assert found.indices[0, 0] == 7
     assert found.similarities[0] == pytest.approx(vectors[found.indices[0]] @ vectors[7], abs=1e-6)

@@ -115,6 +115,25 @@ def test_a_system_is_trained_indexed_and_searched_on_files(files: Path, tmp_path
     assert np.diff(run.offsets).tolist() == [7] * len(collection().training.examples)
 
 
+def test_words_can_be_an_encoders_token_vectors(files: Path, simcse: Path, tmp_path: Path) -> None:
+    options = [word for option in [*SMALL, "longest=6"] for word in ("--option", option)]
+    known: list[str | Path] = [
+        "--annotations",
+        files / "moments.jsonl",
+        "--validation",
+        files / "moments.jsonl",
+    ]
+    by: list[str | Path] = ["--encoder", simcse]
+    done = command("train", tmp_path / "mcn", "--system", "mcn", *videos_in(files), *known, *options, *by)
+    assert done.code == 0, done.err
+    assert command("index", tmp_path / "mcn", *videos_in(files), *by).code == 0
+    asked: list[str | Path] = ["--queries", files / "moments.jsonl", "--out", tmp_path / "run.json"]
+    assert command("search", tmp_path / "mcn", *asked, *by).code == 0
+    without = command("search", tmp_path / "mcn", *asked)
+    assert without.code == 2
+    assert "token vectors: none; expected (tokens, 16), as in training" in without.err
+
+
 def test_features_of_films_are_computed(tmp_path: Path) -> None:
     write_film(tmp_path)
     (tmp_path / "durations.json").write_text('{"film": [10.5, 0]}')

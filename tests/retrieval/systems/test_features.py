@@ -196,6 +196,7 @@ def test_a_film_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     assert not (tmp_path / "features").exists()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["vit", "clip"])
 def test_a_vision_model_of_transformers_makes_features(kind: str, tmp_path: Path) -> None:
     from transformers import CLIPConfig, CLIPImageProcessor, CLIPModel, ViTConfig, ViTImageProcessor, ViTModel

@@ -13,7 +13,7 @@ from benchmarks.planted import planted
 from benchmarks.planted_systems import SYSTEMS, measured
 
 QUICK = {
-    "iterations": 250,
+    "iterations": 200,
     "batch_size": 48,
     "learning_rate": 0.004,
     "hidden": 64,
