@@ -278,6 +278,10 @@ MATRIX = {
     "api-submission-files": ("POST", 401, 404, 404, 404, 201, 404),
     "api-submission-file": ("GET", 401, 404, 404, 404, 200, 404),
     "api-submission-check": ("POST", 401, 404, 404, 404, 422, 404),  # let in, but no file has arrived
+    "api-pools": ("GET", 401, 404, 404, 404, 404, 404),  # no release has two pools
+    "api-enlargements": ("GET", 401, 404, 404, 404, 200, 200),
+    "api-enlargement": ("GET", 401, 404, 404, 404, 200, 200),
+    "api-enlargement-opening": ("PUT", 401, 404, 404, 404, 404, 202),
     "api-leaderboard": ("GET", 401, 404, 404, 404, 200, 200),
     "api-webhooks": ("GET", 401, 404, 404, 404, 404, 200),
     "api-webhook": ("DELETE", 401, 404, 404, 404, 404, 204),
@@ -341,6 +345,7 @@ ALSO = {
     "api-settings": ("PATCH", 401, 404, 404, 404, 404, 428),
     "api-invitations": ("POST", 401, 404, 404, 404, 404, 201),
     "api-messages": ("POST", 401, 404, 404, 404, 404, 201),
+    "api-enlargements": ("POST", 401, 404, 404, 404, 404, 422),  # let in, but there are no such runs
     "api-releases": ("POST", 401, 404, 404, 404, 404, 202),
     "api-verification": ("GET", 401, 404, 404, 404, 404, 404),  # nobody has asked for one
     "api-runs": ("POST", 401, 404, 404, 404, 201, 201),
@@ -666,6 +671,8 @@ OBJECTS: dict[str, Callable[[Assignment], list[object]]] = {
     "run-scatter": lambda held: [run(held).number, "csv"],
     "run-visibility": lambda held: [run(held).number],
     "public-run": lambda held: [run(held).token],
+    "api-enlargement": lambda held: [enlargement(held).number],
+    "api-enlargement-opening": lambda held: [enlargement(held).number],
     "pool": lambda held: [enlargement(held).number],
     "pool-open": lambda held: [enlargement(held).number],
     "run-check": lambda held: [submission(held).token],
@@ -829,6 +836,8 @@ def content(name: str, held: Assignment) -> dict[str, object]:
     bodies["api-submission-files"] = bodies["run-files"]
     bodies["api-training-sets"] = {"depth": 40}
     bodies["api-messages"] = {"text": "Well done."}
+    bodies["api-enlargements"] = {"runs": [1, 2]}
+    bodies["api-enlargement-opening"] = {"taken": 1}
     bodies["api-releases"] = {"licence": "CC0-1.0"}
     bodies["api-webhooks"] = {"address": "https://example.org/", "events": ["query.closed"]}
     return bodies.get(name, {})

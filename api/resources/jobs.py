@@ -27,6 +27,9 @@ from releases.training.sets import MAKE_TRAINING_SET
 from retrieval.search.index import INDEX
 from retrieval.search.searching import ENCODE
 from runs.models import Submission
+from runs.pools.comparing import COMPARE
+from runs.pools.opening import OPEN
+from runs.pools.proposing import PROPOSE
 from runs.receiving import RECEIVE
 from runs.scoring import SCORE
 
@@ -63,6 +66,9 @@ def jobs_in(campaign: Campaign) -> QuerySet[Job]:
         (FREEZE, campaign.releases.all()),
         (VERIFY, campaign.releases.all()),
         (SCORE, campaign.releases.all()),
+        (COMPARE, campaign.releases.all()),
+        (PROPOSE, campaign.enlargements.all()),
+        (OPEN, campaign.enlargements.all()),
         (RECEIVE, Submission.objects.filter(by__campaign=campaign)),
         (REOPEN, campaign.reopenings.all()),
         (MAKE_TRAINING_SET, campaign.training_sets.all()),

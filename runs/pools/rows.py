@@ -13,7 +13,10 @@ from judging.models import Batch, Candidate
 from metrics import moment_id
 from metrics.analysis.tau import signs, tau_b
 from releases.models import Release
+from runs.measures import NDCG
 from runs.models import Enlargement, PoolScore, Run, Source
+
+HEADLINE = NDCG[1]  # NDCG@10 at IoU 0.5
 
 
 @dataclass
@@ -101,8 +104,8 @@ STATES = {
 def batches_of(enlargement: Enlargement) -> list[tuple[str, int]]:
     """Return how many batches of an enlargement are in each state, in the order in which these follow each other."""
     candidates = Candidate.objects.filter(pk__in=_candidates(enlargement))
-    batches = Batch.objects.filter(candidates__in=candidates).distinct()
-    counts = Counter(batches.values_list("state", flat=True))
+    batches = Batch.objects.filter(candidates__in=candidates).distinct().values_list("pk", "state")
+    counts = Counter(state for _, state in batches)
     return [(words, counts[state]) for state, words in STATES.items() if counts[state]]
 
 
@@ -119,6 +122,12 @@ class FoundMoment:
     text: str  # of its query
     sources: list[tuple[Run | None, int]]  # with ranks; no run where the reader may not see it
     candidate: Candidate | None  # once it is opened
+
+    @property
+    def grade(self) -> str:
+        """Its final grade in words, empty as long as it has none."""
+        known = self.candidate is not None and self.candidate.grade is not None
+        return f"grade {self.candidate.grade}" if known and self.candidate else ""
 
 
 def found_moments(enlargement: Enlargement, member: Membership, most: int) -> list[FoundMoment]:

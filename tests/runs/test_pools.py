@@ -26,7 +26,7 @@ from runs.models import Enlargement, Near, PoolScore, Run, Score, Source
 from runs.pools.comparing import ask_to_compare
 from runs.pools.opening import ask_to_open
 from runs.pools.proposing import Plan, ask_to_propose
-from runs.pools.rows import comparison
+from runs.pools.rows import batches_of, comparison
 from tests.cast import browser, claim, judge_all, text_between_tags
 from tests.runs.conftest import best
 from tests.runs.uploading import Predictions, uploaded
@@ -125,6 +125,7 @@ def test_the_order_changes_once_what_one_system_found_is_judged(
     assert set(Source.objects.values_list("run__name", "rank")) == {("seer", 1)}
     assert Moment.everything.filter(predicted=True).count() == 1  # the same stretch for all queries
     sees_nothing(member("ada"))
+    assert batches_of(made) == [("open", 6)]
     judge(member, 4)
     assert not any(audit(leo.campaign).values())
 
