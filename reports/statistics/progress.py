@@ -8,11 +8,11 @@ from datetime import date, timedelta
 from typing import Any
 
 import numpy as np
-from django.db.models import Count, Q
+from django.db.models import Count, Exists, OuterRef, Q
 from django.utils import timezone
 
 from campaigns.models import Campaign
-from judging.models import Candidate, Review
+from judging.models import Batch, Candidate, Review
 from judging.models.pool import ANNOTATORS
 from reports.pay.hours import EVER, Worked, worked_on_days
 from reports.statistics.arrays import CONTESTED, DISCARDED, OPEN, SETTLED, Read, Records
@@ -88,7 +88,8 @@ def _second_batches(campaign: Campaign) -> float:
     reviews = Review.objects.filter(batch__campaign=campaign, batch__number=1, undone__isnull=True)
     counts = reviews.aggregate(all=Count("pk"), second=Count("pk", filter=Q(verdict=Review.Verdict.SECOND)))
     share = counts["second"] / counts["all"] if counts["all"] else SECOND_SHARE
-    undecided = campaign.queries.pool().filter(closed=False).exclude(batches__number=2)
+    decided = Batch.objects.filter(Q(number=2) | Q(further=True), query=OuterRef("pk"))
+    undecided = campaign.queries.pool().filter(~Exists(decided), closed=False)
     return undecided.count() * share * campaign.batch_size
 
 

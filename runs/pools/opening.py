@@ -68,24 +68,31 @@ def open_batches(enlargement: Enlargement, report: Report) -> None:
     passed = 0
     for number, (name, moments) in enumerate(by_query.items()):
         report(number, len(by_query), "opening batches")
-        if name not in queries or not _open(enlargement, queries[name], moments, runs):
+        try:
+            _open(enlargement, queries.get(name), moments, runs)
+        except WrongState:
             passed += len(moments)
     told = f"{passed} moments are left out: their queries are not closed any more" if passed else ""
     report(len(by_query), len(by_query), told)
 
 
 @all_or_nothing
-def _open(enlargement: Enlargement, query: Query, moments: list[Moment], runs: dict[str, Run]) -> bool:
-    """Open the batches of one query, unless it was done. Return whether its moments are judged."""
+def _open(enlargement: Enlargement, query: Query | None, moments: list[Moment], runs: dict[str, Run]) -> None:
+    """Open the batches of one query, unless it was done.
+
+    Raises
+    ------
+    WrongState
+        If the query is withdrawn, or not closed any more. Nothing is stored then.
+    """
+    if query is None:
+        raise WrongState("The query is withdrawn.")
     if enlargement.sources.filter(candidate__query=query).exists():
-        return True
+        return
     found = moments_at(
         enlargement.campaign.corpus, [(each["video"], each["start"], each["end"]) for each in moments]
     )
-    try:
-        candidates = open_further(query, found)
-    except WrongState:
-        return False
+    candidates = open_further(query, found)
     Source.objects.bulk_create(
         [
             Source(enlargement=enlargement, candidate=candidates[moment.pk], run=runs[run], rank=rank)
@@ -95,4 +102,3 @@ def _open(enlargement: Enlargement, query: Query, moments: list[Moment], runs: d
         ],
         ignore_conflicts=True,  # two stretches that are the same to the millisecond
     )
-    return True

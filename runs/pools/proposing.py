@@ -54,7 +54,7 @@ def ask_to_propose(lead: Membership, plan: Plan) -> Enlargement:
     BadValue
         If a number is out of range, or a run cannot take part.
     WrongState
-        If there is no release.
+        If there is no release, or the ratings were imported.
     """
     runs = sorted(set(plan.runs))
     if not 2 <= len(runs) <= MOST_RUNS:
@@ -66,6 +66,8 @@ def ask_to_propose(lead: Membership, plan: Plan) -> Enlargement:
     if plan.iou not in THRESHOLDS:
         raise BadValue("iou", f"{plan.iou:g}", f"one of {', '.join(map(str, THRESHOLDS))}")
     campaign = locked(Campaign.objects.filter(pk=lead.campaign_id)).get()
+    if campaign.imported:
+        raise WrongState("This campaign holds imported ratings, which are finished; nobody judges in it.")
     release = newest_release(campaign)
     if release is None:
         raise WrongState("There is no release yet; it says what is judged. Freeze one first.")

@@ -123,6 +123,12 @@ class FoundMoment:
     sources: list[tuple[Run | None, int]]  # with ranks; no run where the reader may not see it
     candidate: Candidate | None  # once it is opened
 
+    @property
+    def grade(self) -> str:
+        """Its final grade in words, empty as long as it has none."""
+        known = self.candidate is not None and self.candidate.grade is not None
+        return f"grade {self.candidate.grade}" if known and self.candidate else ""
+
 
 def found_moments(enlargement: Enlargement, member: Membership, most: int) -> list[FoundMoment]:
     """Return the first moments of an enlargement, with the runs that the member may see."""

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -13,6 +11,7 @@ from campaigns.models import Campaign
 from metrics import Qrels, qrels_from_dict
 from releases.training.writing import file_name, write
 from retrieval.systems.data import Data, Example, Query, Validation, Videos
+from retrieval.systems.training_sets import examples_from
 from runs.scoring import newest_release, yardstick_of
 from runs.tables import read_table
 
@@ -39,30 +38,25 @@ def data_of(campaign: Campaign, videos: Videos, depth: int, folder: Path, say: S
         part = file.with_suffix(".part")
         write(campaign, {depth: part}, lambda done, total, message="": say(done, total, message))
         part.replace(file)
-    rows = json.loads(file.read_bytes())
+    examples = examples_from(file, videos.number)
     validation = _judged(campaign, videos)
-    if validation is None:
-        last = min(len(rows), HELD_OUT * MOST_HELD_OUT) if len(rows) >= 2 * HELD_OUT else 0
-        held, rows = rows[:last:HELD_OUT], [row for n, row in enumerate(rows) if n >= last or n % HELD_OUT]
-        own = [example for row in held for example in _examples(row)[:1]]
-        validation = Validation.of(own, videos) if own else None
-    return Data(videos, [example for row in rows for example in _examples(row)], validation)
+    if validation is None and (held := _held_out(examples)):
+        own = {example.query.id: example for example in reversed(examples) if example.query.id in held}
+        validation = Validation.of(list(own.values()), videos)
+        examples = [example for example in examples if example.query.id not in held]
+    return Data(videos, examples, validation)
+
+
+def _held_out(examples: Sequence[Example]) -> set[str]:
+    """Return the ids of the queries that are kept for validation; none if there are few."""
+    queries = list(dict.fromkeys(example.query.id for example in examples))
+    return set(queries[::HELD_OUT][:MOST_HELD_OUT]) if len(queries) >= 2 * HELD_OUT else set()
 
 
 def queries_of(campaign: Campaign) -> list[Query]:
     """Return the campaign's queries, which a run must answer."""
     rows = campaign.queries.pool().order_by("pk").values_list("query_id", "text")
     return [Query(query, text) for query, text in rows]
-
-
-def _examples(row: Mapping[str, Any]) -> list[Example]:
-    """Return the examples of a line of a training set; moments unlike the query teach nothing."""
-    query = Query(row["query_id"], row["query"])
-    return [
-        Example(query, moment["video_name"], *moment["timestamp"], weight=float(moment["similarity"]))
-        for moment in row["relevant_moment"]
-        if moment["similarity"] > 0
-    ]
 
 
 def _judged(campaign: Campaign, videos: Videos) -> Validation | None:

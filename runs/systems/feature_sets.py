@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import socket
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -22,8 +23,10 @@ from retrieval.systems.errors import SystemsError
 from retrieval.systems.features.detections import read_objects
 from retrieval.systems.features.reading import read_videos
 from retrieval.systems.features.sources import HDF5
+from retrieval.systems.features.vision import SIDE, VisionModel
 
 DESCRIPTOR = "descriptor"  # of the films themselves, computed here
+VISION = "vision"  # the same by the vision model of the settings
 COMPUTED = "computed"  # the folder of what is computed
 KINDS = (*HDF5, ".npz")
 LEAST_SPREAD = 0.05  # of a descriptor’s numbers, which are from 0 to 1
@@ -39,7 +42,8 @@ def sets_of(corpus: Corpus) -> list[str]:
     names = [
         each.stem if each.is_file() else each.name for each in found if each.is_dir() or each.suffix in KINDS
     ]
-    return [DESCRIPTOR, *(name for name in dict.fromkeys(names) if not name.endswith(SUBTITLES))]
+    from_films = [DESCRIPTOR, VISION] if settings.VISION_MODEL else [DESCRIPTOR]
+    return list(dict.fromkeys([*from_films, *(name for name in names if not name.endswith(SUBTITLES))]))
 
 
 def must_be_a_set(corpus: Corpus, name: str) -> None:
@@ -66,9 +70,9 @@ def videos_of(corpus: Corpus, name: str, clip_seconds: float, say: Say) -> Video
     durations = dict(rows.values_list("name", "duration"))
     if not durations:
         raise SystemsError(f"corpus {corpus}: has no videos; import some")
-    if name == DESCRIPTOR:
-        videos = read_videos(durations, clip_seconds, _computed(corpus, clip_seconds, say))
-        return replace(videos, clips=_standardised(videos.clips))
+    if name in (DESCRIPTOR, VISION):
+        videos = read_videos(durations, clip_seconds, _computed(corpus, name, clip_seconds, say))
+        return replace(videos, clips=_standardised(videos.clips)) if name == DESCRIPTOR else videos
     say(0, 1, "reading features")
     subtitles, objects = _file(corpus, f"{name}{SUBTITLES}"), _folder(corpus) / f"{name}{OBJECTS}"
     clips = _file(corpus, name)
@@ -79,7 +83,7 @@ def videos_of(corpus: Corpus, name: str, clip_seconds: float, say: Say) -> Video
 
 
 def _standardised(clips: Rows) -> Rows:
-    """Return features with mean 0 and standard deviation 1 over the corpus, because a descriptor's parts differ in size.
+    """Return features with mean 0 and deviation 1 over the corpus, because the parts of a descriptor differ in size.
 
     What hardly varies is not blown up.
     """
@@ -101,9 +105,11 @@ def _file(corpus: Corpus, name: str) -> Path | None:
     return next((file for file in files if file.is_dir() or (file.is_file() and file.suffix in KINDS)), None)
 
 
-def _computed(corpus: Corpus, clip_seconds: float, say: Say) -> Path:
-    """Compute the plain descriptor of each video that has none yet, and return the folder with all of them."""
-    folder = Path(settings.FEATURES_ROOT) / COMPUTED / f"{corpus.pk}-{DESCRIPTOR}-{clip_seconds:g}s"
+def _computed(corpus: Corpus, name: str, clip_seconds: float, say: Say) -> Path:
+    """Compute the features of each film that has none yet, and return the folder with all of them."""
+    model = str(settings.VISION_MODEL) if name == VISION else ""
+    made_by = f"{name}-{hashlib.sha256(model.encode()).hexdigest()[:8]}" if model else name
+    folder = Path(settings.FEATURES_ROOT) / COMPUTED / f"{corpus.pk}-{made_by}-{clip_seconds:g}s"
     rows = list(Video.objects.filter(corpus=corpus).select_related("corpus").order_by("name"))
     if lacking := [each.name for each in rows if not each.media]:
         raise SystemsError(
@@ -114,16 +120,24 @@ def _computed(corpus: Corpus, clip_seconds: float, say: Say) -> Path:
         sign = partial(say, number, len(rows), f"computing features: {number:,} of {len(rows):,} videos")
         sign()
         if not (folder / f"{row.name}.npy").exists():
-            _compute(row, clip_seconds, folder, sign)
+            _compute(row, clip_seconds, model, folder, sign)
     return folder
 
 
-def _compute(row: Video, clip_seconds: float, folder: Path, sign: Callable[[], None]) -> None:
+def _compute(row: Video, clip_seconds: float, model: str, folder: Path, sign: Callable[[], None]) -> None:
     from retrieval.systems.features.media import Extractor, compute
 
     corpus = row.corpus
     extractor = Extractor(clip_seconds, frame_rate=corpus.frame_rate or 0.0)
+    if model:
+        extractor = replace(extractor, describe=_vision(model).describe, side=SIDE)
     with film_at(corpus.media_folder, row.media, sign) as film:
         if not os.access(film, os.R_OK):
             raise FilmAway(f"{row.name}: its film is not in {corpus.media_folder} on {socket.gethostname()}")
         compute({row.name: (film, row.duration)}, extractor, folder)
+
+
+@cache
+def _vision(model: str) -> VisionModel:
+    """Load a vision model once in a process."""
+    return VisionModel(model)

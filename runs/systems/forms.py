@@ -12,11 +12,14 @@ from corpus.models import Corpus
 from retrieval.systems.options import Options
 from retrieval.systems.registry import Entry
 from runs.systems.asking import Wanted
-from runs.systems.feature_sets import DESCRIPTOR, sets_of
+from runs.systems.feature_sets import DESCRIPTOR, VISION, sets_of
 
 SPREAD = 0.5  # IoU above which a moment is dropped for a better one, unless the form says otherwise
 NUMBERS: dict[type, type[forms.Field]] = {int: forms.IntegerField, float: forms.FloatField}
-TITLES = {DESCRIPTOR: "Plain descriptor of the films, computed here"}
+TITLES = {
+    DESCRIPTOR: "Plain descriptor of the films, computed here",
+    VISION: "Vision model of the settings, computed here from the films",
+}
 
 
 class WantedForm(forms.Form):

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import shutil
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.db.models.functions import Now
 
 from base.transactions import all_or_nothing
 from campaigns.uploads import append
+from jobs.upkeep import each_hour
 from metrics import Run as Predictions
 from retrieval.systems.data import Data
 from retrieval.systems.interface import Progress, System
@@ -24,6 +28,7 @@ DEPTH = 100  # predictions of a query
 PIECE = 1 << 20  # bytes
 DIGITS = 4  # of seconds
 SECONDS_BETWEEN_NOTES = 1.0
+ABANDONED_AFTER = 24 * 3600.0  # seconds
 
 Say = Callable[[int, int, str], None]
 
@@ -93,6 +98,16 @@ def submit_run(row: TrainedSystem, found: Predictions) -> None:
         file = append(file, start, content[start : start + PIECE])
     TrainedSystem.objects.filter(pk=row.pk).update(submission=submission)
     submit(Submission.objects.get(pk=submission.pk))
+
+
+@each_hour
+def forget_folders() -> None:
+    """Delete the folders of systems whose rows are gone, a day after anything was written there."""
+    root = Path(settings.MODELS_ROOT) / "systems"
+    known = set(TrainedSystem.objects.values_list("token", flat=True))
+    for folder in root.iterdir() if root.is_dir() else ():
+        if folder.name not in known and time.time() - folder.stat().st_mtime > ABANDONED_AFTER:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def as_ranking(run: Predictions) -> str:

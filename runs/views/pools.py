@@ -12,6 +12,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from base.errors import BadValue
 from base.request_fields import one_of, whole, whole_in
+from base.templatetags.page_parts import Heading
 from campaigns.models import Membership
 from campaigns.pages import campaign_page
 from jobs.models import Job
@@ -46,11 +47,13 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
         Release.objects.filter(campaign=member.campaign, pool_scores__isnull=False).order_by("version").last()
     )
     newest = newest_release(member.campaign)
+    compared = comparison(member, release, measure) if release else None
     enlargements = member.campaign.enlargements.select_related("lead__user", "release")
     context: dict[str, Any] = {
         "release": release,
         "newest": newest,
-        "compared": comparison(member, release, measure) if release else None,
+        "compared": compared,
+        "headings": _headings(compared.has_reused if compared else False),
         "measure": parse_measure(measure),
         "measures": [parse_measure(each) for each in NDCG],
         "convention": USUAL,
@@ -63,6 +66,13 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
         "jobs": _jobs_of_release(newest),
     }
     return campaign_page(request, member, "runs/pools.html", **context)
+
+
+def _headings(has_reused: bool) -> list[Heading]:
+    """Return the columns of the scores by pools."""
+    numbers = ["Before", "After", "First pool", "Enlarged pool", "Difference", "Without its own", "Bias"]
+    more = ["With reused"] if has_reused else []
+    return [Heading("Run"), *(Heading(each, is_number=True) for each in [*numbers, *more])]
 
 
 def _jobs_of_release(release: Release | None) -> list[Job]:

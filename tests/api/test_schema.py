@@ -27,12 +27,22 @@ from corpus.models import Clip
 from judging.models import Batch
 from releases.freezing import freeze
 from releases.models import Release
+from runs.models import Enlargement
 from tests.api.asking import Program
 from tests.cast import claim, judge_all, make_query
 
 # What a request that fits the document may be answered all the same: not your campaign, not now, changed meanwhile,
 # and values that are possible, but not together.
 EXPECTED = {"positive_data_acceptance": {"expected-statuses": ["2xx", 401, 403, 404, 409, 412, 422]}}
+FOUND = {
+    "query": "1",
+    "video": "v",
+    "start": 1.0,
+    "end": 2.0,
+    "influence": 0.5,
+    "ranks": {"1": 3},
+    "near": None,
+}
 ROLES = ("lead", "annotator", "researcher", "nobody")
 
 pytestmark = [
@@ -89,6 +99,16 @@ def known(
         "candidates": batch.candidates.order_by("rank")[0].pk,
         "messages": Message.objects.create(to=ada, text="Well done.").pk,
         "invitations": campaign.invite("annotator", None, timedelta(days=1))[0].pk,
+        "enlargements": Enlargement.objects.create(
+            campaign=campaign,
+            number=1,
+            release=Release.objects.get(),
+            lead=leo,
+            depth=10,
+            iou=0.5,
+            runs=[1, 2],
+            found={"moments": [FOUND], "more": 0, "not_closed": 0},
+        ).number,
         "webhooks": campaign.webhooks.create(address="https://example.org/", events=[], secret="").pk,
     }
 

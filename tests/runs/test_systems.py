@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
@@ -20,8 +21,7 @@ from jobs.models import Job
 from jobs.terminal import work_off
 from releases.models import Release
 from retrieval.encoders import model_name
-from retrieval.systems import storing
-from runs.models import Run, Scoring, Submission, SystemSearch, TrainedSystem
+from runs.models import Arrival, Run, Scoring, Submission, SystemSearch, TrainedSystem
 from runs.receiving import forget_submissions
 from runs.systems.asking import TRAIN, Wanted, ask_to_search, ask_to_train
 from runs.systems.training import train
@@ -85,7 +85,7 @@ def with_captions(member: Membership) -> Membership:
 
 def wanted(system: str = "stal_clips", **more: Any) -> Wanted:
     options = more.pop("options", {} if system == "chance" else SMALL)
-    named = {"name": system, "features": "i3d", "clip_seconds": 1.0, "depth": 6}
+    named: dict[str, Any] = {"name": system, "features": "i3d", "clip_seconds": 1.0, "depth": 6}
     return Wanted(system=system, **named | more, options=options)
 
 
@@ -124,6 +124,7 @@ def test_a_system_is_trained_submitted_scored_and_searched_with(
     search = ask_to_search(row, "Somebody swims.")
     done()
     search.refresh_from_db()
+    assert search.moments
     starts = [start // 10 for _, start, _, _ in search.moments[:6]]
     assert starts.count(7.0) >= 5, search.moments
     page = browser(told).get(reverse("system-search", args=["films", row.number]), {"q": "Somebody swims."})
@@ -165,9 +166,10 @@ def test_a_training_that_is_broken_off_goes_on_and_ends_the_same(
         if text.startswith("training: 8 "):
             raise KeyboardInterrupt
 
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+    with monkeypatch.context() as patch:
         patch.setattr("retrieval.systems.neural.training.SECONDS_BETWEEN_CHECKPOINTS", 0.0)
-        train(broken, killed)
+        with pytest.raises(KeyboardInterrupt):
+            train(broken, killed)
     broken.refresh_from_db()
     assert not broken.is_submitted
     assert broken.losses[-1][0] == 8
@@ -178,8 +180,8 @@ def test_a_training_that_is_broken_off_goes_on_and_ends_the_same(
     broken.refresh_from_db()
     assert broken.losses == whole.losses
     assert broken.validations == whole.validations
-    one, other = (row.submission.file_for("run").path.read_bytes() for row in (whole, broken))
-    assert json.loads(one) == json.loads(other)
+    one, other = (Arrival.objects.get(submission=row.submission).path for row in (whole, broken))
+    assert json.loads(one.read_bytes()) == json.loads(other.read_bytes())
 
 
 @pytest.mark.parametrize(
@@ -223,18 +225,17 @@ def test_a_full_disk_is_told_and_waited_for_and_nothing_is_lost(
     told: Membership, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     [row] = ask_to_train(told, wanted())
-    whole, fsync = storing.os, storing.os.fsync
 
     def full(handle: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(whole, "fsync", full)
-    work_off(StringIO())
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        work_off(StringIO())
     job = Job.objects.get(kind=TRAIN, key=row.job_key)
     assert job.is_delayed
     assert "No space left on device" in job.error
     assert "what was there is kept" in job.error
-    monkeypatch.setattr(whole, "fsync", fsync)
     Job.objects.ask(TRAIN, row.job_key, system=row.pk)
     done()
     row.refresh_from_db()
@@ -242,7 +243,7 @@ def test_a_full_disk_is_told_and_waited_for_and_nothing_is_lost(
 
 
 def test_what_cannot_be_trained_is_refused_where_it_is_asked_for(told: Membership) -> None:
-    wrong = [
+    wrong: list[tuple[dict[str, Any], str]] = [
         ({"options": {"iterations": 0}}, "iterations: 0; expected 1 to"),
         ({"options": {"speed": 3}}, "speed: there is no such option"),
         ({"features": "../secret"}, "expected one of descriptor, i3d"),

@@ -18,7 +18,8 @@ from demo.accounts import ACCOUNTS, ANNOTATORS, LEAD, PASSWORD, RESEARCHER
 from demo.films.examples import EXAMPLES
 from demo.films.files import CAST_FILE, write_demo
 from demo.films.grades import QUERIES
-from demo.judged import TITLE, make_judged
+from demo.judged import NAME, TITLE, make_judged
+from demo.training import MINUTES, ask_for_systems
 from jobs.terminal import work_off
 from judging.models import Batch
 from judging.pool.queries import load_queries
@@ -38,6 +39,11 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--address", default="http://127.0.0.1:8000/", help="printed with the accounts")
+        parser.add_argument(
+            "--untrained",
+            action="store_true",
+            help="without the systems that are trained while the demo runs",
+        )
 
     def handle(self, **options: Any) -> None:
         if reason := _not_here():
@@ -59,6 +65,9 @@ class Command(BaseCommand):
             if failed := work_off():
                 raise CommandError(f"{failed[0]}: {failed[0].error}")
         self._make_judged(campaign, folder / "truth.csv")
+        judged = Campaign.objects.filter(name=NAME).first()
+        if judged and not options["untrained"]:
+            ask_for_systems(judged.memberships.get(user__username=RESEARCHER))
         self.stdout.write(_accounts(options["address"]))
 
     def _make_judged(self, campaign: Campaign, truth: Path) -> None:
@@ -139,4 +148,5 @@ def _accounts(address: str) -> str:
         f"  annotators  {', '.join(ANNOTATORS)}\n"
         f"Open {address} and sign in as {ANNOTATORS[0]} to judge a batch.\n"
         f"As {LEAD} or {RESEARCHER} you find runs of four systems in “{TITLE}”.\n"
+        f"In its first {MINUTES} minutes the demo trains systems on its films; see Runs, Systems there.\n"
     )

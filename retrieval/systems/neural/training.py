@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +85,7 @@ class Trainer:
                     self._report(report, step + 1, every, value)
                 if time.monotonic() - saved >= SECONDS_BETWEEN_CHECKPOINTS:
                     self._save_checkpoint()
+                    report(self._progress(step + 1))  # a worker whose job is silent for long loses it
                     saved = time.monotonic()
         self._finish()
 
@@ -123,9 +124,12 @@ class Trainer:
         return 0 < self.options.patience <= self.state.worse_since()
 
     def _report(self, report: Report, done: int, every: int, value: float | None) -> None:
-        text = f"training: {done:,} of {self.options.iterations:,} steps"
         loss = float(np.mean(self.state.losses[-every:]))
-        report(Progress(done, self.options.iterations, text, loss, value))
+        report(replace(self._progress(done), loss=loss, validation=value))
+
+    def _progress(self, done: int) -> Progress:
+        text = f"training: {done:,} of {self.options.iterations:,} steps"
+        return Progress(done, self.options.iterations, text)
 
     def _resume(self) -> None:
         file = self.folder / CHECKPOINT

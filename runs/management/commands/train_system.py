@@ -106,7 +106,7 @@ def _option(system: str, said: str) -> tuple[str, Any]:
     name, is_said, value = said.partition("=")
     if not is_said:
         raise BadValue("--set", repr(said), "OPTION=VALUE, such as iterations=500")
-    types = {field.name: type(field.default) for field in fields(SYSTEMS[system].options)}
+    types: dict[str, Any] = {field.name: type(field.default) for field in fields(SYSTEMS[system].options)}
     kind = types.get(name, str)
     if kind is bool:
         return name, {"true": True, "false": False}.get(value.lower(), value)

@@ -1,0 +1,117 @@
+"""The demo's systems, trained by jobs behind the running demo, in a real browser: curves, the leaderboard, a search."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from demo.accounts import PASSWORD, RESEARCHER
+from demo.judged import NAME
+from demo.training import MINUTES, SEEDS, SYSTEMS
+from tests.browsing import signed_in
+from tests.installation import installation
+from tests.screenshots import SIZES
+from tests.waiting import wait_until
+
+pytestmark = [pytest.mark.timeout(1800), pytest.mark.long]
+PICTURES = os.environ.get("SYSTEMS_PICTURES", "")  # a folder for a picture of each page
+MEASURE = "nDCG_IoU(iou=0.5)@20"
+STATE = f"""
+import json
+from campaigns.models import Campaign
+from jobs.models import Job
+from metrics import Evaluator, Run, qrels_from_dict
+from runs.models import Score
+from runs.tables import read_table
+from demo.judged import true_grades
+from django.conf import settings
+campaign = Campaign.objects.get(name="{NAME}")
+rows = campaign.systems.select_related("run")
+graded = true_grades(settings.HOME / "demo" / "truth.csv")
+qrels = qrels_from_dict({{query: [(*span, grade) for span, grade in of.items()] for query, of in graded.items()}})
+scores = Score.objects.filter(scoring__run__trained_system__isnull=False, convention="paper", measure="{MEASURE}")
+true = {{}}
+for row in rows:
+    if row.run:
+        run = read_table(Run, row.run.table)
+        found = Evaluator(["{MEASURE}"], qrels).scores(run)[0].aggregate()
+        true[row.name] = next(iter(found.values()))
+print(json.dumps({{
+    "runs": [row.run and row.run.name for row in rows],
+    "jobs": [[job.state, job.error] for job in Job.objects.filter(kind="train a system")],
+    "scores": {{each.scoring.run.name: each.value for each in scores.select_related("scoring__run")}},
+    "true": true,
+}}))
+"""
+
+
+def test_the_demo_trains_its_systems_and_the_more_they_see_the_better(
+    tmp_path: Path, chromium: Browser
+) -> None:
+    with installation(tmp_path, "sqlite") as place:
+        place.manage("demo")
+
+        def state() -> Any:
+            return json.loads(place.shell(STATE))
+
+        with signed_in(place, chromium, RESEARCHER, PASSWORD) as researcher:
+            page, address = researcher.page, f"{place.address}/campaigns/{NAME}"
+            page.goto(f"{address}/systems/")
+            expect(page.get_by_role("row")).to_have_count(1 + len(SEEDS) * len(SYSTEMS))
+            pictures(page, "training")
+            began, total = time.monotonic(), len(SEEDS) * len(SYSTEMS)
+            limit = 60_000 * float(
+                os.environ.get("SYSTEMS_MINUTES", MINUTES * 5)
+            )  # others use the machine too
+            expect(page.get_by_text("its run is stored")).to_have_count(total, timeout=limit)
+            wait_until(lambda: len(state()["scores"]) == total, lambda: f"all are scored: {state()}")
+            print(f"trained, searched, submitted and scored after {time.monotonic() - began:.0f} s")
+            told = state()
+            assert {job for job, _ in told["jobs"]} == {"done"}
+            true = {system: mean(told["true"], system) for system in SYSTEMS}
+            print("by the true grades:", true)
+            print("on the leaderboard:", {system: mean(told["scores"], system) for system in SYSTEMS})
+            assert true["chance"] < true["prior"] < true["mcn"] < true["stal"], told
+            page.goto(f"{address}/systems/")
+            page.get_by_role("link", name="stal 1", exact=True).click()
+            expect(page.locator(".drawing svg")).to_be_visible(timeout=60_000)
+            expect(page.locator(".tells")).to_contain_text("the loss is")
+            pictures(page, "system")
+            page.get_by_role("link", name="Search with it").click()
+            page.get_by_label("Query").fill("A woman drinks from a cup.")
+            page.get_by_role("button", name="Search").click()
+            clips = page.locator(".beside > div:first-child video")
+            expect(clips).to_have_count(10, timeout=120_000)
+            expect(page.get_by_text("Similarity").first).to_be_visible(timeout=60_000)
+            clips.first.evaluate("async (film) => { film.muted = true; await film.play(); }")
+            page.wait_for_function("() => document.querySelector('.beside video').currentTime > 0.2")
+            pictures(page, "search")
+            page.goto(f"{address}/leaderboard/")
+            for system in SYSTEMS:
+                expect(page.locator(".board")).to_contain_text(system)
+            pictures(page, "leaderboard")
+
+
+def mean(scores: dict[str, float], system: str) -> float:
+    found = [value for name, value in scores.items() if name.rpartition(" ")[0] == system]
+    return sum(found) / len(found)
+
+
+def pictures(page: Page, name: str) -> None:
+    """Take the page's pictures, light and dark, wide and narrow, if a folder for them is named."""
+    if not PICTURES:
+        return
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        for size, viewport in SIZES.items():
+            page.set_viewport_size(viewport)  # type: ignore[arg-type]
+            page.wait_for_timeout(300)
+            page.screenshot(path=f"{PICTURES}/{name}-{scheme}-{size}.png", full_page=True)
+    page.set_viewport_size(SIZES["wide"])  # type: ignore[arg-type]
+    page.emulate_media(color_scheme="light")
