@@ -5,6 +5,7 @@ import django.core.validators
 import django.db.models.deletion
 import django.db.models.functions.datetime
 import secrets
+from base.database.append_only import DELETE, UPDATE, refuse
 from django.db import migrations, models
 
 
@@ -158,4 +159,5 @@ class Migration(migrations.Migration):
             model_name='arrival',
             constraint=models.CheckConstraint(condition=models.Q(('received__gte', 0), ('received__lte', models.F('size'))), name='no_more_of_a_run_arrives_than_announced'),
         ),
+        refuse('runs_run', UPDATE, DELETE, but=['visibility']),
     ]
