@@ -26,7 +26,7 @@ IF_MATCH = OpenApiParameter(
     "If-Match", str, "header", required=True, description="the ETag that came with what is changed"
 )
 TAG = OpenApiParameter("ETag", str, "header", response=[200], description="the version, for `If-Match`")
-PLACE = OpenApiParameter("Location", str, "header", response=[202], description="the address of the job")
+PLACE = OpenApiParameter("Location", str, "header", response=[202], description="tells how far the job is")
 KEY = OpenApiParameter(
     repeating.HEADER, {"type": "string", "minLength": 1, "maxLength": 100, "pattern": "^[!-~]+$"}, "header",
     description="new for each request; one that arrives twice is done once",
@@ -74,7 +74,7 @@ def operation(
     or_nothing: bool = False,
     or_later: bool = False,
     later: bool = False,
-    file: str = "",
+    file: str | tuple[str, ...] = "",
     raw: bool = False,
     headers: tuple[OpenApiParameter, ...] = (),
 ) -> Callable[[Handler], Handler]:
@@ -99,7 +99,7 @@ def operation(
     later
         Whether it always answers so.
     file
-        The type of content of the file that it answers instead.
+        The type of content of the file that it answers instead, or several.
     raw, headers
         Whether its body is bytes, and further headers that it takes.
     """
@@ -121,7 +121,10 @@ def operation(
         )
         shown = _page_of(answer) if pages else answer
         responses: dict[Any, Any] = {(code, PROBLEM): Problem for code in refusals}
-        responses[(status, file) if file else status] = OpenApiTypes.BINARY if file else _described(shown)
+        for kind in [file] if isinstance(file, str) and file else file:
+            responses[(status, kind)] = OpenApiTypes.BINARY
+        if not file:
+            responses[status] = _described(shown)
         if or_nothing:
             responses[204] = _described(None)
         if or_later:

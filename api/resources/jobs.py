@@ -28,6 +28,7 @@ from retrieval.search.index import INDEX
 from retrieval.search.searching import ENCODE
 from runs.models import Submission
 from runs.receiving import RECEIVE
+from runs.resampling import RESAMPLE
 from runs.scoring import SCORE
 
 
@@ -63,6 +64,7 @@ def jobs_in(campaign: Campaign) -> QuerySet[Job]:
         (FREEZE, campaign.releases.all()),
         (VERIFY, campaign.releases.all()),
         (SCORE, campaign.releases.all()),
+        (RESAMPLE, campaign.releases.all()),
         (RECEIVE, Submission.objects.filter(by__campaign=campaign)),
         (REOPEN, campaign.reopenings.all()),
         (MAKE_TRAINING_SET, campaign.training_sets.all()),

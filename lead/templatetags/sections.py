@@ -72,7 +72,11 @@ SECTIONS: dict[str, tuple[Page, ...]] = {
         Page("run-query"),
         Page("run-check"),
     ),
-    "Settings": (Page("campaign-settings"),),
+    "Settings": (
+        Page("campaign-settings", "Settings"),
+        Page("webhooks", "Webhooks", lead_only=True),
+        Page("webhook", lead_only=True),
+    ),
 }
 
 
