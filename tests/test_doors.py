@@ -917,7 +917,7 @@ def content(name: str, held: Assignment) -> dict[str, object]:
     bodies["api-run-query"] = {"query": "1"}
     bodies["api-measures"] = {"measure": "AxIoU@20"}
     bodies["api-reword"] = bodies["reword"]
-    bodies["api-caption-accept"] = bodies["caption-accept"]
+    bodies["api-caption-accept"] = {"text": "A woman waves."}
     bodies["api-cast"] = {"names": [{"id": 1}]}
     bodies["api-uploads"] = {"purpose": "film", "name": "a.mp4", "size": 9}
     bodies["api-webhook"] = {"enabled": False}

@@ -47,8 +47,8 @@ def test_a_caption_that_waits_is_accepted_once(place: str, corpus: Corpus, leo: 
     assert [each["before"] for each in lead.get(f"{place}/captions/waiting").json()["results"]] == [before]
     address = f"{place}/captions/waiting/{row.pk}"
     for _ in range(2):
-        assert lead.ask("PUT", address, {"caption": "A woman waves."}).json()["state"] == "accepted"
-    problem_in(lead.ask("PUT", address, {"caption": "Another."}), 409)
+        assert lead.ask("PUT", address, {"text": "A woman waves."}).json()["state"] == "accepted"
+    problem_in(lead.ask("PUT", address, {"text": "Another."}), 409)
     replaced = lead.get(f"{place}/captions/replaced").json()["replaced"]
     assert (replaced["descriptions"], replaced["changed"]) == (1, 1)
     asked = lead.post(f"{place}/captions/rewording", {"by": "cast"})

@@ -101,8 +101,8 @@ class WaitingCaption(Shape):
 
 
 class Accepted(Body):
-    caption = Text(max_length=LONGEST_TEXT)
-    example = {"caption": "A woman sits down."}
+    text = Text(max_length=LONGEST_TEXT)
+    example = {"text": "A woman sits down."}
 
 
 class WordShape(Shape):
@@ -189,7 +189,7 @@ class AcceptCaption(Resource):
         found = doors.corpus_to_reword(request, corpus)
         row = get_object_or_404(Rewording, corpus=found, pk=pk)
         with unfit():
-            accept_caption(row, doors.signed_in(request), self.said["caption"])
+            accept_caption(row, doors.signed_in(request), self.said["text"])
         row.refresh_from_db()
         return Response(WaitingCaption(row).data)
 

@@ -15,11 +15,11 @@ from rest_framework.response import Response
 
 from api.describing import operation
 from api.fields import Body, Choice, Shape, Text, Whole
-from api.pieces import CHECKSUM, OFFSET, FileShape, take
 from api.problems import faults_of, unfit
 from api.resource import Resource, empty, later, must_match, tag_of
 from api.resources.drafts.steps import FORMS, STORES, Changes
 from api.resources.jobs import JobShape
+from api.resources.pieces import CHECKSUM, OFFSET, FileShape, take
 from base.errors import Unfit
 from base.transactions import all_or_nothing, locked
 from campaigns.models import Draft, Token, Upload
@@ -130,6 +130,7 @@ class OneDraft(Resource):
         answer=DraftShape,
         versioned=True,
         tagged=True,
+        stores=True,
     )
     def patch(self, request: Request, token: str) -> Response:
         draft = open_draft(request, token)
@@ -201,6 +202,7 @@ class Uploads(Resource):
         body=NewUpload,
         answer=FileShape,
         status=201,
+        stores=True,
     )
     def post(self, request: Request, token: str) -> Response:
         draft, said = open_draft(request, token), self.said
@@ -217,6 +219,7 @@ class OneUpload(Resource):
         "Send the next piece, of a mebibyte at most; 422 and where to go on, if it belongs elsewhere",
         scope=LEAD,
         raw=True,
+        stores=True,
         headers=(OFFSET, CHECKSUM),
         answer=FileShape,
     )

@@ -73,7 +73,7 @@ class CheckPairShape(Shape):
     query = serializers.CharField(source="candidate.query.text")
     grade = serializers.IntegerField()
     expected = serializers.FloatField(required=False, allow_null=True, help_text="without `show=speed`")
-    missed = serializers.BooleanField(required=False, help_text="without `show=speed`")
+    missed = serializers.BooleanField(required=False, allow_null=True, help_text="without `show=speed`")
     seconds = serializers.FloatField(source="spent", allow_null=True, help_text="before the first grade")
     example = {
         "id": 90,

@@ -13,9 +13,9 @@ from rest_framework.response import Response
 
 from api.describing import operation
 from api.fields import Body, Choice, Shape, Text, Whole
-from api.pieces import CHECKSUM, OFFSET, FileShape, take
 from api.problems import faults_of, unfit
 from api.resource import Resource, under_way
+from api.resources.pieces import CHECKSUM, OFFSET, FileShape, take
 from api.resources.runs.reading import RunShape
 from base.errors import Unfit
 from campaigns.models import Token
@@ -109,6 +109,7 @@ class Files(Resource):
         body=NewFile,
         answer=FileShape,
         status=201,
+        stores=True,
     )
     def post(self, request: Request, name: str, token: str) -> Response:
         submission, said = doors.submission(doors.membership(request, name), token), self.said
@@ -127,6 +128,7 @@ class OneFile(Resource):
         "Send the next piece, of a mebibyte at most; 422 and where to go on, if it belongs elsewhere",
         scope=RUNS,
         raw=True,
+        stores=True,
         headers=(OFFSET, CHECKSUM),
         answer=FileShape,
     )
