@@ -21,12 +21,13 @@ BYTES, PROBLEM = "application/octet-stream", "application/problem+json"
 READING = (400, 401, 403, 404, 422, 429, 503)
 CHANGING = (409, 413, 415)
 VERSIONED = (412, 428)
+STORING = (507,)
 Handler = Callable[..., Any]
 IF_MATCH = OpenApiParameter(
     "If-Match", str, "header", required=True, description="the ETag that came with what is changed"
 )
 TAG = OpenApiParameter("ETag", str, "header", response=[200], description="the version, for `If-Match`")
-PLACE = OpenApiParameter("Location", str, "header", response=[202], description="the address of the job")
+PLACE = OpenApiParameter("Location", str, "header", response=[202], description="tells how far the job is")
 KEY = OpenApiParameter(
     repeating.HEADER, {"type": "string", "minLength": 1, "maxLength": 100, "pattern": "^[!-~]+$"}, "header",
     description="new for each request; one that arrives twice is done once",
@@ -74,8 +75,9 @@ def operation(
     or_nothing: bool = False,
     or_later: bool = False,
     later: bool = False,
-    file: str = "",
+    file: str | tuple[str, ...] = "",
     raw: bool = False,
+    stores: bool = False,
     headers: tuple[OpenApiParameter, ...] = (),
 ) -> Callable[[Handler], Handler]:
     """Describe a method of a resource; before it runs, its token's scope, its query and its body are checked.
@@ -99,50 +101,58 @@ def operation(
     later
         Whether it always answers so.
     file
-        The type of content of the file that it answers instead.
+        The type of content of the file that it answers instead, or several.
     raw, headers
         Whether its body is bytes, and further headers that it takes.
+    stores
+        Whether it stores a file, for which the disk may have no room.
     """
     status = 202 if later else status
     query = query or (PageQuery if pages else None)
 
     def describe(handler: Handler) -> Handler:
-        @wraps(handler)
-        def checked(self: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
-            must_allow(request, scope)
-            self.asked = _valid(query or Query, request.query_params)
-            self.said = _valid(body, request.data) if body else {}
-            if makes:
-                return repeating.once(request, lambda: handler(self, request, *args, **kwargs))
-            return handler(self, request, *args, **kwargs)
-
-        refusals = (
-            READING + (CHANGING if handler.__name__ != "get" else ()) + (VERSIONED if versioned else ())
-        )
+        changes = handler.__name__ != "get"
+        refusals = READING + CHANGING * changes + VERSIONED * versioned + STORING * stores
         shown = _page_of(answer) if pages else answer
-        responses: dict[Any, Any] = {(code, PROBLEM): Problem for code in refusals}
-        responses[(status, file) if file else status] = OpenApiTypes.BINARY if file else _described(shown)
-        if or_nothing:
-            responses[204] = _described(None)
-        if or_later:
-            responses[202] = _described(shown)
-        parameters = [
-            *([query] if query else []),
-            *([KEY] if makes else []),
-            *([IF_MATCH] if versioned else []),
-        ]
+        others = {204: None} if or_nothing else {202: shown} if or_later else {}
         described: Handler = extend_schema(
             operation_id=_name(handler),
             summary=what,
             description=f"Needs the scope `{scope}`.",
-            parameters=parameters,
+            parameters=[
+                *([query] if query else []),
+                *([KEY] if makes else []),
+                *([IF_MATCH] if versioned else []),
+                *([TAG] if tagged else []),
+                *([PLACE] if later or or_later else []),
+                *headers,
+            ],
             request={BYTES: OpenApiTypes.BINARY} if raw else body,
-            responses=responses,
+            responses=_refusals(refusals)
+            | _answers(status, shown, file)
+            | {code: _described(each) for code, each in others.items()},
             examples=_examples(body, answer, pages, status),
-        )(checked)
+        )(_checked(handler, scope, query, body, makes))
         return described
 
     return describe
+
+
+def _checked(
+    handler: Handler, scope: str, query: type[Query] | None, body: type[Body] | None, makes: bool
+) -> Handler:
+    """Return a handler before which the token's scope, the query and the body are checked."""
+
+    @wraps(handler)
+    def checked(self: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
+        must_allow(request, scope)
+        self.asked = _valid(query or Query, request.query_params)
+        self.said = _valid(body, request.data) if body else {}
+        if makes:
+            return repeating.once(request, lambda: handler(self, request, *args, **kwargs))
+        return handler(self, request, *args, **kwargs)
+
+    return checked
 
 
 def _valid(shape: type[Body], data: Any) -> dict[str, Any]:
@@ -155,6 +165,18 @@ def _name(handler: Handler) -> str:
     """Return the operation's name: `get_batches` of `Batches.get`."""
     resource, _, method = handler.__qualname__.rpartition(".")
     return f"{method}_{re.sub('(?<!^)(?=[A-Z])', '_', resource).lower()}"
+
+
+def _refusals(codes: tuple[int, ...]) -> dict[Any, Any]:
+    return {(code, PROBLEM): Problem for code in codes}
+
+
+def _answers(status: int, shown: Any, file: str | tuple[str, ...]) -> dict[Any, Any]:
+    """Return what is answered when all goes well: a shape, or a file of one of these types."""
+    kinds = (file,) if isinstance(file, str) else file
+    if not file:
+        return {status: _described(shown)}
+    return {(status, kind): OpenApiTypes.BINARY for kind in kinds}
 
 
 def _described(shown: Any) -> Any:

@@ -19,11 +19,10 @@ GIVE_UP = timedelta(hours=24)  # after it happened
 @kind(DELIVER)
 def tell_a_webhook(arguments: dict[str, Any], report: Report) -> None:
     """Send one delivery. If it is not taken, wait longer each time, up to an hour, and give up after a day."""
-    delivery = (
-        Delivery.objects.filter(pk=arguments["delivery"], delivered=None).select_related("webhook").first()
-    )
+    waiting = Delivery.objects.filter(pk=arguments["delivery"], delivered=None, webhook__enabled=True)
+    delivery = waiting.select_related("webhook").first()
     if delivery is None:
-        return  # It was taken, or its webhook is gone.
+        return  # It was taken, or its webhook is disabled or gone.
     report(0, 1, "sending")
     status, fault, is_final = _sent(delivery)
     taken = status is not None and 200 <= status < 300

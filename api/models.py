@@ -40,9 +40,15 @@ class Webhook(models.Model):
         help_text="empty if it was made in the terminal",
     )
     made = models.DateTimeField(db_default=Now())
+    enabled = models.BooleanField(default=True, help_text="whether it is told anything")
 
     def __str__(self) -> str:
         return self.address
+
+    def enable(self, whether: bool) -> None:
+        """Have the other site told from now on, or no longer. Doing it twice is harmless."""
+        self.enabled = whether
+        self.save(update_fields=["enabled"])
 
 
 class Delivery(models.Model):

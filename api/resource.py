@@ -80,8 +80,13 @@ def empty() -> Response:
 
 
 def under_way(campaign: str, job: Job, data: Any) -> Response:
-    """Answer that a job does the work, and where to ask how far it is."""
-    return Response(data, 202, headers={"Location": reverse("api-job", args=[campaign, job.pk])})
+    """Answer that a job of a campaign does the work, and where to ask how far it is."""
+    return later(reverse("api-job", args=[campaign, job.pk]), data)
+
+
+def later(address: str, data: Any) -> Response:
+    """Answer that a job does the work, and that this address tells how far it is."""
+    return Response(data, 202, headers={"Location": address})
 
 
 def tag_of(*parts: object) -> str:

@@ -107,13 +107,11 @@ def _received_and_scored(campaign: Any, release: Any) -> dict[str, Any]:
 
 def _resampled(release: Any) -> dict[str, Any]:
     """As the job does, one convention after the other."""
-    from metrics.measures.ground import Ground
     from runs import resampling
     from runs.models import Run
 
     began = time.perf_counter()
-    qrels, raw = resampling.raw_grades(release)
-    ground, gradings = Ground(qrels), resampling.regraded(raw, release.campaign.tolerance)
+    ground, gradings = resampling.drawn_for(release)
     graded, runs, seconds = time.perf_counter() - began, list(Run.objects.order_by("number")[:RESAMPLED]), {}
     for convention in resampling.GRADED:
         began = time.perf_counter()

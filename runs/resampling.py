@@ -7,6 +7,7 @@ two and of four grades this is the campaign's rule. A pair whose annotators were
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -14,17 +15,16 @@ from numpy.typing import NDArray
 
 from jobs.models import Job
 from jobs.registry import Report
-from metrics import CONVENTIONS, Qrels, parse_measures
+from metrics import CONVENTIONS, parse_measures
 from metrics import Run as Predictions
-from metrics.analysis.regraded import regraded_means
-from metrics.formats.dicts import qrels_from_dict
+from metrics.analysis.many_gradings import means_by_grading
+from metrics.analysis.other_judging import Judged
 from metrics.measures.ground import Ground
 from releases.archive import ReleaseArchive
-from releases.exports import BY_NAME
 from releases.models import Release
 from runs.measures import NDCG
 from runs.models import Run, Score
-from runs.scoring import QRELS
+from runs.raw_grades import judged_in
 from runs.tables import read_table
 
 RESAMPLE = "resample annotators"  # the kind of job
@@ -36,12 +36,11 @@ MOST_GRADES = 4  # of a pair
 CASES = 1 + MOST_GRADES**2
 NO_GRADE = -1
 INTERVAL = (0.025, 0.975)
-RATINGS, DISCARDED = BY_NAME["ratings.csv"].file, BY_NAME["discarded.csv"].file
 Gradings = NDArray[np.int8]
 Ints = NDArray[np.int64]
 
 
-class RawGrades(NamedTuple):
+class GradesByPair(NamedTuple):
     """The grades of each pair, lowest first, as arrays of shape (pairs, 4); where there are fewer, the annotator is −1.
 
     final: the consensus of each pair, −1 if it has none.
@@ -65,16 +64,22 @@ def resample(release: Release, report: Report) -> None:
     if not waiting:
         return
     report(0, len(waiting), "reading the raw grades")
-    qrels, raw = raw_grades(release)
-    ground = Ground(qrels)
-    tolerance = release.campaign.tolerance
-    gradings = regraded(raw, tolerance)
+    ground, gradings = drawn_for(release)
     for done in range(0, len(waiting), RUNS_AT_ONCE):
         some = list(Run.objects.filter(pk__in=waiting[done : done + RUNS_AT_ONCE]).order_by("pk"))
         for convention in GRADED:
             report(done, len(waiting), f"resampling annotators, convention {convention}")
             _store(release, convention, some, _spreads(ground, some, gradings, convention))
     report(len(waiting), len(waiting))
+
+
+def drawn_for(release: Release) -> tuple[Ground, Gradings]:
+    """Return all pairs that annotators graded, and their consensus in each resample of the annotators."""
+    with release.file.open("rb") as file:
+        judged = judged_in(ReleaseArchive(file))
+    # The grades that count are those of the resamples, and some pairs have none of their own.
+    pairs = replace(judged.pairs, grades=np.zeros_like(judged.final))
+    return Ground(pairs), redrawn(by_pair(judged), judged.tolerance)
 
 
 def _spreads(ground: Ground, runs: list[Run], gradings: Gradings, convention: str) -> NDArray[np.float64]:
@@ -85,7 +90,7 @@ def _spreads(ground: Ground, runs: list[Run], gradings: Gradings, convention: st
     spreads = np.full((len(runs), len(NDCG)), np.nan)
     if able:
         measures = parse_measures(NDCG)
-        means = regraded_means(ground, [read[n] for n in able], gradings, measures, CONVENTIONS[convention])
+        means = means_by_grading(ground, [read[n] for n in able], gradings, measures, CONVENTIONS[convention])
         low, high = np.nanquantile(means, INTERVAL, axis=0)
         spreads[able] = (high - low) / 2
     return spreads
@@ -103,67 +108,20 @@ def _store(release: Release, convention: str, runs: list[Run], spreads: NDArray[
     Score.objects.bulk_update(scores, ["spread"], batch_size=500)
 
 
-def raw_grades(release: Release) -> tuple[Qrels, RawGrades]:
-    """Read all pairs that annotators graded, of queries with a settled one, and their grades from a release's file."""
-    with release.file.open("rb") as file:
-        archive = ReleaseArchive(file)
-        settled = [
-            (
-                str(row["pair_id"]),
-                str(row["query_id"]),
-                row["video_name"],
-                *row["timestamp"],
-                row["relevance"],
-            )
-            for row in archive.records(QRELS)
-        ]
-        ratings = [(row["pair_id"], row["worker"], row["relevance"]) for row in archive.rows(RATINGS)]
-        without = list(archive.rows(DISCARDED))
-    queries = {row[1] for row in settled}
-    discarded = {
-        row["pair_id"]: (
-            row["pair_id"],
-            row["query_id"],
-            row["video"],
-            float(row["start"]),
-            float(row["end"]),
-            NO_GRADE,
-        )
-        for row in without
-        if row["query_id"] in queries and row["outcome"] == "discarded"
-    }
-    ratings += [
-        (row["pair_id"], row["worker"], row["relevance"]) for row in without if row["pair_id"] in discarded
-    ]
-    return _joined([*settled, *discarded.values()], ratings)
-
-
-def _joined(
-    pairs: list[tuple[str, str, str, float, float, int]], ratings: list[tuple[str, str, str]]
-) -> tuple[Qrels, RawGrades]:
-    """Return the pairs as moments, and their grades in the order of these moments' rows."""
-    by_query: dict[str, list[tuple[str, float, float, int]]] = {}
-    ids: dict[str, list[str]] = {}
-    for pair, query, video, start, end, _ in pairs:
-        by_query.setdefault(query, []).append((video, start, end, 0))
-        ids.setdefault(query, []).append(pair)
-    qrels = qrels_from_dict(by_query, lenient=True)  # grades are not looked at
-    row = {pair: n for n, pair in enumerate(pair for found in ids.values() for pair in found)}
-    final = np.full(len(row), NO_GRADE, dtype=np.int8)
-    for pair, *_, consensus in pairs:
-        final[row[pair]] = consensus
-    at = np.array([row[pair] for pair, _, _ in ratings], dtype=np.int64)
-    said = np.array([int(grade) for _, _, grade in ratings], dtype=np.int8)
-    worker = np.unique([worker for _, worker, _ in ratings], return_inverse=True)[1]
-    order = np.lexsort((said, at))
-    at, said, worker = at[order], said[order], worker[order]
+def by_pair(judged: Judged) -> GradesByPair:
+    """Arrange raw grades by pair, in the order of the pairs' rows."""
+    raw, pairs = judged.raw, judged.final.size
+    order = np.lexsort((raw.grade, raw.pair))
+    at = raw.pair[order]
     place = np.arange(at.size) - np.searchsorted(at, at)
-    grade, annotator = np.zeros((len(row), MOST_GRADES), np.int8), np.full((len(row), MOST_GRADES), -1)
-    grade[at, place], annotator[at, place] = said, worker
-    return qrels, RawGrades(grade, annotator, final)
+    grade = np.zeros((pairs, MOST_GRADES), np.int8)
+    annotator = np.full((pairs, MOST_GRADES), -1)
+    grade[at, place] = raw.grade[order]
+    annotator[at, place] = np.unique(raw.annotator, return_inverse=True)[1][order]
+    return GradesByPair(grade, annotator, judged.final.astype(np.int8))
 
 
-def regraded(raw: RawGrades, tolerance: int, resamples: int = RESAMPLES, seed: int = 0) -> Gradings:
+def redrawn(raw: GradesByPair, tolerance: int, resamples: int = RESAMPLES, seed: int = 0) -> Gradings:
     """Return the consensus of each pair in each resample of the annotators: int8 of shape (resamples, pairs).
 
     It is −1 for a pair without a consensus.
@@ -199,7 +157,7 @@ def _cases(groups: Ints, counts: NDArray[np.int16]) -> NDArray[np.uint8]:
     return cases
 
 
-def _outcomes(raw: RawGrades, tolerance: int) -> Gradings:
+def _outcomes(raw: GradesByPair, tolerance: int) -> Gradings:
     """Return the consensus of each pair in each case: int8 of shape (pairs, cases)."""
     outcomes = np.repeat(raw.final[:, None], CASES, axis=1)
     for lower in range(MOST_GRADES):

@@ -93,6 +93,7 @@ from judging.models import Batch
 print(Batch.objects.filter(query__campaign__name="films", kind="pool").unfinished().exists())
 """
 MESSAGES = """
+from api.models import Webhook
 from campaigns.models import *
 from corpus.models import Clip
 from judging.models import *
@@ -110,6 +111,8 @@ Rewording.objects.create(before="Olga waves.", after="Olga waves.", state="queue
 words = [["Olga", "a woman"]]
 Rewording.objects.create(before=moment.description, after="A woman.", state="verified", replaced=words, **said)
 CastName.objects.create(corpus=corpus, name="Olga", phrase="woman", count=2, contexts=["Olga waves."])
+hook = Webhook.objects.create(campaign=films, address="https://example.org/told", events=["run.scored"], by=mina)
+hook.deliveries.create(event="test", body="{}", tries=2, status=503, error="status 503; expected 200 to 299")
 films.write_guideline(mina, "# Look twice\\n\\nThen say what you saw.\\n", 0)
 """
 

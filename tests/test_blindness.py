@@ -173,12 +173,14 @@ def values_of(campaign: Campaign, *tokens: str) -> dict[str, list[Any]]:
         "position": [1, 21],
         "version": [1],
         "delivery": [1],
+        "corpus": [campaign.corpus_id],
+        "format": ["csv"],
         "number": [1],
         "depth": [40],
         "token": list(tokens),
         "pk": sorted({1, 2, 3, *batches, *candidates}),
         "worker": list(workers),
-        "file": ["qrels.txt", "ratings.csv", "0" * 32],
+        "file": ["qrels.txt", "ratings.csv", "figure-6.csv", "0" * 32],
     }
 
 

@@ -35,8 +35,8 @@ from judging.work import submitting
 from releases.freezing import freeze
 from releases.models import Release, TrainingSet
 from retrieval.models import Rewording, Substitution
+from runs.believe.asked import HEADLINE
 from runs.models import Arrival, Enlargement, Inquiry, Run, Submission, TrainedSystem, Yardstick
-from runs.views.believe import HEADLINE
 from tests.cast import browser, claim, content_of, expire, judge_all
 
 # name: (method, stranger, outsider, annotator, other annotator, researcher, lead)
@@ -297,6 +297,60 @@ MATRIX = {
     "api-resume": ("POST", 401, 404, 200, 404, 404, 404),
     "api-submit": ("POST", 401, 404, 204, 404, 404, 404),
     "api-clip": ("GET", 401, 404, 200, 404, 200, 200),
+    "api-agreement-queries": ("GET", 401, 404, 404, 404, 200, 200),
+    "api-agreement-annotator": ("GET", 401, 404, 404, 404, 200, 200),
+    "api-batches-open": ("POST", 401, 404, 404, 404, 404, 200),
+    "api-exam": ("GET", 401, 404, 404, 404, 200, 200),
+    "api-exam-batches": ("GET", 401, 404, 404, 404, 200, 200),
+    "api-exam-batch": ("GET", 401, 404, 404, 404, 200, 200),
+    "api-examinee": ("GET", 401, 404, 404, 404, 200, 200),
+    "api-exam-verdict": ("POST", 401, 404, 404, 404, 404, 200),
+    "api-examples": ("GET", 401, 404, 200, 200, 200, 200),
+    "api-example": ("DELETE", 401, 404, 404, 404, 404, 204),
+    "api-teachable": ("GET", 401, 404, 404, 404, 200, 200),
+    "api-checks": ("GET", 401, 404, 404, 404, 404, 200),
+    "api-check-pairs": ("GET", 401, 404, 404, 404, 404, 200),
+    "api-gold": ("GET", 401, 404, 404, 404, 404, 200),
+    "api-gold-sources": ("GET", 401, 404, 404, 404, 404, 200),
+    "api-figures": ("GET", 401, 404, 404, 404, 200, 200),
+    "api-figure": ("GET", 401, 404, 404, 404, 200, 200),
+    "api-study": ("POST", 401, 404, 404, 404, 404, 202),
+    "api-reopening-cost": ("GET", 401, 404, 404, 404, 404, 200),
+    "api-member-creates": ("PUT", 401, 404, 404, 404, 404, 404),  # a lead who may not create campaigns
+    "api-invitation-mail": ("POST", 401, 404, 404, 404, 404, 404),  # of a link there is no mail
+    "api-search-clip": ("POST", 401, 404, 404, 404, 404, 202),
+    "api-search-index": ("POST", 401, 404, 404, 404, 404, 202),
+    "api-run-queries": ("GET", 401, 404, 404, 404, 409, 409),  # let in, but there are no scores
+    "api-run-query": ("GET", 401, 404, 404, 404, 409, 409),
+    "api-run-scatter": ("GET", 401, 404, 404, 404, 422, 422),  # let in, but beside which run?
+    "api-measures": ("POST", 401, 404, 404, 404, 200, 200),
+    "api-believe": ("GET", 401, 404, 404, 404, 200, 200),
+    "api-believe-file": ("GET", 401, 404, 404, 404, 200, 200),
+    "api-corpora": ("GET", 401, 200, 200, 200, 200, 200),
+    "api-corpus": ("GET", 401, 404, 404, 404, 200, 200),
+    "api-moments": ("GET", 401, 404, 404, 404, 200, 200),
+    "api-moment": ("GET", 401, 404, 404, 404, 200, 200),
+    "api-moment-clip": ("POST", 401, 404, 404, 404, 202, 202),
+    "api-captions": ("GET", 401, 404, 404, 404, 404, 200),
+    "api-reword": ("POST", 401, 404, 404, 404, 404, 409),  # let in, but candidates are ranked by the captions
+    "api-captions-waiting": ("GET", 401, 404, 404, 404, 404, 200),
+    "api-caption-accept": ("PUT", 401, 404, 404, 404, 404, 409),
+    "api-replaced": ("GET", 401, 404, 404, 404, 404, 200),
+    "api-cast": ("GET", 401, 404, 404, 404, 404, 200),
+    "api-cast-draft": ("POST", 401, 404, 404, 404, 404, 202),
+    "webhooks": ("GET", 302, 404, 404, 404, 404, 200),
+    "webhook": ("GET", 302, 404, 404, 404, 404, 200),
+    "webhook-change": ("POST", 302, 404, 404, 404, 404, 302),
+    "webhook-again": ("POST", 302, 404, 404, 404, 404, 302),
+    # As on the pages: nobody of this cast may create campaigns. tests/api/test_drafts.py has those who may.
+    "api-drafts": ("GET", 401, 404, 404, 404, 404, 404),
+    "api-draft": ("GET", 401, 404, 404, 404, 404, 404),
+    "api-draft-check": ("POST", 401, 404, 404, 404, 404, 404),
+    "api-draft-store": ("POST", 401, 404, 404, 404, 404, 404),
+    "api-draft-draw": ("POST", 401, 404, 404, 404, 404, 404),
+    "api-draft-make": ("POST", 401, 404, 404, 404, 404, 404),
+    "api-uploads": ("POST", 401, 404, 404, 404, 404, 404),
+    "api-upload": ("GET", 401, 404, 404, 404, 404, 404),
     "tokens": ("GET", 302, 200, 200, 200, 200, 200),
     "token-revoke": ("POST", 302, 404, 404, 404, 404, 404),
 }
@@ -361,12 +415,29 @@ ALSO = {
     "api-training-sets": ("POST", 401, 404, 404, 404, 404, 202),
     "api-webhooks": ("POST", 401, 404, 404, 404, 404, 422),  # let in, but the settings name no host
     "api-flag": ("DELETE", 401, 400, 400, 400, 400, 400),  # its fence is part of the address
+    "webhooks": ("POST", 302, 404, 404, 404, 404, 400),  # let in, but the settings name no host
+    "api-webhook": ("PATCH", 401, 404, 404, 404, 404, 200),
+    "api-agreement": ("POST", 401, 404, 404, 404, 404, 202),
+    "api-exam": ("POST", 401, 404, 404, 404, 404, 409),  # let in, but there is one
+    "api-exam-batch": ("PATCH", 401, 404, 404, 404, 404, 428),
+    "api-examples": ("POST", 401, 404, 404, 404, 404, 201),
+    "api-gold": ("POST", 401, 404, 404, 404, 404, 201),
+    "api-believe": ("POST", 401, 404, 404, 404, 422, 422),  # let in, but there are no runs to examine
+    "api-cast": ("PATCH", 401, 404, 404, 404, 404, 428),
+    "api-drafts": ("POST", 401, 404, 404, 404, 404, 404),
+    "api-draft": ("PATCH", 401, 404, 404, 404, 404, 404),
+    "api-upload": ("PATCH", 401, 404, 404, 404, 404, 404),
     "run-new": ("POST", 302, 404, 404, 404, 400, 400),  # let in, but the form is empty
     "run-check": ("POST", 302, 404, 404, 404, 400, 404),  # let in, but no file has arrived
     "system-new": ("POST", 302, 404, 404, 404, 400, 400),  # let in, but the form is empty
     "run-piece": ("PATCH", 401, 404, 404, 404, 400, 404),  # let in, but where does the piece belong?
     "reopen": ("POST", 302, 404, 404, 404, 404, 302),
     "withdraw": ("GET", 302, 404, 404, 404, 404, 200),
+}
+# A third one.
+AND_ALSO = {
+    "api-draft": ("DELETE", 401, 404, 404, 404, 404, 404),
+    "api-upload": ("DELETE", 401, 404, 404, 404, 404, 404),
 }
 PEOPLE = ["stranger", "outsider", "annotator", "other annotator", "researcher", "lead"]
 STRANGERS = ["annotator of plays", "researcher of plays", "lead of plays"]  # of another campaign
@@ -417,7 +488,9 @@ ALONE = (
     ),
     *("mfa_add_webauthn", "mfa_view_recovery_codes", "mfa_generate_recovery_codes", "usersessions_list"),
     *("work", "campaigns", "first-account", "drafts", "tokens", "api-root", "api-schema", "api-campaigns"),
+    *("api-corpora", "api-drafts"),
 )
+ASKED = ("api-search", "api-reopening-cost", "api-run-query")  # of the API, with something behind ?
 AGAIN_IS_HARMLESS = ("example-remove",)  # what is gone is gone: the answer is the same
 
 
@@ -663,6 +736,20 @@ OBJECTS: dict[str, Callable[[Assignment], list[object]]] = {
     "api-webhook-test": lambda held: [webhook(held).pk],
     "api-deliveries": lambda held: [webhook(held).pk],
     "api-delivery-again": lambda held: [webhook(held).pk, delivery(held).pk],
+    "webhook": lambda held: [webhook(held).pk],
+    "webhook-change": lambda held: [webhook(held).pk],
+    "webhook-again": lambda held: [webhook(held).pk, delivery(held).pk],
+    "api-agreement-annotator": lambda held: [worker(held)],
+    "api-exam-batch": lambda held: [exam_batch(held)],
+    "api-examinee": lambda held: [worker(held)],
+    "api-exam-verdict": lambda held: [worker(held)],
+    "api-example": lambda held: [example(held)],
+    "api-check-pairs": lambda held: [worker(held)],
+    "api-member-creates": lambda held: [worker(held)],
+    "api-invitation-mail": lambda held: [invited(held)],
+    "api-run-queries": lambda held: [run(held).number],
+    "api-run-query": lambda held: [run(held).number],
+    "api-run-scatter": lambda held: [run(held).number, "csv"],
     "release": lambda held: [1],
     "run": lambda held: [run(held).number],
     "run-file": lambda held: [run(held).number],
@@ -692,6 +779,8 @@ FILES: dict[str, list[object]] = {
     "api-export": ["qrels.txt"],
     "leaderboard-file": ["csv"],
     "believe-file": ["csv"],
+    "api-figure": ["table-1.csv"],
+    "api-believe-file": ["csv"],
 }
 # What stands in the addresses that name no campaign.
 TOKENS: dict[str, Callable[[Assignment], list[object]]] = {
@@ -743,6 +832,36 @@ TOKENS: dict[str, Callable[[Assignment], list[object]]] = {
     "api-submit": lambda held: [held.token],
     "api-resume": lambda held: [held.token],
     "sso-disconnect": lambda held: [1],
+    **dict.fromkeys(
+        (
+            "api-corpus",
+            "api-moments",
+            "api-captions",
+            "api-reword",
+            "api-captions-waiting",
+            "api-replaced",
+            "api-cast",
+            "api-cast-draft",
+        ),
+        lambda held: [held.annotator.campaign.corpus_id],
+    ),
+    **dict.fromkeys(
+        ("api-moment", "api-moment-clip"),
+        lambda held: [held.annotator.campaign.corpus_id, held.candidates_in_order()[0].moment_id],
+    ),
+    "api-caption-accept": lambda held: [held.annotator.campaign.corpus_id, waiting_caption(held)],
+    **dict.fromkeys(
+        (
+            "api-draft",
+            "api-draft-check",
+            "api-draft-store",
+            "api-draft-draw",
+            "api-draft-make",
+            "api-uploads",
+        ),
+        lambda held: [draft(held).token],
+    ),
+    "api-upload": lambda held: [draft(held).token, film(held).token],
 }
 
 
@@ -773,7 +892,7 @@ class Door:
     def ask(self, client: Client, method: str, elsewhere: bool = False) -> Any:
         address, send = self.elsewhere if elsewhere else self.address, getattr(client, method.lower())
         if method in READING:
-            answer = send(address, self.body if self.name == "api-search" or not self.is_api else {})
+            answer = send(address, self.body if self.name in ASKED or not self.is_api else {})
         elif self.is_api or self.name in JSON:
             answer = send(address, json.dumps(self.body), content_type="application/json")
         else:
@@ -816,6 +935,8 @@ def content(name: str, held: Assignment) -> dict[str, object]:
         "run-files": {"purpose": "run", "name": "run.json", "size": 9},
         "run-visibility": {"visibility": "private"},
         "leaderboard-measure": {"convention": "paper", "measure": "AxIoU@20"},
+        "webhooks": {"address": "https://example.org/", "events": ["query.closed"]},
+        "webhook-change": {"action": "disable"},
     }
     bodies["api-judgement"] = bodies["judge"]
     bodies["api-flag"] = bodies["flag"]
@@ -839,6 +960,21 @@ def content(name: str, held: Assignment) -> dict[str, object]:
     bodies["api-enlargements"] = {"runs": [1, 2]}
     bodies["api-enlargement-opening"] = {"taken": 1}
     bodies["api-releases"] = {"licence": "CC0-1.0"}
+    moment = held.candidates_in_order()[0].moment_id
+    bodies["api-exam"] = {"queries": 1, "depth": 3, "seed": 1}
+    bodies["api-exam-batch"] = {"truths": [{"rank": 1, "grade": 3}]}
+    bodies["api-exam-verdict"] = bodies["exam-verdict"]
+    bodies["api-examples"] = {"candidate": held.candidates_in_order()[0].pk, "grade": 4, "why": "w"}
+    bodies["api-reopening-cost"] = {"what": "batch", "id": batch.pk}
+    bodies["api-member-creates"] = {"may": True}
+    bodies["api-search-clip"] = {"moment": moment}
+    bodies["api-run-query"] = {"query": "1"}
+    bodies["api-measures"] = {"measure": "AxIoU@20"}
+    bodies["api-reword"] = bodies["reword"]
+    bodies["api-caption-accept"] = {"text": "A woman waves."}
+    bodies["api-cast"] = {"names": [{"id": 1}]}
+    bodies["api-uploads"] = {"purpose": "film", "name": "a.mp4", "size": 9}
+    bodies["api-webhook"] = {"enabled": False}
     bodies["api-webhooks"] = {"address": "https://example.org/", "events": ["query.closed"]}
     return bodies.get(name, {})
 
@@ -850,8 +986,9 @@ def ask(client: Client, name: str, held: Assignment) -> int:
 @pytest.fixture
 def door(name: str, held: Assignment, bob: Membership, member: Callable[..., Membership]) -> Door:
     """The address of the test, after what it needs has happened."""
+    READ.update(changes=None)
     releases = ("release", "api-release", "api-release-file", "api-verification")
-    if name in releases or "leaderboard" in name or name.startswith("believe"):
+    if name in releases or re.search("leaderboard|believe|measures", name):
         freeze(held.annotator.campaign, member("zoe", "lead"), "CC0-1.0")
         Release.objects.update(state=Release.State.READY, file=Clip.objects.exclude(file="")[0].file.name)
         Yardstick.objects.create(release=Release.objects.get(), queries=[["1", "", 4, 20]])
@@ -860,7 +997,7 @@ def door(name: str, held: Assignment, bob: Membership, member: Callable[..., Mem
     if name in ("training-set", "api-training-set"):
         file = Clip.objects.exclude(file="")[0].file.name
         TrainingSet.objects.create(campaign=held.annotator.campaign, depth=40, file=file)
-    if name in ("review", "example-judged", "api-review"):
+    if name in ("review", "example-judged", "api-review", "api-examples"):
         judge_all(claim(bob), lambda candidate: 2)
         submitting.submit(held, held.fence)
     return Door.to(name, held)
@@ -868,7 +1005,7 @@ def door(name: str, held: Assignment, bob: Membership, member: Callable[..., Mem
 
 def rows_of(name: str) -> dict[str, tuple[int, ...]]:
     """The matrix's statuses of an address by method, for all people."""
-    found = {row[0]: row[1:] for row in (MATRIX[name], ALSO.get(name)) if row}
+    found = {row[0]: row[1:] for row in (MATRIX[name], ALSO.get(name), AND_ALSO.get(name)) if row}
     if "GET" in found:
         found["HEAD"] = found["GET"]
     # The people of another campaign are strangers to this one.
@@ -882,8 +1019,28 @@ def refusals_of(name: str, method: str) -> tuple[int, ...]:
     return (signed_out, *[405] * (len(PEOPLE) - 1 + len(STRANGERS)))
 
 
-def everything() -> dict[str, list[tuple[Any, ...]]]:
-    """Every row of the database, apart from what signing in writes, as the database's driver gives it."""
+Rows = dict[str, list[tuple[Any, ...]]]
+READ: dict[str, Any] = {"changes": None, "rows": {}}
+
+
+def changes() -> tuple[int, int] | None:
+    """The connection, and how many rows it has changed so far; only SQLite counts them."""
+    connection.ensure_connection()
+    count = getattr(connection.connection, "total_changes", None)
+    return None if count is None else (id(connection.connection), count)
+
+
+def everything() -> Rows:
+    """Every row of the database, apart from what signing in writes; read again only after a row was changed."""
+    now = changes()
+    if now is None or now != READ["changes"]:
+        READ.update(changes=now, rows=_rows())
+    rows: Rows = READ["rows"]
+    return rows
+
+
+def _rows() -> Rows:
+    """As the database's driver gives them."""
     found = {}
     with connection.cursor() as cursor:
         for model in apps.get_models():
@@ -927,11 +1084,13 @@ def no_object_of_one_campaign_is_in_another(name: str, door: Door, people: dict[
 
 def undone(act: Callable[..., Any], *arguments: object) -> Any:
     """What it answers; what it changed is taken back, so that each person finds the same."""
-    before = transaction.savepoint()
+    before, so_far = transaction.savepoint(), changes()
     try:
         return act(*arguments)
     finally:
         transaction.savepoint_rollback(before)
+        if changes() != so_far:
+            READ.update(changes=None)  # the count stays what it was, although the rows are others
 
 
 def elsewhere(before: Any, door: Door, client: Client, method: str) -> int:

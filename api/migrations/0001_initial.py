@@ -24,6 +24,7 @@ class Migration(migrations.Migration):
                 ('events', models.JSONField(default=list, help_text='names of the events that are sent')),
                 ('secret', models.TextField(help_text='signs what is sent; encrypted by SECRET_KEY')),
                 ('made', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                ('enabled', models.BooleanField(default=True, help_text='whether it is told anything')),
                 ('by', models.ForeignKey(help_text='empty if it was made in the terminal', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='campaigns.membership')),
                 ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='webhooks', to='campaigns.campaign')),
             ],

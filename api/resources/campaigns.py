@@ -16,7 +16,7 @@ from campaigns.doors import signed_in
 from campaigns.models import Campaign, Membership, Token
 from judging import doors
 from lead.desk.needs import at_a_glance
-from reports.summaries import AGREEMENT, PROGRESS, CurrentSummary, current_summary
+from reports.summaries import PROGRESS, CurrentSummary, current_summary
 
 READ = Token.Scope.READ
 
@@ -69,7 +69,9 @@ class Numbers(Shape):
 
     made = serializers.DateTimeField(allow_null=True, help_text="when their judgements were read")
     counting = serializers.BooleanField(help_text="whether newer ones are being counted")
-    numbers = serializers.JSONField(allow_null=True, help_text="null until they were counted once")
+    numbers = serializers.DictField(
+        child=serializers.JSONField(), allow_null=True, help_text="null until they were counted once"
+    )
 
 
 class Root(Resource):
@@ -115,32 +117,9 @@ class Progress(Resource):
         if numbers and not member.may_review:
             numbers = {key: value for key, value in numbers.items() if key not in HOURS}
             numbers["days"] = [[day, judgements] for day, judgements, _ in numbers["days"]]
-        return _counted(found, numbers)
+        return counted(found, numbers)
 
 
-class Agreement(Resource):
-    @operation("How far annotators agree, in all and each of them", scope=READ, answer=Numbers)
-    def get(self, request: Request, name: str) -> Response:
-        member = doors.membership(request, name)
-        found = current_summary(member.campaign, AGREEMENT)
-        return _counted(found, _by_worker(member.campaign, found.counts))
-
-
-def _by_worker(campaign: Campaign, counts: Any) -> Any:
-    """Return the numbers with worker numbers in place of keys of the database."""
-    if counts is None:
-        return None
-    workers = dict(campaign.memberships.values_list("pk", "worker"))
-    people = [
-        {"worker": workers[row["member"]]}
-        | {key: value for key, value in row.items() if not isinstance(value, list | dict) and key != "member"}
-        for row in counts["annotators"]
-        if row["member"] in workers
-    ]
-    return {key: value for key, value in counts.items() if not isinstance(value, list)} | {
-        "annotators": people
-    }
-
-
-def _counted(found: CurrentSummary, numbers: Any) -> Response:
+def counted(found: CurrentSummary, numbers: Any) -> Response:
+    """Answer the numbers of a summary, with their age."""
     return Response(Numbers({"made": found.made, "counting": found.counting, "numbers": numbers}).data)

@@ -31,6 +31,7 @@ from runs.pools.comparing import COMPARE
 from runs.pools.opening import OPEN
 from runs.pools.proposing import PROPOSE
 from runs.receiving import RECEIVE
+from runs.resampling import RESAMPLE
 from runs.scoring import SCORE
 
 
@@ -69,6 +70,7 @@ def jobs_in(campaign: Campaign) -> QuerySet[Job]:
         (COMPARE, campaign.releases.all()),
         (PROPOSE, campaign.enlargements.all()),
         (OPEN, campaign.enlargements.all()),
+        (RESAMPLE, campaign.releases.all()),
         (RECEIVE, Submission.objects.filter(by__campaign=campaign)),
         (REOPEN, campaign.reopenings.all()),
         (MAKE_TRAINING_SET, campaign.training_sets.all()),

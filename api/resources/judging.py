@@ -12,6 +12,7 @@ from rest_framework.response import Response
 
 from annotate import about_me
 from annotate.assignment_data import assignment_data
+from annotate.exam import exam_state
 from annotate.fields import input_in, press_in, seconds_in
 from api.describing import operation
 from api.fields import Body, Choice, Key, Number, Query, Shape, Text, Whole
@@ -126,6 +127,7 @@ class OwnWork(Shape):
     days = OwnDay(many=True, help_text="of the last two weeks, newest first")
     total = OwnDay()
     agreement = serializers.CharField(help_text="with the final grades, in words")
+    exam = serializers.CharField(help_text="how far the exam is, in words; empty if none stands before work")
     messages = Letter(many=True)
 
 
@@ -228,6 +230,7 @@ class Mine(Resource):
         member = doors.own(request, name)
         found = about_me.fortnight(member) | {
             "agreement": about_me.agreement(member),
+            "exam": state.words if (state := exam_state(member)) else "",
             "messages": member.messages.unread_first(),
         }
         return Response(OwnWork(found).data)

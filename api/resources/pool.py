@@ -18,7 +18,7 @@ from judging.models import Batch, Candidate, Kind, Query, Review
 from judging.pool.opening import open_without_clips
 from judging.review.recommending import recommendations
 from judging.review.withdrawing import bring_back, withdraw
-from lead.desk.queries import FILTERS, SORTS, Table, query_rows
+from lead.desk.queries import FILTERS, SORTS, Table, batches_without_clips, query_rows
 from lead.tables.batch import CandidateRow, Editions, candidate_rows
 
 READ, LEAD = Token.Scope.READ, Token.Scope.LEAD
@@ -271,3 +271,18 @@ class OpenBatch(Resource):
         open_without_clips(lead, batch)
         batch.refresh_from_db()
         return Response(BatchShape(batch).data)
+
+
+class HowManyOpened(Shape):
+    number = serializers.IntegerField(help_text="of batches that are open now")
+    example = {"number": 3}
+
+
+class OpenBatches(Resource):
+    @operation(
+        "Open all batches that wait because clips of them cannot be cut", scope=LEAD, answer=HowManyOpened
+    )
+    def post(self, request: Request, name: str) -> Response:
+        lead = doors.lead(request, name)
+        waiting = batches_without_clips(lead.campaign).select_related("query__campaign")
+        return Response({"number": sum(open_without_clips(lead, batch) for batch in waiting)})

@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from api.describing import operation
-from api.fields import Body, Choice, Shape, Text, Whole
+from api.fields import Body, Choice, Query, Shape, Text, Whole
 from api.resource import Resource, empty, under_way
 from campaigns.models import Membership, Token
 from judging import doors
@@ -18,13 +18,9 @@ from judging.consensus import GRADES
 from judging.models import Flag, Reopening, Review
 from judging.review import reviewing
 from judging.review.adjudicating import adjudicate, withdraw_adjudication
-from judging.review.reopening import (
-    jobs_of,
-    reopen,
-    reopen_all_of,
-    scope_of_batch,
-    scope_of_candidate,
-)
+from judging.review.reopening import jobs_of, reopen, reopen_all_of
+from lead.tables.reopening_cost import cost_of
+from lead.views.corrections import scopes
 from lead.views.flags import ACTIONS
 
 READ, LEAD = Token.Scope.READ, Token.Scope.LEAD
@@ -207,10 +203,42 @@ class Reopenings(Resource):
         return under_way(name, job, shown) if job else Response(shown, 201)
 
 
+class CostAsked(Query):
+    what = serializers.ChoiceField(["candidate", "batch", "worker"])
+    id = serializers.IntegerField(min_value=1, max_value=LARGEST)
+
+
+class CostShape(Shape):
+    candidates = serializers.IntegerField()
+    batches = serializers.IntegerField()
+    judgements = serializers.IntegerField(help_text="that count no longer")
+    places = serializers.IntegerField(help_text="taken away in batches that are still in work")
+    hours = serializers.FloatField(allow_null=True, help_text="of work; null where nobody's time is known")
+    stuck = serializers.IntegerField(help_text="batches for which not even two annotators remain")
+    tight = serializers.IntegerField(help_text="batches for which not four remain")
+    example = {
+        "candidates": 20,
+        "batches": 1,
+        "judgements": 44,
+        "places": 0,
+        "hours": 0.1,
+        "stuck": 0,
+        "tight": 1,
+    }
+
+
+class ReopeningCost(Resource):
+    @operation(
+        "What reopening would come to, before it is done", scope=READ, query=CostAsked, answer=CostShape
+    )
+    def get(self, request: Request, name: str) -> Response:
+        lead = doors.lead(request, name)
+        scope = scopes(lead)[self.asked["what"]](self.asked["id"])
+        return Response(CostShape(cost_of(lead.campaign, scope)).data)
+
+
 def _reopen(lead: Membership, said: dict[str, Any]) -> Reopening:
     what, key, reason = said["what"], said["id"], said["reason"]
     if what == "worker":
         return reopen_all_of(lead, doors.annotator_of(lead, key), reason)
-    if what == "candidate":
-        return reopen(lead, scope_of_candidate(doors.candidate(lead, key)), reason)
-    return reopen(lead, scope_of_batch(doors.batch(lead, key)), reason)
+    return reopen(lead, scopes(lead)[what](key), reason)

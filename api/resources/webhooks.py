@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from api.describing import operation
-from api.fields import Body, Choice, Shape, Text
+from api.fields import Body, Choice, Shape, Text, Truth
 from api.models import Delivery, Webhook
 from api.problems import unfit
 from api.resource import Resource, empty
@@ -26,6 +26,7 @@ class WebhookShape(Shape):
     address = serializers.CharField()
     events = serializers.ListField(child=serializers.ChoiceField(Happened.choices))
     made = serializers.DateTimeField()
+    enabled = serializers.BooleanField(help_text="whether it is told anything")
 
 
 class WebhookWithSecret(WebhookShape):
@@ -35,6 +36,7 @@ class WebhookWithSecret(WebhookShape):
         "address": "https://hooks.example.org/reeljudge",
         "events": ["release.frozen"],
         "made": "2026-01-05T09:00:00Z",
+        "enabled": True,
         "secret": "q2Zk",
     }
 
@@ -88,7 +90,18 @@ def _webhook(lead: Membership, pk: int) -> Webhook:
     return get_object_or_404(Webhook.objects.select_related("campaign"), campaign=lead.campaign, pk=pk)
 
 
+class WebhookChange(Body):
+    enabled = Truth(help_text="whether it is told anything")
+    example = {"enabled": False}
+
+
 class OneWebhook(Resource):
+    @operation("Disable a webhook, or enable it again", scope=LEAD, body=WebhookChange, answer=WebhookShape)
+    def patch(self, request: Request, name: str, pk: int) -> Response:
+        webhook = _webhook(doors.lead(request, name), pk)
+        webhook.enable(self.said["enabled"])
+        return Response(WebhookShape(webhook).data)
+
     @operation("Remove a webhook, with its deliveries", scope=LEAD, status=204)
     def delete(self, request: Request, name: str, pk: int) -> Response:
         _webhook(doors.lead(request, name), pk).delete()
@@ -113,7 +126,6 @@ class DeliverAgain(Resource):
     @operation("Send a delivery again that was not taken", scope=LEAD, answer=DeliveryShape, status=202)
     def post(self, request: Request, name: str, pk: int, delivery: int) -> Response:
         deliveries = Delivery.objects.filter(webhook=_webhook(doors.lead(request, name), pk))
-        found = get_object_or_404(deliveries, pk=delivery)
-        if found.delivered is None:
-            announcing.ask_for(found)
+        found = get_object_or_404(deliveries.select_related("webhook"), pk=delivery)
+        announcing.send_again(found)
         return Response(DeliveryShape(found).data, 202)

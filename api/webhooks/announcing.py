@@ -82,7 +82,7 @@ def renew_secrets() -> int:
 @listens
 def announce(campaign: int, what: Happened, about: About) -> None:
     """Have each webhook told that wants to know."""
-    for webhook in Webhook.objects.filter(campaign=campaign).select_related("campaign"):
+    for webhook in Webhook.objects.filter(campaign=campaign, enabled=True).select_related("campaign"):
         if what in webhook.events:
             deliver(webhook, what, about)
 
@@ -103,8 +103,33 @@ def deliver(webhook: Webhook, event: str, about: About) -> Delivery:
 
 
 def test(webhook: Webhook) -> Delivery:
-    """Have the webhook told something that did not happen."""
+    """Have the webhook told something that did not happen.
+
+    Raises
+    ------
+    WrongState
+        If it is disabled.
+    """
+    _must_be_enabled(webhook)
     return deliver(webhook, TEST, {})
+
+
+def send_again(delivery: Delivery) -> None:
+    """Send a delivery again, unless it was taken.
+
+    Raises
+    ------
+    WrongState
+        If its webhook is disabled.
+    """
+    _must_be_enabled(delivery.webhook)
+    if delivery.delivered is None:
+        ask_for(delivery)
+
+
+def _must_be_enabled(webhook: Webhook) -> None:
+    if not webhook.enabled:
+        raise WrongState("The webhook is disabled. Enable it first.")
 
 
 def ask_for(delivery: Delivery) -> Job:

@@ -60,7 +60,7 @@ class Findings:
 def check(draft: Draft, report: Report) -> None:
     """Find out whether the campaign can be made, store nothing of it, and store with the draft what was found."""
     must_be_here(draft)
-    seen = _marks(draft)
+    seen = marks(draft)
     for number, upload in enumerate(uploads := list(draft.uploads.whole().select_related("draft"))):
         report(number, len(uploads), f"reading {upload.name}")
         read_whole(upload)
@@ -75,7 +75,7 @@ def check(draft: Draft, report: Report) -> None:
         transaction.set_rollback(True)
     with transaction.atomic():
         now = locked(Draft.objects.filter(pk=draft.pk)).get()
-        if _marks(now) == seen:  # else somebody changed it meanwhile, and it has to be checked again
+        if marks(now) == seen:  # else somebody changed it meanwhile, and it has to be checked again
             Draft.objects.filter(pk=draft.pk).update(findings=found.stored())
 
 
@@ -109,7 +109,7 @@ def _notes(seen: Imported) -> list[str]:
     return [f"{words}: {number:,}." for words, number in told.items() if number]
 
 
-def _marks(draft: Draft) -> list[Any]:
+def marks(draft: Draft) -> list[Any]:
     """Return what changes with each change of a draft."""
     fields = Draft.objects.filter(pk=draft.pk).values(
         *("corpus", "corpus_name", "format", "kind", "columns", "media", "media_folder", "frame_rate"),

@@ -35,10 +35,21 @@ def remove_upload(request: HttpRequest, token: str, upload: str) -> HttpResponse
     """Remove a file, and lead back to the step that it belongs to."""
     open_draft(request, token)
     found = doors.upload(request, token, upload)
-    refuse_if_kept(found.draft, found.purpose)
-    found.draft.change()
-    remove(found)
+    remove_file(found)
     return redirect(STEPS[Upload.Purpose(found.purpose)], token)
+
+
+def remove_file(upload: Upload) -> None:
+    """Remove a file of a draft, which has to be checked again.
+
+    Raises
+    ------
+    WrongState
+        If a corpus has it.
+    """
+    refuse_if_kept(upload.draft, upload.purpose)
+    upload.draft.change()
+    remove(upload)
 
 
 STEPS = {

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from django.conf import settings
 from django.contrib import messages
 from django.db.models import Q
 from django.forms import Form
@@ -16,17 +13,28 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from base.errors import WrongState
 from base.problem_documents import refusal_as_message
 from campaigns.models import Campaign, Draft, Upload
-from campaigns.uploads import most_mib, remove_draft, store_text
+from campaigns.uploads import most_mib, remove_draft
 from jobs.keys import key_of
 from jobs.models import Job
 from judging import doors
 from lead.making.drawing import captions_of, drawn
 from lead.making.forms import CorpusForm, FilmsForm, NewSettingsForm, PeopleForm, QueriesForm
+from lead.making.saying import (
+    ask_for,
+    ask_to_check,
+    ask_to_make,
+    begin_draft,
+    root_and_below,
+    say_corpus,
+    say_films,
+    say_people,
+    say_queries,
+    say_settings,
+)
 from lead.making.steps import after, steps
 from lead.making.storing import CHECK, DRAW, MAKE, STORE
-from retrieval.rewriting.counting import counted
+from retrieval.rewriting.counting import counted, ready_in
 
-MOST_DRAFTS = 50  # of one person at a time
 KINDS = (CHECK, MAKE, STORE, DRAW)  # of a draft's jobs
 page_or_form = require_http_methods(["GET", "HEAD", "POST"])
 
@@ -37,9 +45,7 @@ def index(request: HttpRequest) -> HttpResponse:
     user = doors.creator(request)
     drafts = Draft.objects.unfinished().filter(owner=user).order_by("-touched")
     if request.method == "POST":
-        if drafts.count() >= MOST_DRAFTS:
-            raise WrongState(f"You have {MOST_DRAFTS} drafts. Finish or remove some first.")
-        return redirect("draft-corpus", Draft.objects.create(owner=user).token)
+        return redirect("draft-corpus", begin_draft(user).token)
     return render(request, "lead/making/index.html", {"drafts": drafts})
 
 
@@ -53,14 +59,7 @@ def corpus(request: HttpRequest, token: str) -> HttpResponse:
     }
     form = CorpusForm(draft.owner, request.POST if request.method == "POST" else None, initial=initial)
     if form.is_valid():
-        said = form.cleaned_data
-        if said["corpus"]:
-            draft.change(corpus=said["corpus"])
-            return redirect(after(draft, "draft-corpus"))
-        names = ("corpus_name", "format", "kind")
-        draft.change(corpus=None, columns=said["columns"], **{name: said[name] for name in names})
-        if said["pasted"]:
-            store_text(draft, Upload.Purpose.MOMENTS, "pasted.txt", said["pasted"])
+        say_corpus(draft, form)
         return redirect(after(draft, "draft-corpus"))
     return _page(request, draft, "draft-corpus", "lead/making/corpus.html", form)
 
@@ -68,19 +67,11 @@ def corpus(request: HttpRequest, token: str) -> HttpResponse:
 @page_or_form
 def films(request: HttpRequest, token: str) -> HttpResponse:
     draft = open_draft(request, token)
-    root = next(
-        (each for each in settings.MEDIA_FOLDERS if Path(draft.media_folder).is_relative_to(each)), ""
-    )
-    below = draft.media_folder.removeprefix(root).strip("/") if root else ""
+    root, below = root_and_below(draft)
     initial = {"films": draft.media, "root": root, "below": below, "frame_rate": draft.frame_rate}
     form = FilmsForm(request.POST if request.method == "POST" else None, initial=initial)
     if form.is_valid():
-        said = form.cleaned_data
-        on_server = said["films"] == Draft.Media.FOLDER
-        folder = f"{said['root'].rstrip('/')}/{said['below']}".rstrip("/") if on_server else ""
-        draft.change(
-            media=said["films"], media_folder=folder, frame_rate=said.get("frame_rate") if on_server else None
-        )
+        say_films(draft, form)
         return redirect(after(draft, "draft-films"))
     return _page(request, draft, "draft-films", "lead/making/films.html", form)
 
@@ -90,18 +81,15 @@ def queries(request: HttpRequest, token: str) -> HttpResponse:
     """Which queries: drawn ones, of which a job shows some beforehand, and those that were uploaded or pasted."""
     draft = open_draft(request, token)
     known = counted(draft.corpus) if draft.corpus else None
-    ready = known.figures.ready if known and known.figures and not known.old else None
-    form = QueriesForm(draft, ready, request.POST if request.method == "POST" else None)
+    form = QueriesForm(draft, ready_in(known), request.POST if request.method == "POST" else None)
     if form.is_valid():
-        draft.change(split=form.cleaned_data["split"], selection=form.selection)
-        if form.cleaned_data["pasted"]:
-            store_text(draft, Upload.Purpose.QUERIES, "pasted.txt", form.cleaned_data["pasted"])
+        say_queries(draft, form)
         if "look" in request.POST and form.selection:
-            Job.objects.ask(DRAW, key_of(draft), draft=draft.pk)
+            ask_for(DRAW, draft)
             return redirect("draft-queries", token)
         return redirect(after(draft, "draft-queries"))
     about = captions_of(draft.corpus) if draft.corpus else {}
-    about |= {"counted": known, "drawn": drawn(draft), "working": _jobs(draft, DRAW, STORE)}
+    about |= {"counted": known, "drawn": drawn(draft), "working": jobs_of(draft, DRAW, STORE)}
     return _page(request, draft, "draft-queries", "lead/making/queries.html", form, **about)
 
 
@@ -109,7 +97,7 @@ def queries(request: HttpRequest, token: str) -> HttpResponse:
 def start_storing(request: HttpRequest, token: str) -> HttpResponse:
     """Store the new corpus before the campaign is made, so that its descriptions can be reworded."""
     draft = open_draft(request, token)
-    Job.objects.ask(STORE, key_of(draft), draft=draft.pk)
+    ask_for(STORE, draft)
     return redirect("draft-queries", token)
 
 
@@ -119,7 +107,7 @@ def campaign_settings(request: HttpRequest, token: str) -> HttpResponse:
     so_far = Campaign(name=draft.name, **draft.settings)
     form = NewSettingsForm(request.POST if request.method == "POST" else None, instance=so_far)
     if form.is_valid():
-        draft.change(name=form.cleaned_data["name"], settings=form.stored())
+        say_settings(draft, form)
         return redirect(after(draft, "draft-settings"))
     return _page(request, draft, "draft-settings", "lead/making/settings.html", form)
 
@@ -130,7 +118,7 @@ def people(request: HttpRequest, token: str) -> HttpResponse:
     initial = {"people": "".join(f"{name} {role}\n" for name, role in draft.people)}
     form = PeopleForm(draft.owner, request.POST if request.method == "POST" else None, initial=initial)
     if form.is_valid():
-        draft.change(people=form.cleaned_data["people"])
+        say_people(draft, form)
         return redirect(after(draft, "draft-people"))
     return _page(request, draft, "draft-people", "lead/making/people.html", form)
 
@@ -148,7 +136,7 @@ def check(request: HttpRequest, token: str) -> HttpResponse:
 def progress(request: HttpRequest, token: str) -> HttpResponse:
     """The bar of the job under way; the page asks for it again until the job has ended."""
     draft = doors.draft(request, token)
-    context = {"progress": request.path, "jobs": (jobs := _jobs(draft, *KINDS))}
+    context = {"progress": request.path, "jobs": (jobs := jobs_of(draft, *KINDS))}
     answer = render(request, "parts/progress.html", context)
     if not any(job.is_unfinished for job in jobs):
         answer["HX-Refresh"] = "true"
@@ -158,8 +146,7 @@ def progress(request: HttpRequest, token: str) -> HttpResponse:
 @require_POST
 def start_check(request: HttpRequest, token: str) -> HttpResponse:
     draft = open_draft(request, token)
-    draft.change()
-    Job.objects.ask(CHECK, key_of(draft), draft=draft.pk)
+    ask_to_check(draft)
     return redirect("draft-check", token)
 
 
@@ -168,9 +155,7 @@ def make(request: HttpRequest, token: str) -> HttpResponse:
     """Ask for the campaign. Doing it twice is harmless."""
     draft = doors.draft(request, token)
     with refusal_as_message(request):
-        if not draft.campaign and not draft.is_ready:
-            raise WrongState("Check the draft first: something has changed, or is wrong.")
-        Job.objects.ask(MAKE, key_of(draft), draft=draft.pk)
+        ask_to_make(draft)
     return redirect("draft-check", token)
 
 
@@ -215,7 +200,7 @@ def _page(
         "form": form,
         "steps": steps(draft, here),
         "uploads": uploads,
-        "jobs": (jobs := _jobs(draft, CHECK, MAKE, STORE)),
+        "jobs": (jobs := jobs_of(draft, CHECK, MAKE, STORE)),
         "progress": reverse("draft-progress", args=[draft.token]),
         "upload_to": reverse("uploads", args=[draft.token]),
         "unfinished": any(job.is_unfinished for job in jobs),
@@ -224,7 +209,7 @@ def _page(
     return render(request, template, context | about, status=400 if form and form.is_bound else 200)
 
 
-def _jobs(draft: Draft, *kinds: str) -> list[Job]:
+def jobs_of(draft: Draft, *kinds: str) -> list[Job]:
     """Return the jobs under way, and those that failed since the draft was last changed."""
     jobs = Job.objects.filter(kind__in=kinds, key=key_of(draft))
     failed = Q(state=Job.State.FAILED, ended__gte=draft.touched)

@@ -35,11 +35,7 @@ def moments_page(corpus: Corpus, asked: QueryDict) -> MomentsPage:
     """
     words = " ".join(asked.get("find", "").replace("\0", "").split())[:LONGEST_SEARCH]
     video = asked.get("video", "").replace("\0", "")
-    rows = Moment.objects.filter(video__corpus=corpus).select_related("video")
-    for word in words.split():
-        rows = rows.filter(description__icontains=word)
-    if video:
-        rows = rows.filter(video__name=video)
+    rows = moments_found(corpus, words, video)
     following = asked.get("after", "")
     last = whole("after", following, "the key of a moment", KEY) if following else None
     if last:
@@ -48,6 +44,14 @@ def moments_page(corpus: Corpus, asked: QueryDict) -> MomentsPage:
     more = len(found) > ON_A_PAGE
     page = found[:ON_A_PAGE]
     return MomentsPage(page, page[-1].pk if more else None, words, video, is_first=not last)
+
+
+def moments_found(corpus: Corpus, words: str = "", video: str = "") -> QuerySet[Moment]:
+    """Return the moments of a corpus whose descriptions have all these words, of the video with that name if any."""
+    rows = Moment.objects.filter(video__corpus=corpus).select_related("video")
+    for word in words.split():
+        rows = rows.filter(description__icontains=word)
+    return rows.filter(video__name=video) if video else rows
 
 
 def _after(rows: QuerySet[Moment], last: Moment | None) -> QuerySet[Moment]:

@@ -78,7 +78,11 @@ SECTIONS: dict[str, tuple[Page, ...]] = {
         Page("system"),
         Page("system-search"),
     ),
-    "Settings": (Page("campaign-settings"),),
+    "Settings": (
+        Page("campaign-settings", "Settings"),
+        Page("webhooks", "Webhooks", lead_only=True),
+        Page("webhook", lead_only=True),
+    ),
 }
 
 

@@ -34,25 +34,26 @@ SUBSTITUTIONS, WORDS, PAIRS = 10, 12, 50  # as many as a page lists
 def index(request: HttpRequest, corpus: int) -> HttpResponse:
     """How far the corpus is reworded, the ways to go on, and what the substitutions so far have cost."""
     found = doors.corpus_to_reword(request, corpus)
-    mine = Rewording.objects.filter(corpus=found)
+    return corpus_page(request, found, "lead/captions.html", **state_of(found))
+
+
+def state_of(corpus: Corpus) -> dict[str, Any]:
+    """Return how far a corpus is reworded: what was counted, what waits, what it cost, and the jobs."""
+    mine = Rewording.objects.filter(corpus=corpus)
     has_endpoint = bool(settings.CHAT_URL and settings.CHAT_MODEL)
-    known = counted(found)
-    return corpus_page(
-        request,
-        found,
-        "lead/captions.html",
-        counted=known,
-        settled=mine.settled().count(),
-        queued=mine.queued().count(),
-        confirmed=CastName.objects.filter(corpus=found, confirmed=True, stays=False).count(),
-        drafted=CastName.objects.filter(corpus=found, confirmed=False).count(),
-        model=settings.CHAT_MODEL if has_endpoint else "",
-        estimate=known.figures.estimate
-        if known.figures and has_endpoint and not is_under_way(found)
-        else None,
-        substitutions=Substitution.objects.filter(corpus=found).order_by("-pk")[:SUBSTITUTIONS],
-        **_jobs(found),
-    )
+    known = counted(corpus)
+    asks = known.figures and has_endpoint and not is_under_way(corpus)
+    return {
+        "counted": known,
+        "settled": mine.settled().count(),
+        "queued": mine.queued().count(),
+        "confirmed": CastName.objects.filter(corpus=corpus, confirmed=True, stays=False).count(),
+        "drafted": CastName.objects.filter(corpus=corpus, confirmed=False).count(),
+        "model": settings.CHAT_MODEL if has_endpoint else "",
+        "estimate": known.figures.estimate if known.figures and asks else None,
+        "substitutions": Substitution.objects.filter(corpus=corpus).order_by("-pk")[:SUBSTITUTIONS],
+        **_jobs(corpus),
+    }
 
 
 @require_safe

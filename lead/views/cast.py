@@ -29,13 +29,13 @@ def edit(request: HttpRequest, corpus: int) -> HttpResponse:
     """The names, most frequent first, and a form to say who they are. Saving stores the whole page or nothing."""
     found = doors.corpus_to_reword(request, corpus)
     shown = request.GET.get("show", "")
-    names = _shown(found, shown)
+    names = names_shown(found, shown)
     page = Paginator(names, NAMES_ON_A_PAGE).get_page(request.GET.get("page"))
     if request.method != "POST":
         return _page(request, found, page, shown)
     mine = _posted(found, request.POST)
     try:
-        _save(found, mine)
+        save_names(found, mine)
     except ReeljudgeError as fault:
         rest = str(fault).splitlines()[1:] or [str(fault)]
         page.object_list = mine
@@ -51,7 +51,8 @@ def draft(request: HttpRequest, corpus: int) -> HttpResponse:
     return redirect("captions", corpus=corpus)
 
 
-def _shown(corpus: Corpus, shown: str) -> QuerySet[CastName]:
+def names_shown(corpus: Corpus, shown: str) -> QuerySet[CastName]:
+    """Return the names of a corpus, most frequent first: all, or those to be confirmed, or those that are."""
     names = CastName.objects.filter(corpus=corpus).order_by("-count", "name")
     return names.filter(confirmed=shown == "confirmed") if shown in ("open", "confirmed") else names
 
@@ -80,7 +81,7 @@ def _posted(corpus: Corpus, form: QueryDict) -> list[CastName]:
     return names
 
 
-def _save(corpus: Corpus, names: list[CastName]) -> None:
+def save_names(corpus: Corpus, names: list[CastName]) -> None:
     """Store the names, after a look at the whole list: names may refer to others.
 
     Raises

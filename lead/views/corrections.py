@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, QueryDict
@@ -58,15 +60,20 @@ def _reopen(lead: Membership, asked: QueryDict, scope: Scope) -> str:
 
 def _scope(lead: Membership, asked: QueryDict) -> Scope:
     """Exactly one of a candidate, a batch and a worker, by its number."""
-    scopes = {
+    known = scopes(lead)
+    named = [(what, str(asked[what])) for what in known if what in asked]
+    if len(named) != 1 or not is_whole(named[0][1], KEY):
+        raise BadValue("what", "not one number", "one of candidate, batch or worker, as a number")
+    return known[named[0][0]](int(named[0][1]))
+
+
+def scopes(lead: Membership) -> dict[str, Callable[[int], Scope]]:
+    """Return the ways to name what is reopened: each takes the number of a candidate, a batch or a worker."""
+    return {
         "candidate": lambda key: scope_of_candidate(doors.candidate(lead, key)),
         "batch": lambda key: scope_of_batch(doors.batch(lead, key)),
         "worker": lambda key: scope_of_annotator(doors.annotator_of(lead, key)),
     }
-    named = [(what, str(asked[what])) for what in scopes if what in asked]
-    if len(named) != 1 or not is_whole(named[0][1], KEY):
-        raise BadValue("what", "not one number", "one of candidate, batch or worker, as a number")
-    return scopes[named[0][0]](int(named[0][1]))
 
 
 @require_safe

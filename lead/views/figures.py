@@ -31,7 +31,7 @@ TYPES = {"svg": "image/svg+xml", "pdf": "application/pdf"}
 @require_safe
 def index(request: HttpRequest, name: str) -> HttpResponse:
     member = doors.membership(request, name)
-    subject = Subject(member.campaign, query=_query(request, member))
+    subject = Subject(member.campaign, query=query_of(request, member))
     numbers = current_summary(member.campaign, FIGURES)
     has_any = bool(numbers.counts and numbers.counts["splits"]["all"]["queries"])
     return campaign_page(
@@ -97,14 +97,14 @@ def plot_of(figure: Figure, counts: Any, subject: Subject) -> dict[str, Any]:
 
 def _subject(request: HttpRequest, member: Membership) -> Subject:
     if "worker" not in request.GET:
-        return Subject(member.campaign, query=_query(request, member))
+        return Subject(member.campaign, query=query_of(request, member))
     who = get_object_or_404(
         member.campaign.memberships, worker=whole("worker", request.GET["worker"], "a worker's number")
     )
     return Subject(member.campaign, member=who)
 
 
-def _query(request: HttpRequest, member: Membership) -> Query | None:
+def query_of(request: HttpRequest, member: Membership) -> Query | None:
     """The query whose id the address names; else the first that has a batch."""
     asked = request.GET.get("query", "").strip()
     pool = member.campaign.queries.pool().order_by("pk")

@@ -67,13 +67,16 @@ def detail(request: HttpRequest, name: str, worker: int) -> HttpResponse:
         days_shown=DAYS_SHOWN,
         live=person.assignments.live().select_related("batch__query").first(),
         roles=[(role, words) for role, words in Membership.Role.choices if role != person.role],
-        may_let_create=_may_let_create(lead, person),
+        may_let_create=may_let_create(lead, person),
         creates=may_create_campaigns(person.user),
     )
 
 
-def _may_let_create(lead: Membership, person: Membership) -> bool:
-    """Whoever may create campaigns decides about others who see all of this one. Annotators must stay blind."""
+def may_let_create(lead: Membership, person: Membership) -> bool:
+    """Return whether the lead may let a person create campaigns.
+
+    Whoever may create campaigns decides about others who see all of this one. Annotators must stay blind.
+    """
     return may_create_campaigns(lead.user) and person.role in Membership.SEES_ALL and not person.has_left
 
 
@@ -82,7 +85,7 @@ def creates(request: HttpRequest, name: str, worker: int) -> HttpResponse:
     """Let somebody create campaigns, or no longer."""
     lead = doors.lead(request, name)
     person = doors.person(lead, worker)
-    if not _may_let_create(lead, person):
+    if not may_let_create(lead, person):
         raise Http404
     may = one_of("may", request.POST.get("may", ""), ("yes", "no")) == "yes"
     with refusal_as_message(request):

@@ -15,7 +15,7 @@ from ..measures.ground import Ground, Pick, Plan
 from ..measures.matching import Spans, join, ranks
 from ..measures.measure import Measure
 from ..measures.scene import Scene
-from .fewer_grades import NO_GRADE, means_on, with_grades
+from .other_judging import NO_GRADE, means_on, with_grades
 from .nms import kept_down_the_ranks
 
 SAME = 0.7  # IoU from which two predictions are one moment

@@ -59,6 +59,11 @@ class Counted:
     job: Job | None = None
 
 
+def ready_in(known: Counted | None) -> int | None:
+    """Return how many captions may become queries, if that is known and still true."""
+    return known.figures.ready if known and known.figures and not known.old else None
+
+
 def counted(corpus: Corpus) -> Counted:
     """Return the figures of a corpus. Those of a large one are the stored ones; a job counts them when they are old."""
     some = Moment.objects.filter(video__corpus=corpus).order_by()[: AT_ONCE + 1]

@@ -12,8 +12,8 @@ import numpy as np
 from jobs.registry import Report
 from metrics import Convention, Measure, Qrels, Run, scores_of
 from metrics.analysis import meta, records
-from metrics.analysis.fewer_grades import Judged, changes, means_on, with_grades
 from metrics.analysis.noise import LEVELS, noise_error
+from metrics.analysis.other_judging import Judged, changes, means_on, with_grades
 
 SEED = 0
 TRIALS = 1000  # pairs of subsets of each size

@@ -14,9 +14,9 @@ from metrics import Run as Predictions
 from releases.archive import ReleaseArchive
 from releases.models import Release
 from runs.believe.findings import Subject, examine
-from runs.believe.raw_grades import judged_in
 from runs.measures import AXIOU, NDCG, measures_of
 from runs.models import Inquiry, Run, Scoring
+from runs.raw_grades import judged_in
 from runs.scoring import yardstick_of
 from runs.tables import read_table
 

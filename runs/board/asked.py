@@ -9,7 +9,7 @@ from django.http import QueryDict
 from base.errors import BadValue
 from base.request_fields import one_of, whole
 from base.text import abbreviated
-from metrics import CONVENTIONS, Convention, Measure, MeasureError, parse_measures
+from metrics import CONVENTIONS, Convention, Measure, MeasureError, parse_measure, parse_measures
 from runs.measures import JUDGED, NAMES, NDCG, USUAL, further_of, measures_of
 from runs.models import Yardstick
 
@@ -66,6 +66,20 @@ def asked(address: QueryDict, yardstick: Yardstick) -> Asked:
 def known_measures(convention: str, yardstick: Yardstick) -> list[Measure]:
     """Return the measures by which runs are scored under a convention on a release."""
     return [*measures_of(convention), *further_of(convention, yardstick.measures)]
+
+
+def measure_named(name: str) -> Measure:
+    """Return the measure of a name.
+
+    Raises
+    ------
+    BadValue
+        If no measure has such a name.
+    """
+    try:
+        return parse_measure(name)
+    except MeasureError as fault:
+        raise BadValue("measure", abbreviated(name), str(fault)) from fault
 
 
 def _parsed(names: list[str]) -> list[Measure]:

@@ -43,6 +43,11 @@ def as_csv(board: Board) -> str:
 
 
 def as_json(board: Board) -> str:
+    return json.dumps(numbers_of(board), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+
+
+def numbers_of(board: Board) -> dict[str, Any]:
+    """Return what a leaderboard says, as JSON has it."""
     rows = [
         {
             "name": row.name,
@@ -55,8 +60,7 @@ def as_json(board: Board) -> str:
         }
         for row in board.rows
     ]
-    about = _about(board) | {"rows": rows}
-    return json.dumps(about, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+    return _about(board) | {"rows": rows}
 
 
 def _about(board: Board) -> dict[str, Any]:

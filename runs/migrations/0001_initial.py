@@ -5,6 +5,7 @@ import django.core.validators
 import django.db.models.deletion
 import django.db.models.functions.datetime
 import secrets
+from base.database.append_only import DELETE, UPDATE, refuse
 from django.db import migrations, models
 
 
@@ -283,4 +284,6 @@ class Migration(migrations.Migration):
             model_name='systemsearch',
             constraint=models.UniqueConstraint(fields=('system', 'text'), name='one_search_per_system_and_text'),
         ),
+        refuse('runs_run', UPDATE, DELETE, but=['visibility']),
+        refuse('runs_source', UPDATE, DELETE),
     ]

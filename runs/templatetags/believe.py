@@ -2,7 +2,7 @@
 
 from django import template
 
-from runs.believe.catalogue import way
+from runs.believe.numbers import way
 
 register = template.Library()
 register.filter("way", way)

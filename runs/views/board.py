@@ -9,17 +9,15 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.http import require_POST, require_safe
 
-from base.errors import BadValue
 from base.request_fields import one_of, text_in, whole
 from base.templatetags.page_parts import Heading
-from base.text import abbreviated
 from campaigns.models import Membership
 from campaigns.pages import campaign_page
 from jobs.models import Job
-from metrics import CONVENTIONS, MeasureError, parse_measure
+from metrics import CONVENTIONS
 from releases.models import Release
 from runs import doors
-from runs.board.asked import Asked, asked, known_measures
+from runs.board.asked import Asked, asked, known_measures, measure_named
 from runs.board.bands import Queries
 from runs.board.files import FILES, caption
 from runs.board.table import Board, board
@@ -76,11 +74,7 @@ def ask_for(request: HttpRequest, name: str) -> HttpResponse:
     if yardstick is None:
         raise Http404
     convention = one_of("convention", request.POST.get("convention"), list(NAMES))
-    said = text_in(request.POST, "measure", 80)
-    try:
-        measure = parse_measure(said)
-    except MeasureError as fault:
-        raise BadValue("measure", abbreviated(said), str(fault)) from fault
+    measure = measure_named(text_in(request.POST, "measure", 80))
     ask_for_measure(yardstick.release, measure)
     yardstick.refresh_from_db(fields=["measures"])
     messages.success(

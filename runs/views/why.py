@@ -38,7 +38,7 @@ def queries(request: HttpRequest, name: str, number: int) -> HttpResponse:
         return _not_scored(request, member)
     lines = lines_of(wanted)
     page = Paginator(lines or [], ON_A_PAGE).get_page(request.GET.get("page"))
-    texts = _texts(member.campaign, page.object_list)
+    texts = texts_of(member.campaign, page.object_list)
     return campaign_page(
         request,
         member,
@@ -131,7 +131,8 @@ def _address(wanted: Asked, query: str) -> str:
     return f"{where}?{wanted.address(query=query)}"
 
 
-def _texts(campaign: Campaign, lines: Any) -> dict[str, str]:
+def texts_of(campaign: Campaign, lines: Any) -> dict[str, str]:
+    """Return the texts of the lines' queries, by their ids in runs."""
     ids = [line.query for line in lines]
     return dict(campaign.queries.pool().filter(query_id__in=ids).values_list("query_id", "text"))
 

@@ -22,11 +22,13 @@ from schemathesis.config import SchemathesisConfig
 from schemathesis.core.failures import FailureGroup
 
 from api.resources.schema import document
-from campaigns.models import Campaign, Membership, Message
+from campaigns.creating import let_create
+from campaigns.models import Campaign, Draft, Membership, Message
 from corpus.models import Clip
-from judging.models import Batch
+from judging.models import Batch, Candidate, Kind, Query
 from releases.freezing import freeze
 from releases.models import Release
+from retrieval.models import Rewording, Substitution
 from runs.models import Enlargement
 from tests.api.asking import Program
 from tests.cast import claim, judge_all, make_query
@@ -84,6 +86,8 @@ def known(
     moment = held.candidates_in_order()[0].moment
     clip = Clip.objects.create(video=moment.video, start=0, end=1, audience="films", state=Clip.State.READY)
     clip.file.save("clip.mp4", ContentFile(b"0123456789"))
+    let_create(leo.user)
+    draft = Draft.objects.create(owner=leo.user)
     freeze(campaign, leo, "CC0-1.0")
     Release.objects.update(state=Release.State.READY, file=clip.file.name)
     return {
@@ -109,14 +113,43 @@ def known(
             runs=[1, 2],
             found={"moments": [FOUND], "more": 0, "not_closed": 0},
         ).number,
+        "corpora": campaign.corpus_id,
+        "moments": moment.pk,
+        "waiting": waiting_caption(campaign).pk,
+        "drafts": draft.token,
+        "draft files": draft.uploads.create(purpose="film", name="a.mp4", size=9).token,
+        "exam batches": exam_batch(batch).pk,
+        "examples": campaign.examples.create(query="q", moment=moment, clip=clip, grade=4, why="w").pk,
+        "figures": "table-1.csv",
+        "scatter": "csv",
+        "believe": "csv",
         "webhooks": campaign.webhooks.create(address="https://example.org/", events=[], secret="").pk,
     }
 
 
+def waiting_caption(campaign: Campaign) -> Rewording:
+    order = Substitution.objects.create(corpus=campaign.corpus, by="cast")
+    said = {"before": "Olga waves.", "state": "queued", "substitution": order}
+    return Rewording.objects.create(corpus=campaign.corpus, **said)
+
+
+def exam_batch(batch: Batch) -> Batch:
+    """A batch of an exam with one pair, which nobody has to sit."""
+    query = Query.objects.create(campaign=batch.query.campaign, kind=Kind.EXAM, query_id="exam:1", text="q")
+    made = Batch.of(query, 1, state=Batch.State.OPEN)
+    made.save()
+    moment = batch.candidates.order_by("rank")[0].moment
+    Candidate.objects.create(query=query, batch=made, moment=moment, rank=1, similarity=0.5)
+    return made
+
+
 def named(path: str, known: dict[str, Any]) -> dict[str, Any]:
     """The parameters of an address, as far as there is something that they can name."""
+    parts = path.replace("/exam/batches/", "/exam batches/")
+    if "/drafts/" in path:
+        parts = parts.replace("/files/", "/draft files/")
     parameters = [
-        (before, part.strip("{}")) for before, part in pairwise(path.split("/")) if part.startswith("{")
+        (before, part.strip("{}")) for before, part in pairwise(parts.split("/")) if part.startswith("{")
     ]
     return {
         name: known.get(before, known.get(name))

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.urls import reverse
 from django.utils import timezone
 
 from api.models import Delivery, Webhook
@@ -24,12 +25,13 @@ from api.webhooks import announcing, sending
 from api.webhooks.addresses import NotAllowed, destination, reachable
 from base.errors import BadValue
 from campaigns.models import Campaign, Membership
+from campaigns.news import Happened
 from jobs.models import Job
 from jobs.terminal import work_off
 from judging.models import Batch, Review
 from judging.review.reviewing import review
 from tests.api.asking import Program, problem_in
-from tests.cast import settle
+from tests.cast import browser, settle
 
 
 class Site:
@@ -223,10 +225,47 @@ def test_a_lead_makes_one_and_tests_it(leo: Membership, campaign: Campaign, site
     work_off(StringIO())
     [sent] = lead.get(f"{own}/deliveries").json()["results"]
     assert (sent["event"], sent["status"], sent["tries"]) == ("test", 204, 1)
+    assert lead.ask("PATCH", own, {"enabled": False}).json()["enabled"] is False
+    problem_in(lead.post(f"{own}/test"), 409)
     assert lead.ask("DELETE", own).status_code == 204
     assert not Delivery.objects.exists()
     refused = lead.post(address, {"address": "https://evil.example.org/", "events": ["run.scored"]})
     assert problem_in(refused, 422)["fields"].keys() == {"address"}
+
+
+@pytest.mark.django_db
+def test_the_page_makes_tries_disables_and_removes_one(
+    leo: Membership, campaign: Campaign, site: Site
+) -> None:
+    client, address = browser(leo), reverse("webhooks", args=["films"])
+    form = {"address": f"{site.address}/", "events": ["run.scored"]}
+    assert client.post(address, form | {"address": "https://evil.example.org/"}).status_code == 400
+    assert client.post(address, form | {"events": []}).status_code == 400
+    text = client.post(address, form).content.decode()
+    webhook = Webhook.objects.get()
+    secret = announcing.secret_of(webhook)
+    assert (webhook.by, webhook.events) == (leo, ["run.scored"])
+    assert secret in text
+    assert secret not in client.get(address).content.decode()
+    own, change = (reverse(name, args=["films", webhook.pk]) for name in ("webhook", "webhook-change"))
+    client.post(change, {"action": "test"})
+    site.status = 503
+    work_off(StringIO())
+    assert "status 503; expected 200 to 299" in client.get(own).content.decode()
+    client.post(change, {"action": "disable"})
+    assert "is disabled" in client.post(change, {"action": "test"}, follow=True).content.decode()
+    announcing.announce(campaign.pk, Happened.RUN_SCORED, {})
+    Job.objects.update(due=timezone.now())
+    work_off(StringIO())
+    assert len(site.told) == Delivery.objects.count() == 1
+    site.status = 204
+    client.post(change, {"action": "enable"})
+    client.post(reverse("webhook-again", args=["films", webhook.pk, Delivery.objects.get().pk]))
+    work_off(StringIO())
+    assert "taken, answer 204" in client.get(own).content.decode()
+    assert client.post(change, {"action": "forget"}).status_code == 400
+    client.post(change, {"action": "remove"})
+    assert not Delivery.objects.exists()
 
 
 @pytest.mark.django_db

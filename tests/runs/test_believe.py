@@ -18,15 +18,15 @@ from campaigns.models import Campaign
 from jobs.models import Job
 from jobs.terminal import work_off
 from metrics import Qrels
-from metrics.analysis.fewer_grades import final_grades, with_grades
+from metrics.analysis.other_judging import final_grades, with_grades
 from releases.archive import ReleaseArchive
 from releases.freezing import freeze
 from releases.models import Release
 from runs.believe import findings
 from runs.believe.catalogue import FIGURES
 from runs.believe.inquiries import EXAMINE
-from runs.believe.raw_grades import judged_in
 from runs.models import Inquiry, Score
+from runs.raw_grades import judged_in
 from runs.scoring import yardstick_of
 from runs.tables import read_table
 from tests.cast import browser

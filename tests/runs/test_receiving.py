@@ -13,13 +13,14 @@ from typing import Any
 
 import pytest
 from django.core.files.storage import default_storage
+from django.db import IntegrityError, transaction
 
 from base.errors import BadValue, TooLarge, WrongState
 from campaigns.models import Campaign, Membership
 from jobs.terminal import work_off
 from judging.models import Query
 from metrics import Run as Predictions
-from runs.models import Run, Submission
+from runs.models import Run, Submission, Visibility
 from runs.receiving import MOST_MIB, announce, describe, receive, submit
 from runs.tables import read_table
 from tests.runs.uploading import GOOD, packed, ranking, send, submitted, uploaded
@@ -233,3 +234,18 @@ def test_the_job_is_harmless_twice(rio: Membership) -> None:
     submission = submitted(rio, ranking(GOOD))
     assert receive(submission) == submission.run
     assert Run.objects.count() == 1
+
+
+@pytest.mark.both_databases
+def test_nothing_of_a_stored_run_changes_but_who_sees_it(campaign: Campaign, rio: Membership) -> None:
+    run = Run.objects.create(
+        campaign=campaign, number=1, by=rio, name="bert", size=10, queries=1, predictions=1
+    )
+    run.show_to(Visibility.PRIVATE)
+    for said in ({"name": "other"}, {"sha256": "0"}, {"visibility": "public", "file": "other"}):
+        with pytest.raises(IntegrityError), transaction.atomic():
+            Run.objects.update(**said)
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Run.objects.all().delete()
+    run.refresh_from_db()
+    assert (run.name, run.visibility) == ("bert", "private")

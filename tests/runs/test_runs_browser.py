@@ -28,13 +28,17 @@ def data(shared: Path) -> Path:
 
 @pytest.fixture
 def place(server: Installation, data: Path) -> Installation:
-    """A release on the videos and queries of the runs: the first thirty queries were judged by simulation."""
-    files = [str(data / "runs" / f"{name}.json") for name in RUNS]
-    index = str(data / "video_name_duration_id.json")
-    given = ["--queries", "30", "--annotators", "8", "--runs", *files, "--videos", index]
-    server.manage("generate_campaign", "authors", *given)
-    server.manage("freeze_release", "authors", "--licence", "CC0-1.0")
+    make_release(server, data, "authors", queries=30)
     return server
+
+
+def make_release(server: Installation, data: Path, name: str, queries: int) -> None:
+    """Make a release on the videos and queries of the runs: the first queries were judged by simulation."""
+    files = [str(data / "runs" / f"{run}.json") for run in RUNS]
+    index = str(data / "video_name_duration_id.json")
+    given = ["--queries", str(queries), "--annotators", "8", "--runs", *files, "--videos", index]
+    server.manage("generate_campaign", name, *given)
+    server.manage("freeze_release", name, "--licence", "CC0-1.0")
 
 
 def upload(page: Page, address: str, name: str, data: Path, file: Path) -> None:

@@ -26,6 +26,8 @@ class Command(BaseCommand):
         parser.add_argument("--add", metavar="ADDRESS", help="make one; its secret is printed once")
         parser.add_argument("--events", nargs="+", choices=Happened.values, default=Happened.values)
         parser.add_argument("--test", type=int, metavar="NUMBER", help="send one a test")
+        parser.add_argument("--disable", type=int, metavar="NUMBER", help="tell one nothing any more")
+        parser.add_argument("--enable", type=int, metavar="NUMBER")
         parser.add_argument("--remove", type=int, metavar="NUMBER")
 
     def handle(self, **options: Any) -> None:
@@ -34,8 +36,12 @@ class Command(BaseCommand):
         if options["add"]:
             return self._add(campaign, options["add"], options["events"])
         if options["test"] is not None:
-            announcing.test(self._one(webhooks, options["test"]))
+            self._test(self._one(webhooks, options["test"]))
             self.stdout.write("The test is on its way. This command without options says what came of it.")
+        elif options["disable"] is not None:
+            self._one(webhooks, options["disable"]).enable(False)
+        elif options["enable"] is not None:
+            self._one(webhooks, options["enable"]).enable(True)
         elif options["remove"] is not None:
             self._one(webhooks, options["remove"]).delete()
         else:
@@ -50,6 +56,12 @@ class Command(BaseCommand):
             raise CommandError(printable(str(fault)), returncode=2) from fault
         self.stdout.write(f"webhook {made.pk}, secret {secret}")
 
+    def _test(self, webhook: Webhook) -> None:
+        try:
+            announcing.test(webhook)
+        except ReeljudgeError as fault:
+            raise CommandError(str(fault), returncode=2) from fault
+
     def _one(self, webhooks: Any, number: int) -> Webhook:
         if found := webhooks.filter(pk=number).first():
             return Webhook.objects.select_related("campaign").get(pk=found.pk)
@@ -59,7 +71,10 @@ class Command(BaseCommand):
         )
 
     def _tell(self, webhook: Webhook) -> None:
-        self.stdout.write(printable(f"webhook {webhook.pk}: {webhook.address}: {', '.join(webhook.events)}"))
+        off = "" if webhook.enabled else ", disabled"
+        self.stdout.write(
+            printable(f"webhook {webhook.pk}: {webhook.address}: {', '.join(webhook.events)}{off}")
+        )
         for sent in webhook.deliveries.all()[:SHOWN]:
             outcome = "taken" if sent.delivered else sent.error or "waits"
             line = f"  {sent.at:%Y-%m-%d %H:%M} {sent.event}: {outcome}, sent {sent.tries} times"

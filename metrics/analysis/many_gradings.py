@@ -51,7 +51,7 @@ class Changing(NamedTuple):
     kind: NDArray[np.int16]
 
 
-def regraded_means(
+def means_by_grading(
     ground: Ground,
     runs: Sequence[Run],
     gradings: Gradings,
@@ -82,13 +82,7 @@ def regraded_means(
     MeasureError
         For another measure.
     """
-    for measure in measures:
-        if (
-            measure.name != "nDCG_IoU"
-            or [key for key, _ in measure.params] != ["iou"]
-            or len(measure.thresholds) > 1
-        ):
-            raise MeasureError(f"measure {measure}: gradings are compared by nDCG_IoU(iou=μ)@K alone")
+    _must_be_ndcg(measures)
     options = convention_named(convention).graded
     scene = Scene(ground, runs, "skip")
     depth = max(measure.cutoff or 0 for measure in measures)
@@ -99,21 +93,39 @@ def regraded_means(
         threshold: _matches(passing(pairs, threshold, options.strict), by_moment, options, threshold)
         for threshold in thresholds
     }
-    sums = np.zeros((len(measures), len(runs), len(gradings)))
-    counts = np.zeros((len(runs), len(gradings)))
+    means = np.empty((len(gradings), len(runs), len(measures)))
     for begin in range(0, len(gradings), GRADINGS_AT_ONCE):
         here = slice(begin, begin + GRADINGS_AT_ONCE)
         graded = _Graded(scene, by_moment[:, here], options)
-        counts[:, here] = graded.counted()
-        for cutoff in sorted({measure.cutoff or 0 for measure in measures}):
-            shares, weights = graded.shares(cutoff), _weights(cutoff, depth)
-            for n, measure in enumerate(measures):
-                if measure.cutoff == cutoff:
-                    fixed, changing = matches[measure.thresholds[0]]
-                    _add_fixed(sums[n, :, here], shares, fixed, weights)
-                    _add_changing(sums[n, :, here], shares, changing, weights, here)
-    means: Floats = (sums / np.where(counts > 0, counts, np.nan)).transpose(2, 1, 0)
+        sums, counts = _sums(graded, measures, matches, depth, here), graded.counted()
+        means[here] = (sums / np.where(counts > 0, counts, np.nan)).transpose(2, 1, 0)
     return means
+
+
+def _must_be_ndcg(measures: Sequence[Measure]) -> None:
+    for measure in measures:
+        names = [key for key, _ in measure.params]
+        if measure.name != "nDCG_IoU" or names != ["iou"] or len(measure.thresholds) > 1:
+            raise MeasureError(f"measure {measure}: gradings are compared by nDCG_IoU(iou=μ)@K alone")
+
+
+def _sums(
+    graded: "_Graded",
+    measures: Sequence[Measure],
+    matches: dict[float, tuple[Matches, Changing]],
+    depth: int,
+    here: slice,
+) -> Floats:
+    """Sum of each measure over the queries under some gradings: floats of shape (measures, runs, gradings)."""
+    sums = np.zeros((len(measures), len(graded.scene.sources), graded.gain.shape[1]))
+    for cutoff in sorted({measure.cutoff or 0 for measure in measures}):
+        shares, weights = graded.shares(cutoff), _weights(cutoff, depth)
+        for n, measure in enumerate(measures):
+            if measure.cutoff == cutoff:
+                fixed, changing = matches[measure.thresholds[0]]
+                _add_fixed(sums[n], shares, fixed, weights)
+                _add_changing(sums[n], shares, changing, weights, here)
+    return sums
 
 
 def _pairs(scene: Scene, options: Options, depth: int, least: float) -> Pairs:

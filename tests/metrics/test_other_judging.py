@@ -10,7 +10,8 @@ import pytest
 from judging.consensus import GRADES, Status, consensus
 from metrics import Run, calc, qrels_from_dict, run_from_dict
 from metrics.analysis.estimation import axiou_error, success_error
-from metrics.analysis.fewer_grades import (
+from metrics.analysis.noise import noise_error
+from metrics.analysis.other_judging import (
     Judged,
     RawGrades,
     changes,
@@ -19,7 +20,6 @@ from metrics.analysis.fewer_grades import (
     one_of_each_pair,
     with_grades,
 )
-from metrics.analysis.noise import noise_error
 from metrics.measures.conventions import convention_named
 
 

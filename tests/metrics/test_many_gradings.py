@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from metrics import Evaluator, MeasureError, default_measures, parse_measure, qrels_from_dict, run_from_dict
-from metrics.analysis.regraded import regraded_means
+from metrics.analysis.many_gradings import means_by_grading
 from metrics.measures.ground import Ground
 
 QUERIES, MOMENTS, PREDICTIONS, GRADINGS = 6, 9, 14, 25
@@ -44,7 +44,7 @@ def test_each_grading_scores_as_if_it_were_the_qrels(convention: str, seed: int)
     gradings[:, qrels.offsets[:-1]] = 3  # every query has something to find
     gradings[: GRADINGS // 2, 1::3] = 2
     measures = [*default_measures(), parse_measure("nDCG_IoU(iou=0.5)@3")]
-    found = regraded_means(Ground(qrels), runs, gradings, measures, convention)
+    found = means_by_grading(Ground(qrels), runs, gradings, measures, convention)
     for n, grading in enumerate(gradings):
         kept = {
             query: [
@@ -64,4 +64,4 @@ def test_other_measures_are_refused() -> None:
     qrels, run = qrels_from_dict(moments), run_from_dict(answers[0])
     gradings = np.zeros((1, qrels.grades.size), np.int8)
     with pytest.raises(MeasureError, match="by nDCG_IoU"):
-        regraded_means(Ground(qrels), [run], gradings, [parse_measure("AP")])
+        means_by_grading(Ground(qrels), [run], gradings, [parse_measure("AP")])

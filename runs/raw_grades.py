@@ -8,7 +8,7 @@ import numpy as np
 
 from judging.models import Candidate
 from metrics import qrels_from_dict
-from metrics.analysis.fewer_grades import NO_GRADE, Judged, RawGrades
+from metrics.analysis.other_judging import NO_GRADE, Judged, RawGrades
 from releases.archive import ReleaseArchive
 
 Span = tuple[str, str, float, float]  # query, video, start and end in seconds

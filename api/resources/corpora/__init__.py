@@ -1,0 +1,1 @@
+"""Corpora: their size and moments, and the rewording of their descriptions."""

@@ -1,0 +1,1 @@
+"""Drafts of campaigns, step by step, as their pages have them."""

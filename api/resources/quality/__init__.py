@@ -1,0 +1,1 @@
+"""What keeps judging good: examples, the exam, and quiet checks."""

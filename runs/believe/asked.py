@@ -1,0 +1,77 @@
+"""What an address asks about the measures: which runs of those that the member may see, on which release, by what."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import Http404, QueryDict
+from django.utils.http import urlencode
+
+from base.errors import BadValue
+from base.request_fields import one_of, whole
+from campaigns.models import Membership
+from releases.models import Release
+from runs.believe.catalogue import BY_KEY, FIGURES, Figure
+from runs.believe.inquiries import CONVENTIONS, MOST_RUNS, comparable, inquiry_about
+from runs.measures import NDCG, USUAL
+from runs.models import Inquiry, Run
+
+HEADLINE = NDCG[4]  # NDCG@20 at IoU 0.5
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Some runs on a release under a convention, and a figure about a measure."""
+
+    release: Release
+    convention: str
+    known: list[Run]
+    runs: list[Run]
+    chosen: bool  # whether the address names the runs
+    measure: str
+    figure: Figure
+
+    @property
+    def inquiry(self) -> Inquiry | None:
+        return inquiry_about(self.runs, self.release, self.convention)
+
+    def address(self, **other: str) -> str:
+        """Return the query of an address that asks the same but for what is said."""
+        same: dict[str, Any] = {"release": self.release.version, "convention": self.convention}
+        same |= {"run": [run.number for run in self.runs] if self.chosen else []}
+        return urlencode(same | {"measure": self.measure, "figure": self.figure.key} | other, doseq=True)
+
+
+def asked(said: QueryDict, member: Membership) -> Asked | None:
+    """Read an address or a form; None if no release has scores yet.
+
+    Raises
+    ------
+    BadValue
+        If it names something in a way that nobody can understand, or a run that is not there for the member.
+    """
+    releases = member.campaign.releases.filter(yardstick__isnull=False).select_related("campaign")
+    if version := said.get("release", ""):
+        releases = releases.filter(version=whole("release", version, "the number of a release"))
+    release = releases.order_by("version").last()
+    if release is None and version:
+        raise Http404
+    if release is None:
+        return None
+    convention = one_of("convention", said.get("convention", USUAL), CONVENTIONS)
+    known = comparable(list(Run.objects.seen_by(member)), release, convention)
+    named = {whole("run", number, "the number of a run") for number in said.getlist("run")}
+    if strange := named - {run.number for run in known}:
+        right = "the number of a run with scores on this release that you may see"
+        raise BadValue("run", str(min(strange)), right)
+    runs = [run for run in known if run.number in named] if named else known[:MOST_RUNS]
+    measure = one_of("measure", said.get("measure", HEADLINE), _measures(runs, release, convention))
+    figure = BY_KEY[one_of("figure", said.get("figure", FIGURES[0].key), list(BY_KEY))]
+    return Asked(release, convention, known, runs, bool(named), measure, figure)
+
+
+def _measures(runs: list[Run], release: Release, convention: str) -> list[str]:
+    """Return the measures that a page can be about: those that were examined."""
+    inquiry = inquiry_about(runs, release, convention)
+    return inquiry.findings["measures"] if inquiry and inquiry.findings else [HEADLINE]

@@ -1,0 +1,187 @@
+"""All that pages do, the API does: each address of a page has twins below /api/v1, or a reason why it has none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.urls import URLPattern
+
+from annotate.urls import urlpatterns as annotate
+from api.urls import urlpatterns as api
+from api.webhooks.urls import urlpatterns as webhooks
+from campaigns.accounts.urls import urlpatterns as accounts
+from lead.urls import urlpatterns as lead
+from runs.urls import urlpatterns as runs
+
+TWINS: dict[str, tuple[str, ...]] = {
+    # The annotator's pages
+    "clip": ("api-clip",),
+    "work": ("api-campaigns", "api-mine"),
+    "tutorial": ("api-guideline", "api-examples"),
+    "claim": ("api-claim",),
+    "mine": ("api-mine",),
+    "read-message": ("api-message-read",),
+    "workplace": ("api-assignment",),
+    "judge": ("api-judgement",),
+    "flag": ("api-flag",),
+    "resume": ("api-resume",),
+    "submit": ("api-submit",),
+    # Making a campaign
+    "drafts": ("api-drafts",),
+    **dict.fromkeys(
+        ("draft-corpus", "draft-films", "draft-settings", "draft-people", "draft-check", "draft-progress"),
+        ("api-draft",),
+    ),
+    "draft-queries": ("api-draft", "api-draft-draw"),
+    "draft-store": ("api-draft-store",),
+    "draft-check-start": ("api-draft-check",),
+    "draft-make": ("api-draft-make",),
+    "draft-remove": ("api-draft",),
+    "uploads": ("api-uploads",),
+    "upload": ("api-upload",),
+    "upload-remove": ("api-upload",),
+    # Corpora and their captions
+    "corpora": ("api-corpora",),
+    "corpus": ("api-corpus", "api-moments"),
+    "corpus-moment": ("api-moment",),
+    "corpus-moment-cut": ("api-moment-clip",),
+    "captions": ("api-captions",),
+    "captions-work": ("api-captions",),
+    "reword": ("api-reword",),
+    "caption-queue": ("api-captions-waiting",),
+    "caption-accept": ("api-caption-accept",),
+    "replaced": ("api-replaced",),
+    "cast": ("api-cast",),
+    "cast-draft": ("api-cast-draft",),
+    # A campaign
+    "campaigns": ("api-campaigns",),
+    "campaign": ("api-campaign", "api-progress", "api-queries", "api-query", "api-batches"),
+    "campaign-jobs": ("api-jobs", "api-job"),
+    "job-again": ("api-job-again",),
+    "batch": ("api-batch",),
+    "review": ("api-review",),
+    "batch-open": ("api-batch-open",),
+    "batches-open": ("api-batches-open",),
+    "exam": ("api-exam", "api-exam-batches"),
+    "exam-make": ("api-exam",),
+    "exam-batch": ("api-exam-batch",),
+    "exam-truth": ("api-exam-batch",),
+    "exam-person": ("api-examinee",),
+    "exam-verdict": ("api-exam-verdict",),
+    "guideline": ("api-guideline", "api-guideline-versions", "api-guideline-version"),
+    "guideline-edit": ("api-guideline",),
+    "examples": ("api-examples", "api-teachable"),
+    "example-judged": ("api-examples",),
+    "example-own": ("api-examples",),
+    "example-remove": ("api-example",),
+    "search": ("api-search",),
+    "search-cut": ("api-search-clip",),
+    "search-index": ("api-search-index",),
+    "campaign-settings": ("api-settings",),
+    "checks": ("api-checks", "api-gold", "api-gold-sources"),
+    "set-gold": ("api-gold",),
+    "check-pairs": ("api-check-pairs",),
+    "messages": ("api-messages",),
+    "send-message": ("api-messages",),
+    "people": ("api-members", "api-invitations"),
+    "person": ("api-member",),
+    "person-change": ("api-member-change", "api-member-role"),
+    "person-creates": ("api-member-creates",),
+    "invite": ("api-invitations",),
+    "invite-by-mail": ("api-invitations-by-mail",),
+    "invitation-send": ("api-invitation-mail",),
+    "invitation-withdraw": ("api-invitation",),
+    "hours": ("api-hours",),
+    "agreement": ("api-agreement",),
+    "agreement-count": ("api-agreement",),
+    "agreement-counting": ("api-agreement",),
+    "agreement-annotator": ("api-agreement-annotator",),
+    "agreement-queries": ("api-agreement-queries",),
+    "agreement-judgements": ("api-judgements",),
+    "figures": ("api-figures",),
+    "figure": ("api-figure",),
+    "start-study": ("api-study",),
+    "releases": ("api-releases", "api-release", "api-verification"),
+    "release-make": ("api-releases",),
+    "release-difference": ("api-release-difference",),
+    "release": ("api-release-file",),
+    "reviews": ("api-to-review", "api-reviews"),
+    "accept": ("api-review",),  # one after the other
+    "undo": ("api-review",),
+    "flags": ("api-flags",),
+    "handle-flag": ("api-flag-handled",),
+    "reopenings": ("api-reopenings",),
+    "reopen": ("api-reopenings", "api-reopening-cost"),
+    "adjudicate": ("api-grade",),
+    "withdraw": ("api-withdrawal",),
+    "exports": ("api-exports", "api-training-sets"),
+    "training-set-make": ("api-training-sets",),
+    "training-set": ("api-training-set",),
+    "export": ("api-export",),
+    # Runs
+    "runs": ("api-runs",),
+    "run-new": ("api-runs",),
+    "run-check": ("api-submission", "api-submission-check"),
+    "run-progress": ("api-submission",),
+    "run-files": ("api-submission-files",),
+    "run-piece": ("api-submission-file",),
+    "run": ("api-run", "api-run-scores"),
+    "run-file": ("api-run-file",),
+    "run-visibility": ("api-run-visibility",),
+    "run-queries": ("api-run-queries",),
+    "run-scatter": ("api-run-scatter",),
+    "run-query": ("api-run-query",),
+    "leaderboard": ("api-leaderboard",),
+    "leaderboard-measure": ("api-measures",),
+    "believe": ("api-believe",),
+    "believe-ask": ("api-believe",),
+    "believe-file": ("api-believe-file",),
+    # Webhooks
+    "webhooks": ("api-webhooks",),
+    "webhook": ("api-deliveries",),
+    "webhook-change": ("api-webhook", "api-webhook-test"),
+    "webhook-again": ("api-delivery-again",),
+    # The account
+    "account": ("api-root",),
+}
+OF_THE_SAME_NUMBERS = "The resource of the page has the same numbers as JSON."
+REASONS = {
+    "home": "It leads a browser to one of the other pages.",
+    "hours-csv": OF_THE_SAME_NUMBERS,
+    "replaced-csv": OF_THE_SAME_NUMBERS,
+    "leaderboard-file": OF_THE_SAME_NUMBERS,
+    "guideline-changes": "A program compares the texts of two versions by itself.",
+    "public-run": "It is for people without an account, and the API knows nobody without one.",
+    "language": "It is the language of pages. The API speaks English.",
+    "tokens": "A token must not make tokens, which could outlast it.",
+    "token-revoke": "A token must not end others, which would lock its owner's programs out.",
+}
+# What proves who somebody is, or changes how it is proved, asks a person and not a program that holds a token.
+SIGNING_IN = (
+    "sign-",
+    "account_",
+    "mfa_",
+    "openid_",
+    "session",
+    "usersessions_",
+    "sso-",
+    "invitation",
+    "join",
+    "first-",
+)
+
+
+def names_of(patterns: Sequence[URLPattern]) -> set[str]:
+    return {str(pattern.name) for pattern in patterns}
+
+
+def test_each_page_has_its_twins_or_a_reason() -> None:
+    pages = names_of([*annotate, *lead, *runs, *webhooks, *accounts])
+    signing_in = {name for name in pages if name.startswith(SIGNING_IN)} - {*TWINS}
+    assert pages == {*TWINS, *REASONS, *signing_in}
+    assert not {*TWINS} & {*REASONS}
+
+
+def test_each_twin_is_there_and_each_address_of_the_api_is_one() -> None:
+    twins = {twin for named in TWINS.values() for twin in named}
+    assert twins | {"api-schema"} == names_of(api)
