@@ -41,13 +41,13 @@ SMALL: dict[str, Any] = {
     "nms": 0.5,
     "validate_every": 20,
 }
-PLACES = 10  # moments of a video, each of which shows something of its own in every video
+PLACES = 10  # moments of a video, each of which shows another thing, and every video in another order
 CLIPS = 100  # of a second
 
 
 @pytest.fixture
 def features(settings: Any, tmp_path: Path) -> Path:
-    """The folder of features of the corpus; a clip in the n-th moment of a video shows the n-th thing."""
+    """The folder of features of the corpus; a clip shows what the moment’s caption says."""
     settings.FEATURES_ROOT, settings.MODELS_ROOT = tmp_path / "features", tmp_path / "models"
     folder = tmp_path / "features" / "films"
     folder.mkdir(parents=True)
@@ -61,7 +61,7 @@ def arrays() -> dict[str, Any]:
     for number in range(6):
         rows = random.normal(0, 0.1, (CLIPS, PLACES + 1)).astype(np.float32)
         for clip in range(CLIPS):
-            rows[clip, clip // 10 if 1 <= clip % 10 <= 4 else PLACES] += 1
+            rows[clip, (clip // 10 + number) % PLACES if 1 <= clip % 10 <= 4 else PLACES] += 1
         found[f"secret-video-{number}"] = rows
     return found
 
@@ -76,7 +76,8 @@ def with_captions(member: Membership) -> Membership:
     things = ("walks", "jumps", "sings", "cooks", "reads", "sleeps", "paints", "swims", "drives", "writes")
     people = ("A man", "A woman", "Somebody", "A child", "A dog", "A cat")
     for moment in Moment.objects.filter(video__corpus=member.campaign.corpus).select_related("video"):
-        moment.caption = f"{people[int(moment.video.name[-1])]} {things[int(moment.start // 10)]}."
+        number = int(moment.video.name[-1])
+        moment.caption = f"{people[number]} {things[(int(moment.start // 10) + number) % PLACES]}."
         moment.save()
     Campaign.objects.update(encoder=model_name())
     member.campaign.refresh_from_db()
@@ -107,7 +108,7 @@ def test_a_system_is_trained_submitted_scored_and_searched_with(
     release: Release, rio: Membership, features: Path
 ) -> None:
     told = with_captions(rio)
-    [row] = ask_to_train(told, wanted(depth=1, options=SMALL | {"iterations": 150, "validate_every": 50}))
+    [row] = ask_to_train(told, wanted(depth=1, options=SMALL | {"iterations": 150, "validate_every": 150}))
     done()
     row.refresh_from_db()
     assert row.run is not None
@@ -119,14 +120,14 @@ def test_a_system_is_trained_submitted_scored_and_searched_with(
     assert steps == sorted(set(steps))
     assert steps[-1] == 150
     assert row.losses[-1][1] < row.losses[0][1]
-    assert [step for step, _ in row.validations] == [50, 100, 150]
+    assert [step for step, _ in row.validations] == [150]
     assert row.measure == "nDCG_IoU(iou=0.5)@20"  # on the release's validation queries
     search = ask_to_search(row, "Somebody swims.")
     done()
     search.refresh_from_db()
     assert search.moments
-    starts = [start // 10 for _, start, _, _ in search.moments[:6]]
-    assert starts.count(7.0) >= 5, search.moments
+    things = [(start // 10 + int(video[-1])) % PLACES for video, start, _, _ in search.moments[:6]]
+    assert things.count(7.0) >= 4, search.moments
     page = browser(told).get(reverse("system-search", args=["films", row.number]), {"q": "Somebody swims."})
     assert "No clip is stored" in page.content.decode()
     assert "Caption similarity" in page.content.decode()
