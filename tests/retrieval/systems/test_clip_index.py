@@ -147,6 +147,22 @@ BREAK: dict[str, tuple[Callable[[Path], object], str]] = {
 }
 
 
+@pytest.mark.skipif(not codes.is_installed(), reason="faiss-cpu is not installed")
+def test_twenty_million_clips_have_less_than_a_gigabyte_and_a_half_of_codes(tmp_path: Path) -> None:
+    """STAL's Table 6: 20,000,000 clips of 100 numbers are 7.45 GiB; each clip adds its code and its name."""
+    made = np.random.default_rng(8).standard_normal((600, 100), np.float32)
+    sizes = []
+    for place, count in enumerate((300, 600)):
+        folder = tmp_path / str(place)
+        plan_index(folder, "ivf-pq", SECONDS, made[:300], 300)
+        write_shard(folder, 1, [Videos.of([Video("a", count * SECONDS, made[:count])], SECONDS)])
+        files = (folder / "shard-0001" / name for name in ("rows.f32", "codes.faiss"))
+        sizes.append([file.stat().st_size for file in files])
+    rows, coded = ((more - less) / 300 for less, more in zip(*sizes, strict=True))
+    assert round(20e6 * rows / 2**30, 2) == 7.45
+    assert 1.0e9 < 20e6 * coded <= 1.5e9
+
+
 @pytest.mark.parametrize("how", BREAK)
 def test_a_broken_shard_is_named(tmp_path: Path, how: str) -> None:
     built(tmp_path, "flat", collection(40), 10, 20, 40)
