@@ -42,10 +42,11 @@ def test_a_run_holds_the_best_moments_of_the_videos(name: str, subtitles: bool, 
     assert len(list((tmp_path / name).glob("rows-*.npy"))) == 1
 
 
-@pytest.mark.parametrize("name", ["reloclnet", "conquer"])
-def test_the_same_seed_gives_the_same_run(name: str, tmp_path: Path) -> None:
+def test_the_same_seed_gives_the_same_run(tmp_path: Path) -> None:
     data = noise(12)
-    one, two, other = (trained(name, tmp_path / str(n), data, seed=seed) for n, seed in enumerate((1, 1, 2)))
+    one, two, other = (
+        trained("reloclnet", tmp_path / str(n), data, seed=seed) for n, seed in enumerate((1, 1, 2))
+    )
     assert one.scores.tolist() == two.scores.tolist()
     assert one.start.tolist() == two.start.tolist()
     assert one.scores.tolist() != other.scores.tolist()
