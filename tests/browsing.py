@@ -12,6 +12,7 @@ from playwright.sync_api import (
     Browser,
     BrowserContext,
     Page,
+    Playwright,
     Response,
     TimeoutError,
     expect,
@@ -25,6 +26,7 @@ from tests.waiting import wait_until
 expect.set_options(timeout=30_000)  # for a busy machine; nothing takes longer because of it
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
 QUERY = "A person sits down."
+drivers: list[Playwright] = []
 
 
 def chromium() -> AbstractContextManager[Browser]:
@@ -36,10 +38,22 @@ def chromium_at(names: dict[str, str]) -> Iterator[Browser]:
     """The browser, for which these names of hosts have these addresses."""
     rules = ", ".join(f"MAP {name} {address}" for name, address in names.items())
     flags = [*FLAGS, f"--host-resolver-rules={rules}"] if names else FLAGS
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=os.environ["CHROMIUM"], args=flags)
+    with _driver() as driver:
+        browser = driver.chromium.launch(executable_path=os.environ["CHROMIUM"], args=flags)
         yield browser
         browser.close()
+
+
+@contextmanager
+def _driver() -> Iterator[Playwright]:
+    """The driver of browsers: the one that runs, if there is one, since a thread cannot have two."""
+    if drivers:
+        yield drivers[0]
+        return
+    with sync_playwright() as driver:
+        drivers.append(driver)
+        yield driver
+        drivers.clear()
 
 
 def import_films(place: Installation) -> None:
