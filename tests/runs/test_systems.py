@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from django.urls import reverse
 from base.errors import BadValue
 from campaigns.models import Campaign, Membership
 from corpus.models import Moment
+from demo.training import BETWEEN, MINUTES, SEEDS, SYSTEMS, ask_for_systems
 from jobs.models import Job
 from jobs.terminal import work_off
 from releases.models import Release
@@ -24,8 +26,10 @@ from retrieval.encoders import model_name
 from runs.models import Arrival, Run, Scoring, Submission, SystemSearch, TrainedSystem
 from runs.receiving import forget_submissions
 from runs.systems.asking import TRAIN, Wanted, ask_to_search, ask_to_train
+from runs.systems.feature_sets import videos_of
 from runs.systems.training import train
 from tests.cast import browser
+from tests.films import write_film
 
 pytestmark = pytest.mark.django_db
 SMALL: dict[str, Any] = {
@@ -352,3 +356,38 @@ def test_searches_are_made_once_and_forgotten(told: Membership) -> None:
     SystemSearch.objects.update(asked="2020-01-01T00:00Z")
     forget_searches()
     assert SystemSearch.objects.count() == 0
+
+
+def test_features_are_computed_from_films_once(rio: Membership, settings: Any, tmp_path: Path) -> None:
+    settings.FEATURES_ROOT, settings.MODELS_ROOT = tmp_path / "features", tmp_path / "models"
+    write_film(tmp_path / "films")
+    corpus = rio.campaign.corpus
+    corpus.media_folder = str(tmp_path / "films" / "media")
+    corpus.save()
+    Campaign.objects.update(encoder=model_name())
+    [row] = ask_to_train(rio, wanted("prior", name="early", features="descriptor", options={}))
+    assert "video 'secret-video-0': the corpus has no film of it" in failed(row)
+    corpus.videos.update(media="film.mp4", duration=44.0)
+    told: list[str] = []
+    videos = videos_of(corpus, "descriptor", 2.0, lambda done, total, text: told.append(text))
+    assert videos.clips.shape == (6 * 22, 358)
+    assert videos.clips.mean() == pytest.approx(0, abs=1e-4)
+    assert told[-1] == "computing features: 5 of 6 videos"
+    files = sorted((tmp_path / "features" / "computed").rglob("*.npy"))
+    before = [file.stat().st_mtime_ns for file in files]
+    assert np.array_equal(videos_of(corpus, "descriptor", 2.0, lambda *said: None).clips, videos.clips)
+    assert len(before) == 6
+    assert [file.stat().st_mtime_ns for file in files] == before
+
+
+def test_the_demo_asks_for_its_systems_once_and_one_after_the_other(rio: Membership) -> None:
+    ask_for_systems(rio)
+    ask_for_systems(rio)
+    rows = list(TrainedSystem.objects.order_by("number"))
+    assert [row.name for row in rows] == [f"{system} {seed}" for system in SYSTEMS for seed in SEEDS]
+    jobs = {job.key: job.due for job in Job.objects.filter(kind=TRAIN)}
+    due = [jobs[row.job_key] for row in rows]
+    assert [round((later - first).total_seconds()) for first, later in itertools.pairwise(due)] == [
+        BETWEEN
+    ] * 14
+    assert BETWEEN * len(rows) < 60 * MINUTES
