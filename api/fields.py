@@ -107,9 +107,7 @@ class Query(Body):
 class PageQuery(Query):
     """Which part of a long list is wanted."""
 
-    cursor = serializers.CharField(
-        required=False, max_length=500, help_text="from the address of another page"
-    )
+    cursor = Text(required=False, max_length=500, help_text="from the address of another page")
     limit = serializers.IntegerField(
         required=False, min_value=1, max_value=200, help_text="entries of a page"
     )

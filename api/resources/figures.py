@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from api.describing import operation
-from api.fields import Body, Query, Shape, Whole
+from api.fields import Body, Query, Shape, Text, Whole
 from api.problems import unfit
 from api.resource import Resource, under_way
 from campaigns.models import Token
@@ -58,7 +58,7 @@ class FiguresShape(Shape):
 
 
 class OfQuery(Query):
-    query = serializers.CharField(
+    query = Text(
         required=False,
         max_length=100,
         help_text="whose figure 6 is wanted, by its id in runs; else the first",

@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from rest_framework.utils.urls import replace_query_param
 
 from api.describing import operation
-from api.fields import Query, Shape
+from api.fields import Query, Shape, Text
 from api.problems import unfit
 from api.resource import Resource
 from campaigns.models import Token
@@ -54,7 +54,7 @@ class JudgementsPage(Shape):
 class JudgementsAsked(Query):
     worker = serializers.IntegerField(required=False, min_value=0, max_value=10**9 - 1)
     query = serializers.IntegerField(required=False, min_value=0, max_value=LARGEST)
-    week = serializers.CharField(required=False, max_length=20, help_text="as 2026-W05")
+    week = Text(required=False, max_length=20, help_text="as 2026-W05")
     only = serializers.ChoiceField(list(ONLY), required=False)
     own = serializers.IntegerField(required=False, min_value=min(GRADES), max_value=max(GRADES))
     other = serializers.IntegerField(required=False, min_value=min(GRADES), max_value=max(GRADES))

@@ -161,9 +161,7 @@ def candidate_of(row: CandidateRow, reader: Membership) -> dict[str, Any]:
 class QueriesAsked(PageQuery):
     show = serializers.ChoiceField([name for name in FILTERS if name], required=False)
     sort = serializers.ChoiceField([name for name in SORTS if name], required=False)
-    q = serializers.CharField(
-        required=False, max_length=200, help_text="words of the query, or its id in runs"
-    )
+    q = Text(required=False, max_length=200, help_text="words of the query, or its id in runs")
 
 
 ORDERS = {"": ("pk",), "-": ("-pk",), "text": ("text", "pk")}

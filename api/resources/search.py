@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from api.describing import operation
-from api.fields import Body, Query, Shape, Whole
+from api.fields import Body, Query, Shape, Text, Whole
 from api.resource import Resource, under_way
 from campaigns.models import Token
 from corpus.models import Moment
@@ -24,7 +24,7 @@ from retrieval.search.searching import Hit, search
 
 
 class Words(Query):
-    q = serializers.CharField(max_length=LONGEST_QUERY, help_text="the query")
+    q = Text(max_length=LONGEST_QUERY, help_text="the query")
 
 
 class HitShape(Shape):

@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from api.describing import operation
-from api.fields import PageQuery, Shape
+from api.fields import PageQuery, Shape, Text
 from api.resource import Resource
 from api.resources.jobs import JobShape
 from api.resources.quality.examples import clip_address
@@ -69,10 +69,8 @@ class MomentDetail(MomentShape):
 
 
 class MomentsAsked(PageQuery):
-    find = serializers.CharField(
-        required=False, max_length=LONGEST_SEARCH, help_text="words of the description"
-    )
-    video = serializers.CharField(required=False, max_length=300, help_text="a video's name")
+    find = Text(required=False, max_length=LONGEST_SEARCH, help_text="words of the description")
+    video = Text(required=False, max_length=300, help_text="a video's name")
 
 
 def corpus_of(request: Request, pk: int) -> Corpus:

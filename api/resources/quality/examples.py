@@ -69,7 +69,7 @@ class TeachableShape(Shape):
 
 
 class TeachableAsked(PageQuery):
-    find = serializers.CharField(required=False, max_length=200, help_text="words of the query")
+    find = Text(required=False, max_length=200, help_text="words of the query")
 
 
 class NewExample(Body):

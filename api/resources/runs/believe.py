@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from api.describing import operation
-from api.fields import Body, Choice, Shape, Whole
+from api.fields import Body, Choice, Shape, Text, Whole
 from api.problems import unfit
 from api.resource import Resource, later
 from api.resources.jobs import JobShape
@@ -38,7 +38,7 @@ class BelieveAsked(OfRelease):
         max_length=MOST_RUNS,
         help_text="numbers of runs; without them, all that are scored",
     )
-    measure = serializers.CharField(required=False, max_length=80)
+    measure = Text(required=False, max_length=80)
     figure = serializers.ChoiceField(list(BY_KEY), required=False)
 
 

@@ -29,15 +29,13 @@ LARGEST = 10**9 - 1
 
 class BoardAsked(OfRelease):
     convention = serializers.ChoiceField(list(NAMES), required=False)
-    m = serializers.ListField(
-        child=serializers.CharField(max_length=80), required=False, help_text="measures"
-    )
-    sort = serializers.CharField(required=False, max_length=80, help_text="a measure, or `run`")
+    m = serializers.ListField(child=Text(max_length=80), required=False, help_text="measures")
+    sort = Text(required=False, max_length=80, help_text="a measure, or `run`")
     baseline = serializers.IntegerField(
         required=False, min_value=1, max_value=LARGEST, help_text="a run's number"
     )
     seeds = serializers.ChoiceField(["together"], required=False)
-    split = serializers.CharField(required=False, max_length=100)
+    split = Text(required=False, max_length=100)
     length = serializers.ChoiceField(["short", "middle", "long"], required=False)
     relevant = serializers.ChoiceField(["few", "some", "many"], required=False)
 

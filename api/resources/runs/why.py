@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from api.describing import operation
-from api.fields import Shape
+from api.fields import Shape, Text
 from api.problems import unfit
 from api.resource import Resource
 from api.resources.quality.examples import clip_address
@@ -28,14 +28,14 @@ READ = Token.Scope.READ
 
 class WhyAsked(OfRelease):
     convention = serializers.ChoiceField(EXPLAINED, required=False)
-    measure = serializers.CharField(required=False, max_length=80)
+    measure = Text(required=False, max_length=80)
     against = serializers.IntegerField(
         required=False, min_value=1, max_value=10**9 - 1, help_text="another run's number"
     )
 
 
 class QueryAsked(WhyAsked):
-    query = serializers.CharField(max_length=100, help_text="its id in runs")
+    query = Text(max_length=100, help_text="its id in runs")
 
 
 class LineShape(Shape):
