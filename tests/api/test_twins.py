@@ -136,6 +136,10 @@ TWINS: dict[str, tuple[str, ...]] = {
     "believe": ("api-believe",),
     "believe-ask": ("api-believe",),
     "believe-file": ("api-believe-file",),
+    "pools": ("api-pools", "api-enlargements"),
+    "pool-propose": ("api-enlargements",),
+    "pool": ("api-enlargement",),
+    "pool-open": ("api-enlargement-opening",),
     # Webhooks
     "webhooks": ("api-webhooks",),
     "webhook": ("api-deliveries",),
@@ -144,8 +148,23 @@ TWINS: dict[str, tuple[str, ...]] = {
     # The account
     "account": ("api-root",),
 }
+TRAINED_HERE = (
+    "Systems are trained from pages and by commands. What they find is a run, and runs are in the API."
+)
 OF_THE_SAME_NUMBERS = "The resource of the page has the same numbers as JSON."
 REASONS = {
+    **dict.fromkeys(
+        (
+            "systems",
+            "system-new",
+            "system",
+            "system-again",
+            "system-curves",
+            "system-search",
+            "system-search-cut",
+        ),
+        TRAINED_HERE,
+    ),
     "home": "It leads a browser to one of the other pages.",
     "hours-csv": OF_THE_SAME_NUMBERS,
     "replaced-csv": OF_THE_SAME_NUMBERS,
