@@ -69,6 +69,7 @@ def true_grades(file: Path) -> Grades:
 @transaction.atomic
 def make_campaign(shown: Campaign, grades: Grades, lead: User, researcher: User) -> Campaign:
     """Make the campaign beside the one that visitors judge, with all judgements and reviews."""
+    shown.refresh_from_db(fields=["encoder"])  # which the ranking has stored since
     campaign = Campaign.objects.create(
         name=NAME,
         title=TITLE,
