@@ -161,7 +161,6 @@ REASONS = {
             "system-again",
             "system-curves",
             "system-search",
-            "system-search-cut",
         ),
         TRAINED_HERE,
     ),
