@@ -17,6 +17,7 @@ from demo.training import MINUTES, SEEDS, SYSTEMS
 from tests.browsing import signed_in
 from tests.installation import installation
 from tests.screenshots import SIZES
+from tests.test_accessibility import FRAMES
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.timeout(1800), pytest.mark.long]
@@ -111,7 +112,7 @@ def pictures(page: Page, name: str) -> None:
         page.emulate_media(color_scheme=scheme)
         for size, viewport in SIZES.items():
             page.set_viewport_size(viewport)  # type: ignore[arg-type]
-            page.wait_for_timeout(300)
+            page.evaluate(FRAMES)
             page.screenshot(path=f"{PICTURES}/{name}-{scheme}-{size}.png", full_page=True)
     page.set_viewport_size(SIZES["wide"])  # type: ignore[arg-type]
     page.emulate_media(color_scheme="light")
