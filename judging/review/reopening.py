@@ -43,10 +43,13 @@ class Scope:
 
     @property
     def queries(self) -> list[int]:
-        """The primary keys of the queries concerned."""
-        of_candidates = self.candidates.order_by().values_list("query_id", flat=True).distinct()
+        """The primary keys of the queries concerned.
+
+        Assignments are read first: one that is submitted meanwhile is found among the candidates then.
+        """
         of_assignments = self.assignments.order_by().values_list("batch__query_id", flat=True).distinct()
-        return sorted({*of_candidates, *of_assignments})
+        of_candidates = self.candidates.order_by().values_list("query_id", flat=True).distinct()
+        return sorted({*of_assignments, *of_candidates})
 
 
 def scope_of_candidate(candidate: Candidate) -> Scope:
@@ -124,7 +127,7 @@ def reopen_all_of(lead: Membership, annotator: Membership, reason: str) -> Reope
         raise WrongState(
             f"{scope.what.capitalize()} is being reopened already; the desk shows how far it is."
         )
-    if not scope.candidates.exists() and not scope.assignments.exists():
+    if not scope.assignments.exists() and not scope.candidates.exists():  # in this order, as for `queries`
         raise _nothing_left(scope)
     record = Reopening.objects.create(
         campaign=lead.campaign, lead=lead, what=scope.what, reason=reason, annotator=annotator

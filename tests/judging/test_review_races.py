@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.db import connection
 
 from campaigns.models import Campaign, Membership
 from judging.audit import audit
 from judging.models import Assignment, Batch, Candidate, Reopening, Review
 from judging.review.adjudicating import adjudicate
-from judging.review.reopening import reopen, scope_of_batch, scope_of_candidate
+from judging.review.reopening import reopen, scope_of_annotator, scope_of_batch, scope_of_candidate
 from judging.review.reviewing import review, undo
 from judging.review.withdrawing import withdraw
 from judging.work import claiming, grading, submitting
@@ -91,6 +93,23 @@ def test_taking_back_work_while_she_judges_submits_and_claims(
     )
     assert not ada.judgements.filter(seat__isnull=False).exists()
     assert sound(batch.query.campaign)
+
+
+def test_what_she_submits_between_two_reads_is_not_missed(
+    batch: Batch, ada: Membership, bob: Membership
+) -> None:
+    judge_all(hers := claim(ada), lambda candidate: 2, submit=False)
+    judge_all(claim(bob), lambda candidate: 2)
+    rest = [partial(submitting.submit, hers, hers.fence)]
+
+    def submitted_after_the_first(execute: Any, *asked: Any) -> Any:
+        answer = execute(*asked)
+        if rest:
+            rest.pop()()
+        return answer
+
+    with connection.execute_wrapper(submitted_after_the_first):
+        assert scope_of_annotator(ada).queries == [batch.query_id]
 
 
 def test_a_round_two_is_reopened_while_it_ends(
