@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from base.text import printable
+from jobs.errors import JobLeft, JobPostponed
 
 # What the system says where a film is not, is on a disk that has gone, or may not be read.
 AWAY = {errno.ENOENT, errno.EACCES, errno.ENODEV, errno.ESTALE, errno.ENOTCONN, errno.EHOSTDOWN}
@@ -18,11 +19,11 @@ class CorpusError(Exception):
     """An error whose message says what was wrong, where (file, line, field), and what would be right."""
 
 
-class Unavailable(CorpusError):
+class Unavailable(CorpusError, JobPostponed):
     """What a clip needs is not there now, such as the store or room on a disk. The film is not to blame."""
 
 
-class FilmAway(Unavailable):
+class FilmAway(Unavailable, JobLeft):
     """This machine does not have the film, or may not read it. Another machine may."""
 
 

@@ -1,8 +1,6 @@
 """The kinds of job that belong to judging."""
 
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 from random import SystemRandom
 from typing import Any
@@ -10,9 +8,9 @@ from typing import Any
 from base.errors import ReeljudgeError
 from campaigns.models import Campaign
 from corpus.clips import cutter, make
-from corpus.errors import CorpusError, FilmAway, Unavailable
+from corpus.errors import CorpusError, FilmAway
 from corpus.models import Clip, Corpus
-from jobs.errors import JobError, JobLeft, JobPostponed
+from jobs.errors import JobError, JobPostponed
 from jobs.registry import Report, kind
 from judging.models import Batch, Reopening
 from judging.pool.clips import CUT_ANEW, CUT_CLIP, CUT_CLIPS, open_when_cut, prepare
@@ -58,12 +56,11 @@ def cut_clips(arguments: dict[str, Any], report: Report) -> None:
     batch = Batch.objects.select_related("query__campaign").filter(pk=arguments["batch"]).first()
     if batch is None:
         return  # It was a second batch, and its opening was undone.
-    with _faults_of_surroundings():
-        away = _cut_what_is_to_come(batch, report)
+    away = _cut_what_is_to_come(batch, report)
     clips = list(Clip.objects.filter(candidates__batch=batch).distinct())
     report(len(clips), len(clips), _outcome(clips))
     if away:
-        raise JobLeft(str(away)) from away
+        raise away
     if Batch.objects.filter(pk=batch.pk, state=Batch.State.PREPARING).exists():
         raise JobError(f"{_outcome(clips)}. Try again, or open the batch without these clips")
 
@@ -88,17 +85,6 @@ def _cut_what_is_to_come(batch: Batch, report: Report) -> FilmAway | None:
     return away
 
 
-@contextmanager
-def _faults_of_surroundings() -> Iterator[None]:
-    """Tell the job about faults that no film is to blame for, so that it waits for them to pass."""
-    try:
-        yield
-    except FilmAway as fault:
-        raise JobLeft(str(fault)) from fault
-    except Unavailable as fault:
-        raise JobPostponed(str(fault)) from fault
-
-
 def _outcome(clips: list[Clip]) -> str:
     """Return how many clips were cut, are missing, and failed, with the first error."""
     count = Counter(clip.state for clip in clips)
@@ -115,7 +101,7 @@ def _outcome(clips: list[Clip]) -> str:
 def cut_clip(arguments: dict[str, Any], report: Report) -> None:
     """Cut the clip of a worked example, which belongs to no batch."""
     progress = partial(report, 0, 1)
-    with _faults_of_surroundings(), cutter() as tool:
+    with cutter() as tool:
         make(Clip.objects.get(pk=arguments["clip"]), tool, progress)
     report(1, 1)
 

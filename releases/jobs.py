@@ -20,10 +20,7 @@ from reports.models import Summary
 @kind(FREEZE)
 def freeze_a_release(arguments: dict[str, Any], report: Report) -> None:
     release = Release.objects.select_related("campaign__corpus").get(pk=arguments["release"])
-    try:
-        write(release, report)
-    except Unavailable as fault:
-        raise JobPostponed(str(fault)) from fault
+    write(release, report)
 
 
 VERIFY = "verify a release"
@@ -67,7 +64,7 @@ def make_a_training_set(arguments: dict[str, Any], report: Report) -> None:
     training_set = TrainingSet.objects.select_related("campaign__corpus").get(pk=arguments["training_set"])
     try:
         make(training_set, report)
-    except Unavailable as fault:
-        raise JobPostponed(str(fault)) from fault
+    except Unavailable:
+        raise
     except (CorpusError, ReeljudgeError) as fault:
         raise JobError(str(fault)) from fault

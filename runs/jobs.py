@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from corpus.errors import Unavailable
-from jobs.errors import JobError, JobPostponed
+from jobs.errors import JobError
 from jobs.registry import Report, kind
 from metrics import MeasureError
 from releases.models import Release
@@ -24,19 +23,13 @@ def receive_a_run(arguments: dict[str, Any], report: Report) -> None:
     submission = Submission.objects.select_related("by__campaign").filter(pk=arguments["submission"]).first()
     if submission is None:
         return  # It was forgotten.
-    try:
-        receive(submission)
-    except Unavailable as fault:
-        raise JobPostponed(str(fault)) from fault
+    receive(submission)
 
 
 @kind(SCORE)
 def score_the_runs(arguments: dict[str, Any], report: Report) -> None:
     release = Release.objects.select_related("campaign").get(pk=arguments["release"])
-    try:
-        score_runs(release, report)
-    except Unavailable as fault:
-        raise JobPostponed(str(fault)) from fault
+    score_runs(release, report)
     ask_for_resampling(release)
     ask_to_compare(release)
 
@@ -51,10 +44,7 @@ def examine(arguments: dict[str, Any], report: Report) -> None:
     inquiry = Inquiry.objects.select_related("release__campaign").filter(pk=arguments["inquiry"]).first()
     if inquiry is None:
         return  # Its release is gone.
-    try:
-        examine_measures(inquiry, report)
-    except Unavailable as fault:
-        raise JobPostponed(str(fault)) from fault
+    examine_measures(inquiry, report)
 
 
 @kind(PROPOSE)
@@ -62,8 +52,6 @@ def propose_moments(arguments: dict[str, Any], report: Report) -> None:
     enlargement = Enlargement.objects.select_related("campaign", "release__campaign")
     try:
         propose(enlargement.get(pk=arguments["enlargement"]), report)
-    except Unavailable as fault:
-        raise JobPostponed(str(fault)) from fault
     except MeasureError as fault:
         raise JobError(str(fault)) from fault
 
@@ -77,7 +65,4 @@ def open_further_batches(arguments: dict[str, Any], report: Report) -> None:
 @kind(COMPARE)
 def compare_the_pools(arguments: dict[str, Any], report: Report) -> None:
     release = Release.objects.select_related("campaign").get(pk=arguments["release"])
-    try:
-        compare_pools(release, report)
-    except Unavailable as fault:
-        raise JobPostponed(str(fault)) from fault
+    compare_pools(release, report)

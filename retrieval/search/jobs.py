@@ -6,7 +6,7 @@ from typing import Any
 
 from corpus.errors import CorpusError, Unavailable
 from corpus.models import Corpus
-from jobs.errors import JobError, JobPostponed
+from jobs.errors import JobError
 from jobs.registry import Report, kind
 from jobs.upkeep import each_hour
 from retrieval.embedding import embed
@@ -39,7 +39,7 @@ def _told(work: Callable[[], object]) -> None:
     """Do the work, and tell the job which of its errors pass by themselves."""
     try:
         work()
-    except Unavailable as fault:
-        raise JobPostponed(str(fault)) from fault
+    except Unavailable:
+        raise
     except CorpusError as fault:
         raise JobError(str(fault)) from fault

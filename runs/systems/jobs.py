@@ -8,8 +8,8 @@ from typing import Any
 
 from base.errors import ReeljudgeError
 from campaigns.uploads import NoRoom
-from corpus.errors import FULL, CorpusError, FilmAway, Unavailable
-from jobs.errors import JobError, JobLeft, JobPostponed
+from corpus.errors import FULL, CorpusError, Unavailable
+from jobs.errors import JobError, JobPostponed
 from jobs.registry import Report, kind
 from retrieval.systems.errors import SystemsError
 from runs.systems.asking import SEARCH, TRAIN
@@ -44,9 +44,9 @@ def _told() -> Iterator[None]:
     """Tell the job which errors pass by themselves: those of stores, and of disks that are full."""
     try:
         yield
-    except FilmAway as fault:
-        raise JobLeft(str(fault)) from fault
-    except (Unavailable, NoRoom) as fault:
+    except Unavailable:
+        raise
+    except NoRoom as fault:
         raise JobPostponed(str(fault)) from fault
     except SystemsError as fault:
         if getattr(fault.__cause__, "errno", None) in FULL:
