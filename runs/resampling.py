@@ -18,7 +18,7 @@ from jobs.registry import Report
 from metrics import CONVENTIONS, parse_measures
 from metrics import Run as Predictions
 from metrics.analysis.many_gradings import means_by_grading
-from metrics.analysis.other_judging import Judged
+from metrics.analysis.other_judging import Judged, settled
 from metrics.measures.ground import Ground
 from releases.archive import ReleaseArchive
 from releases.models import Release
@@ -34,7 +34,6 @@ RUNS_AT_ONCE = 20
 RESAMPLES_AT_ONCE = 50
 MOST_GRADES = 4  # of a pair
 CASES = 1 + MOST_GRADES**2
-NO_GRADE = -1
 INTERVAL = (0.025, 0.975)
 Gradings = NDArray[np.int8]
 Ints = NDArray[np.int64]
@@ -162,7 +161,6 @@ def _outcomes(raw: GradesByPair, tolerance: int) -> Gradings:
     outcomes = np.repeat(raw.final[:, None], CASES, axis=1)
     for lower in range(MOST_GRADES):
         for upper in range(lower, MOST_GRADES):
-            low, high = raw.grade[:, lower], raw.grade[:, upper]
-            settled = np.where(high - low <= tolerance, (low + high + 1) >> 1, NO_GRADE)
-            outcomes[:, 1 + MOST_GRADES * lower + upper] = settled
+            case = 1 + MOST_GRADES * lower + upper
+            outcomes[:, case] = settled(raw.grade[:, lower], raw.grade[:, upper], tolerance)
     return outcomes

@@ -22,7 +22,7 @@ from ..measures.measure import Measure
 from ..measures.scene import Scene
 
 Gradings = NDArray[np.int8]
-NO_GRADE = -1
+NO_RANK = -1
 GRADES = 5  # of the scale
 GRADINGS_AT_ONCE = 64
 ENTRIES_AT_ONCE = 20_000
@@ -220,7 +220,7 @@ def _changing(
     matched = match(Pairs(*columns, int(prediction.max(initial=-1)) + 1, total), bars, options.strict)[0]
     rank_of = np.zeros(matched.size, dtype=np.int64)
     rank_of[prediction] = pairs.rank[pair]
-    ranks = np.full(total, NO_GRADE, dtype=np.int64)
+    ranks = np.full(total, NO_RANK, dtype=np.int64)
     ranks[matched[matched >= 0]] = rank_of[matched >= 0]
     by_run = np.argsort(numbered // moments, kind="stable")
     run, moment = np.divmod(numbered[by_run], moments)

@@ -6,9 +6,10 @@ two, or without one of the annotators.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..formats.arrays import Bools, Floats, Ints
 from ..formats.tables import Qrels, Run
@@ -16,6 +17,7 @@ from ..measures.conventions import Convention
 from ..measures.evaluate import Evaluator
 from ..measures.measure import Measure
 
+Integer = TypeVar("Integer", bound=np.signedinteger[Any])
 Change = Literal["half", "one", "without"]
 NO_GRADE = -1
 
@@ -81,8 +83,13 @@ def final_grades(raw: RawGrades, kept: Bools, final: Ints, tolerance: int = 1) -
     low = grade[(first + (count - 1) // 2)[some]]
     high = grade[(first + count // 2)[some]]
     found = final.copy()
-    found[some] = np.where(high - low <= tolerance, (low + high + 1) // 2, NO_GRADE)
+    found[some] = settled(low, high, tolerance)
     return found
+
+
+def settled(low: NDArray[Integer], high: NDArray[Integer], tolerance: int) -> NDArray[Integer]:
+    """Return the mean of two middle grades, halves up, or -1 if they differ by more than the tolerance."""
+    return np.where(high - low <= tolerance, (low + high + 1) // 2, NO_GRADE)
 
 
 def half_of_each_query(query: Ints, rng: np.random.Generator) -> Bools:

@@ -24,13 +24,14 @@ from jobs.terminal import work_off
 from judging.consensus import Status, consensus
 from metrics import CONVENTIONS, calc, run_from_dict
 from metrics.analysis.compare import holm, p_value
+from metrics.analysis.other_judging import NO_GRADE
 from releases.archive import ReleaseArchive
 from releases.freezing import freeze
 from releases.models import Release
 from runs.measures import NAMES
 from runs.models import Run, Score, Scoring
 from runs.raw_grades import judged_in
-from runs.resampling import NO_GRADE, GradesByPair, by_pair, redrawn
+from runs.resampling import GradesByPair, by_pair, redrawn
 from runs.tables import unpacked_values
 from tests.cast import browser, text_between_tags
 from tests.runs.conftest import ODD, best
