@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import random
-import time
 from collections import defaultdict
 from collections.abc import Callable
 from io import StringIO
@@ -17,16 +16,13 @@ from tempfile import TemporaryDirectory
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Q
-from django.db.models.functions import Now
 
-from base.errors import ReeljudgeError
 from campaigns.models import Campaign, Membership, Token
 from corpus.models import Video
+from demo.finishing import finish_jobs
 from demo.generating import Cast, store_queries
 from demo.simulated_annotators import own_server
 from demo.systems import SEEDS, SYSTEMS, Grades, Ranks, run_of
-from jobs.models import Job
 from jobs.terminal import work_off
 from judging.models import Batch, Candidate, Query
 from judging.pool.clips import prepare
@@ -39,7 +35,6 @@ ANNOTATORS = 6
 BATCH = 5  # candidates
 SPREAD = 0.6  # of grades about the truth
 LICENCE = "CC0-1.0"
-SECONDS_BETWEEN_LOOKS = 0.2
 
 
 class CarefulCast(Cast):
@@ -152,26 +147,15 @@ def make_judged(
     grades = true_grades(truth)
     campaign = Campaign.objects.filter(name=NAME).first()
     if campaign is None:
-        _work_off()  # the ranking
+        finish_jobs(StringIO())  # the ranking
         campaign = make_campaign(shown, grades, lead, researcher)
     if not campaign.releases.exists():
         tell("Freezing a release …")
         freeze(campaign, campaign.memberships.get(user=lead), LICENCE)
-        _work_off()
+        finish_jobs(StringIO())
     if not campaign.runs.exists():
         tell("Submitting runs of four systems …")
         submit_systems(campaign, shown, grades, researcher)
-        _work_off()
+        finish_jobs(StringIO())
         for batch in Batch.objects.in_campaign(campaign).select_related("query__campaign"):
             prepare(batch)  # cut while the demo is looked at, because nobody judges these
-
-
-def _work_off() -> None:
-    """Run all jobs that are due, and wait for those that another worker has."""
-    due = Q(state=Job.State.RUNNING) | Q(due__lte=Now())
-    while True:
-        if failed := work_off(StringIO()):
-            raise ReeljudgeError(f"{failed[0]}: {failed[0].error}")
-        if not Job.objects.unfinished().filter(due).exists():
-            return
-        time.sleep(SECONDS_BETWEEN_LOOKS)

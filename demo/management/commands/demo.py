@@ -18,9 +18,9 @@ from demo.accounts import ACCOUNTS, ANNOTATORS, LEAD, PASSWORD, RESEARCHER
 from demo.films.examples import EXAMPLES
 from demo.films.files import CAST_FILE, write_demo
 from demo.films.grades import QUERIES
+from demo.finishing import finish_jobs
 from demo.judged import NAME, TITLE, make_judged
 from demo.training import MINUTES, ask_for_systems
-from jobs.terminal import work_off
 from judging.models import Batch
 from judging.pool.queries import load_queries
 from judging.pool.ranking import ask_for_ranking
@@ -62,8 +62,7 @@ class Command(BaseCommand):
         if preparing.exists() or not Batch.objects.in_campaign(campaign).exists():
             self.stdout.write("Ranking candidates and cutting clips …")
             self.stdout.flush()
-            if failed := work_off():
-                raise CommandError(f"{failed[0]}: {failed[0].error}")
+            finish_jobs()
         self._make_judged(campaign, folder / "truth.csv")
         judged = Campaign.objects.filter(name=NAME).first()
         if judged and not options["untrained"]:
@@ -110,8 +109,7 @@ def _make_captions(folder: Path) -> None:
         corpus = Corpus.objects.get(name="demo")
         store_cast(corpus, read_cast(CAST_FILE))
         ask_for_rewording(corpus, By.CAST)
-    if failed := work_off():
-        raise CommandError(f"{failed[0]}: {failed[0].error}")
+    finish_jobs()
     captions = set(Rewording.objects.filter(corpus=corpus).settled().values_list("after", flat=True))
     if lost := sorted({query.text for query in QUERIES} - captions):
         raise CommandError(f"no caption of the demo says: {lost[0]}")
