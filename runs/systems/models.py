@@ -95,6 +95,11 @@ class TrainedSystem(models.Model):
                 del curve[:-1:2]
         return any(value is not None for _, value in points)
 
+    @property
+    def best_validation(self) -> list[Any] | None:
+        """The step and the value of the best validation, whose weights are kept; None before the first."""
+        return max(self.validations, key=lambda point: point[1], default=None)
+
     def rows_of_curves(self) -> list[dict[str, Any]]:
         """Return the points of both curves, as figures and tables show them."""
         curves = [("loss", self.losses), (self.measure or "validation", self.validations)]

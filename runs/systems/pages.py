@@ -64,8 +64,7 @@ def _tells(row: TrainedSystem) -> str:
         return "Nothing was trained step by step."
     step, loss = row.losses[-1]
     told = f"After {step:,} steps the loss is {loss:.3f}."
-    if row.validations:
-        best = max(row.validations, key=lambda point: point[1])
+    if best := row.best_validation:
         told += (
             f" The best {parse_measure(row.measure).spelling}, {best[1]:.3f}, was after {best[0]:,} steps."
         )

@@ -45,6 +45,7 @@ SMALL: dict[str, Any] = {
     "nms": 0.5,
     "validate_every": 20,
 }
+NDCG = "nDCG_IoU(iou=0.5)@20"
 PLACES = 10  # moments of a video, each of which shows another thing, and every video in another order
 CLIPS = 100  # of a second
 
@@ -300,11 +301,13 @@ def test_curves_are_drawn_and_stored_as_files(told: Membership) -> None:
     rio, address = browser(told), ["films", row.number]
     assert rio.get(reverse("system-curves", args=[*address, "svg"])).status_code == 404  # nothing to draw yet
     TrainedSystem.objects.update(
-        losses=[[10, 2.5], [20, 1.5]], validations=[[20, 0.25]], measure="nDCG_IoU(iou=0.5)@20"
+        losses=[[10, 2.5], [20, 1.5]], validations=[[10, 0.25], [20, 0.125]], measure=NDCG
     )
+    best = rio.get(reverse("systems", args=["films"])).content.decode()
+    assert ">0.250<" in best  # whose weights are kept
     assert "After 20 steps the loss is 1.500." in rio.get(reverse("system", args=address)).content.decode()
     table = rio.get(reverse("system-curves", args=[*address, "csv"])).content.decode().splitlines()
-    assert table == ["curve,step,value", "loss,10,2.5", "loss,20,1.5", "nDCG_IoU(iou=0.5)@20,20,0.25"]
+    assert table == ["curve,step,value", "loss,10,2.5", "loss,20,1.5", f"{NDCG},10,0.25", f"{NDCG},20,0.125"]
     assert b"</svg>" in rio.get(reverse("system-curves", args=[*address, "svg"])).content
     progress = rio.get(reverse("system", args=address), headers={"hx-request": "true"})
     assert progress["HX-Refresh"] == "true"  # there is something to draw by now

@@ -34,7 +34,9 @@ class NameShape(Shape):
     same_as = serializers.CharField(help_text="another name of the same person")
     stays = serializers.BooleanField(help_text="whether it names no person, and captions keep it")
     confirmed = serializers.BooleanField()
-    count = serializers.IntegerField(help_text="descriptions that contain it")
+    count = serializers.IntegerField(
+        help_text="descriptions that contain it, as the last draft counted; 0 before one"
+    )
     contexts = serializers.ListField(child=serializers.CharField(), help_text="some of them")
     example = {
         "id": 8,

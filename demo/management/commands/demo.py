@@ -28,6 +28,7 @@ from judging.pool.rewording import By, ask_for_rewording
 from judging.quality.examples import add_own_example
 from retrieval.models import Rewording
 from retrieval.rewriting.cast_file import read_cast, store_cast
+from retrieval.rewriting.drafting import draft
 
 ROLES = {LEAD: Membership.Role.LEAD, RESEARCHER: Membership.Role.RESEARCHER}
 
@@ -107,7 +108,8 @@ def _make_captions(folder: Path) -> None:
     with transaction.atomic():
         load("demo", Source(folder / "moments.jsonl", "tvr", kind="v", media=media_at(str(folder / "films"))))
         corpus = Corpus.objects.get(name="demo")
-        store_cast(corpus, read_cast(CAST_FILE))
+        draft(corpus)
+        store_cast(corpus, read_cast(CAST_FILE))  # which completes the draft
         ask_for_rewording(corpus, By.CAST)
     finish_jobs()
     captions = set(Rewording.objects.filter(corpus=corpus).settled().values_list("after", flat=True))
