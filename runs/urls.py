@@ -28,6 +28,7 @@ urlpatterns = [
     path("campaigns/<slug:name>/believe/examine", believe.ask, name="believe-ask"),
     path("campaigns/<slug:name>/believe/<slug:format>", believe.download, name="believe-file"),
     path("campaigns/<slug:name>/pools/", pools.index, name="pools"),
+    path("campaigns/<slug:name>/pools/scores.csv", pools.as_csv, name="pools-csv"),
     path("campaigns/<slug:name>/pools/propose", pools.propose, name="pool-propose"),
     path("campaigns/<slug:name>/pools/<int:number>/", pools.detail, name="pool"),
     path("campaigns/<slug:name>/pools/<int:number>/open", pools.open_first, name="pool-open"),

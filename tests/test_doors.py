@@ -174,6 +174,7 @@ MATRIX = {
     "believe-file": ("GET", 302, 404, 404, 404, 200, 200),
     "believe-ask": ("POST", 302, 404, 404, 404, 400, 400),  # let in, but there are no runs to examine
     "pools": ("GET", 302, 404, 404, 404, 200, 200),
+    "pools-csv": ("GET", 302, 404, 404, 404, 404, 404),  # no release has two pools
     "pool": ("GET", 302, 404, 404, 404, 200, 200),
     "pool-propose": ("POST", 302, 404, 404, 404, 404, 400),  # let in, but there are no runs to propose from
     "pool-open": ("POST", 302, 404, 404, 404, 404, 302),

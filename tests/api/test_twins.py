@@ -159,6 +159,7 @@ REASONS = {
             "system-new",
             "system",
             "system-again",
+    "pools-csv": OF_THE_SAME_NUMBERS,
             "system-curves",
             "system-search",
         ),
