@@ -51,6 +51,7 @@ urlpatterns = [
     path(f"{CAMPAIGN}/batches/to-review", pool.BatchesToReview.as_view(), name="api-to-review"),
     path(f"{CAMPAIGN}/batches/<int:pk>", pool.OneBatch.as_view(), name="api-batch"),
     path(f"{CAMPAIGN}/batches/<int:pk>/open", pool.OpenBatch.as_view(), name="api-batch-open"),
+    path(f"{CAMPAIGN}/batches/acceptance", reviews.Acceptance.as_view(), name="api-accept"),
     path(f"{CAMPAIGN}/batches/open", pool.OpenBatches.as_view(), name="api-batches-open"),
     path(f"{CAMPAIGN}/exam", exam.OneExam.as_view(), name="api-exam"),
     path(f"{CAMPAIGN}/exam/batches", exam.ExamBatches.as_view(), name="api-exam-batches"),

@@ -242,6 +242,7 @@ MATRIX = {
     "api-review": ("PUT", 401, 404, 404, 404, 404, 200),
     "api-grade": ("PUT", 401, 404, 404, 404, 404, 409),  # let in, but there is a consensus to come
     "api-reviews": ("GET", 401, 404, 404, 404, 200, 200),
+    "api-accept": ("POST", 401, 404, 404, 404, 404, 200),
     "api-flags": ("GET", 401, 404, 404, 404, 200, 200),
     "api-flag-handled": ("POST", 401, 404, 404, 404, 404, 200),
     "api-reopenings": ("GET", 401, 404, 404, 404, 200, 200),
@@ -963,6 +964,9 @@ def content(name: str, held: Assignment) -> dict[str, object]:
     bodies["api-releases"] = {"licence": "CC0-1.0"}
     moment = held.candidates_in_order()[0].moment_id
     bodies["api-exam"] = {"queries": 1, "depth": 3, "seed": 1}
+    bodies["api-system-search"] = bodies["api-search"]
+    bodies["api-systems"] = {"system": "chance", "name": "drawn", "features": "descriptor"}
+    bodies["api-accept"] = {"seen": [{"batch": batch.pk, "verdict": "close", "mean": 1.0}]}
     bodies["api-exam-batch"] = {"truths": [{"rank": 1, "grade": 3}]}
     bodies["api-exam-verdict"] = bodies["exam-verdict"]
     bodies["api-examples"] = {"candidate": held.candidates_in_order()[0].pk, "grade": 4, "why": "w"}

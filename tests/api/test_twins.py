@@ -106,7 +106,7 @@ TWINS: dict[str, tuple[str, ...]] = {
     "release-difference": ("api-release-difference",),
     "release": ("api-release-file",),
     "reviews": ("api-to-review", "api-reviews"),
-    "accept": ("api-review",),  # one after the other
+    "accept": ("api-accept",),
     "undo": ("api-review",),
     "flags": ("api-flags",),
     "handle-flag": ("api-flag-handled",),
