@@ -37,6 +37,7 @@ urlpatterns = [
     path("campaigns/<slug:name>/systems/new", systems.new, name="system-new"),
     path("campaigns/<slug:name>/systems/<int:number>/", systems.detail, name="system"),
     path("campaigns/<slug:name>/systems/<int:number>/again", systems.again, name="system-again"),
+    path("campaigns/<slug:name>/systems/<int:number>/remove", systems.remove_one, name="system-remove"),
     path(
         "campaigns/<slug:name>/systems/<int:number>/curves/<slug:format>",
         systems.curves,
