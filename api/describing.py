@@ -18,8 +18,8 @@ from api.authentication import must_allow
 from api.fields import Body, PageQuery, Query, Shape
 
 BYTES, PROBLEM = "application/octet-stream", "application/problem+json"
-READING = (400, 401, 403, 404, 422, 429, 503)
-CHANGING = (409, 413, 415)
+READING = (400, 401, 403, 404, 409, 422, 429, 503)
+CHANGING = (413, 415)
 VERSIONED = (412, 428)
 STORING = (507,)
 Handler = Callable[..., Any]

@@ -23,7 +23,7 @@ from api.resources import (
 from api.resources.corpora import captions, cast, sizes
 from api.resources.drafts import asking as drafts
 from api.resources.quality import checks, exam, examples
-from api.resources.runs import believe, board, reading, sending, why
+from api.resources.runs import believe, board, reading, sending, systems, why
 from api.resources.schema import schema
 
 CAMPAIGN = "campaigns/<slug:name>"
@@ -51,6 +51,7 @@ urlpatterns = [
     path(f"{CAMPAIGN}/batches/to-review", pool.BatchesToReview.as_view(), name="api-to-review"),
     path(f"{CAMPAIGN}/batches/<int:pk>", pool.OneBatch.as_view(), name="api-batch"),
     path(f"{CAMPAIGN}/batches/<int:pk>/open", pool.OpenBatch.as_view(), name="api-batch-open"),
+    path(f"{CAMPAIGN}/batches/acceptance", reviews.Acceptance.as_view(), name="api-accept"),
     path(f"{CAMPAIGN}/batches/open", pool.OpenBatches.as_view(), name="api-batches-open"),
     path(f"{CAMPAIGN}/exam", exam.OneExam.as_view(), name="api-exam"),
     path(f"{CAMPAIGN}/exam/batches", exam.ExamBatches.as_view(), name="api-exam-batches"),
@@ -138,6 +139,18 @@ urlpatterns = [
         f"{CAMPAIGN}/submissions/<slug:token>/files/<slug:file>",
         sending.OneFile.as_view(),
         name="api-submission-file",
+    ),
+    path(f"{CAMPAIGN}/systems", systems.Systems.as_view(), name="api-systems"),
+    path(f"{CAMPAIGN}/systems/kinds", systems.SystemKinds.as_view(), name="api-system-kinds"),
+    path(f"{CAMPAIGN}/systems/<int:number>", systems.OneSystem.as_view(), name="api-system"),
+    path(f"{CAMPAIGN}/systems/<int:number>/again", systems.SystemAgain.as_view(), name="api-system-again"),
+    path(
+        f"{CAMPAIGN}/systems/<int:number>/curves/<slug:format>",
+        systems.SystemCurves.as_view(),
+        name="api-system-curves",
+    ),
+    path(
+        f"{CAMPAIGN}/systems/<int:number>/search", systems.SystemSearches.as_view(), name="api-system-search"
     ),
     path(f"{CAMPAIGN}/pools", pools.Pools.as_view(), name="api-pools"),
     path(f"{CAMPAIGN}/enlargements", pools.Enlargements.as_view(), name="api-enlargements"),

@@ -13,9 +13,11 @@ __all__ = [
     "arrival",
     "enlargement",
     "lead",
+    "may_remove",
     "membership",
     "own_run",
     "public_run",
+    "removable_system",
     "run",
     "submission",
     "trained_system",
@@ -69,4 +71,17 @@ def trained_system(member: Membership, number: int) -> TrainedSystem:
     rows = TrainedSystem.objects.select_related("by", "submission", "run")
     found = get_object_or_404(rows, campaign=member.campaign, number=number)
     found.campaign = member.campaign
+    return found
+
+
+def may_remove(member: Membership, row: TrainedSystem) -> bool:
+    """Return whether the member may remove a system: who asked for it may, and leads."""
+    return row.by_id == member.pk or member.may_review
+
+
+def removable_system(member: Membership, number: int) -> TrainedSystem:
+    """Return a trained system that the member may remove."""
+    found = trained_system(member, number)
+    if not may_remove(member, found):
+        raise Http404
     return found

@@ -28,6 +28,7 @@ urlpatterns = [
     path("campaigns/<slug:name>/believe/examine", believe.ask, name="believe-ask"),
     path("campaigns/<slug:name>/believe/<slug:format>", believe.download, name="believe-file"),
     path("campaigns/<slug:name>/pools/", pools.index, name="pools"),
+    path("campaigns/<slug:name>/pools/scores.csv", pools.as_csv, name="pools-csv"),
     path("campaigns/<slug:name>/pools/propose", pools.propose, name="pool-propose"),
     path("campaigns/<slug:name>/pools/<int:number>/", pools.detail, name="pool"),
     path("campaigns/<slug:name>/pools/<int:number>/open", pools.open_first, name="pool-open"),
@@ -36,6 +37,7 @@ urlpatterns = [
     path("campaigns/<slug:name>/systems/new", systems.new, name="system-new"),
     path("campaigns/<slug:name>/systems/<int:number>/", systems.detail, name="system"),
     path("campaigns/<slug:name>/systems/<int:number>/again", systems.again, name="system-again"),
+    path("campaigns/<slug:name>/systems/<int:number>/remove", systems.remove_one, name="system-remove"),
     path(
         "campaigns/<slug:name>/systems/<int:number>/curves/<slug:format>",
         systems.curves,

@@ -40,6 +40,7 @@ NO_PAGES |= {
     "training-set",
     "captions-work",
     "replaced-csv",
+    "pools-csv",
 }
 # Addresses that lead on, need a provider, or have nothing to show to who has no second factor.
 NO_PAGES |= {

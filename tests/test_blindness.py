@@ -29,6 +29,7 @@ from judging.quality.examples import add_own_example
 from judging.quality.gold import draw_gold
 from judging.review.reopening import reopen_all_of
 from judging.work import grading
+from runs.models import TrainedSystem
 from tests.api.asking import Program
 from tests.cast import (
     browser,
@@ -53,6 +54,18 @@ def worked(batch: Batch, bob: Membership, leo: Membership) -> Batch:
     User.objects.filter(pk=bob.user_id).update(username="secret-bob")
     for number, moment in enumerate(Moment.objects.filter(video__name="secret-video-5")):
         add_own_example(leo, f"Sentence {number}.", moment, number // 2, "As it is.")
+    TrainedSystem.objects.create(
+        campaign=leo.campaign,
+        by=leo,
+        number=1,
+        name="secret system",
+        system="prior",
+        options={},
+        features="secret",
+        clip_seconds=1.0,
+        depth=20,
+        losses=[[1, 0.777]],
+    )
     for candidate in batch.candidates.all():
         Candidate.objects.filter(pk=candidate.pk).update(similarity=0.777000 + candidate.rank / 1e6)
     for clip in Clip.objects.all():
@@ -221,6 +234,7 @@ def test_the_canaries_are_found_where_they_may_be(worked: Batch, leo: Membership
     told = everything(Program(leo).get(f"campaigns/films/batches/{worked.pk}"))
     assert all(canary in told for canary in ("secret caption", "secret-video", "secret-bob", "0.777"))
     assert TIMES.search(told)
+    assert "secret system" in everything(Program(leo).get("campaigns/films/systems/1"))
 
 
 def test_the_workplace_names_candidates_by_place_only(worked: Batch, ada: Membership) -> None:

@@ -174,6 +174,7 @@ MATRIX = {
     "believe-file": ("GET", 302, 404, 404, 404, 200, 200),
     "believe-ask": ("POST", 302, 404, 404, 404, 400, 400),  # let in, but there are no runs to examine
     "pools": ("GET", 302, 404, 404, 404, 200, 200),
+    "pools-csv": ("GET", 302, 404, 404, 404, 404, 404),  # no release has two pools
     "pool": ("GET", 302, 404, 404, 404, 200, 200),
     "pool-propose": ("POST", 302, 404, 404, 404, 404, 400),  # let in, but there are no runs to propose from
     "pool-open": ("POST", 302, 404, 404, 404, 404, 302),
@@ -203,6 +204,7 @@ MATRIX = {
     "system-new": ("GET", 302, 404, 404, 404, 200, 200),
     "system": ("GET", 302, 404, 404, 404, 200, 200),
     "system-again": ("POST", 302, 404, 404, 404, 302, 302),
+    "system-remove": ("POST", 302, 404, 404, 404, 302, 302),
     "system-curves": ("GET", 302, 404, 404, 404, 200, 200),
     "system-search": ("GET", 302, 404, 404, 404, 200, 200),
     "reviews": ("GET", 302, 404, 404, 404, 200, 200),
@@ -240,6 +242,7 @@ MATRIX = {
     "api-batch-open": ("POST", 401, 404, 404, 404, 404, 200),
     "api-review": ("PUT", 401, 404, 404, 404, 404, 200),
     "api-grade": ("PUT", 401, 404, 404, 404, 404, 409),  # let in, but there is a consensus to come
+    "api-accept": ("POST", 401, 404, 404, 404, 404, 200),
     "api-reviews": ("GET", 401, 404, 404, 404, 200, 200),
     "api-flags": ("GET", 401, 404, 404, 404, 200, 200),
     "api-flag-handled": ("POST", 401, 404, 404, 404, 404, 200),
@@ -282,6 +285,12 @@ MATRIX = {
     "api-enlargements": ("GET", 401, 404, 404, 404, 200, 200),
     "api-enlargement": ("GET", 401, 404, 404, 404, 200, 200),
     "api-enlargement-opening": ("PUT", 401, 404, 404, 404, 404, 202),
+    "api-systems": ("GET", 401, 404, 404, 404, 200, 200),
+    "api-system-kinds": ("GET", 401, 404, 404, 404, 200, 200),
+    "api-system": ("GET", 401, 404, 404, 404, 200, 200),
+    "api-system-again": ("POST", 401, 404, 404, 404, 202, 202),
+    "api-system-curves": ("GET", 401, 404, 404, 404, 200, 200),
+    "api-system-search": ("GET", 401, 404, 404, 404, 409, 409),  # let in, but it is not trained
     "api-leaderboard": ("GET", 401, 404, 404, 404, 200, 200),
     "api-webhooks": ("GET", 401, 404, 404, 404, 404, 200),
     "api-webhook": ("DELETE", 401, 404, 404, 404, 404, 204),
@@ -413,6 +422,8 @@ ALSO = {
         404,
     ),  # let in, but where does the piece belong?
     "api-training-sets": ("POST", 401, 404, 404, 404, 404, 202),
+    "api-systems": ("POST", 401, 404, 404, 404, 202, 202),
+    "api-system": ("DELETE", 401, 404, 404, 404, 204, 204),
     "api-webhooks": ("POST", 401, 404, 404, 404, 404, 422),  # let in, but the settings name no host
     "api-flag": ("DELETE", 401, 400, 400, 400, 400, 400),  # its fence is part of the address
     "webhooks": ("POST", 302, 404, 404, 404, 404, 400),  # let in, but the settings name no host
@@ -490,7 +501,12 @@ ALONE = (
     *("work", "campaigns", "first-account", "drafts", "tokens", "api-root", "api-schema", "api-campaigns"),
     *("api-corpora", "api-drafts"),
 )
-ASKED = ("api-search", "api-reopening-cost", "api-run-query")  # of the API, with something behind ?
+ASKED = (
+    "api-search",
+    "api-reopening-cost",
+    "api-run-query",
+    "api-system-search",
+)  # of the API, with something behind ?
 AGAIN_IS_HARMLESS = ("example-remove",)  # what is gone is gone: the answer is the same
 
 
@@ -768,8 +784,13 @@ OBJECTS: dict[str, Callable[[Assignment], list[object]]] = {
     "run-piece": lambda held: [submission(held).token, arrival(held).token],
     "system": lambda held: [trained_system(held).number],
     "system-again": lambda held: [trained_system(held).number],
+    "system-remove": lambda held: [trained_system(held).number],
     "system-curves": lambda held: [trained_system(held).number, "csv"],
     "system-search": lambda held: [trained_system(held).number],
+    "api-system": lambda held: [trained_system(held).number],
+    "api-system-again": lambda held: [trained_system(held).number],
+    "api-system-curves": lambda held: [trained_system(held).number, "csv"],
+    "api-system-search": lambda held: [trained_system(held).number],
     "training-set": lambda held: [40],
 }
 # The same of addresses that name a kind of file, which each campaign has.
@@ -943,6 +964,9 @@ def content(name: str, held: Assignment) -> dict[str, object]:
     bodies["api-submit"] = bodies["submit"]
     bodies["api-review"] = bodies["review"]
     bodies["api-search"] = {"q": "a door"}
+    bodies["api-system-search"] = bodies["api-search"]
+    bodies["api-systems"] = {"system": "chance", "name": "drawn", "features": "descriptor"}
+    bodies["api-accept"] = {"seen": [{"batch": batch.pk, "verdict": "close", "mean": 1.0}]}
     bodies["api-withdrawal"] = bodies["withdraw"]
     bodies["api-flag-handled"] = bodies["handle-flag"]
     bodies["api-grade"] = {"grade": 3, "reason": "known"}

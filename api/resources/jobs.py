@@ -26,13 +26,14 @@ from releases.jobs import VERIFY
 from releases.training.sets import MAKE_TRAINING_SET
 from retrieval.search.index import INDEX
 from retrieval.search.searching import ENCODE
-from runs.models import Submission
+from runs.models import Submission, SystemSearch
 from runs.pools.comparing import COMPARE
 from runs.pools.opening import OPEN
 from runs.pools.proposing import PROPOSE
 from runs.receiving import RECEIVE
 from runs.resampling import RESAMPLE
 from runs.scoring import SCORE
+from runs.systems.asking import SEARCH, TRAIN
 
 
 class JobShape(Shape):
@@ -71,6 +72,8 @@ def jobs_in(campaign: Campaign) -> QuerySet[Job]:
         (PROPOSE, campaign.enlargements.all()),
         (OPEN, campaign.enlargements.all()),
         (RESAMPLE, campaign.releases.all()),
+        (TRAIN, campaign.systems.all()),
+        (SEARCH, SystemSearch.objects.filter(system__campaign=campaign)),
         (RECEIVE, Submission.objects.filter(by__campaign=campaign)),
         (REOPEN, campaign.reopenings.all()),
         (MAKE_TRAINING_SET, campaign.training_sets.all()),

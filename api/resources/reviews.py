@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from api.describing import operation
-from api.fields import Body, Choice, Query, Shape, Text, Whole
+from api.fields import Body, Choice, Number, Query, Shape, Text, Whole
 from api.resource import Resource, empty, under_way
 from campaigns.models import Membership, Token
 from judging import doors
@@ -18,10 +18,12 @@ from judging.consensus import GRADES
 from judging.models import Flag, Reopening, Review
 from judging.review import reviewing
 from judging.review.adjudicating import adjudicate, withdraw_adjudication
+from judging.review.recommending import as_seen
 from judging.review.reopening import jobs_of, reopen, reopen_all_of
 from lead.tables.reopening_cost import cost_of
 from lead.views.corrections import scopes
 from lead.views.flags import ACTIONS
+from lead.views.reviews import BATCHES_ON_A_PAGE
 
 READ, LEAD = Token.Scope.READ, Token.Scope.LEAD
 LARGEST = 10**18 - 1  # a primary key
@@ -81,6 +83,50 @@ class OneReview(Resource):
             raise Http404
         reviewing.undo(found, lead)
         return empty()
+
+
+class SeenAdvice(Body):
+    batch = Whole(min_value=1, max_value=LARGEST, help_text="its id")
+    verdict = Choice(choices=Review.Verdict.choices)
+    mean = Number(allow_null=True, min_value=min(GRADES), max_value=max(GRADES), help_text="of the last five")
+
+
+class ToAccept(Body):
+    seen = serializers.ListField(
+        child=SeenAdvice(),
+        min_length=1,
+        max_length=BATCHES_ON_A_PAGE,
+        help_text="what `batches/to-review` recommended",
+    )
+    example = {"seen": [{"batch": 7, "verdict": "close", "mean": 1.0}]}
+
+
+class LeftShape(Shape):
+    batch = serializers.IntegerField()
+    why = serializers.CharField()
+
+
+class AcceptedShape(Shape):
+    done = ReviewShape(many=True)
+    left = LeftShape(
+        many=True, help_text="batches that are left as they are, such as where grades have changed"
+    )
+    example = {"done": [ReviewShape.example], "left": []}
+
+
+class Acceptance(Resource):
+    @operation(
+        "Follow the recommendations for several batches", scope=LEAD, body=ToAccept, answer=AcceptedShape
+    )
+    def post(self, request: Request, name: str) -> Response:
+        lead = doors.lead(request, name)
+        seen = [
+            (doors.batch(lead, each["batch"]), each["verdict"], as_seen(each["mean"]))
+            for each in self.said["seen"]
+        ]
+        done, left = reviewing.accept_all(lead, seen)
+        told = [{"batch": batch.pk, "why": why} for batch, why in left]
+        return Response(AcceptedShape({"done": done, "left": told}).data)
 
 
 class FlagShape(Shape):

@@ -35,7 +35,11 @@ class Recommendation:
     @property
     def seen(self) -> str:
         """The mean as a form carries it, so that a later change of the mean is noticed."""
-        return "none" if self.mean is None else f"{self.mean:.4f}"
+        return as_seen(self.mean)
+
+
+def as_seen(mean: float | None) -> str:
+    return "none" if mean is None else f"{mean:.4f}"
 
 
 def recommendation(batch: Batch) -> Recommendation:

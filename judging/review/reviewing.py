@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from django.db.models import Max, Min, Q, QuerySet
 
 from base.errors import WrongState
@@ -126,6 +128,25 @@ def accept(batch: Batch, lead: Membership, verdict: str, seen: str) -> Review:
     if (now.verdict, now.seen) != (verdict, seen):
         raise WrongState(f"meanwhile: {now.reason}")
     return review(batch, lead, verdict, now.reason)
+
+
+def accept_all(
+    lead: Membership, seen: Iterable[tuple[Batch, str, str]]
+) -> tuple[list[Review], list[tuple[Batch, str]]]:
+    """Accept one recommendation after the other, each in a transaction of its own.
+
+    Returns
+    -------
+    done, left
+        The reviews, and the batches that are left as they are, with the reason.
+    """
+    done, left = [], []
+    for batch, verdict, mean in seen:
+        try:
+            done.append(accept(batch, lead, verdict, mean))
+        except WrongState as fault:
+            left.append((batch, str(fault)))
+    return done, left
 
 
 def follow_policy(batch: Batch) -> None:

@@ -16,7 +16,7 @@ from campaigns.pages import campaign_page
 from judging import doors
 from judging.models import Batch, Review
 from judging.review.recommending import recommendations
-from judging.review.reviewing import accept, last_review, undo
+from judging.review.reviewing import accept_all, last_review, undo
 from lead.views.batches import address_after
 
 BATCHES_ON_A_PAGE = 100  # and so at most as many at once: each is a transaction of its own
@@ -44,15 +44,12 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
 def accept_listed(request: HttpRequest, name: str) -> HttpResponse:
     """Follow each recommendation as it was seen in the list; what changed meanwhile is left and named."""
     lead = doors.lead(request, name)
-    done, left = [], []
-    for pk, verdict, mean in _seen(request.POST.getlist("seen")):
-        batch = doors.batch(lead, pk)
-        try:
-            done.append(accept(batch, lead, verdict, mean))
-        except WrongState as fault:
-            left.append(f"{batch}: {fault}")
+    listed = _seen(request.POST.getlist("seen"))
+    seen = [(doors.batch(lead, pk), verdict, mean) for pk, verdict, mean in listed]
+    done, left = accept_all(lead, seen)
     if left:
-        messages.error(request, f"{len(left)} left as they are: {'; '.join(left[:10])}")
+        told = "; ".join(f"{batch}: {why}" for batch, why in left[:10])
+        messages.error(request, f"{len(left)} left as they are: {told}")
     return redirect(address_after(lead, None, done))
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 from retrieval.systems.errors import BadOption
-from retrieval.systems.windows import Scales
+from retrieval.systems.windows import MOST_CLIPS, WIDEST_STRIDE, Scales
 
 Bounds = tuple[float, float]
 
@@ -34,7 +34,13 @@ class Options:
     stride: float = 0.3
     nms: float = 1.0
 
-    bounds: ClassVar[dict[str, Bounds]] = {"seed": (0, 2**63 - 1), "nms": (0, 1)}
+    bounds: ClassVar[dict[str, Bounds]] = {
+        "seed": (0, 2**63 - 1),
+        "shortest": (1, MOST_CLIPS),
+        "longest": (1, MOST_CLIPS),
+        "stride": (0, WIDEST_STRIDE),
+        "nms": (0, 1),
+    }
     choices: ClassVar[dict[str, tuple[str, ...]]] = {}
 
     @property
@@ -44,19 +50,20 @@ class Options:
     def check(self) -> None:
         """Raise BadOption if a value makes no sense."""
         self.scales.check()
-        for name, (least, most) in self._all("bounds").items():
+        for name, (least, most) in self.table("bounds").items():
             number = getattr(self, name)
             if not (math.isfinite(number) and least <= number <= most):
                 raise BadOption(name, f"{number:g}", f"{least:g} to {most:g}")
-        for name, words in self._all("choices").items():
+        for name, words in self.table("choices").items():
             if (word := getattr(self, name)) not in words:
                 raise BadOption(name, repr(word), f"one of {', '.join(words)}")
 
-    def _all(self, table: str) -> dict[str, Any]:
-        """Return the bounds or the choices of this class and of those above it."""
+    @classmethod
+    def table(cls, name: str) -> dict[str, Any]:
+        """Return the `bounds` or the `choices` of this class and of those above it, by option."""
         found: dict[str, Any] = {}
-        for each in reversed(type(self).__mro__):
-            found |= vars(each).get(table, {})
+        for each in reversed(cls.__mro__):
+            found |= vars(each).get(name, {})
         return found
 
 

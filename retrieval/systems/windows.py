@@ -9,6 +9,9 @@ import numpy as np
 from retrieval.systems.data import Floats, Ints, Rows, Videos
 from retrieval.systems.errors import BadOption
 
+MOST_CLIPS = 1000  # of a window
+WIDEST_STRIDE = 10.0  # as a share of a window's length
+
 
 @dataclass(frozen=True)
 class Scales:
@@ -23,14 +26,12 @@ class Scales:
 
     def check(self) -> None:
         """Raise BadOption if a number makes no sense."""
-        if not 1 <= self.shortest <= self.longest <= 1000:
-            raise BadOption(
-                "scales", f"{self.shortest} to {self.longest} clips", "1 to 1000, the shorter first"
-            )
-        if not 0 < self.stride <= 10:
-            raise BadOption(
-                "stride", f"{self.stride:g}", "a share of the window's length, above 0, at most 10"
-            )
+        if not 1 <= self.shortest <= self.longest <= MOST_CLIPS:
+            found, right = f"{self.shortest} to {self.longest} clips", f"1 to {MOST_CLIPS}, the shorter first"
+            raise BadOption("scales", found, right)
+        if not 0 < self.stride <= WIDEST_STRIDE:
+            right = f"a share of the window's length, above 0, at most {WIDEST_STRIDE:g}"
+            raise BadOption("stride", f"{self.stride:g}", right)
 
     def stride_of(self, length: int) -> int:
         """Return by how many clips windows of so many clips are moved on."""

@@ -13,10 +13,11 @@ from judging.models import Batch, Candidate
 from metrics import moment_id
 from metrics.analysis.tau import signs, tau_b
 from releases.models import Release
-from runs.measures import NDCG
+from runs.measures import NDCG, USUAL
 from runs.models import Enlargement, PoolScore, Run, Source
 
 HEADLINE = NDCG[1]  # NDCG@10 at IoU 0.5
+COLUMNS = ("place_first", "place_whole", "first", "whole", "gain", "without", "bias", "reused")  # of a file
 
 
 @dataclass
@@ -73,6 +74,15 @@ class Comparison:
     @property
     def has_reused(self) -> bool:
         return any(row.reused is not None for row in self.rows)
+
+    def lines(self, release: Release, measure: str) -> list[dict[str, Any]]:
+        """Return the lines of its file."""
+        return [
+            {"release": release.version, "convention": USUAL, "measure": measure}
+            | {"run": row.run.number, "name": row.run.name}
+            | {name: getattr(row, name) for name in COLUMNS}
+            for row in self.rows
+        ]
 
 
 def comparison(member: Membership, release: Release, measure: str) -> Comparison | None:

@@ -1,11 +1,14 @@
-"""Asking for systems to be trained, and for a search with one that is trained."""
+"""Asking for systems to be trained, for a search with one that is trained, and removing one."""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from functools import partial
 from typing import Any
 
+from django.db import transaction
 from django.db.models import Max
 
 from base.errors import BadValue, WrongState
@@ -37,7 +40,7 @@ class Wanted:
     name
         Of its run; with several seeds, each run's name ends with the seed.
     options
-        Those that are not the defaults, without the seed.
+        Without the seed; those that are not named keep their defaults.
     depth
         N, the number of moments of each query that it learns from.
     """
@@ -45,8 +48,8 @@ class Wanted:
     system: str
     name: str
     features: str
-    clip_seconds: float
-    depth: int
+    clip_seconds: float = 1.0
+    depth: int = 20
     seeds: Sequence[int] = (1,)
     options: dict[str, Any] = field(default_factory=dict)
 
@@ -54,6 +57,8 @@ class Wanted:
         """Raise BadValue if this cannot be trained, as far as can be told without reading features."""
         try:
             kind = entry(self.system).options
+            if "seed" in self.options:
+                raise BadOption("seed", "among the options", "seeds beside them, one for each system")
             for seed in self.seeds:
                 options_from(kind, self.options | {"seed": seed})
         except BadOption as fault:
@@ -69,6 +74,12 @@ class Wanted:
                 "seeds", f"{len(self.seeds)} of them", f"1 to {MOST_SEEDS} whole numbers, none twice"
             )
         must_be_a_set(campaign.corpus, self.features)
+
+    def stored_options(self, seed: int) -> dict[str, Any]:
+        """Return the options that a row keeps: the seed, and those that are not the defaults."""
+        defaults = {field.name: field.default for field in fields(entry(self.system).options)}
+        named = {name: value for name, value in self.options.items() if value != defaults.get(name)}
+        return named | {"seed": seed}
 
     def named(self, seed: int) -> str:
         return f"{self.name} {seed}" if len(self.seeds) > 1 else self.name
@@ -106,7 +117,7 @@ def _row(member: Membership, wanted: Wanted, seed: int, number: int) -> TrainedS
         number=number,
         name=name,
         system=wanted.system,
-        options=wanted.options | {"seed": seed},
+        options=wanted.stored_options(seed),
         group=wanted.name if len(wanted.seeds) > 1 else "",
         features=wanted.features,
         clip_seconds=wanted.clip_seconds,
@@ -129,8 +140,28 @@ def ask_again(row: TrainedSystem) -> Job:
 
 @all_or_nothing
 def ask_to_search(row: TrainedSystem, text: str) -> SystemSearch:
-    """Return the search of a text with a trained system; the first call asks for the job that finds the moments."""
+    """Return the search of a text with a trained system; the first call asks for the job that finds the moments.
+
+    Raises
+    ------
+    WrongState
+        If the system is not trained yet.
+    """
+    if row.trained is None:
+        raise WrongState("This system is not trained yet. Search with it once it is.")
     search, made = SystemSearch.objects.get_or_create(system=row, text=text)
     if made:
         Job.objects.ask(SEARCH, search.job_key, search=search.pk)
     return search
+
+
+@all_or_nothing
+def remove(row: TrainedSystem) -> None:
+    """Remove a system with what it learned. A training under way ends; a run that was submitted stays.
+
+    A worker that trains it stops at its next report. What it writes until then, `forget_folders` deletes.
+    """
+    for job in Job.objects.filter(kind=TRAIN, key=row.job_key):
+        job.end()
+    TrainedSystem.objects.filter(pk=row.pk).delete()
+    transaction.on_commit(partial(shutil.rmtree, row.folder, ignore_errors=True))

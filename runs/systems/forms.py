@@ -10,7 +10,6 @@ from django import forms
 from base.errors import BadValue
 from corpus.models import Corpus
 from retrieval.systems.options import Options
-from retrieval.systems.registry import Entry
 from runs.systems.asking import Wanted
 from runs.systems.feature_sets import DESCRIPTOR, VISION, sets_of
 
@@ -29,12 +28,12 @@ class WantedForm(forms.Form):
     features = forms.ChoiceField(label="Features")
     clip_seconds = forms.FloatField(
         label="Length of a clip",
-        initial=1.0,
+        initial=Wanted.clip_seconds,
         help_text="In seconds. Features from files are of clips of one length, which must be said here.",
     )
     depth = forms.IntegerField(
         label="N",
-        initial=20,
+        initial=Wanted.depth,
         help_text="So many moments are taken as answers of each training query; TVR-Ranking has 1, 20 and 40.",
     )
     seeds = forms.CharField(
@@ -70,7 +69,7 @@ class OptionsForm(forms.Form):
 
 def _field(kind: type[Options], name: str, initial: Any) -> forms.Field:
     label = name.replace("_", " ").capitalize()
-    choices = _choices(kind).get(name)
+    choices = kind.table("choices").get(name)
     if choices:
         return forms.ChoiceField(label=label, initial=initial, choices=[(each, each) for each in choices])
     if isinstance(initial, bool):
@@ -78,18 +77,9 @@ def _field(kind: type[Options], name: str, initial: Any) -> forms.Field:
     return NUMBERS[type(initial)](label=label, initial=initial)
 
 
-def _choices(kind: type[Options]) -> dict[str, tuple[str, ...]]:
-    found: dict[str, tuple[str, ...]] = {}
-    for each in reversed(kind.__mro__):
-        found |= vars(each).get("choices", {})
-    return found
-
-
-def wanted(system: str, entry: Entry, told: WantedForm, options: OptionsForm) -> Wanted:
-    """Return what two valid forms ask for; only options that differ from the system's own defaults are kept."""
-    defaults = {field.name: field.default for field in fields(entry.options)}
-    said = {name: value for name, value in options.cleaned_data.items() if value != defaults[name]}
-    return Wanted(system=system, options=said, **told.cleaned_data)
+def wanted(system: str, told: WantedForm, options: OptionsForm) -> Wanted:
+    """Return what two valid forms ask for."""
+    return Wanted(system=system, options=options.cleaned_data, **told.cleaned_data)
 
 
 def show_fault(fault: BadValue, told: WantedForm, options: OptionsForm) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from django.db import models
 from django.urls import reverse
 
 from jobs.models import Job
@@ -29,19 +30,35 @@ def jobs_of(rows: list[TrainedSystem]) -> dict[int, Job]:
     return {keys[job.key]: job for job in Job.objects.filter(kind=TRAIN, key__in=keys)}
 
 
-def where_of(row: TrainedSystem, job: Job | None) -> str:
-    """Return in a few words how far a system is."""
+class State(models.TextChoices):
+    """How far a system is, with its words."""
+
+    WAITING = "waiting", "waits for a worker"
+    RUNNING = "running", "a worker begins"
+    DELAYED = "delayed", "delayed"
+    FAILED = "failed", "failed"
+    CHECKED = "checked", "its run is being checked"
+    REFUSED = "refused", "its run was refused"
+    STORED = "stored", "its run is stored"
+
+
+def state_of(row: TrainedSystem, job: Job | None) -> State:
+    """Return how far a system is. What has no job any more, has failed."""
     if row.run:
-        return "its run is stored"
-    if row.submission and row.submission.findings:
-        return "its run was refused"
+        return State.STORED
     if row.submission:
-        return "its run is being checked"
+        return State.REFUSED if row.submission.findings else State.CHECKED
     if job is None or job.has_failed:
-        return "failed"
+        return State.FAILED
     if job.is_delayed:
-        return "delayed"
-    return job.message or "waits for a worker" if job.is_running else "waits for a worker"
+        return State.DELAYED
+    return State.RUNNING if job.is_running else State.WAITING
+
+
+def where_of(row: TrainedSystem, job: Job | None) -> str:
+    """Return in a few words how far a system is, or what its job does now."""
+    state = state_of(row, job)
+    return (job.message if job and state == State.RUNNING else "") or str(state.label)
 
 
 def plot_of(row: TrainedSystem) -> dict[str, Any]:

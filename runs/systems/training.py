@@ -12,7 +12,7 @@ from typing import Any
 from django.conf import settings
 from django.db.models.functions import Now
 
-from base.transactions import all_or_nothing
+from base.transactions import all_or_nothing, locked
 from campaigns.uploads import append
 from jobs.upkeep import each_hour
 from metrics import Run as Predictions
@@ -64,13 +64,18 @@ def _learn(row: TrainedSystem, made: System, data: Data, say: Say) -> None:
         nonlocal noted
         if row.note(progress) and time.monotonic() - noted >= SECONDS_BETWEEN_NOTES:
             noted = time.monotonic()
-            row.save(update_fields=["losses", "validations", "measure"])
+            _store_curves(row)
         say(progress.done, progress.total, progress.text)
 
     try:
         made.train(data, note)
     finally:
-        row.save(update_fields=["losses", "validations", "measure"])
+        _store_curves(row)
+
+
+def _store_curves(row: TrainedSystem) -> None:
+    curves = {"losses": row.losses, "validations": row.validations, "measure": row.measure}
+    TrainedSystem.objects.filter(pk=row.pk).update(**curves)  # no row if somebody has removed it
 
 
 def index(row: TrainedSystem, say: Say) -> None:
@@ -82,7 +87,12 @@ def index(row: TrainedSystem, say: Say) -> None:
 
 @all_or_nothing
 def submit_run(row: TrainedSystem, found: Predictions) -> None:
-    """Submit a run as its owner would upload it, so that it is checked and scored like every other."""
+    """Submit a run as its owner would upload it, so that it is checked and scored like every other.
+
+    Nothing is submitted if somebody has removed the system meanwhile.
+    """
+    if not locked(TrainedSystem.objects.filter(pk=row.pk)).first():
+        return
     content = as_ranking(found).encode()
     said = {
         "name": row.name,

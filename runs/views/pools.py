@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
@@ -18,6 +18,7 @@ from campaigns.pages import campaign_page
 from jobs.models import Job
 from metrics import parse_measure
 from releases.models import Release
+from reports.figures.csv_files import csv_lines
 from runs import doors
 from runs.measures import NDCG, USUAL
 from runs.models import Enlargement, Near
@@ -32,7 +33,7 @@ from runs.pools.proposing import (
     ask_to_propose,
     open_runs,
 )
-from runs.pools.rows import HEADLINE, batches_of, comparison, found_moments
+from runs.pools.rows import HEADLINE, Comparison, batches_of, comparison, found_moments
 from runs.scoring import newest_release
 
 MOST_SHOWN = 100  # moments
@@ -42,12 +43,8 @@ MOST_SHOWN = 100  # moments
 def index(request: HttpRequest, name: str) -> HttpResponse:
     """The scores by pools on the newest release that has several, and the enlargements."""
     member = doors.membership(request, name)
-    measure = one_of("measure", request.GET.get("measure", HEADLINE), NDCG)
-    release = (
-        Release.objects.filter(campaign=member.campaign, pool_scores__isnull=False).order_by("version").last()
-    )
+    release, measure, compared = _compared(request, member)
     newest = newest_release(member.campaign)
-    compared = comparison(member, release, measure) if release else None
     enlargements = member.campaign.enlargements.select_related("lead__user", "release")
     context: dict[str, Any] = {
         "release": release,
@@ -66,6 +63,26 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
         "jobs": _jobs_of_release(newest),
     }
     return campaign_page(request, member, "runs/pools.html", **context)
+
+
+@require_safe
+def as_csv(request: HttpRequest, name: str) -> HttpResponse:
+    """The scores by pools of the same address as a file."""
+    release, measure, compared = _compared(request, doors.membership(request, name))
+    if release is None or compared is None:
+        raise Http404
+    lines = csv_lines(compared.lines(release, measure))
+    answer = HttpResponse("".join(lines), content_type="text/csv; charset=utf-8")
+    answer["Content-Disposition"] = f'attachment; filename="{name}-v{release.version}-pools.csv"'
+    return answer
+
+
+def _compared(request: HttpRequest, member: Membership) -> tuple[Release | None, str, Comparison | None]:
+    """Return the newest release that has several pools, the measure of the address, and the scores by it."""
+    measure = one_of("measure", request.GET.get("measure", HEADLINE), NDCG)
+    with_pools = Release.objects.filter(campaign=member.campaign, pool_scores__isnull=False)
+    release = with_pools.order_by("version").last()
+    return release, measure, comparison(member, release, measure) if release else None
 
 
 def _headings(has_reused: bool) -> list[Heading]:

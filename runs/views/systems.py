@@ -19,10 +19,10 @@ from reports.figures.csv_files import csv_lines
 from retrieval.search.searching import Answer, search
 from retrieval.systems.registry import SYSTEMS
 from runs import doors
-from runs.systems.asking import SEARCH, ask_again, ask_to_search, ask_to_train
+from runs.systems.asking import SEARCH, ask_again, ask_to_search, ask_to_train, remove
 from runs.systems.forms import OptionsForm, WantedForm, show_fault, wanted
 from runs.systems.models import LONGEST_QUERY
-from runs.systems.pages import jobs_of, plot_of, where_of
+from runs.systems.pages import State, jobs_of, plot_of, state_of, where_of
 from runs.systems.searching import HITS, hits_of
 from runs.views.uploading import page_or_form
 
@@ -37,7 +37,7 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
     jobs = jobs_of(rows)
     shown = [(row, jobs.get(row.pk), where_of(row, jobs.get(row.pk))) for row in rows]
     going = any(job.is_unfinished for job in jobs.values()) or any(
-        "checked" in where for _, _, where in shown
+        state_of(row, job) == State.CHECKED for row, job, _ in shown
     )
     template = "runs/_systems.html" if request.headers.get("hx-request") else "runs/systems.html"
     return campaign_page(request, member, template, rows=shown, going=going, kinds=SYSTEMS.items())
@@ -52,7 +52,7 @@ def new(request: HttpRequest, name: str) -> HttpResponse:
     told, options = WantedForm(posted, member.campaign.corpus), OptionsForm(posted, entry.options)
     if told.is_valid() and options.is_valid():
         try:
-            made = ask_to_train(member, wanted(system, entry, told, options))
+            made = ask_to_train(member, wanted(system, told, options))
             return redirect("system", name, made[0].number) if len(made) == 1 else redirect("systems", name)
         except BadValue as fault:
             show_fault(fault, told, options)
@@ -80,6 +80,7 @@ def detail(request: HttpRequest, name: str, number: int) -> HttpResponse:
         jobs=[job] if job else [],
         where=where_of(row, job),
         is_own=row.by_id == member.pk,
+        is_removable=doors.may_remove(member, row),
         plot=plot_of(row),
         progress=f"{request.path}{'?drawn=yes' if row.losses else ''}",
     )
@@ -125,6 +126,15 @@ def again(request: HttpRequest, name: str, number: int) -> HttpResponse:
     ask_again(row)
     messages.success(request, "The training goes on where it was stored last.")
     return redirect("system", name, number)
+
+
+@require_POST
+def remove_one(request: HttpRequest, name: str, number: int) -> HttpResponse:
+    """Remove a system that is no longer wanted; its run stays."""
+    row = doors.removable_system(doors.membership(request, name), number)
+    remove(row)
+    messages.success(request, f"{row} is removed.{' Its run stays.' if row.is_submitted else ''}")
+    return redirect("systems", name)
 
 
 @require_safe

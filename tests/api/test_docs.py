@@ -12,6 +12,7 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import Any
 
+import numpy as np
 import pytest
 from django.db import connection
 
@@ -19,8 +20,10 @@ from campaigns.models import Membership, Token
 from jobs.terminal import work_off
 from judging.models import Batch, Judgement
 from releases.models import Release
+from runs.models import TrainedSystem
 from tests.cast import claim, judge_all
 from tests.installation import ROOT
+from tests.runs.test_systems import arrays
 from tests.runs.uploading import GOOD, ranking
 
 DOCUMENT = (ROOT / "docs" / "api.md").read_text()
@@ -52,12 +55,16 @@ def test_the_examples_run(
     bob: Membership,
     leo: Membership,
     member: Any,
+    settings: Any,
     tmp_path: Path,
 ) -> None:
     judge_all(claim(bob), lambda candidate: 3)
+    settings.FEATURES_ROOT, settings.MODELS_ROOT = tmp_path / "features", tmp_path / "models"
+    (tmp_path / "features" / "films").mkdir(parents=True)
+    np.savez(tmp_path / "features" / "films" / "i3d.npz", **arrays())
     (tmp_path / "run.json").write_text(ranking(GOOD))
     blocks = re.findall(r"<!-- run: api -->\n```sh\n(.*?)```", DOCUMENT, re.S)
-    assert len(blocks) == 6
+    assert len(blocks) == 7
     tokens = {
         name: Token.objects.make(who.user, name, Token.Scope.values, 1)[1]
         for name, who in (("LEAD", leo), ("ANNOTATOR", ada), ("RESEARCHER", member("rio", "researcher")))
@@ -75,6 +82,7 @@ def test_the_examples_run(
     assert Judgement.objects.filter(annotator=ada, seat__isnull=False).count() == 20
     assert (tmp_path / "release.zip").stat().st_size == Release.objects.get().size
     assert '"name":"mine-seed1"' in done.stdout
+    assert [system.name for system in TrainedSystem.objects.all()] == ["chance 1"]
     assert (tmp_path / "qrels.txt").read_text().count("\n") == 20
 
 

@@ -36,6 +36,25 @@ def test_a_review_and_its_undoing(settled: Batch, leo: Membership) -> None:
 
 
 @pytest.mark.django_db
+def test_recommendations_are_followed_together(settled: Batch, leo: Membership, member: Any) -> None:
+    lead, address = Program(leo), "campaigns/films/batches/acceptance"
+    [waiting] = lead.get("campaigns/films/batches/to-review").json()["results"]
+    seen = {"batch": waiting["id"]} | {name: waiting["recommendation"][name] for name in ("verdict", "mean")}
+    changed = lead.post(address, {"seen": [seen | {"mean": seen["mean"] + 0.5}]}).json()
+    assert (changed["done"], changed["left"][0]["batch"]) == ([], settled.pk)
+    assert "meanwhile" in changed["left"][0]["why"]
+    problem_in(lead.post(address, {"seen": [seen, seen | {"batch": 10**9}]}), 404)
+    problem_in(lead.post(address, {"seen": []}), 400)
+    problem_in(lead.post(address, {"seen": [seen] * 101}), 400)
+    problem_in(Program(member("rio", "researcher")).post(address, {"seen": [seen]}), 404)
+    assert lead.get("campaigns/films/reviews").json()["results"] == []
+    for _ in range(2):  # twice is harmless
+        accepted = lead.post(address, {"seen": [seen]}).json()
+        assert ([each["verdict"] for each in accepted["done"]], accepted["left"]) == (["close"], [])
+    assert len(lead.get("campaigns/films/reviews").json()["results"]) == 1
+
+
+@pytest.mark.django_db
 def test_a_batch_tells_researchers_no_name(settled: Batch, leo: Membership, member: Any) -> None:
     address = f"campaigns/films/batches/{settled.pk}"
     lead, researcher = (Program(who).get(address) for who in (leo, member("rio", "researcher")))

@@ -15,6 +15,7 @@ from django.core.files.base import ContentFile
 from django.core.signals import request_finished, request_started
 from django.core.wsgi import get_wsgi_application
 from django.db import close_old_connections, transaction
+from django.utils import timezone
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from openapi_spec_validator import validate
@@ -30,7 +31,7 @@ from judging.models import Batch, Candidate, Kind, Query
 from releases.freezing import freeze
 from releases.models import Release
 from retrieval.models import Rewording, Substitution
-from runs.models import Enlargement
+from runs.models import Enlargement, TrainedSystem
 from tests.api.asking import Program
 from tests.cast import claim, judge_all, make_query
 
@@ -115,6 +116,8 @@ def known(
             runs=[1, 2],
             found={"moments": [FOUND], "more": 0, "not_closed": 0},
         ).number,
+        "systems": trained_system(leo).number,
+        "curves": "csv",
         "corpora": campaign.corpus_id,
         "moments": moment.pk,
         "waiting": waiting_caption(campaign).pk,
@@ -127,6 +130,13 @@ def known(
         "believe": "csv",
         "webhooks": campaign.webhooks.create(address="https://example.org/", events=[], secret="").pk,
     }
+
+
+def trained_system(member: Membership) -> TrainedSystem:
+    """One that is trained, and whose run is to come."""
+    told = {"name": "seen", "system": "prior", "options": {"seed": 1}, "losses": [[1, 0.5]]}
+    numbers = {"number": 1, "features": "i3d", "clip_seconds": 1.0, "depth": 20, "trained": timezone.now()}
+    return TrainedSystem.objects.create(campaign=member.campaign, by=member, **told, **numbers)
 
 
 def waiting_caption(campaign: Campaign) -> Rewording:

@@ -106,7 +106,7 @@ TWINS: dict[str, tuple[str, ...]] = {
     "release-difference": ("api-release-difference",),
     "release": ("api-release-file",),
     "reviews": ("api-to-review", "api-reviews"),
-    "accept": ("api-review",),  # one after the other
+    "accept": ("api-accept",),
     "undo": ("api-review",),
     "flags": ("api-flags",),
     "handle-flag": ("api-flag-handled",),
@@ -140,6 +140,13 @@ TWINS: dict[str, tuple[str, ...]] = {
     "pool-propose": ("api-enlargements",),
     "pool": ("api-enlargement",),
     "pool-open": ("api-enlargement-opening",),
+    "systems": ("api-systems",),
+    "system-new": ("api-systems", "api-system-kinds"),
+    "system": ("api-system",),
+    "system-again": ("api-system-again",),
+    "system-remove": ("api-system",),
+    "system-curves": ("api-system-curves",),
+    "system-search": ("api-system-search",),
     # Webhooks
     "webhooks": ("api-webhooks",),
     "webhook": ("api-deliveries",),
@@ -148,24 +155,11 @@ TWINS: dict[str, tuple[str, ...]] = {
     # The account
     "account": ("api-root",),
 }
-TRAINED_HERE = (
-    "Systems are trained from pages and by commands. What they find is a run, and runs are in the API."
-)
 OF_THE_SAME_NUMBERS = "The resource of the page has the same numbers as JSON."
 REASONS = {
-    **dict.fromkeys(
-        (
-            "systems",
-            "system-new",
-            "system",
-            "system-again",
-            "system-curves",
-            "system-search",
-        ),
-        TRAINED_HERE,
-    ),
     "home": "It leads a browser to one of the other pages.",
     "hours-csv": OF_THE_SAME_NUMBERS,
+    "pools-csv": OF_THE_SAME_NUMBERS,
     "replaced-csv": OF_THE_SAME_NUMBERS,
     "leaderboard-file": OF_THE_SAME_NUMBERS,
     "guideline-changes": "A program compares the texts of two versions by itself.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Callable
 from io import StringIO
 from typing import Any
@@ -27,7 +28,7 @@ from runs.pools.comparing import ask_to_compare
 from runs.pools.opening import ask_to_open
 from runs.pools.proposing import Plan, ask_to_propose
 from runs.pools.rows import batches_of, comparison
-from tests.cast import browser, claim, judge_all, text_between_tags
+from tests.cast import browser, claim, content_of, judge_all, text_between_tags
 from tests.runs.conftest import best
 from tests.runs.uploading import Predictions, uploaded
 
@@ -104,6 +105,7 @@ def test_the_order_changes_once_what_one_system_found_is_judged(
     before, pools = scores(release), reverse("pools", args=["films"])
     assert before["plain"] > before["seer"]  # type: ignore[operator]
     lead = browser(leo)
+    assert lead.get(reverse("pools-csv", args=["films"])).status_code == 404
     assert "Nobody has enlarged the pool" in lead.get(pools).content.decode()
     form = {"run": [str(run.number) for run in two], "depth": "10", "iou": "0.5"}
     page = lead.post(reverse("pool-propose", args=["films"]), form)["Location"]
@@ -155,7 +157,20 @@ def test_the_order_changes_once_what_one_system_found_is_judged(
         assert "With the first pool plain leads" in shown
         assert "with the enlarged one seer does" in shown
         assert "grade 4" in each.get(page).content.decode()
+    table = lead.get(reverse("pools-csv", args=["films"]), {"measure": NDCG[1]})
+    assert table["Content-Disposition"] == f'attachment; filename="films-v{after.version}-pools.csv"'
+    lines = list(csv.DictReader(StringIO(content_of(table).decode())))
+    found_places = [(line["name"], int(line["place_first"]), int(line["place_whole"])) for line in lines]
+    assert found_places == places
+    assert float(lines[0]["bias"]) == pytest.approx(now["seer"] - before["seer"])  # type: ignore[operator]
+    assert (lines[0]["release"], lines[0]["convention"], lines[0]["reused"]) == (
+        f"{after.version}",
+        "paper",
+        "",
+    )
     two[1].show_to("private")
+    assert b"seer" not in content_of(lead.get(reverse("pools-csv", args=["films"])))
+    assert lead.get(f"{reverse('pools-csv', args=['films'])}?measure=nothing").status_code == 400
     assert "seer" not in lead.get(pools).content.decode()
     assert "a private run" in lead.get(page).content.decode()
     assert lead.get(f"{pools}?measure=nothing").status_code == 400

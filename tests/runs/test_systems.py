@@ -20,12 +20,13 @@ from campaigns.models import Campaign, Membership
 from corpus.models import Moment
 from demo.training import BETWEEN, MINUTES, SEEDS, SYSTEMS, ask_for_systems
 from jobs.models import Job
+from jobs.running import run
 from jobs.terminal import work_off
 from releases.models import Release
 from retrieval.encoders import model_name
 from runs.models import Arrival, Run, Scoring, Submission, SystemSearch, TrainedSystem
 from runs.receiving import forget_submissions
-from runs.systems.asking import TRAIN, Wanted, ask_to_search, ask_to_train
+from runs.systems.asking import TRAIN, Wanted, ask_to_search, ask_to_train, remove
 from runs.systems.feature_sets import videos_of
 from runs.systems.training import train
 from tests.cast import browser
@@ -252,6 +253,7 @@ def test_what_cannot_be_trained_is_refused_where_it_is_asked_for(told: Membershi
     wrong: list[tuple[dict[str, Any], str]] = [
         ({"options": {"iterations": 0}}, "iterations: 0; expected 1 to"),
         ({"options": {"speed": 3}}, "speed: there is no such option"),
+        ({"options": {"seed": 3}}, "seed: among the options; expected seeds beside them"),
         ({"features": "../secret"}, "expected one of descriptor, i3d"),
         ({"clip_seconds": 0.0}, "clip_seconds: 0"),
         ({"depth": 0}, "depth: 0"),
@@ -394,3 +396,72 @@ def test_the_demo_asks_for_its_systems_once_and_one_after_the_other(rio: Members
         BETWEEN
     ] * 14
     assert BETWEEN * len(rows) < 60 * MINUTES
+
+
+def test_who_asked_and_leads_remove_a_system_and_its_run_stays(
+    told: Membership,
+    leo: Membership,
+    member: Callable[..., Membership],
+    django_capture_on_commit_callbacks: Any,
+) -> None:
+    rows = ask_to_train(told, wanted("prior", seeds=(1, 2), options={}))
+    done()
+    ask_to_search(TrainedSystem.objects.get(number=1), "A dog")
+    folders = [row.folder for row in rows]
+    assert all(folder.is_dir() for folder in folders)
+    remove = reverse("system-remove", args=["films", 1])
+    other = browser(member("roy", "researcher"))
+    assert other.post(remove).status_code == 404
+    assert "Remove this system" not in other.get(reverse("system", args=["films", 1])).content.decode()
+    assert "Remove this system" in browser(told).get(reverse("system", args=["films", 1])).content.decode()
+    with django_capture_on_commit_callbacks(execute=True):
+        assert browser(told).post(remove).status_code == 302
+    assert [folder.exists() for folder in folders] == [False, True]
+    assert browser(told).post(remove).status_code == 404
+    with django_capture_on_commit_callbacks(execute=True):
+        page = browser(leo).post(reverse("system-remove", args=["films", 2]), follow=True).content.decode()
+    assert "prior 2 is removed. Its run stays." in page
+    assert not TrainedSystem.objects.exists()
+    assert not SystemSearch.objects.exists()
+    assert not any(folder.exists() for folder in folders)
+    assert Run.objects.count() == 2
+    done()  # the search that is still asked for finds nothing to do
+
+
+def test_removing_a_system_ends_its_training(told: Membership, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jobs.running.SECONDS_BETWEEN_REPORTS", 0.0)
+    [row] = ask_to_train(told, wanted())
+    seen: list[str] = []
+
+    def watch(job: Job) -> None:
+        seen.append(job.message)
+        if job.message.startswith("training: 8 "):
+            remove(row)
+
+    job = Job.objects.take("here:1")
+    assert job is not None
+    run(job, watch)
+    assert seen[-1].startswith("training: 8 ")
+    job.refresh_from_db()
+    assert (job.state, job.error) == (Job.State.FAILED, "ended by hand")
+    assert not TrainedSystem.objects.exists()
+    assert not Submission.objects.exists()
+
+
+def test_what_is_removed_before_its_run_is_submitted_submits_none(
+    told: Membership, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [row] = ask_to_train(told, wanted("chance"))
+
+    def say(done: int, total: int, text: str) -> None:
+        if text.startswith("searching"):
+            remove(row)
+
+    train(row, say)
+    assert not TrainedSystem.objects.exists()
+    assert not Submission.objects.exists()
+
+
+def test_options_that_are_the_defaults_are_not_kept(told: Membership) -> None:
+    [row] = ask_to_train(told, wanted("prior", options={"bins": 75, "nms": 0.5, "shortest": 2}))
+    assert row.options == {"nms": 0.5, "seed": 1}

@@ -31,9 +31,11 @@ class Command(BaseCommand):
             default=DESCRIPTOR,
             help=f"a set of features of the corpus ({DESCRIPTOR}: its films’ own)",
         )
-        parser.add_argument("--clip-seconds", type=float, default=1.0, help="length of a clip (1)")
         parser.add_argument(
-            "--top", type=int, default=20, metavar="N", help="moments of each training query (20)"
+            "--clip-seconds", type=float, default=Wanted.clip_seconds, help="length of a clip (1)"
+        )
+        parser.add_argument(
+            "--top", type=int, default=Wanted.depth, metavar="N", help="moments of each training query (20)"
         )
         parser.add_argument("--seeds", nargs="+", type=int, default=[1], help="one run is made with each (1)")
         parser.add_argument(
@@ -68,7 +70,7 @@ def _rows(member: Membership, wanted: Wanted) -> list[TrainedSystem]:
         return ask_to_train(member, wanted)
     said = [(row.system, row.features, row.clip_seconds, row.depth, row.options) for row in there]
     same = [
-        (wanted.system, wanted.features, wanted.clip_seconds, wanted.depth, wanted.options | {"seed": seed})
+        (wanted.system, wanted.features, wanted.clip_seconds, wanted.depth, wanted.stored_options(seed))
         for seed in wanted.seeds
     ]
     if sorted(map(repr, said)) != sorted(map(repr, same)):

@@ -1,0 +1,172 @@
+"""Trained systems over the API: asked for, trained, searched with, gone on with, removed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from campaigns.models import Membership
+from jobs.terminal import work_off
+from runs.models import Run, TrainedSystem
+from tests.api.asking import Program, problem_in
+from tests.cast import content_of
+from tests.runs.test_systems import arrays, with_captions
+
+pytestmark = pytest.mark.django_db
+SYSTEMS = "campaigns/films/systems"
+CHANCE = {"system": "chance", "name": "drawn", "features": "i3d"}
+
+
+@pytest.fixture
+def rio(batch: Any, member: Callable[..., Membership], settings: Any, tmp_path: Path) -> Membership:
+    """A researcher of a campaign over a corpus that has features, with one query."""
+    settings.UPLOAD_ROOT, settings.MODELS_ROOT = tmp_path / "uploads", tmp_path / "models"
+    settings.FEATURES_ROOT = tmp_path / "features"
+    folder = tmp_path / "features" / "films"
+    folder.mkdir(parents=True)
+    np.savez(folder / "i3d.npz", **arrays())
+    return with_captions(member("rio", "researcher"))
+
+
+def test_the_kinds_tell_their_options_and_the_corpus_its_features(rio: Membership) -> None:
+    told = Program(rio, "read").get(f"{SYSTEMS}/kinds").json()
+    assert told["features"] == ["descriptor", "i3d"]
+    kinds = {each["name"]: each for each in told["kinds"]}
+    assert (kinds["chance"]["learns"], kinds["mcn"]["learns"], kinds["mcn"]["needs"]) == (
+        False,
+        True,
+        ["clips"],
+    )
+    options = {each["name"]: each for each in kinds["mcn"]["options"]}
+    assert "seed" not in options
+    assert options["dropout"] == {
+        "name": "dropout",
+        "type": "number",
+        "default": 0.0,
+        "least": 0.0,
+        "most": 0.95,
+        "choices": [],
+    }
+    assert (options["endpoints"]["type"], options["endpoints"]["default"]) == ("boolean", True)
+    assert options["loss"]["choices"] == ["nce", "triplet"]
+    assert all(
+        each["least"] is not None for each in options.values() if each["type"] in ("integer", "number")
+    )
+
+
+def test_from_the_request_to_the_runs_and_a_search(rio: Membership) -> None:
+    program, body = Program(rio), CHANCE | {"seeds": [1, 2], "options": {"nms": 0.5, "stride": 0.3}}
+    asked = program.post(SYSTEMS, body, idempotency_key="drawn")
+    assert asked.status_code == 202
+    one, two = asked.json()
+    assert (one["name"], two["name"], one["group"], one["state"]) == (
+        "drawn 1",
+        "drawn 2",
+        "drawn",
+        "waiting",
+    )
+    assert one["options"] == {"nms": 0.5, "seed": 1}  # 0.3 is the default
+    assert program.get(asked["Location"]).json() == one["job"]
+    assert program.post(SYSTEMS, body, idempotency_key="drawn").json() == asked.json()
+    assert TrainedSystem.objects.count() == 2
+    problem_in(program.get(f"{SYSTEMS}/1/search", q="a dog"), 409)
+    work_off(StringIO())
+    page = program.get(SYSTEMS, limit=1).json()
+    assert [each["number"] for each in page["results"]] == [2]
+    [found] = program.get(page["next"].removeprefix("http://testserver")).json()["results"]
+    assert (found["number"], found["state"], found["job"]["state"]) == (1, "stored", "done")
+    assert (found["run"], found["findings"]) == (Run.objects.get(name="drawn 1").number, None)
+    assert program.get(f"{SYSTEMS}/1").json() == found | {"curves": []}
+    first = program.get(f"{SYSTEMS}/1/search", q="a dog")
+    assert (first.status_code, first.json()["found"], first.json()["hits"]) == (202, False, [])
+    assert program.get(first["Location"]).json()["kind"] == "search with a system"
+    work_off(StringIO())
+    second = program.get(f"{SYSTEMS}/1/search", q="a dog")
+    hits = second.json()["hits"]
+    assert (second.status_code, second.json()["found"], len(hits)) == (200, True, 10)
+    assert [each["score"] for each in hits] == sorted((each["score"] for each in hits), reverse=True)
+    assert hits[0]["moment"].startswith("secret-video-")
+    problem_in(program.post(f"{SYSTEMS}/1/again"), 409)
+
+
+@pytest.mark.parametrize(
+    ("more", "status", "fields"),
+    [
+        ({"options": {"speed": 3}}, 400, {"options.speed"}),
+        ({"options": {"seed": 3}}, 400, {"options.seed"}),
+        ({"options": {"nms": "0.5"}}, 400, {"options.nms"}),
+        ({"options": {"shortest": 10**400}}, 400, {"options.shortest"}),
+        ({"options": {"dropout": 0.5}}, 422, {"dropout"}),  # another system's
+        ({"options": {"nms": 1.5}}, 422, {"nms"}),
+        ({"seeds": []}, 400, {"seeds"}),
+        ({"seeds": [1, 1]}, 422, {"seeds"}),
+        ({"features": "../secret"}, 422, {"features"}),
+        ({"name": "seen"}, 422, {"name"}),
+        ({"system": "magic"}, 400, {"system"}),
+    ],
+)
+def test_what_cannot_be_trained_is_refused(
+    rio: Membership, more: dict[str, Any], status: int, fields: set[str]
+) -> None:
+    program = Program(rio)
+    assert program.post(SYSTEMS, CHANCE | {"name": "seen"}).status_code == 202
+    assert problem_in(program.post(SYSTEMS, CHANCE | more), status)["fields"].keys() == fields
+    assert TrainedSystem.objects.count() == 1
+
+
+def test_a_failed_one_is_gone_on_with_or_removed(
+    rio: Membership, leo: Membership, ada: Membership, member: Callable[..., Membership], settings: Any
+) -> None:
+    program, other = Program(rio), Program(member("roy", "researcher"))
+    file = Path(settings.FEATURES_ROOT) / "films" / "i3d.npz"
+    whole = file.read_bytes()
+    np.savez(file, **{"secret-video-0": arrays()["secret-video-0"]})
+    for name in ("one", "two"):
+        program.post(SYSTEMS, CHANCE | {"system": "prior", "name": name})
+    work_off(StringIO())
+    told = program.get(f"{SYSTEMS}/1").json()
+    assert (told["state"], told["job"]["state"]) == ("failed", "failed")
+    assert "5 of 6 videos have no features" in told["job"]["error"]
+    file.write_bytes(whole)
+    again = other.post(f"{SYSTEMS}/1/again")
+    assert (again.status_code, again.json()["state"]) == (202, "waiting")
+    work_off(StringIO())
+    assert program.get(again["Location"]).json()["state"] == "done"
+    problem_in(other.ask("DELETE", f"{SYSTEMS}/2"), 404)
+    problem_in(Program(ada).ask("DELETE", f"{SYSTEMS}/2"), 404)
+    problem_in(Program(rio, "read").ask("DELETE", f"{SYSTEMS}/2"), 403)
+    assert program.ask("DELETE", f"{SYSTEMS}/2").status_code == 204
+    assert Program(leo).ask("DELETE", f"{SYSTEMS}/1").status_code == 204
+    problem_in(program.get(f"{SYSTEMS}/1"), 404)
+    assert [run.name for run in Run.objects.all()] == ["one"]
+
+
+def test_curves_are_points_and_files(rio: Membership) -> None:
+    program = Program(rio, "read", "runs")
+    program.post(SYSTEMS, CHANCE)
+    problem_in(program.get(f"{SYSTEMS}/1/curves/csv"), 404)  # nothing was learned yet
+    TrainedSystem.objects.update(losses=[[10, 2.5]], validations=[[10, 0.25]], measure="m")
+    points = [
+        {"curve": "loss", "step": 10, "value": 2.5},
+        {"curve": "m", "step": 10, "value": 0.25},
+    ]
+    assert program.get(f"{SYSTEMS}/1").json()["curves"] == points
+    file = program.get(f"{SYSTEMS}/1/curves/csv")
+    assert content_of(file) == b"curve,step,value\nloss,10,2.5\nm,10,0.25\n"
+    problem_in(program.get(f"{SYSTEMS}/1/curves/exe"), 404)
+
+
+def test_annotators_and_small_scopes_get_nothing(rio: Membership, ada: Membership) -> None:
+    annotator = Program(ada)
+    Program(rio).post(SYSTEMS, CHANCE)
+    for address in ("", "/kinds", "/1", "/1/curves/csv", "/1/search?q=a"):
+        problem_in(annotator.get(f"{SYSTEMS}{address}"), 404)
+    problem_in(annotator.post(SYSTEMS, CHANCE | {"name": "mine"}), 404)
+    problem_in(Program(rio, "read").post(SYSTEMS, CHANCE | {"name": "mine"}), 403)
+    problem_in(Program(rio, "runs").get(SYSTEMS), 403)
+    assert TrainedSystem.objects.count() == 1
