@@ -24,6 +24,7 @@ TRAIN = "train a system"  # the kinds of job
 SEARCH = "search with a system"
 MOST_SEEDS = 20
 SHORTEST, LONGEST = 0.1, 600.0  # seconds of a clip
+LEARNED, ENCODER = "learned", "encoder"  # where the vectors of words come from
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,9 @@ class Wanted:
         Those that are not the defaults, without the seed.
     depth
         N, the number of moments of each query that it learns from.
+    word_vectors
+        `learned` with the system, or those of the tokens by the campaign's `encoder`. A system that reads no words has
+        none.
     """
 
     system: str
@@ -49,6 +53,7 @@ class Wanted:
     depth: int
     seeds: Sequence[int] = (1,)
     options: dict[str, Any] = field(default_factory=dict)
+    word_vectors: str = LEARNED
 
     def check(self, campaign: Campaign) -> None:
         """Raise BadValue if this cannot be trained, as far as can be told without reading features."""
@@ -68,7 +73,22 @@ class Wanted:
             raise BadValue(
                 "seeds", f"{len(self.seeds)} of them", f"1 to {MOST_SEEDS} whole numbers, none twice"
             )
+        self._check_words(campaign)
         must_be_a_set(campaign.corpus, self.features)
+
+    def _check_words(self, campaign: Campaign) -> None:
+        if self.word_vectors not in (LEARNED, ENCODER):
+            raise BadValue("word_vectors", abbreviated(self.word_vectors), f"{LEARNED} or {ENCODER}")
+        if self.word_vectors == ENCODER and not campaign.encoder:
+            raise BadValue(
+                "word_vectors",
+                f"{ENCODER}, but no encoder has ranked candidates of campaign {campaign.name} yet",
+                f"{LEARNED}, or a campaign that is ranked",
+            )
+
+    def encoder(self, campaign: Campaign) -> str:
+        """Return the encoder whose token vectors the system has for words; empty if it has none."""
+        return campaign.encoder if self.word_vectors == ENCODER and entry(self.system).reads else ""
 
     def named(self, seed: int) -> str:
         return f"{self.name} {seed}" if len(self.seeds) > 1 else self.name
@@ -111,6 +131,7 @@ def _row(member: Membership, wanted: Wanted, seed: int, number: int) -> TrainedS
         features=wanted.features,
         clip_seconds=wanted.clip_seconds,
         depth=wanted.depth,
+        encoder=wanted.encoder(campaign),
     )
 
 

@@ -255,6 +255,7 @@ def test_what_cannot_be_trained_is_refused_where_it_is_asked_for(told: Membershi
         ({"clip_seconds": 0.0}, "clip_seconds: 0"),
         ({"depth": 0}, "depth: 0"),
         ({"seeds": (1, 1)}, "none twice"),
+        ({"word_vectors": "magic"}, 'word_vectors: "magic"; expected learned or encoder'),
         ({"system": "magic"}, "expected one of chance"),
     ]
     for more, said in wrong:
@@ -279,7 +280,7 @@ def test_a_page_asks_for_a_system_and_says_what_is_wrong(told: Membership) -> No
     }
     form |= {"patience": 0, "optimiser": "adam", "loss": "nce", "margin": 0.1, "intra": 1, "inter": 4}
     form |= {"intra_iou": 0.35, "dropout": 0, "endpoints": "on", "name": "mcn", "features": "i3d"}
-    form |= {"clip_seconds": 1, "depth": 6, "seeds": "3 4"}
+    form |= {"clip_seconds": 1, "depth": 6, "word_vectors": "learned", "seeds": "3 4"}
     refused = rio.post(f"{new}?system=mcn", form | {"dropout": 3, "seeds": "3 x"})
     assert refused.status_code == 400
     assert "Whole numbers with spaces" in refused.content.decode()
