@@ -329,7 +329,10 @@ def test_the_commands_train_index_and_search(told: Membership, ada: Membership, 
     assert len(command("search_system", "films", "1", "--query", "A dog", "--depth", "3").splitlines()) == 3
     assert "1 queries" in command("search_system", "films", "1", "--out", str(tmp_path / "run.json"))
     assert len(json.loads((tmp_path / "run.json").read_text())) == 1
+    assert "the index is whole" in command("index_system", "films", "1", "--check")
+    (TrainedSystem.objects.get().folder / "stored" / "index.npz").write_bytes(b"damaged")
     for words, said in (
+        (["index_system", "films", "1", "--check"], "index.npz: cannot be read"),
         (["index_system", "films", "7"], "it has: 1 .prior"),
         (
             ["train_system", "films", "prior", "--by", "rio", "--set", "bins=no"],
