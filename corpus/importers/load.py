@@ -110,7 +110,7 @@ def fill(corpus: Corpus, source: Source, sign: Sign = lambda rows: None) -> Repo
         checker = Checker(source, importer, {}, films.length, sign)
         report = _fill(corpus, checker, Stored(corpus))
     if source.media:
-        report.with_media = source.media.attach(corpus.videos.all())
+        report.with_media = source.media.attach(corpus.videos.all(), lambda: sign(report.rows))
     return report
 
 

@@ -34,14 +34,14 @@ def staged(key: str, source: Source, sign: Sign) -> Iterator[Corpus]:
         If the source chooses what its format does not have.
     """
     for left in Corpus.everything.filter(name=f"{UNFINISHED}{key}", is_whole=False):
-        forget(left)
+        forget(left, sign)
     corpus = Corpus(name=f"{UNFINISHED}{key}", format=source.format, is_whole=False)
     try:
         fill(corpus, source, sign)
         yield corpus
     finally:
         if corpus.pk and Corpus.everything.filter(pk=corpus.pk, is_whole=False).exists():
-            forget(corpus)
+            forget(corpus, sign)
 
 
 def reveal(corpus: Corpus, name: str) -> None:
@@ -64,14 +64,15 @@ def unfinished() -> Iterator[tuple[str, Corpus]]:
         yield corpus.name.removeprefix(UNFINISHED), corpus
 
 
-def forget(corpus: Corpus) -> None:
-    """Delete a staged corpus, part by part."""
-    _delete(Moment.objects.filter(video__corpus=corpus))
-    _delete(Video.objects.filter(corpus=corpus))
+def forget(corpus: Corpus, sign: Sign = lambda rows: None) -> None:
+    """Delete a staged corpus, part by part. `sign` is called with 0 after each part."""
+    _delete(Moment.objects.filter(video__corpus=corpus), sign)
+    _delete(Video.objects.filter(corpus=corpus), sign)
     Corpus.everything.filter(pk=corpus.pk, is_whole=False).delete()
 
 
-def _delete(rows: QuerySet[Moment] | QuerySet[Video]) -> None:
+def _delete(rows: QuerySet[Moment] | QuerySet[Video], sign: Sign) -> None:
     kind: type[Model] = rows.model
     while keys := list(rows.order_by().values_list("pk", flat=True)[:AT_A_TIME]):
         kind._default_manager.filter(pk__in=keys).delete()
+        sign(0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath, PurePosixPath
 
@@ -11,6 +11,8 @@ from corpus.errors import CorpusError
 from corpus.films import DEMUXERS, PICTURES
 from corpus.media.fetching import is_remote, names_below
 from corpus.models import Video
+
+AT_A_TIME = 200  # videos in one statement, which takes longer for each of them the more there are
 
 
 @dataclass
@@ -54,12 +56,15 @@ class MediaFolder:
         stem, suffix = os.path.splitext(video)
         return stem if suffix.lower() in DEMUXERS and video not in self.index else video
 
-    def attach(self, videos: Iterable[Video]) -> int:
-        """Store for each video where its media is. Return how many videos have media."""
+    def attach(self, videos: Iterable[Video], sign: Callable[[], None] = lambda: None) -> int:
+        """Store for each video where its media is, and sign after each part. Return how many videos have media."""
         videos = list(videos)
-        for video in videos:
-            video.media = self.place(video.name)
-        Video.objects.bulk_update(videos, ["media"], batch_size=500)
+        for start in range(0, len(videos), AT_A_TIME):
+            part = videos[start : start + AT_A_TIME]
+            for video in part:
+                video.media = self.place(video.name)
+            Video.objects.bulk_update(part, ["media"])
+            sign()
         return sum(bool(video.media) for video in videos)
 
 

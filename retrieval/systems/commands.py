@@ -54,6 +54,7 @@ def parser() -> Parser:
     _add_features(commands)
     _add_train(commands)
     _add_index(commands)
+    _add_check(commands)
     _add_search(commands)
     return top
 
@@ -187,6 +188,17 @@ def _index_shard(made: System, videos: Videos, shard: str) -> None:
     else:
         made.index_shard(videos, int(shard))
     print("the index is planned" if shard == "plan" else f"shard {shard} is written")
+
+
+def _add_check(commands: Any) -> None:
+    command = commands.add_parser("check", help="look whether the index of a system is whole")
+    command.add_argument("folder", type=Path, help="of the system")
+    command.set_defaults(run=check)
+
+
+def check(said: argparse.Namespace) -> None:
+    system_in(said.folder).check_index()
+    print(f"{said.folder}: the index is whole")
 
 
 def _add_search(commands: Any) -> None:

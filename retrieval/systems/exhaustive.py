@@ -73,6 +73,9 @@ class Exhaustive(System):
             {name[1:]: array for name, array in stored.items() if name.startswith("_")},
         )
 
+    def check_index(self) -> None:
+        self.indexed()  # an .npz file has a checksum of each array
+
     def search(self, queries: Sequence[Query], depth: int = 100) -> Run:
         return self.search_in(self.indexed(), queries, depth)
 

@@ -98,6 +98,16 @@ class System(ABC):
         """Store what a search of these videos needs; it replaces the index that was there."""
 
     @abstractmethod
+    def check_index(self) -> None:
+        """Look whether the stored index is whole: by the checksums that its files have, else by their sizes.
+
+        Raises
+        ------
+        SystemsError
+            If there is none, a file of it is missing or is not as it was written, or its files do not fit together.
+        """
+
+    @abstractmethod
     def search(self, queries: Sequence[Query], depth: int = 100) -> Run:
         """Return the best moments of the indexed videos for each query, best first, `depth` of them at most.
 

@@ -30,6 +30,8 @@ class Entry:
         What the videos must have besides durations: `clips`, `objects`, `subtitles`.
     learns
         Whether it must be trained.
+    reads
+        Whether it reads the words of queries.
     """
 
     title: str
@@ -37,13 +39,14 @@ class Entry:
     options: type[Options]
     needs: frozenset[str] = frozenset()
     learns: bool = True
+    reads: bool = True
 
 
 HERE = "retrieval.systems"
 CLIPS = frozenset({"clips"})
 SYSTEMS = {
-    "chance": Entry("Chance", f"{HERE}.chance:Chance", Options, learns=False),
-    "prior": Entry("Moment prior", f"{HERE}.prior:Prior", Prior),
+    "chance": Entry("Chance", f"{HERE}.chance:Chance", Options, learns=False, reads=False),
+    "prior": Entry("Moment prior", f"{HERE}.prior:Prior", Prior, reads=False),
     "tef_only": Entry("TEF-only", f"{HERE}.mcn:TefOnly", Mcn),
     "mcn": Entry("MCN", f"{HERE}.mcn:Mcn", Mcn, CLIPS),
     "stal_clips": Entry("STAL (clips)", f"{HERE}.stal_clips:StalClips", Contrastive, CLIPS),

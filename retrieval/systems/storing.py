@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,7 +71,7 @@ def read_arrays(file: Path) -> dict[str, NDArray[Any]]:
         If it cannot be read.
     """
     try:
-        with np.load(file, allow_pickle=False) as stored:
+        with file.open("rb") as content, np.load(content, allow_pickle=False) as stored:
             return dict(stored)
-    except (OSError, ValueError, EOFError) as fault:
+    except (OSError, ValueError, EOFError, BadZipFile) as fault:
         raise SystemsError(f"{file}: cannot be read ({fault}); train or index the system again") from fault

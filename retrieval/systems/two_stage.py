@@ -14,8 +14,10 @@ from retrieval.systems.clips import kept
 from retrieval.systems.clips.building import plan_index, write_shard
 from retrieval.systems.clips.codes import wanted_sample
 from retrieval.systems.clips.index import ClipIndex, Found
+from retrieval.systems.clips.layout import check
 from retrieval.systems.clips.stages import rank_around
 from retrieval.systems.data import Data, Floats, Query, Rows, Videos
+from retrieval.systems.errors import SystemsError
 from retrieval.systems.exhaustive import Index
 from retrieval.systems.interface import Progress, Report, System, silent
 from retrieval.systems.options import Contrastive, TwoStage
@@ -82,6 +84,15 @@ class TwoStages(System):
         drawn = np.random.default_rng(self.its.seed).permutation(len(videos))
         enough = np.searchsorted(np.cumsum(videos.counts[drawn]), wanted_sample(len(videos.clips))) + 1
         return self._embedded(kept.some(videos, np.sort(drawn[:enough]))).clips
+
+    def check_index(self) -> None:
+        for part in (CLIPS, FEATURES):
+            check(self.folder / part)
+        kept.Kept(self.folder / FEATURES, self.folder / OBJECTS)
+        if not ClipIndex(self.folder / CLIPS).has_videos_of(ClipIndex(self.folder / FEATURES)):
+            raise SystemsError(
+                f"{self.folder}: {CLIPS} and {FEATURES} are of different videos; index the collection again"
+            )
 
     def search(self, queries: Sequence[Query], depth: int = 100) -> Run:
         index = ClipIndex(self.folder / CLIPS)

@@ -182,6 +182,7 @@ class Migration(migrations.Migration):
                 ('features', models.CharField(help_text='the name of a set of features of the corpus', max_length=100)),
                 ('clip_seconds', models.FloatField()),
                 ('depth', models.PositiveSmallIntegerField(help_text='N, the moments of each query that it learns from')),
+                ('encoder', models.CharField(blank=True, help_text='whose token vectors it has for words; empty: it learns vectors', max_length=200)),
                 ('token', models.CharField(default=campaigns.models.draft.token, help_text='names its folder', max_length=32, unique=True)),
                 ('measure', models.CharField(blank=True, help_text='that the validation computes', max_length=80)),
                 ('losses', models.JSONField(default=list, help_text='pairs of a step and the mean loss before it')),

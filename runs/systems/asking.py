@@ -27,6 +27,7 @@ TRAIN = "train a system"  # the kinds of job
 SEARCH = "search with a system"
 MOST_SEEDS = 20
 SHORTEST, LONGEST = 0.1, 600.0  # seconds of a clip
+LEARNED, ENCODER = "learned", "encoder"  # where the vectors of words come from
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,9 @@ class Wanted:
         Without the seed; those that are not named keep their defaults.
     depth
         N, the number of moments of each query that it learns from.
+    word_vectors
+        `learned` with the system, or those of the tokens by the campaign's `encoder`. A system that reads no words has
+        none.
     """
 
     system: str
@@ -52,6 +56,7 @@ class Wanted:
     depth: int = 20
     seeds: Sequence[int] = (1,)
     options: dict[str, Any] = field(default_factory=dict)
+    word_vectors: str = LEARNED
 
     def check(self, campaign: Campaign) -> None:
         """Raise BadValue if this cannot be trained, as far as can be told without reading features."""
@@ -73,6 +78,7 @@ class Wanted:
             raise BadValue(
                 "seeds", f"{len(self.seeds)} of them", f"1 to {MOST_SEEDS} whole numbers, none twice"
             )
+        self._check_words(campaign)
         must_be_a_set(campaign.corpus, self.features)
 
     def stored_options(self, seed: int) -> dict[str, Any]:
@@ -80,6 +86,20 @@ class Wanted:
         defaults = {field.name: field.default for field in fields(entry(self.system).options)}
         named = {name: value for name, value in self.options.items() if value != defaults.get(name)}
         return named | {"seed": seed}
+
+    def _check_words(self, campaign: Campaign) -> None:
+        if self.word_vectors not in (LEARNED, ENCODER):
+            raise BadValue("word_vectors", abbreviated(self.word_vectors), f"{LEARNED} or {ENCODER}")
+        if self.word_vectors == ENCODER and not campaign.encoder:
+            raise BadValue(
+                "word_vectors",
+                f"{ENCODER}, but no encoder has ranked candidates of campaign {campaign.name} yet",
+                f"{LEARNED}, or a campaign that is ranked",
+            )
+
+    def encoder(self, campaign: Campaign) -> str:
+        """Return the encoder whose token vectors the system has for words; empty if it has none."""
+        return campaign.encoder if self.word_vectors == ENCODER and entry(self.system).reads else ""
 
     def named(self, seed: int) -> str:
         return f"{self.name} {seed}" if len(self.seeds) > 1 else self.name
@@ -122,6 +142,7 @@ def _row(member: Membership, wanted: Wanted, seed: int, number: int) -> TrainedS
         features=wanted.features,
         clip_seconds=wanted.clip_seconds,
         depth=wanted.depth,
+        encoder=wanted.encoder(campaign),
     )
 
 

@@ -10,7 +10,8 @@ from django import forms
 from base.errors import BadValue
 from corpus.models import Corpus
 from retrieval.systems.options import Options
-from runs.systems.asking import Wanted
+from retrieval.systems.registry import Entry
+from runs.systems.asking import ENCODER, LEARNED, Wanted
 from runs.systems.feature_sets import DESCRIPTOR, VISION, sets_of
 
 SPREAD = 0.5  # IoU above which a moment is dropped for a better one, unless the form says otherwise
@@ -22,7 +23,7 @@ TITLES = {
 
 
 class WantedForm(forms.Form):
-    """What is asked for, whatever the system."""
+    """What is asked for beside a system's options."""
 
     name = forms.CharField(max_length=90, label="Name", help_text="Of its run; no other run has it.")
     features = forms.ChoiceField(label="Features")
@@ -36,6 +37,12 @@ class WantedForm(forms.Form):
         initial=Wanted.depth,
         help_text="So many moments are taken as answers of each training query; TVR-Ranking has 1, 20 and 40.",
     )
+    word_vectors = forms.ChoiceField(
+        label="Words",
+        choices=[(LEARNED, "Learned here, with the system"), (ENCODER, "By the campaign’s encoder")],
+        initial=LEARNED,
+        help_text="The encoder, which ranked the candidates, also knows words that no caption has.",
+    )
     seeds = forms.CharField(
         max_length=200,
         initial="1",
@@ -43,8 +50,10 @@ class WantedForm(forms.Form):
         help_text="Whole numbers with spaces. Each is trained and submitted; the leaderboard shows them as one row.",
     )
 
-    def __init__(self, data: Any, corpus: Corpus) -> None:
+    def __init__(self, data: Any, corpus: Corpus, entry: Entry) -> None:
         super().__init__(data)
+        if not entry.reads:
+            del self.fields["word_vectors"]
         choices = self.fields["features"]
         assert isinstance(choices, forms.ChoiceField)
         choices.choices = [(name, TITLES.get(name, name)) for name in sets_of(corpus)]

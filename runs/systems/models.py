@@ -36,6 +36,9 @@ class TrainedSystem(models.Model):
     features = models.CharField(max_length=100, help_text="the name of a set of features of the corpus")
     clip_seconds = models.FloatField()
     depth = models.PositiveSmallIntegerField(help_text="N, the moments of each query that it learns from")
+    encoder = models.CharField(
+        max_length=200, blank=True, help_text="whose token vectors it has for words; empty: it learns vectors"
+    )
     token = models.CharField(max_length=32, unique=True, default=token, help_text="names its folder")
     measure = models.CharField(max_length=80, blank=True, help_text="that the validation computes")
     losses = models.JSONField(default=list, help_text="pairs of a step and the mean loss before it")

@@ -16,6 +16,7 @@ from judging.pool.clips import clips_found, cut_for_search
 from retrieval.systems.data import Query
 from retrieval.systems.interface import System
 from runs.systems.models import SystemSearch, TrainedSystem
+from runs.systems.words import queries_as_read
 
 HITS = 10
 FORGOTTEN_AFTER = timedelta(days=7)
@@ -38,13 +39,14 @@ def find(search: SystemSearch) -> None:
     Raises
     ------
     SystemsError
-        If the system's files are not there any more.
+        If the system's files are not there any more, or the settings name another encoder than it was trained with.
     """
     if search.moments is not None:
         return
     row = search.system
     trained = str(row.trained)  # after a new index, the system is loaded anew
-    run = _loaded(row.pk, trained).search([Query("typed", search.text)], HITS)
+    asked = queries_as_read(row, [Query("typed", search.text)])
+    run = _loaded(row.pk, trained).search(asked, HITS)
     search.moments = [
         [run.names[int(video)], round(float(start), 3), round(float(end), 3), float(score)]
         for video, start, end, score in zip(run.video, run.start, run.end, run.scores, strict=True)

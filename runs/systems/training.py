@@ -23,6 +23,7 @@ from runs.receiving import announce, describe, submit
 from runs.systems.examples import data_of, queries_of
 from runs.systems.feature_sets import videos_of
 from runs.systems.models import TrainedSystem
+from runs.systems.words import data_as_read, queries_as_read, videos_as_read
 
 DEPTH = 100  # predictions of a query
 PIECE = 1 << 20  # bytes
@@ -48,11 +49,12 @@ def train(row: TrainedSystem, say: Say) -> None:
         videos = videos_of(row.campaign.corpus, row.features, row.clip_seconds, say)
         if row.entry.learns:
             data = data_of(row.campaign, videos, row.depth, row.folder, say)
-        _learn(row, made, data or Data(videos, []), say)
-        made.index(videos, lambda progress: say(progress.done, progress.total, progress.text))
+        data = data_as_read(row, data or Data(videos, []), say)
+        _learn(row, made, data, say)
+        made.index(data.videos, lambda progress: say(progress.done, progress.total, progress.text))
         TrainedSystem.objects.filter(pk=row.pk).update(trained=Now())
     say(0, 1, "searching the campaign’s queries")
-    submit_run(row, made.search(queries_of(row.campaign), DEPTH))
+    submit_run(row, made.search(queries_as_read(row, queries_of(row.campaign), say), DEPTH))
 
 
 def _learn(row: TrainedSystem, made: System, data: Data, say: Say) -> None:
@@ -81,6 +83,7 @@ def _store_curves(row: TrainedSystem) -> None:
 def index(row: TrainedSystem, say: Say) -> None:
     """Index the corpus anew, such as after videos were added. The run that was submitted stays as it is."""
     videos = videos_of(row.campaign.corpus, row.features, row.clip_seconds, say)
+    videos = videos_as_read(row, videos, say)
     row.made().index(videos, lambda progress: say(progress.done, progress.total, progress.text))
     TrainedSystem.objects.filter(pk=row.pk).update(trained=Now())
 
@@ -138,6 +141,7 @@ def as_ranking(run: Predictions) -> str:
 def _description(row: TrainedSystem) -> str:
     options = ", ".join(f"{name} {value}" for name, value in sorted(row.options.items()))
     learned = f", N = {row.depth}" if row.entry.learns else ""
+    learned += f", token vectors of {row.encoder}" if row.encoder else ""
     return (
         f"Trained here as system {row.number}: features {row.features}, clips of {row.clip_seconds:g} s{learned}; "
         f"{options}."

@@ -49,7 +49,7 @@ def new(request: HttpRequest, name: str) -> HttpResponse:
     member = doors.membership(request, name)
     system = one_of("system", request.GET.get("system", "stal"), SYSTEMS)
     entry, posted = SYSTEMS[system], request.POST if request.method == "POST" else None
-    told, options = WantedForm(posted, member.campaign.corpus), OptionsForm(posted, entry.options)
+    told, options = WantedForm(posted, member.campaign.corpus, entry), OptionsForm(posted, entry.options)
     if told.is_valid() and options.is_valid():
         try:
             made = ask_to_train(member, wanted(system, told, options))

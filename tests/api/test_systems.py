@@ -59,6 +59,15 @@ def test_the_kinds_tell_their_options_and_the_corpus_its_features(rio: Membershi
     )
 
 
+def test_words_are_learned_or_read_by_the_campaigns_encoder(rio: Membership) -> None:
+    program, body = Program(rio), {"system": "tef_only", "features": "i3d", "word_vectors": "encoder"}
+    [read] = program.post(SYSTEMS, body | {"name": "read"}).json()
+    [learned] = program.post(SYSTEMS, body | {"name": "learned", "word_vectors": "learned"}).json()
+    assert (read["encoder"], learned["encoder"]) == (rio.campaign.encoder, "")
+    assert read["encoder"]
+    problem_in(program.post(SYSTEMS, body | {"name": "other", "word_vectors": "guessed"}), 400)
+
+
 def test_from_the_request_to_the_runs_and_a_search(rio: Membership) -> None:
     program, body = Program(rio), CHANCE | {"seeds": [1, 2], "options": {"nms": 0.5, "stride": 0.3}}
     asked = program.post(SYSTEMS, body, idempotency_key="drawn")

@@ -258,6 +258,7 @@ def test_what_cannot_be_trained_is_refused_where_it_is_asked_for(told: Membershi
         ({"clip_seconds": 0.0}, "clip_seconds: 0"),
         ({"depth": 0}, "depth: 0"),
         ({"seeds": (1, 1)}, "none twice"),
+        ({"word_vectors": "magic"}, 'word_vectors: "magic"; expected learned or encoder'),
         ({"system": "magic"}, "expected one of chance"),
     ]
     for more, said in wrong:
@@ -282,7 +283,7 @@ def test_a_page_asks_for_a_system_and_says_what_is_wrong(told: Membership) -> No
     }
     form |= {"patience": 0, "optimiser": "adam", "loss": "nce", "margin": 0.1, "intra": 1, "inter": 4}
     form |= {"intra_iou": 0.35, "dropout": 0, "endpoints": "on", "name": "mcn", "features": "i3d"}
-    form |= {"clip_seconds": 1, "depth": 6, "seeds": "3 4"}
+    form |= {"clip_seconds": 1, "depth": 6, "word_vectors": "learned", "seeds": "3 4"}
     refused = rio.post(f"{new}?system=mcn", form | {"dropout": 3, "seeds": "3 x"})
     assert refused.status_code == 400
     assert "Whole numbers with spaces" in refused.content.decode()
@@ -333,7 +334,10 @@ def test_the_commands_train_index_and_search(told: Membership, ada: Membership, 
     assert len(command("search_system", "films", "1", "--query", "A dog", "--depth", "3").splitlines()) == 3
     assert "1 queries" in command("search_system", "films", "1", "--out", str(tmp_path / "run.json"))
     assert len(json.loads((tmp_path / "run.json").read_text())) == 1
+    assert "the index is whole" in command("index_system", "films", "1", "--check")
+    (TrainedSystem.objects.get().folder / "stored" / "index.npz").write_bytes(b"damaged")
     for words, said in (
+        (["index_system", "films", "1", "--check"], "index.npz: cannot be read"),
         (["index_system", "films", "7"], "it has: 1 .prior"),
         (
             ["train_system", "films", "prior", "--by", "rio", "--set", "bins=no"],

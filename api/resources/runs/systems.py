@@ -24,6 +24,8 @@ from releases.training.writing import DEEPEST
 from retrieval.systems.registry import SYSTEMS, Entry
 from runs import doors
 from runs.systems.asking import (
+    ENCODER,
+    LEARNED,
     LONGEST,
     MOST_SEEDS,
     SEARCH,
@@ -121,6 +123,9 @@ class SystemShape(Shape):
     features = serializers.CharField()
     clip_seconds = serializers.FloatField()
     depth = serializers.IntegerField(help_text="N, the moments of each query that it learns from")
+    encoder = serializers.CharField(
+        help_text="whose token vectors it has for words; empty: it learns vectors"
+    )
     by = serializers.IntegerField(source="by.worker")
     at = serializers.DateTimeField(source="created")
     state = serializers.SerializerMethodField()
@@ -138,6 +143,7 @@ class SystemShape(Shape):
         "features": "i3d",
         "clip_seconds": 1.0,
         "depth": 20,
+        "encoder": "",
         "by": 4,
         "at": "2026-01-05T09:00:00Z",
         "state": "running",
@@ -203,6 +209,11 @@ class NewSystem(Body):
         required=False, min_value=SHORTEST, max_value=LONGEST, help_text=f"else {Wanted.clip_seconds:g}"
     )
     depth = Whole(required=False, min_value=1, max_value=DEEPEST, help_text=f"N; else {Wanted.depth}")
+    word_vectors = Choice(
+        choices=[LEARNED, ENCODER],
+        required=False,
+        help_text=f"{LEARNED} with the system, or the tokens’ by the campaign’s encoder; else {LEARNED}",
+    )
     seeds = serializers.ListField(
         child=Whole(min_value=0, max_value=2**63 - 1),
         required=False,

@@ -81,6 +81,11 @@ class ClipIndex:
     def videos(self) -> int:
         return int(self._first_video[-1])
 
+    def has_videos_of(self, other: ClipIndex) -> bool:
+        """Return whether both hold the same videos, with as many clips each, in the same order."""
+        every = np.arange(self.videos)
+        return np.array_equal(self._offsets, other._offsets) and self.names(every) == other.names(every)
+
     def names(self, videos: Ints) -> list[str]:
         """Return the names of videos, by their numbers."""
         shards = self._shard_of(videos, self._first_video)

@@ -104,8 +104,18 @@ class Conquer(Learned):
             yield each[np.arange(each.shape[1]) < counts[numbers][:, None]]
             report(Progress(int(numbers[-1]) + 1, len(videos), "indexing videos"))
 
+    def check_index(self) -> None:
+        self.stages()
+
     def search(self, queries: Sequence[Query], depth: int = 100) -> Run:
-        return self.search_in(stored(self.first.folder), stored(self.folder), queries, depth)
+        return self.search_in(*self.stages(), queries, depth)
+
+    def stages(self) -> tuple[Index, Index]:
+        """Return the stored indexes of the first stage and of CONQUER itself."""
+        first, own = stored(self.first.folder), stored(self.folder)
+        if first.names != own.names:
+            raise SystemsError(f"{self.folder}: the stages' indexes differ; index the collection again")
+        return first, own
 
     def search_among(self, validation: Validation, depth: int) -> Run:
         videos = validation.videos
@@ -114,8 +124,6 @@ class Conquer(Learned):
 
     def search_in(self, first: Index, own: Index, queries: Sequence[Query], depth: int) -> Run:
         """Search the indexes of the first stage and of CONQUER itself, both of the same videos."""
-        if first.names != own.names:
-            raise SystemsError(f"{self.folder}: the stages' indexes differ; index the collection again")
         return run_of(self.name, queries, self._ranked(first, own, queries, depth), own.names)
 
     def _ranked(self, first: Index, own: Index, queries: Sequence[Query], depth: int) -> Iterator[Ranked]:

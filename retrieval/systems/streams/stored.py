@@ -119,7 +119,9 @@ def stored(folder: Path) -> Index:
         rows = np.load(file, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError) as fault:
         raise SystemsError(f"{file}: cannot be read ({fault}); index the collection again") from fault
-    names = tuple(content["names"].tolist())
+    names, clips = tuple(content["names"].tolist()), int(content["counts"].sum())
+    if len(rows) != clips:
+        raise SystemsError(f"{file}: has {len(rows):,} rows; expected {clips:,}; index the collection again")
     return Index(names, content["duration"], content["counts"], float(content["clip_seconds"]), rows)
 
 

@@ -72,6 +72,9 @@ class TwoStreams(Learned):
             yield each[np.arange(each.shape[1]) < counts[numbers][:, None]]
             report(Progress(int(numbers[-1]) + 1, len(videos), "indexing videos"))
 
+    def check_index(self) -> None:
+        stored(self.folder)
+
     def search(self, queries: Sequence[Query], depth: int = 100) -> Run:
         return self.search_in(stored(self.folder), queries, depth)
 

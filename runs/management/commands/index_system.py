@@ -1,4 +1,4 @@
-"""manage.py index_system: index a campaign's corpus anew with a trained system."""
+"""manage.py index_system: index a campaign's corpus anew with a trained system, or check its index."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -14,11 +14,19 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_system_arguments(parser)
+        parser.add_argument(
+            "--check", action="store_true", help="only look whether the stored index is whole"
+        )
 
     def handle(self, **options: Any) -> None:
         row = system_numbered(options["campaign"], options["number"])
         if row.trained is None:
             raise CommandError(f"system {row.number} ({row}): is not trained yet", returncode=2)
         with told():
-            index(row, say)
-        self.stdout.write(f"system {row.number} ({row}): {row.campaign.corpus} is indexed")
+            if options["check"]:
+                row.made().check_index()
+                done = "the index is whole"
+            else:
+                index(row, say)
+                done = f"{row.campaign.corpus} is indexed"
+        self.stdout.write(f"system {row.number} ({row}): {done}")

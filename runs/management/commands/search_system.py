@@ -11,6 +11,7 @@ from retrieval.systems.data import Query
 from runs.systems.commanding import add_system_arguments, system_numbered, told
 from runs.systems.examples import queries_of
 from runs.systems.training import DEPTH, as_ranking
+from runs.systems.words import queries_as_read
 
 
 class Command(BaseCommand):
@@ -30,7 +31,7 @@ class Command(BaseCommand):
             raise CommandError(f"--depth {depth}: expected 1 to 10,000", returncode=2)
         asked = [Query("typed", options["query"])] if options["query"] else queries_of(row.campaign)
         with told():
-            run = row.made().search(asked, depth)
+            run = row.made().search(queries_as_read(row, asked), depth)
         if options["out"]:
             self._write(run, options["out"])
         else:

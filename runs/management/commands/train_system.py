@@ -12,7 +12,7 @@ from campaigns.models import Membership
 from jobs.models import Job
 from jobs.terminal import work_off_one
 from retrieval.systems.registry import SYSTEMS
-from runs.systems.asking import TRAIN, Wanted, ask_again, ask_to_train
+from runs.systems.asking import ENCODER, LEARNED, TRAIN, Wanted, ask_again, ask_to_train
 from runs.systems.commanding import told
 from runs.systems.feature_sets import DESCRIPTOR
 from runs.systems.models import TrainedSystem
@@ -41,6 +41,12 @@ class Command(BaseCommand):
         parser.add_argument(
             "--set", nargs="+", default=[], metavar="OPTION=VALUE", help="options that are not the defaults"
         )
+        parser.add_argument(
+            "--word-vectors",
+            choices=[LEARNED, ENCODER],
+            default=LEARNED,
+            help="learned with the system (the default), or those of the tokens by the campaign's encoder",
+        )
         parser.add_argument("--now", action="store_true", help="train in this terminal, without a worker")
 
     def handle(self, **options: Any) -> None:
@@ -68,11 +74,12 @@ def _rows(member: Membership, wanted: Wanted) -> list[TrainedSystem]:
     there = list(member.campaign.systems.filter(name__in=names, by=member, submission=None, run=None))
     if len(there) < len(names):
         return ask_to_train(member, wanted)
-    said = [(row.system, row.features, row.clip_seconds, row.depth, row.options) for row in there]
-    same = [
-        (wanted.system, wanted.features, wanted.clip_seconds, wanted.depth, wanted.stored_options(seed))
-        for seed in wanted.seeds
+    said = [
+        (row.system, row.features, row.clip_seconds, row.depth, row.encoder, row.options) for row in there
     ]
+    encoder = wanted.encoder(member.campaign)
+    kept = (wanted.system, wanted.features, wanted.clip_seconds, wanted.depth, encoder)
+    same = [(*kept, wanted.stored_options(seed)) for seed in wanted.seeds]
     if sorted(map(repr, said)) != sorted(map(repr, same)):
         raise BadValue(
             "--name", repr(wanted.name), "another name: systems of this one were begun with other options"
@@ -98,6 +105,7 @@ def _wanted(options: dict[str, Any]) -> Wanted:
         features=options["features"],
         clip_seconds=options["clip_seconds"],
         depth=options["top"],
+        word_vectors=options["word_vectors"],
         seeds=options["seeds"],
         options=dict(_option(options["system"], each) for each in options["set"]),
     )

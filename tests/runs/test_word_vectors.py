@@ -1,0 +1,171 @@
+"""Systems that have the token vectors of the campaign's encoder for words, beside those that learn the vectors."""
+
+from __future__ import annotations
+
+import json
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from django.core.management import CommandError, call_command
+from django.urls import reverse
+
+from base.errors import BadValue
+from campaigns.models import Campaign, Membership
+from jobs.models import Job
+from jobs.terminal import work_off
+from retrieval.encoders import model_name
+from retrieval.systems.data import Query
+from runs.models import Run, TrainedSystem
+from runs.systems import words
+from runs.systems.asking import SEARCH, ask_to_search, ask_to_train
+from runs.systems.training import index, train
+from runs.systems.words import queries_as_read
+from tests.cast import browser
+from tests.runs.test_systems import CLIPS, SMALL, arrays, done, failed, wanted, with_captions
+
+pytestmark = pytest.mark.django_db
+SHORT = SMALL | {"iterations": 4, "validate_every": 2}
+FORM = SMALL | {
+    "name": "from the page",
+    "features": "i3d",
+    "clip_seconds": 1,
+    "depth": 1,
+    "word_vectors": "encoder",
+    "seeds": 1,
+    "stride": 0.3,
+    "momentum": 0.9,
+    "decay_every": 0,
+    "patience": 0,
+    "optimiser": "adam",
+    "loss": "nce",
+    "margin": 0.1,
+    "intra": 1,
+    "inter": 4,
+    "intra_iou": 0.35,
+    "dropout": 0,
+    "endpoints": "on",
+}
+UNKNOWN = ("Jugglers rehearse.", "Turtles hatch.")  # words that no caption has
+
+
+@pytest.fixture
+def told(campaign: Campaign, rio: Membership, settings: Any, tmp_path: Path) -> Membership:
+    """A researcher of a campaign over a corpus with features and objects."""
+    settings.FEATURES_ROOT, settings.MODELS_ROOT = tmp_path / "features", tmp_path / "models"
+    folder = tmp_path / "features" / "films"
+    folder.mkdir(parents=True)
+    np.savez(folder / "i3d.npz", **arrays())
+    seen = [
+        {"video": video, "clip": clip, "name": "cup", "box": [0.1, 0.2, 0.4, 0.6], "score": 0.9}
+        for video in arrays()
+        for clip in range(0, CLIPS, 7)
+    ]
+    (folder / "i3d.objects.jsonl").write_text("\n".join(map(json.dumps, seen)))
+    return with_captions(rio)
+
+
+def asked(member: Membership, system: str = "mcn", name: str = "", **more: Any) -> TrainedSystem:
+    options = more.pop("options", SHORT)
+    [row] = ask_to_train(member, wanted(system, name=name or system, options=options, **more))
+    return row
+
+
+def command(*words: str) -> None:
+    call_command("train_system", "films", *words, "--by", "rio", "--features", "i3d", stdout=StringIO())
+
+
+def scores(row: TrainedSystem, text: str) -> list[float]:
+    row.refresh_from_db()
+    run = row.made().search(queries_as_read(row, [Query("typed", text)]), 5)
+    return [round(float(score), 4) for score in run.scores]
+
+
+def test_with_the_encoder_a_system_tells_words_apart_that_it_never_met(told: Membership) -> None:
+    learned, by_encoder = asked(told, name="learned"), asked(told, word_vectors="encoder")
+    done()
+    assert (learned.encoder, by_encoder.encoder) == ("", model_name())
+    assert scores(learned, UNKNOWN[0]) == scores(learned, UNKNOWN[1])
+    assert scores(by_encoder, UNKNOWN[0]) != scores(by_encoder, UNKNOWN[1])
+    assert f"token vectors of {model_name()}" in Run.objects.get(name="mcn").description
+    assert "token vectors" not in Run.objects.get(name="learned").description
+    by_encoder.refresh_from_db()
+    assert [step for step, _ in by_encoder.validations] == [2, 4]
+    for row, said in ((learned, "learned here"), (by_encoder, f"by {model_name()}")):
+        page = browser(told).get(reverse("system", args=["films", row.number])).content.decode()
+        assert f"<dt>Words</dt><dd>{said}</dd>" in page
+
+
+def test_a_job_and_the_commands_search_with_it(told: Membership, tmp_path: Path) -> None:
+    row = asked(told, word_vectors="encoder")
+    done()
+    row.refresh_from_db()
+    search = ask_to_search(row, UNKNOWN[0])
+    done()
+    search.refresh_from_db()
+    found = [round(score, 4) for *_, score in search.moments or []]
+    assert found[:5] == scores(row, UNKNOWN[0])
+    out = StringIO()
+    call_command("search_system", "films", "1", "--query", UNKNOWN[0], "--depth", "5", stdout=out)
+    assert [float(line.split()[0]) for line in out.getvalue().splitlines()] == found[:5]
+    call_command("search_system", "films", "1", "--out", str(tmp_path / "run.json"), stdout=out)
+    assert len(json.loads((tmp_path / "run.json").read_text())) == 1
+
+
+def test_names_of_objects_have_vectors_of_the_encoder_in_each_index(told: Membership) -> None:
+    row = asked(told, "stal", word_vectors="encoder")
+    done()
+    before = scores(row, "A cup.")
+    index(row, lambda done, total, text: None)
+    assert scores(row, "A cup.") == before
+
+
+def test_what_was_trained_with_another_encoder_is_refused(told: Membership) -> None:
+    row = asked(told, word_vectors="encoder")
+    TrainedSystem.objects.update(encoder="other sha256:0123456789abcdef")
+    fault = f"ENCODER: names {model_name()}; expected other sha256:0123456789abcdef"
+    assert fault in failed(row)
+    TrainedSystem.objects.update(trained="2026-01-01T00:00Z")
+    row.refresh_from_db()
+    search = ask_to_search(row, "A dog")
+    work_off(StringIO())
+    assert fault in Job.objects.get(kind=SEARCH, key=search.job_key).error
+
+
+def test_a_campaign_without_an_encoder_says_so(told: Membership) -> None:
+    Campaign.objects.update(encoder="")
+    told.campaign.refresh_from_db()
+    fault = "encoder, but no encoder has ranked candidates of campaign films yet; expected learned"
+    with pytest.raises(BadValue, match=fault):
+        asked(told, word_vectors="encoder")
+    refused = browser(told).post(f"{reverse('system-new', args=['films'])}?system=mcn", FORM)
+    assert refused.status_code == 400
+    assert fault in refused.content.decode()
+    with pytest.raises(CommandError, match=fault) as of_command:
+        command("mcn", "--word-vectors", "encoder")
+    assert of_command.value.returncode == 2
+    assert not TrainedSystem.objects.exists()
+
+
+def test_the_page_and_the_command_ask_for_it_where_words_are_read(told: Membership) -> None:
+    new = reverse("system-new", args=["films"])
+    for system, is_offered in (("mcn", True), ("conquer", True), ("prior", False), ("chance", False)):
+        page = browser(told).get(new, {"system": system}).content.decode()
+        assert ('name="word_vectors"' in page) == is_offered, system
+    assert asked(told, "prior", options={}, word_vectors="encoder").encoder == ""
+    assert browser(told).post(f"{new}?system=mcn", FORM).status_code == 302
+    assert TrainedSystem.objects.get(name="from the page").encoder == model_name()
+    command("tef_only", "--word-vectors", "encoder")
+    assert TrainedSystem.objects.get(name="tef_only").encoder == model_name()
+    with pytest.raises(CommandError, match="begun with other options"):
+        command("tef_only")
+
+
+def test_encoding_many_texts_says_how_far_it_is(told: Membership, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A training set of the size of TVR's takes minutes, longer than a job's lease."""
+    monkeypatch.setattr(words, "TEXTS_AT_A_TIME", 4)
+    row, signs = asked(told, word_vectors="encoder"), list[str]()
+    train(row, lambda done, total, text: signs.append(text))
+    assert "encoding words: 4 of " in "".join(signs)
