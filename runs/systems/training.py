@@ -51,8 +51,10 @@ def train(row: TrainedSystem, say: Say) -> None:
         _learn(row, made, data or Data(videos, []), say)
         made.index(videos, lambda progress: say(progress.done, progress.total, progress.text))
         TrainedSystem.objects.filter(pk=row.pk).update(trained=Now())
-    say(0, 1, "searching the campaign’s queries")
-    submit_run(row, made.search(queries_of(row.campaign), DEPTH))
+    searching = "searching the campaign’s queries"
+    say(0, 1, searching)
+    found = made.search(queries_of(row.campaign), DEPTH, lambda each: say(each.done, each.total, searching))
+    submit_run(row, found)
 
 
 def _learn(row: TrainedSystem, made: System, data: Data, say: Say) -> None:

@@ -104,19 +104,21 @@ class Conquer(Learned):
             yield each[np.arange(each.shape[1]) < counts[numbers][:, None]]
             report(Progress(int(numbers[-1]) + 1, len(videos), "indexing videos"))
 
-    def search(self, queries: Sequence[Query], depth: int = 100) -> Run:
-        return self.search_in(stored(self.first.folder), stored(self.folder), queries, depth)
+    def search(self, queries: Sequence[Query], depth: int = 100, report: Report = silent) -> Run:
+        return self.search_in(stored(self.first.folder), stored(self.folder), queries, depth, report)
 
-    def search_among(self, validation: Validation, depth: int) -> Run:
+    def search_among(self, validation: Validation, depth: int, report: Report = silent) -> Run:
         videos = validation.videos
-        first, own = (in_memory(videos, each.rows(videos)) for each in (self.first, self))
-        return self.search_in(first, own, validation.queries, depth)
+        first, own = (in_memory(videos, each.rows(videos, report)) for each in (self.first, self))
+        return self.search_in(first, own, validation.queries, depth, report)
 
-    def search_in(self, first: Index, own: Index, queries: Sequence[Query], depth: int) -> Run:
+    def search_in(
+        self, first: Index, own: Index, queries: Sequence[Query], depth: int, report: Report = silent
+    ) -> Run:
         """Search the indexes of the first stage and of CONQUER itself, both of the same videos."""
         if first.names != own.names:
             raise SystemsError(f"{self.folder}: the stages' indexes differ; index the collection again")
-        return run_of(self.name, queries, self._ranked(first, own, queries, depth), own.names)
+        return run_of(self.name, queries, self._ranked(first, own, queries, depth), own.names, report)
 
     def _ranked(self, first: Index, own: Index, queries: Sequence[Query], depth: int) -> Iterator[Ranked]:
         for start in range(0, len(queries), QUERIES_AT_A_TIME):
