@@ -16,9 +16,10 @@ import numpy as np
 from benchmarks.first_hits import IOUS, first_hits, overlaps_of, summary
 from metrics.formats.annotations import charades_line
 from metrics.formats.place import Place
+from retrieval.systems.commands import options_of
 from retrieval.systems.data import Data, Example, Query, Videos
 from retrieval.systems.exhaustive import Exhaustive, Index
-from retrieval.systems.registry import system
+from retrieval.systems.registry import entry, system
 from retrieval.systems.windows import clips_in
 
 CLIP_SECONDS = 3.0
@@ -71,6 +72,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--systems", nargs="+", default=["chance", "prior", "tef_only"])
     parser.add_argument("--seeds", type=int, nargs="+", default=list(range(1, 21)), help="of chance")
     parser.add_argument("--iterations", type=int, default=2000, help="of TEF-only")
+    parser.add_argument("--option", action="append", default=[], metavar="NAME=VALUE", help="of TEF-only")
     said = parser.parse_args(arguments)
     durations = json.loads(said.durations.read_text()) if said.durations else {}
     train, asked = (examples_in(said.data / f"charades_sta_{part}.txt") for part in ("train", "test"))
@@ -81,7 +83,8 @@ def main(arguments: list[str]) -> None:
         f"{len(asked):,} queries, {len(test):,} videos, {len(index.windows):,} windows; oracle",
         oracle(index, asked),
     )
-    options: dict[str, dict[str, Any]] = {"tef_only": {"iterations": said.iterations}}
+    extra = options_of(entry("tef_only").options, said.option)
+    options: dict[str, dict[str, Any]] = {"tef_only": {"iterations": said.iterations} | extra}
     for name in said.systems:
         for seed in said.seeds if name == "chance" else said.seeds[:1]:
             everywhere, inside = measured(name, data, test, asked, seed=seed, **options.get(name, {}))

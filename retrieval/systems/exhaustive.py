@@ -76,15 +76,15 @@ class Exhaustive(System):
     def check_index(self) -> None:
         self.indexed()  # an .npz file has a checksum of each array
 
-    def search(self, queries: Sequence[Query], depth: int = 100) -> Run:
-        return self.search_in(self.indexed(), queries, depth)
+    def search(self, queries: Sequence[Query], depth: int = 100, report: Report = silent) -> Run:
+        return self.search_in(self.indexed(), queries, depth, report)
 
-    def search_in(self, index: Index, queries: Sequence[Query], depth: int) -> Run:
+    def search_in(self, index: Index, queries: Sequence[Query], depth: int, report: Report = silent) -> Run:
         """Search an index that is in memory."""
         ranked = (
             rank(index.windows, scores, depth, self.options.nms) for scores in self.scores(index, queries)
         )
-        return run_of(self.name, queries, ranked, index.names)
+        return run_of(self.name, queries, ranked, index.names, report)
 
 
 def _marked(arrays: Arrays) -> Arrays:

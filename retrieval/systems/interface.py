@@ -108,11 +108,11 @@ class System(ABC):
         """
 
     @abstractmethod
-    def search(self, queries: Sequence[Query], depth: int = 100) -> Run:
+    def search(self, queries: Sequence[Query], depth: int = 100, report: Report = silent) -> Run:
         """Return the best moments of the indexed videos for each query, best first, `depth` of them at most.
 
         Raises
         ------
         SystemsError
-            If nothing was trained or indexed before.
+            If nothing was trained or indexed before, or there is no query.
         """

@@ -173,6 +173,17 @@ class Mcn(Contrastive):
 
 
 @dataclass(frozen=True)
+class TefOnly(Mcn):
+    """What TEF-only has: negatives of the own video alone.
+
+    Negatives of other videos lie at the same time. They show what else can be seen then, and TEF-only sees nothing.
+    """
+
+    intra: int = 10
+    inter: int = 0
+
+
+@dataclass(frozen=True)
 class TwoStage(Contrastive):
     """What a search in two stages has: options of both networks, and those of the index of clips.
 

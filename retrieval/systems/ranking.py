@@ -9,6 +9,8 @@ import numpy as np
 
 from metrics import Run
 from retrieval.systems.data import Floats, Ints, Query, Rows
+from retrieval.systems.errors import SystemsError
+from retrieval.systems.interface import Progress, Report, silent
 from retrieval.systems.suppression import suppress
 from retrieval.systems.windows import Windows
 
@@ -58,15 +60,30 @@ def best(scores: Rows | Floats, count: int) -> Ints:
     return rows[np.argsort(-scores[rows], kind="stable")][:count].astype(np.int64)
 
 
-def run_of(name: str, queries: Sequence[Query], ranked: Iterable[Ranked], names: tuple[str, ...]) -> Run:
+def run_of(
+    name: str,
+    queries: Sequence[Query],
+    ranked: Iterable[Ranked],
+    names: tuple[str, ...],
+    report: Report = silent,
+) -> Run:
     """Make a run of the queries' ranked moments, in their order.
 
     Parameters
     ----------
     names
         Of the videos, by number.
+
+    Raises
+    ------
+    SystemsError
+        If there is no query.
     """
-    lists = list(ranked)
+    must_ask(queries)
+    lists = []
+    for each in ranked:
+        lists.append(each)
+        report(Progress(len(lists), len(queries), "searching"))
     columns = [np.concatenate(column) for column in zip(*lists, strict=True)]
     return Run(
         queries=tuple(query.id for query in queries),
@@ -79,3 +96,9 @@ def run_of(name: str, queries: Sequence[Query], ranked: Iterable[Ranked], names:
         scores=columns[3],
         name=name,
     )
+
+
+def must_ask(queries: Sequence[Query]) -> None:
+    """Raise SystemsError if there is no query."""
+    if not queries:
+        raise SystemsError("there are no queries; expected at least one to search for")

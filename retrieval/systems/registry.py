@@ -9,7 +9,7 @@ from typing import Any
 
 from retrieval.systems.errors import BadOption, SystemsError
 from retrieval.systems.interface import CARD, System
-from retrieval.systems.options import Contrastive, Mcn, Options, Prior, TwoStage, options_from
+from retrieval.systems.options import Contrastive, Mcn, Options, Prior, TefOnly, TwoStage, options_from
 from retrieval.systems.storing import read_json
 from retrieval.systems.streams.options import Conquer, Reloclnet, Streams
 
@@ -47,7 +47,7 @@ CLIPS = frozenset({"clips"})
 SYSTEMS = {
     "chance": Entry("Chance", f"{HERE}.chance:Chance", Options, learns=False, reads=False),
     "prior": Entry("Moment prior", f"{HERE}.prior:Prior", Prior, reads=False),
-    "tef_only": Entry("TEF-only", f"{HERE}.mcn:TefOnly", Mcn),
+    "tef_only": Entry("TEF-only", f"{HERE}.mcn:TefOnly", TefOnly),
     "mcn": Entry("MCN", f"{HERE}.mcn:Mcn", Mcn, CLIPS),
     "stal_clips": Entry("STAL (clips)", f"{HERE}.stal_clips:StalClips", Contrastive, CLIPS),
     "stal": Entry("STAL (TEF)", f"{HERE}.stal:Stal", Contrastive, CLIPS),

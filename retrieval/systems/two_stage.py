@@ -21,7 +21,7 @@ from retrieval.systems.errors import SystemsError
 from retrieval.systems.exhaustive import Index
 from retrieval.systems.interface import Progress, Report, System, silent
 from retrieval.systems.options import Contrastive, TwoStage
-from retrieval.systems.ranking import Ranked, run_of
+from retrieval.systems.ranking import Ranked, must_ask, run_of
 from retrieval.systems.stal import Stal
 from retrieval.systems.stal_clips import StalClips
 from retrieval.systems.windows import Windows
@@ -94,14 +94,15 @@ class TwoStages(System):
                 f"{self.folder}: {CLIPS} and {FEATURES} are of different videos; index the collection again"
             )
 
-    def search(self, queries: Sequence[Query], depth: int = 100) -> Run:
+    def search(self, queries: Sequence[Query], depth: int = 100, report: Report = silent) -> Run:
+        must_ask(queries)
         index = ClipIndex(self.folder / CLIPS)
         features = kept.Kept(self.folder / FEATURES, self.folder / OBJECTS)
         found = index.search(self.first.query_vectors(queries), self.its.clips)
-        ranked = [
-            self._ranked(index, features, query, near, depth)
-            for query, near in zip(queries, found, strict=True)
-        ]
+        ranked = []
+        for query, near in zip(queries, found, strict=True):
+            ranked.append(self._ranked(index, features, query, near, depth))
+            report(Progress(len(ranked), len(queries), "searching"))
         return _run(self.name, queries, ranked, index)
 
     def _ranked(self, index: ClipIndex, features: kept.Kept, query: Query, near: Found, depth: int) -> Ranked:

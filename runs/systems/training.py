@@ -53,8 +53,11 @@ def train(row: TrainedSystem, say: Say) -> None:
         _learn(row, made, data, say)
         made.index(data.videos, lambda progress: say(progress.done, progress.total, progress.text))
         TrainedSystem.objects.filter(pk=row.pk).update(trained=Now())
-    say(0, 1, "searching the campaign’s queries")
-    submit_run(row, made.search(queries_as_read(row, queries_of(row.campaign), say), DEPTH))
+    searching = "searching the campaign’s queries"
+    say(0, 1, searching)
+    asked = queries_as_read(row, queries_of(row.campaign), say)
+    found = made.search(asked, DEPTH, lambda each: say(each.done, each.total, searching))
+    submit_run(row, found)
 
 
 def _learn(row: TrainedSystem, made: System, data: Data, say: Say) -> None:

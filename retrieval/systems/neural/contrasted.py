@@ -13,6 +13,7 @@ from metrics import Run
 from retrieval.systems.data import Data, Query, Validation, Videos
 from retrieval.systems.errors import SystemsError
 from retrieval.systems.exhaustive import Exhaustive
+from retrieval.systems.interface import Report, silent
 from retrieval.systems.neural.layers import words_and_width
 from retrieval.systems.neural.learned import Learned, Lesson
 from retrieval.systems.neural.losses import contrast
@@ -59,8 +60,8 @@ class Contrasted(Learned, Exhaustive):
 
         return loss_of
 
-    def search_among(self, validation: Validation, depth: int) -> Run:
-        return self.search_in(self.look_at(validation.videos), validation.queries, depth)
+    def search_among(self, validation: Validation, depth: int, report: Report = silent) -> Run:
+        return self.search_in(self.look_at(validation.videos, report), validation.queries, depth, report)
 
 
 def check_width(videos: Videos, width: int) -> None:

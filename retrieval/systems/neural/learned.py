@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar, cast
 
 import torch
@@ -41,7 +42,7 @@ class Learned(System):
         """
 
     @abstractmethod
-    def search_among(self, validation: Validation, depth: int) -> Run:
+    def search_among(self, validation: Validation, depth: int, report: Report = silent) -> Run:
         """Return the ranking of a validation set's videos, of which no index is stored."""
 
     def train(self, data: Data, report: Report = silent) -> None:
@@ -55,7 +56,7 @@ class Learned(System):
             network = self.network_class(options, **facts)
         self._network = network
         valid = data.validation
-        validate = None if valid is None else lambda: self.validated(valid)
+        validate = None if valid is None else partial(self.validated, valid)
         Trainer(network, options, self.folder, lambda step: lesson(network, step), validate, facts).run(
             report
         )
@@ -75,9 +76,9 @@ class Learned(System):
             self._network = made
         return self._network
 
-    def validated(self, validation: Validation) -> float:
+    def validated(self, validation: Validation, report: Report = silent) -> float:
         """Return the value of a validation set's measure."""
-        run = self.search_among(validation, parse_measure(validation.measure).cutoff or 100)
+        run = self.search_among(validation, parse_measure(validation.measure).cutoff or 100, report)
         scores = Evaluator([validation.measure], validation.qrels).scores(run)[0]
         value = next(iter(scores.aggregate().values()))
         return -math.inf if value is None else float(value)

@@ -52,7 +52,8 @@ class Trainer:
     loss_of
         Returns the loss of the step of this number.
     validate
-        Returns the value of the validation's measure, of which high ones are good; None: there is no validation.
+        Returns the value of the validation's measure, of which high ones are good, and reports what it does
+        meanwhile; None: there is no validation.
     facts
         What is stored beside the weights.
     """
@@ -63,7 +64,7 @@ class Trainer:
         options: Training,
         folder: Path,
         loss_of: Callable[[int], torch.Tensor],
-        validate: Callable[[], float] | None,
+        validate: Callable[[Report], float] | None,
         facts: dict[str, Any],
     ) -> None:
         self.network, self.options, self.folder = network, options, folder
@@ -80,7 +81,7 @@ class Trainer:
                 if self._has_stopped():
                     break
                 self.state.losses.append(self._step(step))
-                value = self._validated(step + 1)
+                value = self._validated(step + 1, report)
                 if value is not None or (step + 1) % every == 0:
                     self._report(report, step + 1, every, value)
                 if time.monotonic() - saved >= SECONDS_BETWEEN_CHECKPOINTS:
@@ -107,14 +108,14 @@ class Trainer:
         self.optimiser.step()
         return value
 
-    def _validated(self, done: int) -> float | None:
+    def _validated(self, done: int, report: Report) -> float | None:
         """Validate if it is time, and keep the weights if they are the best so far."""
         due = done % self.options.validate_every == 0 or done == self.options.iterations
         if self.validate is None or not due:
             return None
         self.network.eval()
         with torch.inference_mode():
-            value = self.validate()
+            value = self.validate(lambda _: report(self._progress(done - 1)))  # this step is not over yet
         if value > self.state.highest:
             self.state.best = {name: each.clone() for name, each in self.network.state_dict().items()}
         self.state.validations.append((done, value))

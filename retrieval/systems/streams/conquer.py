@@ -107,8 +107,8 @@ class Conquer(Learned):
     def check_index(self) -> None:
         self.stages()
 
-    def search(self, queries: Sequence[Query], depth: int = 100) -> Run:
-        return self.search_in(*self.stages(), queries, depth)
+    def search(self, queries: Sequence[Query], depth: int = 100, report: Report = silent) -> Run:
+        return self.search_in(*self.stages(), queries, depth, report)
 
     def stages(self) -> tuple[Index, Index]:
         """Return the stored indexes of the first stage and of CONQUER itself."""
@@ -117,14 +117,16 @@ class Conquer(Learned):
             raise SystemsError(f"{self.folder}: the stages' indexes differ; index the collection again")
         return first, own
 
-    def search_among(self, validation: Validation, depth: int) -> Run:
+    def search_among(self, validation: Validation, depth: int, report: Report = silent) -> Run:
         videos = validation.videos
-        first, own = (in_memory(videos, each.rows(videos)) for each in (self.first, self))
-        return self.search_in(first, own, validation.queries, depth)
+        first, own = (in_memory(videos, each.rows(videos, report)) for each in (self.first, self))
+        return self.search_in(first, own, validation.queries, depth, report)
 
-    def search_in(self, first: Index, own: Index, queries: Sequence[Query], depth: int) -> Run:
+    def search_in(
+        self, first: Index, own: Index, queries: Sequence[Query], depth: int, report: Report = silent
+    ) -> Run:
         """Search the indexes of the first stage and of CONQUER itself, both of the same videos."""
-        return run_of(self.name, queries, self._ranked(first, own, queries, depth), own.names)
+        return run_of(self.name, queries, self._ranked(first, own, queries, depth), own.names, report)
 
     def _ranked(self, first: Index, own: Index, queries: Sequence[Query], depth: int) -> Iterator[Ranked]:
         for start in range(0, len(queries), QUERIES_AT_A_TIME):

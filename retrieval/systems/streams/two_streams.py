@@ -75,16 +75,16 @@ class TwoStreams(Learned):
     def check_index(self) -> None:
         stored(self.folder)
 
-    def search(self, queries: Sequence[Query], depth: int = 100) -> Run:
-        return self.search_in(stored(self.folder), queries, depth)
+    def search(self, queries: Sequence[Query], depth: int = 100, report: Report = silent) -> Run:
+        return self.search_in(stored(self.folder), queries, depth, report)
 
-    def search_among(self, validation: Validation, depth: int) -> Run:
-        index = in_memory(validation.videos, self.rows(validation.videos))
-        return self.search_in(index, validation.queries, depth)
+    def search_among(self, validation: Validation, depth: int, report: Report = silent) -> Run:
+        index = in_memory(validation.videos, self.rows(validation.videos, report))
+        return self.search_in(index, validation.queries, depth, report)
 
-    def search_in(self, index: Index, queries: Sequence[Query], depth: int) -> Run:
+    def search_in(self, index: Index, queries: Sequence[Query], depth: int, report: Report = silent) -> Run:
         """Search an index that is in memory, or in a memory map."""
-        return run_of(self.name, queries, self._ranked(index, queries, depth), index.names)
+        return run_of(self.name, queries, self._ranked(index, queries, depth), index.names, report)
 
     def _ranked(self, index: Index, queries: Sequence[Query], depth: int) -> Iterator[Ranked]:
         for start in range(0, len(queries), QUERIES_AT_A_TIME):

@@ -18,7 +18,8 @@ from retrieval.systems.errors import SystemsError
 from retrieval.systems.interface import Progress, Report
 from retrieval.systems.neural import training
 from retrieval.systems.neural.training import CHECKPOINT, CURVE, MODEL
-from tests.retrieval.systems.small import collection, small
+from retrieval.systems.registry import system
+from tests.retrieval.systems.small import SMALL, collection, small
 
 TRAINED = ["tef_only", "mcn", "stal_clips", "stal"]
 
@@ -84,6 +85,31 @@ def test_training_stops_when_validations_get_no_better(tmp_path: Path) -> None:
     curve = json.loads((tmp_path / "mcn" / CURVE).read_text())
     assert len(curve["losses"]) == 4
     assert [step for step, _ in curve["validations"]] == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("name", ["mcn", "stal"])
+def test_a_validation_reports_while_it_searches(tmp_path: Path, name: str) -> None:
+    """A worker that is silent for long loses its job."""
+    data, told = collection().training, list[Progress]()
+    assert data.validation is not None
+    small(name, tmp_path / name, iterations=5, validate_every=5).train(data, told.append)
+    assert [progress.done for progress in told if progress.loss is not None] == [1, 2, 3, 4, 5]
+    validating = [progress for progress in told if progress.loss is None]
+    assert len(validating) > len(data.validation.queries)
+    assert {(progress.done, progress.total) for progress in validating} == {(4, 5)}
+
+
+@pytest.mark.parametrize("name", ["chance", "stal", "two_stage"])
+def test_a_search_reports_each_query_and_refuses_none(tmp_path: Path, name: str) -> None:
+    options = SMALL | {"iterations": 2} if name != "chance" else {}
+    made, planted = system(name, tmp_path / name, **options), collection()
+    made.train(replace(planted.training, validation=None))
+    made.index(planted.test)
+    told: list[Progress] = []
+    made.search([example.query for example in planted.examples[:3]], 10, told.append)
+    assert [(progress.done, progress.total) for progress in told] == [(1, 3), (2, 3), (3, 3)]
+    with pytest.raises(SystemsError, match="there are no queries; expected at least one to search for"):
+        made.search([])
 
 
 def test_what_is_stored_is_the_best_of_the_validations(tmp_path: Path) -> None:

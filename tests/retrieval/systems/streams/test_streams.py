@@ -86,10 +86,12 @@ def test_a_training_that_was_broken_off_ends_as_if_it_was_not(name: str, steps: 
 def test_progress_goes_through_both_stages(tmp_path: Path) -> None:
     told: list[Progress] = []
     made("conquer", tmp_path).train(noise(12), told.append)
-    assert [progress.done for progress in told] == list(range(1, 7))
+    assert [progress.done for progress in told if progress.loss is not None] == list(range(1, 7))
     assert {progress.total for progress in told} == {6}
     assert [progress.done for progress in told if progress.validation is not None] == [2, 4, 6]
-    assert all(progress.loss is not None for progress in told)
+    validating = [progress.done for progress in told if progress.loss is None]
+    assert validating.count(1) > 12, "twelve queries, and the index"
+    assert sorted(set(validating)) == [1, 3, 5]
 
 
 def test_an_example_of_weight_0_teaches_nothing(tmp_path: Path) -> None:
@@ -143,6 +145,15 @@ def test_a_validation_set_with_other_features_is_refused_before_training(tmp_pat
     ):
         made("xml", tmp_path).train(replace(data, validation=silent_ones.validation), told.append)
     assert told == []
+
+
+@pytest.mark.parametrize("name", ["xml", "conquer"])
+def test_a_search_for_no_queries_is_refused(name: str, tmp_path: Path) -> None:
+    data = noise(12)
+    made(name, tmp_path).train(data)
+    made(name, tmp_path).index(data.videos)
+    with pytest.raises(SystemsError, match="there are no queries; expected at least one"):
+        made(name, tmp_path).search([])
 
 
 def test_an_index_is_replaced_whole(tmp_path: Path) -> None:
