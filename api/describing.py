@@ -29,9 +29,11 @@ IF_MATCH = OpenApiParameter(
 TAG = OpenApiParameter("ETag", str, "header", response=[200], description="the version, for `If-Match`")
 PLACE = OpenApiParameter("Location", str, "header", response=[202], description="tells how far the job is")
 KEY = OpenApiParameter(
-    repeating.HEADER, {"type": "string", "minLength": 1, "maxLength": 100, "pattern": "^[!-~]+$"}, "header",
+    repeating.HEADER,
+    {"type": "string", "minLength": 1, "maxLength": repeating.LONGEST, "pattern": repeating.PATTERN},
+    "header",
     description="new for each request; one that arrives twice is done once",
-)  # fmt: skip
+)
 
 
 class Problem(Shape):
@@ -146,7 +148,7 @@ def _checked(
     @wraps(handler)
     def checked(self: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
         must_allow(request, scope)
-        self.asked = _valid(query or Query, request.query_params)
+        self.asked = _valid(query or Query, request.query_params.dict())
         self.said = _valid(body, request.data) if body else {}
         if makes:
             return repeating.once(request, lambda: handler(self, request, *args, **kwargs))

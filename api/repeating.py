@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -14,13 +15,14 @@ from rest_framework.response import Response
 
 from api.models import StoredAnswer
 from base.errors import BadValue, KeyReused
-from base.text import abbreviated, storable
+from base.text import abbreviated
 from base.transactions import all_or_nothing
 from campaigns.accounts.encryption import decrypt, encrypt
 from jobs.upkeep import each_hour
 
 HEADER = "Idempotency-Key"
 LONGEST = 100  # characters
+PATTERN = "^[!-~]+$"
 KEPT = timedelta(days=1)
 TOLD = ("Location", "ETag")  # headers that are kept with an answer
 
@@ -40,8 +42,9 @@ def once(request: Request, act: Callable[[], Response]) -> Response:
     key = request.headers.get(HEADER)
     if key is None:
         return act()
-    if not 1 <= len(key) <= LONGEST or not storable(key) or not key.isprintable():
-        raise BadValue(HEADER, abbreviated(key), f"1 to {LONGEST} characters, new for each request")
+    if len(key) > LONGEST or not re.fullmatch(PATTERN, key):
+        right = f"1 to {LONGEST} letters, digits and signs of ASCII, new for each request"
+        raise BadValue(HEADER, abbreviated(key), right)
     return _once(request, key, act)
 
 

@@ -71,7 +71,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--durations", type=Path, help="JSON: seconds by video; without it, the largest end")
     parser.add_argument("--systems", nargs="+", default=["chance", "prior", "tef_only"])
     parser.add_argument("--seeds", type=int, nargs="+", default=list(range(1, 21)), help="of chance")
-    parser.add_argument("--iterations", type=int, default=2000, help="of TEF-only")
+    parser.add_argument("--iterations", type=int, default=1000, help="of TEF-only")
     parser.add_argument("--option", action="append", default=[], metavar="NAME=VALUE", help="of TEF-only")
     said = parser.parse_args(arguments)
     durations = json.loads(said.durations.read_text()) if said.durations else {}

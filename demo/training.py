@@ -17,9 +17,11 @@ from runs.systems.feature_sets import DESCRIPTOR
 SEEDS = (1, 2, 3)
 CLIP_SECONDS = 1.0  # the films' moments are of 2 to 11 seconds
 DEPTH = 5  # moments of each training query; with more, the few that a film shows become many that only sound alike
-ALIKE = {"shortest": 2, "longest": 8, "nms": 0.5}
-NETWORK = {"iterations": 400, "learning_rate": 0.004, "batch_size": 32, "hidden": 128}
-NETWORK |= {"words": 64, "language": 64, "embedding": 64}
+ALIKE = {"shortest": 2, "longest": 8, "nms": 0.3}  # the moments of a film do not overlap
+NETWORK: dict[str, Any] = {"iterations": 1000, "validate_every": 250, "batch_size": 32}
+NETWORK |= {"learning_rate": 0.002, "decay_every": 700}  # the last steps are small: the weights settle
+NETWORK |= {"hidden": 128, "words": 64, "language": 64, "embedding": 64}
+NETWORK |= {"intra": 5, "inter": 5}  # the moments of a film are harder to tell apart than the few films
 SYSTEMS: dict[str, dict[str, Any]] = {  # from what sees nothing to what sees most
     "chance": {},
     "prior": {"bins": 20},

@@ -99,16 +99,17 @@ def test_settings_are_changed_one_by_one(campaign: Campaign, leo: Membership) ->
 @pytest.mark.django_db
 def test_what_is_made_with_a_key_is_made_once(campaign: Campaign, leo: Membership, member: Any) -> None:
     lead, address, body = Program(leo), "campaigns/films/invitations", {"role": "annotator", "hours": 24}
-    first = lead.post(address, body, idempotency_key="mine 1")
-    assert lead.post(address, body, idempotency_key="mine 1").json() == first.json()
+    first = lead.post(address, body, idempotency_key="mine-1")
+    assert lead.post(address, body, idempotency_key="mine-1").json() == first.json()
     assert Invitation.objects.count() == 1
-    problem_in(lead.post(address, body | {"hours": 25}, idempotency_key="mine 1"), 422)
+    problem_in(lead.post(address, body | {"hours": 25}, idempotency_key="mine-1"), 422)
     other = Program(member("lia", "lead"))
-    assert other.post(address, body, idempotency_key="mine 1").json()["id"] != first.json()["id"]
+    assert other.post(address, body, idempotency_key="mine-1").json()["id"] != first.json()["id"]
     # What was refused is not remembered.
-    problem_in(lead.post(address, {"role": "guest", "hours": 1}, idempotency_key="mine 2"), 400)
-    assert lead.post(address, body, idempotency_key="mine 2").status_code == 201
-    problem_in(lead.post(address, body, idempotency_key="x" * 101), 400)
+    problem_in(lead.post(address, {"role": "guest", "hours": 1}, idempotency_key="mine-2"), 400)
+    assert lead.post(address, body, idempotency_key="mine-2").status_code == 201
+    for wrong in ("x" * 101, "mine 3", ""):
+        problem_in(lead.post(address, body, idempotency_key=wrong), 400)
     secret = first.json()["link"].rpartition("/")[2]
     assert secret not in str(list(StoredAnswer.objects.values()))
     StoredAnswer.objects.update(at=timezone.now() - timedelta(days=2))

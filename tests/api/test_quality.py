@@ -114,6 +114,7 @@ def test_agreement_and_figures_have_the_numbers_of_the_pages(
     told = lead.get(f"{FILMS}/figures/figure-5b.csv").content.decode()
     assert told.splitlines()[2] == "1,10,0.5"
     problem_in(lead.get(f"{FILMS}/figures", query="99"), 422)
+    problem_in(lead.get(f"{FILMS}/figures", query=""), 400)  # given, and nothing: not the same as not given
 
 
 def test_an_exam_is_no_part_of_the_pool(campaign: Campaign, leo: Membership) -> None:

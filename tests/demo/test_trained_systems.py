@@ -75,10 +75,11 @@ def test_the_demo_trains_its_systems_and_the_more_they_see_the_better(
             print(f"trained, searched, submitted and scored after {time.monotonic() - began:.0f} s")
             told = state()
             assert {job for job, _ in told["jobs"]} == {"done"}
-            true = {system: mean(told["true"], system) for system in SYSTEMS}
-            print("by the true grades:", true)
-            print("on the leaderboard:", {system: mean(told["scores"], system) for system in SYSTEMS})
-            assert true["chance"] < true["prior"] < true["mcn"] < true["stal"], told
+            for graded in ("true", "scores"):  # by the true grades, and on the leaderboard
+                means = {system: mean(told[graded], system) for system in SYSTEMS}
+                print(graded, means, told[graded])
+                seeing = [means[system] for system in ("mcn", "stal_clips", "stal")]
+                assert means["chance"] < means["prior"] < min(seeing) / 1.5, told
             page.goto(f"{address}/systems/")
             page.get_by_role("link", name="stal 1", exact=True).click()
             expect(page.locator(".drawing svg")).to_be_visible(timeout=60_000)

@@ -19,11 +19,11 @@ def test_measures_are_examined_and_the_figures_follow_the_page(
     server: Installation, chromium: Browser
 ) -> None:
     server.manage("generate_campaign", "believed", "--queries", "6", "--annotators", "5")
-    password = server.accounts("believed", "lead", "bea")["bea"]
+    password = server.accounts("believed", "lead", "lea")["lea"]
     server.manage("freeze_release", "believed", "--licence", "CC0-1.0")
-    server.shell("from tests.runs.systems import upload_all\nupload_all('believed', 'bea', [1, 4])")
-    with signed_in(server, chromium, "bea", password) as bea:
-        page = bea.page
+    server.shell("from tests.runs.systems import upload_all\nupload_all('believed', 'lea', [1, 4])")
+    with signed_in(server, chromium, "lea", password) as lea:
+        page = lea.page
         page.goto(f"{server.address}/campaigns/believed/leaderboard/")
         page.get_by_role("link", name="Can it be believed?").click()
         page.get_by_role("button", name="Examine the measures").click()

@@ -182,7 +182,9 @@ def test_a_training_that_is_broken_off_goes_on_and_ends_the_same(
     assert broken.losses[-1][0] == 8
     again: list[str] = []
     train(broken, lambda done, total, text: again.append(text))
-    assert next(text for text in again if text.startswith("training")) == "training: 7 of 12 steps"  # not over
+    assert (
+        next(text for text in again if text.startswith("training")) == "training: 7 of 12 steps"
+    )  # not over
     whole.refresh_from_db()
     broken.refresh_from_db()
     assert broken.losses == whole.losses

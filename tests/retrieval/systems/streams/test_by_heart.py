@@ -33,6 +33,7 @@ FEW = HEART | {
 
 
 @pytest.mark.long
+@pytest.mark.timeout(1200)
 @pytest.mark.parametrize("subtitles", [True, False], ids=["two streams", "one stream"])
 @pytest.mark.parametrize(
     ("name", "more"),
