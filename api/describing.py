@@ -148,7 +148,7 @@ def _checked(
     @wraps(handler)
     def checked(self: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
         must_allow(request, scope)
-        self.asked = _valid(query or Query, request.query_params.dict())
+        self.asked = _valid(query or Query, request.query_params)
         self.said = _valid(body, request.data) if body else {}
         if makes:
             return repeating.once(request, lambda: handler(self, request, *args, **kwargs))

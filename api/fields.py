@@ -103,6 +103,13 @@ class Body(Shape):
 class Query(Body):
     """What stands behind the question mark of an address, as text."""
 
+    def to_internal_value(self, data: Any) -> Any:
+        # As a dictionary, an empty text is a value; in a form it would be a field that is not there.
+        lists = {name for name, field in self.fields.items() if isinstance(field, serializers.ListField)}
+        return super().to_internal_value(
+            {name: data.getlist(name) if name in lists else data[name] for name in data}
+        )
+
 
 class PageQuery(Query):
     """Which part of a long list is wanted."""
