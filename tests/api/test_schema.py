@@ -37,7 +37,9 @@ from tests.cast import claim, judge_all, make_query
 
 # What a request that fits the document may be answered all the same: not your campaign, not now, changed meanwhile,
 # values that are possible, but not together, and a file that is too large for the settings or for the disk.
-EXPECTED = {"positive_data_acceptance": {"expected-statuses": ["2xx", 401, 403, 404, 409, 412, 413, 422, 507]}}
+EXPECTED = {
+    "positive_data_acceptance": {"expected-statuses": ["2xx", 401, 403, 404, 409, 412, 413, 422, 507]}
+}
 FOUND = {
     "query": "1",
     "video": "v",
