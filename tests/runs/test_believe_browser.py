@@ -52,7 +52,8 @@ for name in {names!r}:
     send(submission, "run", f"{{name}}.json", (folder / "runs" / f"{{name}}.json").read_bytes())
     send(submission, "videos", "videos.json", (folder / "video_name_duration_id.json").read_bytes())
     submit(submission)
-wait_until(lambda: Run.objects.filter(scorings__isnull=False).count() == {number}, lambda: "the runs are scored")
+runs = Run.objects.filter(campaign=bea.campaign, scorings__isnull=False)
+wait_until(lambda: runs.count() == {number}, lambda: "the runs are scored")
 """
 
 
