@@ -52,7 +52,7 @@ print(json.dumps({{
 """
 
 
-def test_the_demo_trains_its_systems_and_the_more_they_see_the_better(
+def test_the_demo_trains_its_systems_and_those_that_see_the_films_find_more(
     tmp_path: Path, chromium: Browser
 ) -> None:
     with installation(tmp_path, "sqlite") as place:
