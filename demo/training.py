@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -10,29 +12,57 @@ from django.db.models.functions import Now
 
 from campaigns.models import Membership
 from jobs.models import Job
-from runs.models import TrainedSystem
 from runs.systems.asking import TRAIN, Wanted, ask_to_train
 from runs.systems.feature_sets import DESCRIPTOR
 
-SEEDS = (1, 2, 3)
 CLIP_SECONDS = 1.0  # the films' moments are of 2 to 11 seconds
 DEPTH = 5  # moments of each training query; with more, the few that a film shows become many that only sound alike
 ALIKE = {"shortest": 2, "longest": 8, "nms": 0.3}  # the moments of a film do not overlap
-NETWORK: dict[str, Any] = {"iterations": 1000, "validate_every": 250, "batch_size": 32}
-NETWORK |= {"learning_rate": 0.002, "decay_every": 700}  # the last steps are small: the weights settle
-NETWORK |= {"hidden": 128, "words": 64, "language": 64, "embedding": 64}
-NETWORK |= {"intra": 5, "inter": 5}  # the moments of a film are harder to tell apart than the few films
-SYSTEMS: dict[str, dict[str, Any]] = {  # from what sees nothing to what sees most
-    "chance": {},
-    "prior": {"bins": 20},
-    "mcn": NETWORK,
-    "stal_clips": NETWORK,
-    "stal": NETWORK,
-}
-
-
 MINUTES = 5
-BETWEEN = 18  # seconds between two trainings are due, so that what a visitor asks for waits for one at most
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A system of the demo.
+
+    Attributes
+    ----------
+    seconds
+        Until the next training is due: about as long as one of this system takes, so that what a visitor asks for
+        waits for one at most.
+    """
+
+    seconds: int
+    options: dict[str, Any]
+    seeds: Sequence[int] = (1, 2, 3)
+
+
+NETWORK: dict[str, Any] = {"batch_size": 32, "learning_rate": 0.002}
+NETWORK |= {"hidden": 128, "words": 64, "language": 64, "embedding": 64}
+PLACE = {"iterations": 300, "decay_every": 200, "validate_every": 100}
+RANKING_LOSS = {
+    "iterations": 600,
+    "decay_every": 420,
+    "validate_every": 150,
+}  # the last steps are small: weights settle
+RANKING_LOSS |= {"loss": "triplet", "intra": 1, "inter": 1}  # as MCN's authors trained it
+CONTRAST = {"iterations": 800, "decay_every": 560, "validate_every": 200}
+CONTRAST |= {"intra": 3, "inter": 3}  # the moments of a film are harder to tell apart than the few films
+STREAMS: dict[str, Any] = {"iterations": 250, "batch_size": 32, "learning_rate": 0.002, "validate_every": 125}
+STREAMS |= {"warmup": 25, "patience": 0, "hidden": 64, "words": 64, "heads": 2, "span": 0.1}
+CONQUER = {"first_iterations": 300, "iterations": 200, "batch_size": 16, "validate_every": 100, "others": 2}
+SYSTEMS = {  # from what sees nothing to what sees most, then those that there is time for once
+    "chance": Trained(3, {}),
+    "prior": Trained(3, {"bins": 20}),
+    "tef_only": Trained(7, NETWORK | PLACE),
+    "mcn": Trained(10, NETWORK | RANKING_LOSS),
+    "stal_clips": Trained(18, NETWORK | CONTRAST),
+    "stal": Trained(22, NETWORK | CONTRAST),
+    "two_stage": Trained(36, NETWORK | CONTRAST, seeds=[1]),
+    "xml": Trained(16, STREAMS, seeds=[1]),
+    "reloclnet": Trained(16, STREAMS, seeds=[1]),
+    "conquer": Trained(32, STREAMS | CONQUER, seeds=[1]),
+}
 
 
 @transaction.atomic
@@ -40,10 +70,10 @@ def ask_for_systems(researcher: Membership) -> None:
     """Ask for the jobs that train the systems, unless they were asked for. They are done while the demo runs."""
     if researcher.campaign.systems.exists():
         return
-    made: list[TrainedSystem] = []
-    for system, options in SYSTEMS.items():
-        wanted = Wanted(system, system, DESCRIPTOR, CLIP_SECONDS, DEPTH, SEEDS, ALIKE | options)
-        made += ask_to_train(researcher, wanted)
-    for place, row in enumerate(made):
-        due = Now() + timedelta(seconds=BETWEEN * place)
-        Job.objects.filter(kind=TRAIN, key=row.job_key).update(due=due)
+    wait = 0
+    for name, system in SYSTEMS.items():
+        wanted = Wanted(name, name, DESCRIPTOR, CLIP_SECONDS, DEPTH, system.seeds, ALIKE | system.options)
+        for row in ask_to_train(researcher, wanted):
+            due = Now() + timedelta(seconds=wait)
+            Job.objects.filter(kind=TRAIN, key=row.job_key).update(due=due)
+            wait += system.seconds

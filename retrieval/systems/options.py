@@ -125,8 +125,8 @@ class Contrastive(Training):
         `nce` (Equation 5) or `triplet` (Equation 7).
     margin
         Of the triplet loss.
-    intra, inter
-        Negatives of each example from its own video, and from others.
+    intra, inter, anywhere
+        Negatives of each example from its own video, from others at the same time, and from others at any time.
     intra_iou
         The IoU with the example's moment that a negative of its video stays below.
     hidden, words, language, embedding
@@ -139,6 +139,7 @@ class Contrastive(Training):
     margin: float = 0.1
     intra: int = 1
     inter: int = 10
+    anywhere: int = 0
     intra_iou: float = 0.35
     hidden: int = 256
     words: int = 100
@@ -150,6 +151,7 @@ class Contrastive(Training):
         "margin": (0, 100),
         "intra": (0, 1000),
         "inter": (0, 1000),
+        "anywhere": (0, 1000),
         "intra_iou": (0, 1),
         "hidden": (1, 16_384),
         "words": (1, 16_384),
@@ -161,8 +163,10 @@ class Contrastive(Training):
 
     def check(self) -> None:
         super().check()
-        if not self.intra + self.inter:
-            raise BadOption("inter", "0, and intra is 0 as well", "at least one negative of an example")
+        if not self.intra + self.inter + self.anywhere:
+            raise BadOption(
+                "inter", "0, and so are intra and anywhere", "at least one negative of an example"
+            )
 
 
 @dataclass(frozen=True)
@@ -174,13 +178,15 @@ class Mcn(Contrastive):
 
 @dataclass(frozen=True)
 class TefOnly(Mcn):
-    """What TEF-only has: negatives of the own video alone.
+    """What TEF-only has: negatives from anywhere, so that a place costs as little as moments are often there.
 
-    Negatives of other videos lie at the same time. They show what else can be seen then, and TEF-only sees nothing.
+    Negatives at the same time show what else can be seen then, and TEF-only sees nothing. Those of the own video alone
+    would not tell it that a place in a short video is one of few.
     """
 
-    intra: int = 10
+    intra: int = 0
     inter: int = 0
+    anywhere: int = 10
 
 
 @dataclass(frozen=True)

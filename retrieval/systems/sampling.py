@@ -27,7 +27,7 @@ class Sampler:
     """
 
     def __init__(self, data: Data, options: Contrastive) -> None:
-        if options.inter and len(data.videos) < 2:
+        if options.inter + options.anywhere and len(data.videos) < 2:
             raise SystemsError("there is one video; negatives of other videos need at least two")
         self.options, self.examples = options, data.examples
         self.duration = data.videos.duration
@@ -40,14 +40,15 @@ class Sampler:
         """Return the examples of a step, and the moments of each: its own, then its negatives, row by row.
 
         They follow from the seed and the step's number alone. The windows' arrays have shape
-        (examples × (1 + intra + inter),).
+        (examples × (1 + intra + inter + anywhere),).
         """
         random = np.random.default_rng([self.options.seed, 1, number])
         rows = rows_of_step(number, self.options.batch_size, len(self.examples), self.options.seed)
         own = self.positives.take(rows)
         groups = [own]
         groups += [self._same_video(own, random) for _ in range(self.options.intra)]
-        groups += [self._other_video(own, random) for _ in range(self.options.inter)]
+        groups += [self._same_time(own, random) for _ in range(self.options.inter)]
+        groups += [self._anywhere(own, random) for _ in range(self.options.anywhere)]
         return [self.examples[row] for row in rows.tolist()], interleaved(groups)
 
     def _same_video(self, own: Windows, random: np.random.Generator) -> Windows:
@@ -62,7 +63,7 @@ class Sampler:
         column = np.where(far.any(1), far.argmax(1), iou.argmin(1))
         return self.windows.take(drawn[np.arange(len(own)), column])
 
-    def _other_video(self, own: Windows, random: np.random.Generator) -> Windows:
+    def _same_time(self, own: Windows, random: np.random.Generator) -> Windows:
         """Draw for each moment one at the same time of another video; any window of it if it is too short."""
         video = (own.video + random.integers(1, len(self.counts), len(own))) % len(self.counts)
         fits = (own.stop <= self.counts[video]) & (own.start < self.duration[video])
@@ -75,6 +76,13 @@ class Sampler:
             np.where(fits, own.start, other.start),
             np.where(fits, np.minimum(own.end, self.duration[video]), other.end),
         )
+
+    def _anywhere(self, own: Windows, random: np.random.Generator) -> Windows:
+        """Draw for each moment a window of any other video; long videos, which have more, are drawn more often."""
+        low, high = self.offsets[own.video], self.offsets[own.video + 1]
+        size = high - low
+        drawn = (random.random(len(own)) * (len(self.windows) - size)).astype(np.int64)
+        return self.windows.take(np.where(drawn < low, drawn, drawn + size))
 
 
 def overlaps(start: Floats, end: Floats, other_start: Floats, other_end: Floats) -> Floats:

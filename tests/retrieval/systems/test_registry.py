@@ -42,7 +42,7 @@ def test_each_system_can_be_made(name: str, tmp_path: Path) -> None:
         ("mcn", {"seed": "1"}, "seed: '1'; expected a value such as 1"),
         ("mcn", {"learning_rate": float("nan")}, "learning_rate: nan; expected 1e-09 to 10"),
         ("mcn", {"loss": "l2"}, "loss: 'l2'; expected one of nce, triplet"),
-        ("mcn", {"intra": 0, "inter": 0}, "inter: 0, and intra is 0 as well"),
+        ("mcn", {"intra": 0, "inter": 0}, "inter: 0, and so are intra and anywhere"),
         ("prior", {"nms": 2.0}, "nms: 2; expected 0 to 1"),
         ("prior", {"longest": 1}, "scales: 2 to 1 clips"),
         ("mcn", {"endpoints": 1}, "endpoints: 1; expected a value such as True"),

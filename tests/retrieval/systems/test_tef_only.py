@@ -1,4 +1,4 @@
-"""TEF-only, which sees a query and the place of a moment: negatives of its own video alone can teach it."""
+"""TEF-only, which sees a query and the place of a moment: which negatives can teach it."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ import pytest
 from benchmarks.first_hits import first_hits
 from retrieval.systems.data import Data, Example, Query, Video, Videos
 from retrieval.systems.neural.training import CURVE
+from retrieval.systems.options import TefOnly
+from retrieval.systems.sampling import Sampler
 from tests.retrieval.systems.small import small
 
 CLIPS, CLIP_SECONDS = 10, 3.0
@@ -37,9 +39,27 @@ def test_it_learns_the_places_that_queries_name(tmp_path: Path) -> None:
     assert (ranks[:, 0] == 1).all(), "at IoU 0.5; no negatives are drawn above 0.35"
 
 
-def test_negatives_of_other_videos_teach_it_nothing(tmp_path: Path) -> None:
+def test_negatives_at_the_same_time_teach_it_nothing(tmp_path: Path) -> None:
     """Where videos are equally long, they lie at the same place, and cost what the moment itself costs."""
-    made = small("tef_only", tmp_path / "system", intra=0, inter=10, learning_rate=0.01)
+    made = small("tef_only", tmp_path / "system", inter=10, anywhere=0, learning_rate=0.01)
     made.train(places_that_queries_name(24))
     losses = json.loads((tmp_path / "system" / CURVE).read_text())["losses"]
     assert losses == pytest.approx([np.log(11)] * 12, abs=1e-5)
+
+
+def test_negatives_from_anywhere_are_of_other_videos_and_mostly_of_long_ones() -> None:
+    lengths = [10, 40]
+    nothing = [np.zeros((length, 0), np.float32) for length in lengths]
+    videos = [
+        Video(f"video {n}", len(rows) * CLIP_SECONDS, rows) for n, rows in enumerate([*nothing, *nothing])
+    ]
+    examples = [Example(Query("q", "word"), "video 0", 0.0, 6.0)] * 400
+    options = TefOnly(anywhere=1, batch_size=400)
+    sampler = Sampler(Data(Videos.of(videos, CLIP_SECONDS), examples), options)
+    _, windows = sampler.step(0)
+    drawn = windows.video[1::2]
+    assert set(drawn.tolist()) == {1, 2, 3}
+    of_each = np.bincount(sampler.windows.video)
+    expected = of_each[1:] / of_each[1:].sum()
+    assert np.bincount(drawn)[1:] / 400 == pytest.approx(expected, abs=0.1)
+    assert len(set(windows.first[1::2].tolist())) > 20, "at any time"
