@@ -40,26 +40,26 @@ class Trained:
 NETWORK: dict[str, Any] = {"batch_size": 32, "learning_rate": 0.002}
 NETWORK |= {"hidden": 128, "words": 64, "language": 64, "embedding": 64}
 PLACE: dict[str, Any] = {"iterations": 300, "decay_every": 200, "validate_every": 100}
-RANKING: dict[str, Any] = {"iterations": 600, "decay_every": 420, "validate_every": 200}
+RANKING: dict[str, Any] = {"iterations": 500, "decay_every": 350, "validate_every": 250}
 RANKING |= {"loss": "triplet", "intra": 1, "inter": 1}  # as MCN's authors trained it
-CONTRAST: dict[str, Any] = {"iterations": 600, "decay_every": 420, "validate_every": 200}
+CONTRAST: dict[str, Any] = {"iterations": 500, "decay_every": 350, "validate_every": 250}
 CONTRAST |= {"intra": 3, "inter": 3}  # the moments of a film are harder to tell apart than the few films
-LONGER = {"iterations": 800, "decay_every": 560}
-SHORTER = {"iterations": 300, "decay_every": 210, "validate_every": 150}  # because there are two networks
-STREAMS: dict[str, Any] = {"iterations": 200, "batch_size": 32, "learning_rate": 0.002, "validate_every": 100}
+LONGER = {"iterations": 750, "decay_every": 525}
+SHORTER = {"iterations": 250, "decay_every": 175, "validate_every": 125}  # because there are two networks
+STREAMS: dict[str, Any] = {"iterations": 150, "batch_size": 32, "learning_rate": 0.002, "validate_every": 75}
 STREAMS |= {"warmup": 25, "patience": 0, "hidden": 64, "words": 64, "heads": 2, "span": 0.1}
-CONQUER = {"first_iterations": 250, "iterations": 150, "batch_size": 16, "validate_every": 75, "others": 2}
+CONQUER = {"first_iterations": 200, "iterations": 100, "batch_size": 16, "validate_every": 50, "others": 2}
 SYSTEMS = {  # from what sees nothing to what sees most, then those that there is time for once
     "chance": Trained(3, {}),
     "prior": Trained(3, {"bins": 20}),
     "tef_only": Trained(6, NETWORK | PLACE),
-    "mcn": Trained(9, NETWORK | RANKING),
-    "stal_clips": Trained(18, NETWORK | CONTRAST),
-    "stal": Trained(28, NETWORK | CONTRAST | LONGER),
-    "two_stage": Trained(21, NETWORK | CONTRAST | SHORTER, seeds=[1]),
-    "xml": Trained(16, STREAMS, seeds=[1]),
-    "reloclnet": Trained(14, STREAMS, seeds=[1]),
-    "conquer": Trained(25, STREAMS | CONQUER, seeds=[1]),
+    "mcn": Trained(8, NETWORK | RANKING),
+    "stal_clips": Trained(16, NETWORK | CONTRAST),
+    "stal": Trained(27, NETWORK | CONTRAST | LONGER),
+    "two_stage": Trained(18, NETWORK | CONTRAST | SHORTER, seeds=[1]),
+    "xml": Trained(13, STREAMS, seeds=[1]),
+    "reloclnet": Trained(11, STREAMS, seeds=[1]),
+    "conquer": Trained(20, STREAMS | CONQUER, seeds=[1]),
 }
 
 
