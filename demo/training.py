@@ -46,9 +46,9 @@ CONTRAST: dict[str, Any] = {"iterations": 500, "decay_every": 350, "validate_eve
 CONTRAST |= {"intra": 3, "inter": 3}  # the moments of a film are harder to tell apart than the few films
 LONGER = {"iterations": 750, "decay_every": 525}
 SHORTER = {"iterations": 250, "decay_every": 175, "validate_every": 125}  # because there are two networks
-STREAMS: dict[str, Any] = {"iterations": 150, "batch_size": 32, "learning_rate": 0.002, "validate_every": 75}
+STREAMS: dict[str, Any] = {"iterations": 220, "batch_size": 32, "learning_rate": 0.002, "validate_every": 110}
 STREAMS |= {"warmup": 25, "patience": 0, "hidden": 64, "words": 64, "heads": 2, "span": 0.1}
-CONQUER = {"first_iterations": 200, "iterations": 100, "batch_size": 16, "validate_every": 50, "others": 2}
+CONQUER = {"first_iterations": 200, "iterations": 120, "batch_size": 16, "validate_every": 60, "others": 2}
 SYSTEMS = {  # from what sees nothing to what sees most, then those that there is time for once
     "chance": Trained(3, {}),
     "prior": Trained(3, {"bins": 20}),
@@ -57,9 +57,9 @@ SYSTEMS = {  # from what sees nothing to what sees most, then those that there i
     "stal_clips": Trained(16, NETWORK | CONTRAST),
     "stal": Trained(27, NETWORK | CONTRAST | LONGER),
     "two_stage": Trained(18, NETWORK | CONTRAST | SHORTER, seeds=[1]),
-    "xml": Trained(13, STREAMS, seeds=[1]),
-    "reloclnet": Trained(11, STREAMS, seeds=[1]),
-    "conquer": Trained(20, STREAMS | CONQUER, seeds=[1]),
+    "xml": Trained(14, STREAMS, seeds=[1]),
+    "reloclnet": Trained(13, STREAMS, seeds=[1]),
+    "conquer": Trained(23, STREAMS | CONQUER, seeds=[1]),
 }
 
 

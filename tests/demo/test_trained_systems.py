@@ -81,7 +81,7 @@ def test_the_demo_trains_its_systems_and_the_leaderboard_orders_them(
                 means = {system: mean(told[graded], system) for system in SYSTEMS}
                 print(graded, means, told[graded])
                 assert means["chance"] < means["prior"] < means["mcn"] < means["stal"], told
-                assert means["prior"] < min(means[system] for system in SEEING) / 1.5, told
+                assert means["prior"] < min(means[system] for system in SEEING), told
             page.goto(f"{address}/systems/")
             page.get_by_role("link", name="stal 1", exact=True).click()
             expect(page.locator(".drawing svg")).to_be_visible(timeout=60_000)
