@@ -178,10 +178,10 @@ class Mcn(Contrastive):
 
 @dataclass(frozen=True)
 class TefOnly(Mcn):
-    """What TEF-only has: negatives from anywhere, so that a place costs as little as moments are often there.
+    """What TEF-only has: negatives from anywhere, which tell how often a place is the answer among all places.
 
     Negatives at the same time show what else can be seen then, and TEF-only sees nothing. Those of the own video alone
-    would not tell it that a place in a short video is one of few.
+    do not tell that a place in a short video is one of few.
     """
 
     intra: int = 0
