@@ -283,7 +283,15 @@ def test_a_page_asks_for_a_system_and_says_what_is_wrong(told: Membership) -> No
         "momentum": 0.9,
         "decay_every": 0,
     }
-    form |= {"patience": 0, "optimiser": "adam", "loss": "nce", "margin": 0.1, "intra": 1, "inter": 4}
+    form |= {
+        "patience": 0,
+        "optimiser": "adam",
+        "loss": "nce",
+        "margin": 0.1,
+        "intra": 1,
+        "inter": 4,
+        "anywhere": 0,
+    }
     form |= {"intra_iou": 0.35, "dropout": 0, "endpoints": "on", "name": "mcn", "features": "i3d"}
     form |= {"clip_seconds": 1, "depth": 6, "word_vectors": "learned", "seeds": "3 4"}
     refused = rio.post(f"{new}?system=mcn", form | {"dropout": 3, "seeds": "3 x"})

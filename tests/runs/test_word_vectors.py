@@ -44,6 +44,7 @@ FORM = SMALL | {
     "margin": 0.1,
     "intra": 1,
     "inter": 4,
+    "anywhere": 0,
     "intra_iou": 0.35,
     "dropout": 0,
     "endpoints": "on",
