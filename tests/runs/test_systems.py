@@ -46,6 +46,21 @@ SMALL: dict[str, Any] = {
     "nms": 0.5,
     "validate_every": 20,
 }
+OPTIONS_FORM = SMALL | {  # what the page sends of MCN's options
+    "stride": 0.3,
+    "momentum": 0.9,
+    "decay_every": 0,
+    "patience": 0,
+    "optimiser": "adam",
+    "loss": "nce",
+    "margin": 0.1,
+    "intra": 1,
+    "inter": 4,
+    "anywhere": 0,
+    "intra_iou": 0.35,
+    "dropout": 0,
+    "endpoints": "on",
+}
 NDCG = "nDCG_IoU(iou=0.5)@20"
 PLACES = 10  # moments of a video, each of which shows another thing, and every video in another order
 CLIPS = 100  # of a second
@@ -278,22 +293,8 @@ def test_a_page_asks_for_a_system_and_says_what_is_wrong(told: Membership) -> No
     assert "i3d" in page
     assert "Plain descriptor" in page
     assert 'name="learning_rate"' in page
-    form = dict(SMALL.items()) | {
-        "stride": 0.3,
-        "momentum": 0.9,
-        "decay_every": 0,
-    }
-    form |= {
-        "patience": 0,
-        "optimiser": "adam",
-        "loss": "nce",
-        "margin": 0.1,
-        "intra": 1,
-        "inter": 4,
-        "anywhere": 0,
-    }
-    form |= {"intra_iou": 0.35, "dropout": 0, "endpoints": "on", "name": "mcn", "features": "i3d"}
-    form |= {"clip_seconds": 1, "depth": 6, "word_vectors": "learned", "seeds": "3 4"}
+    form = OPTIONS_FORM | {"name": "mcn", "features": "i3d", "clip_seconds": 1, "depth": 6}
+    form |= {"word_vectors": "learned", "seeds": "3 4"}
     refused = rio.post(f"{new}?system=mcn", form | {"dropout": 3, "seeds": "3 x"})
     assert refused.status_code == 400
     assert "Whole numbers with spaces" in refused.content.decode()

@@ -24,30 +24,17 @@ from runs.systems.asking import SEARCH, ask_to_search, ask_to_train
 from runs.systems.training import index, train
 from runs.systems.words import queries_as_read
 from tests.cast import browser
-from tests.runs.test_systems import CLIPS, SMALL, arrays, done, failed, wanted, with_captions
+from tests.runs.test_systems import CLIPS, OPTIONS_FORM, SMALL, arrays, done, failed, wanted, with_captions
 
 pytestmark = pytest.mark.django_db
 SHORT = SMALL | {"iterations": 4, "validate_every": 2}
-FORM = SMALL | {
+FORM = OPTIONS_FORM | {
     "name": "from the page",
     "features": "i3d",
     "clip_seconds": 1,
     "depth": 1,
     "word_vectors": "encoder",
     "seeds": 1,
-    "stride": 0.3,
-    "momentum": 0.9,
-    "decay_every": 0,
-    "patience": 0,
-    "optimiser": "adam",
-    "loss": "nce",
-    "margin": 0.1,
-    "intra": 1,
-    "inter": 4,
-    "anywhere": 0,
-    "intra_iou": 0.35,
-    "dropout": 0,
-    "endpoints": "on",
 }
 UNKNOWN = ("Jugglers rehearse.", "Turtles hatch.")  # words that no caption has
 
