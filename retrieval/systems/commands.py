@@ -60,14 +60,18 @@ def parser() -> Parser:
 
 
 def _add_systems(commands: Any) -> None:
-    command = commands.add_parser("systems", help="list the systems with their options and defaults")
+    command = commands.add_parser(
+        "systems", help="list the systems with their options, what they mean, and defaults"
+    )
     command.set_defaults(run=list_systems)
 
 
 def list_systems(said: argparse.Namespace) -> None:
     for name, found in SYSTEMS.items():
-        defaults = ", ".join(f"{field.name}={field.default}" for field in fields(found.options))
-        print(f"{name}: {found.title}. {defaults}")
+        print(f"{name}: {found.title}")
+        meanings = found.options.meanings()
+        for field in fields(found.options):
+            print(f"  {field.name}={field.default}".ljust(27), meanings[field.name])
 
 
 def _add_features(commands: Any) -> None:

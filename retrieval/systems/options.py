@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import math
+import re
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
@@ -16,14 +18,18 @@ Bounds = tuple[float, float]
 class Options:
     """What every system has: a seed, the windows it chooses from, and the suppression of its ranking.
 
+    The attributes' descriptions here and in the subclasses are also what pages and commands say of an option.
+
     Attributes
     ----------
     seed
-        Of everything that is drawn.
-    shortest, longest
-        Lengths of candidate windows, in clips.
+        Number that all random draws follow from.
+    shortest
+        Length of the shortest candidate windows, in clips.
+    longest
+        Length of the longest candidate windows, in clips.
     stride
-        Of the windows, as a share of their length.
+        Distance between the starts of windows, as a share of their length.
     nms
         IoU above which a moment is dropped for a better one of its video; 1 keeps all.
     """
@@ -53,7 +59,7 @@ class Options:
         for name, (least, most) in self.table("bounds").items():
             number = getattr(self, name)
             if not (math.isfinite(number) and least <= number <= most):
-                raise BadOption(name, f"{number:g}", f"{least:g} to {most:g}")
+                raise BadOption(name, f"{number:,.15g}", f"{least:,.15g} to {most:,.15g}")
         for name, words in self.table("choices").items():
             if (word := getattr(self, name)) not in words:
                 raise BadOption(name, repr(word), f"one of {', '.join(words)}")
@@ -64,6 +70,16 @@ class Options:
         found: dict[str, Any] = {}
         for each in reversed(cls.__mro__):
             found |= vars(each).get(name, {})
+        return found
+
+    @classmethod
+    def meanings(cls) -> dict[str, str]:
+        """Return what each option means, as the attributes of this class and of those above it are described."""
+        found: dict[str, str] = {}
+        for each in reversed(cls.__mro__):
+            _, _, attributes = inspect.cleandoc(each.__doc__ or "").partition("Attributes\n----------\n")
+            for names, meaning in re.findall(r"^(\w.*)\n((?: +.*\n?)+)", attributes, re.MULTILINE):
+                found |= dict.fromkeys(names.split(", "), " ".join(meaning.replace("`", "").split()))
         return found
 
 
@@ -79,14 +95,16 @@ class Training(Options):
         Examples of a step.
     optimiser
         `adam`, or `sgd` with momentum.
-    learning_rate, momentum
-        Momentum is that of `sgd`.
+    learning_rate
+        Of the optimiser, at its highest.
+    momentum
+        Of `sgd`; `adam` has none.
     decay_every
-        The learning rate falls to a tenth after each so many steps; 0: never.
+        Steps after which the learning rate falls to a tenth, each time; 0: never.
     validate_every
         Steps between two validations.
     patience
-        Training ends after so many validations without a better one; 0: never.
+        Validations without a better one, after which training ends; 0: it goes on to the last step.
     """
 
     iterations: int = 1000
@@ -122,15 +140,25 @@ class Contrastive(Training):
     Attributes
     ----------
     loss
-        `nce` (Equation 5) or `triplet` (Equation 7).
+        `nce` (STAL, Equation 5) or `triplet` (STAL, Equation 7).
     margin
-        Of the triplet loss.
-    intra, inter, anywhere
-        Negatives of each example from its own video, from others at the same time, and from others at any time.
+        Of the loss `triplet`; `nce` has none.
+    intra
+        Negatives of each example from its own video.
+    inter
+        Negatives of each example from other videos, at the same time.
+    anywhere
+        Negatives of each example from other videos, at any time.
     intra_iou
         The IoU with the example's moment that a negative of its video stays below.
-    hidden, words, language, embedding
-        Sizes of the hidden layer, of learned word vectors, of the LSTM's state, and of what is compared.
+    hidden
+        Size of the hidden layer.
+    words
+        Size of learned word vectors, where queries come without vectors of their tokens.
+    language
+        Size of the LSTM's state.
+    embedding
+        Size of the vectors that are compared.
     dropout
         Share of the hidden layer that is dropped in training.
     """
@@ -171,7 +199,13 @@ class Contrastive(Training):
 
 @dataclass(frozen=True)
 class Mcn(Contrastive):
-    """What MCN has: whether it is told a moment's temporal endpoints."""
+    """What MCN has besides.
+
+    Attributes
+    ----------
+    endpoints
+        Whether it is told a moment's temporal endpoints.
+    """
 
     endpoints: bool = True
 
@@ -196,11 +230,11 @@ class TwoStage(Contrastive):
     Attributes
     ----------
     kind
-        Of the index: `flat` looks at all clips; `ivf-pq` and `hnsw` are for millions of them, and need faiss.
+        Kind of the index: `flat` looks at all clips; `ivf-pq` and `hnsw` are for millions of them, and need faiss.
     clips
-        That the first stage finds.
+        Clips that the first stage finds.
     shards
-        In which the index is built.
+        Parts in which the index is built.
     """
 
     kind: str = "flat"
@@ -213,7 +247,13 @@ class TwoStage(Contrastive):
 
 @dataclass(frozen=True)
 class Prior(Options):
-    """What the moment prior has: the bins of start and of end."""
+    """What the moment prior has besides.
+
+    Attributes
+    ----------
+    bins
+        Number of bins of the start, and as many of the end.
+    """
 
     bins: int = 75
 

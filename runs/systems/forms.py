@@ -16,6 +16,7 @@ from runs.systems.feature_sets import DESCRIPTOR, VISION, sets_of
 
 SPREAD = 0.5  # IoU above which a moment is dropped for a better one, unless the form says otherwise
 NUMBERS: dict[type, type[forms.Field]] = {int: forms.IntegerField, float: forms.FloatField}
+LABELS = {"nms": "NMS", "intra_iou": "Intra IoU", "words": "Size of word vectors"}
 TITLES = {
     DESCRIPTOR: "Plain descriptor of the films, computed here",
     VISION: "Vision model of the settings, computed here from the films",
@@ -70,20 +71,25 @@ class OptionsForm(forms.Form):
 
     def __init__(self, data: Any, kind: type[Options]) -> None:
         super().__init__(data)
+        meanings = kind.meanings()
         for field in fields(kind):
             if field.name != "seed":
                 initial = SPREAD if field.name == "nms" else field.default
-                self.fields[field.name] = _field(kind, field.name, initial)
+                self.fields[field.name] = _field(kind, field.name, initial, meanings[field.name])
 
 
-def _field(kind: type[Options], name: str, initial: Any) -> forms.Field:
-    label = name.replace("_", " ").capitalize()
+def _field(kind: type[Options], name: str, initial: Any, meaning: str) -> forms.Field:
+    told = {
+        "label": LABELS.get(name, name.replace("_", " ").capitalize()),
+        "help_text": meaning,
+        "initial": initial,
+    }
     choices = kind.table("choices").get(name)
     if choices:
-        return forms.ChoiceField(label=label, initial=initial, choices=[(each, each) for each in choices])
+        return forms.ChoiceField(choices=[(each, each) for each in choices], **told)
     if isinstance(initial, bool):
-        return forms.BooleanField(label=label, initial=initial, required=False)
-    return NUMBERS[type(initial)](label=label, initial=initial)
+        return forms.BooleanField(required=False, **told)
+    return NUMBERS[type(initial)](**told)
 
 
 def wanted(system: str, told: WantedForm, options: OptionsForm) -> Wanted:

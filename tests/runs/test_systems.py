@@ -293,6 +293,7 @@ def test_a_page_asks_for_a_system_and_says_what_is_wrong(told: Membership) -> No
     assert "i3d" in page
     assert "Plain descriptor" in page
     assert 'name="learning_rate"' in page
+    assert "Validations without a better one, after which training ends" in page
     form = OPTIONS_FORM | {"name": "mcn", "features": "i3d", "clip_seconds": 1, "depth": 6}
     form |= {"word_vectors": "learned", "seeds": "3 4"}
     refused = rio.post(f"{new}?system=mcn", form | {"dropout": 3, "seeds": "3 x"})

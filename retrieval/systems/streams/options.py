@@ -13,32 +13,42 @@ from retrieval.systems.options import Bounds, Training
 class Streams(Training):
     """What the three have, with TVR-Ranking's defaults (appendix C.1) or else those of the papers.
 
-    Lengths of moments are those of XML for clips of 1.5 s; nothing is suppressed. `stride` and `momentum` have no
-    meaning here.
+    Lengths of moments are those of XML for clips of 1.5 s; nothing is suppressed.
 
     Attributes
     ----------
+    stride, decay_every
+        It has no meaning here.
     warmup
         Steps in which the learning rate rises to its value.
-    hidden, heads
-        Size of the vectors that stand for words and clips, and heads of their attention.
+    hidden
+        Size of the vectors that stand for words and clips.
+    heads
+        Heads of the attention.
     words
         Size of learned word vectors, where queries come without vectors of their tokens.
     dropout
         Share of the features and of the vectors that is dropped in training.
     kernel
         Clips that ConvSE sees at a time, an odd number.
-    ranking, video, span, frame
-        Weights of the hinge loss and of the contrastive loss between queries and videos, of the loss of start and
-        end, and of ReLoCLNet's contrastive loss between a query and the clips of its video.
+    ranking
+        Weight of the hinge loss between queries and videos.
+    video
+        Weight of the contrastive loss between queries and videos.
+    span
+        Weight of the loss of start and end.
+    frame
+        Weight of ReLoCLNet's contrastive loss between a query and the clips of its video.
     margin
         Of the hinge loss.
-    hard_after, hardest
-        After so many steps, the negatives of the hinge loss are among so many with the highest scores.
+    hard_after
+        Steps after which the negatives of the hinge loss are among the hardest.
+    hardest
+        Negatives that count as the hardest, because their scores are the highest.
     closeness
         A moment's score is P(start) · P(end) · exp(closeness · the video's score).
     candidates
-        So many videos with the highest scores are searched for moments.
+        Videos with the highest scores, which are searched for moments.
     """
 
     longest: int = 16
@@ -107,7 +117,7 @@ class Conquer(Reloclnet):
     Attributes
     ----------
     candidates
-        So many videos of the first stage are searched.
+        Videos of the first stage, which are searched for moments.
     closeness
         A moment's score is P(start) · P(end) · P(video) · exp(closeness · the video's score in the first stage).
     first_iterations
@@ -115,7 +125,7 @@ class Conquer(Reloclnet):
     others
         Videos that are no answer, which are read beside the one that is, in training.
     pool
-        They are drawn from so many videos that the first stage ranks highest.
+        Videos that the first stage ranks highest, from which `others` are drawn.
     choice
         Weight of the loss of choosing among these videos, beside that of start and end.
     """

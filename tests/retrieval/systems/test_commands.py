@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import fields
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,6 +18,7 @@ import pytest
 
 from metrics import read_run
 from retrieval.systems.commands import main
+from retrieval.systems.registry import SYSTEMS
 from tests.films import write_film
 from tests.retrieval.systems.small import collection
 
@@ -155,8 +157,25 @@ def test_features_of_films_are_computed(tmp_path: Path) -> None:
 
 def test_the_systems_are_listed_with_their_options() -> None:
     listed = command("systems")
-    assert "mcn: MCN. seed=1, shortest=2, longest=8" in listed.out
     assert listed.code == 0
+    assert re.search(
+        r"^mcn: MCN\n  seed=1 +Number that all random draws follow from\.\n", listed.out, re.MULTILINE
+    )
+    told = re.findall(r"^  (\w+)=", listed.out, re.MULTILINE)
+    assert len(told) == sum(len(fields(system.options)) for system in SYSTEMS.values())
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_every_option_of_a_system_says_what_it_means(system: str) -> None:
+    kind = SYSTEMS[system].options
+    meanings = kind.meanings()
+    assert set(meanings) == {field.name for field in fields(kind)}
+    assert all(re.fullmatch(r"[^`]+\.", meaning) for meaning in meanings.values()), meanings
+
+
+def test_a_system_that_gives_an_option_another_meaning_says_that_one() -> None:
+    assert SYSTEMS["xml"].options.meanings()["stride"] == "It has no meaning here."
+    assert SYSTEMS["mcn"].options.meanings()["stride"].startswith("Distance between")
 
 
 @pytest.mark.parametrize(

@@ -180,7 +180,7 @@ def test_conquer_refuses_another_training_set_than_it_began_with(tmp_path: Path)
     [
         ({"hidden": 30, "heads": 4}, "hidden: 30; expected an even multiple of the 4 heads"),
         ({"kernel": 4}, "kernel: 4; expected an odd number of clips"),
-        ({"video": -1.0}, "video: -1; expected 0 to 1000"),
+        ({"video": -1.0}, "video: -1; expected 0 to 1,000"),
     ],
 )
 def test_wrong_options_are_named(options: dict[str, Any], message: str, tmp_path: Path) -> None:
