@@ -12,7 +12,8 @@ fi
 # A file's tests stay in one process, which has one database, one server and one browser for all of them.
 # Files go in the order of the collection: those with servers take longest, so they begin.
 # One process more than there are cores, since some wait for servers and browsers.
-together="-n ${TEST_PROCESSES:-$(($("$PYTHON" -c "import os; print(os.cpu_count())") + 1))} --maxprocesses 4 --dist loadfile --no-loadscope-reorder --durations 25"
+# When a process dies, the run fails and names its test: with another in its place, pytest-xdist 3.8 may wait for ever.
+together="-n ${TEST_PROCESSES:-$(($("$PYTHON" -c "import os; print(os.cpu_count())") + 1))} --maxprocesses 4 --max-worker-restart 0 --dist loadfile --no-loadscope-reorder --durations 25"
 echo "— all tests, on SQLite; with servers on both databases, and browsers"
 # Each process computes in one thread: more would wait for each other, and take many times as long.
 export OMP_NUM_THREADS=1
