@@ -10,7 +10,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from retrieval.systems.data import Data, Example, Floats, Ints, Query, Rows, Validation, Video, Videos
+from retrieval.systems.data import (
+    Data,
+    Example,
+    Floats,
+    Ints,
+    Objects,
+    Query,
+    Rows,
+    Validation,
+    Video,
+    Videos,
+)
 
 FEATURES, SYNONYMS, FILLERS = 64, 3, 6
 POSITIVE = 0.8  # share of clips that show their concept with the right sign
@@ -18,6 +29,9 @@ OFFSET = 0.5  # standard deviation of what all clips of a video share; that of n
 TWO_EVENTS = 0.7  # share of queries
 STEEPNESS = 4.0  # of the fall of starts over a video
 CLIP_SECONDS = 3.0
+RIGHT = (
+    0.8  # share of clips in which a detector names what they show; another object is always named beside it
+)
 
 
 @dataclass(frozen=True)
@@ -29,21 +43,49 @@ class Planted:
     examples: list[Example]
 
 
-def planted(seed: int, training: int = 1600, test: int = 250, concepts: int = 80) -> Planted:
-    """Draw a collection of so many training and test videos, with two queries each."""
+def planted(
+    seed: int, training: int = 1600, test: int = 250, concepts: int = 80, empty: float | None = None
+) -> Planted:
+    """Draw a collection of so many training and test videos, with two queries each.
+
+    Parameters
+    ----------
+    empty
+        Share of clips in which nothing is detected; None for a collection without objects.
+    """
     random = np.random.default_rng([seed, 90])
+    detector = None if empty is None else Detector(np.random.default_rng([seed, 91]), concepts, empty)
     prototypes = random.normal(size=(concepts, FEATURES))
-    videos, examples = _videos("training", training, prototypes, random)
-    valid, valid_examples = _videos("validation", max(10, test // 5), prototypes, random)
-    searched, asked = _videos("test", test, prototypes, random)
+    videos, examples = _videos("training", training, prototypes, random, detector)
+    valid, valid_examples = _videos("validation", max(10, test // 5), prototypes, random, detector)
+    searched, asked = _videos("test", test, prototypes, random, detector)
     data = Data(videos, examples, Validation.of(valid_examples, valid))
     return Planted(data, searched, asked)
 
 
+@dataclass(frozen=True)
+class Detector:
+    """Names two objects a clip, one of which is mostly that of its concept, but none in a share of the clips."""
+
+    random: np.random.Generator
+    concepts: int
+    empty: float
+
+    def objects(self, shown: Ints) -> Objects:
+        """Return what is detected in clips that show these concepts."""
+        names = self.random.integers(self.concepts, size=(len(shown), 2))
+        names[:, 0] = np.where(self.random.random(len(shown)) < RIGHT, shown, names[:, 0])
+        is_there = np.repeat(self.random.random(len(shown)) >= self.empty, 2)
+        clip = np.repeat(np.arange(len(shown)), 2)[is_there]
+        box = np.tile(np.array([0.5, 0.5, 0.2, 0.2], np.float32), (len(clip), 1))
+        known = tuple(f"object{number}" for number in range(self.concepts)) if len(clip) else ()
+        return Objects(clip, names.ravel()[is_there], box, known)
+
+
 def _videos(
-    name: str, count: int, prototypes: Floats, random: np.random.Generator
+    name: str, count: int, prototypes: Floats, random: np.random.Generator, detector: Detector | None
 ) -> tuple[Videos, list[Example]]:
-    videos, examples = [], []
+    videos, examples, shown = [], [], []
     for number in range(count):
         sizes = _sizes(int(random.integers(8, 13)), random)
         concepts = random.choice(len(prototypes), len(sizes), replace=False)
@@ -51,8 +93,10 @@ def _videos(
             f"{name}-{number}", sum(sizes) * CLIP_SECONDS, _clips(sizes, concepts, prototypes, random)
         )
         videos.append(video)
+        shown.append(np.repeat(concepts, sizes))
         examples += [_example(f"{video.name}-{turn}", video, sizes, concepts, random) for turn in range(2)]
-    return Videos.of(videos, CLIP_SECONDS), examples
+    objects = detector.objects(np.concatenate(shown)) if detector else None
+    return Videos.of(videos, CLIP_SECONDS, objects), examples
 
 
 def _sizes(clips: int, random: np.random.Generator) -> list[int]:

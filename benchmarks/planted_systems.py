@@ -37,6 +37,13 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--systems", nargs="+", default=list(SYSTEMS), choices=SYSTEMS)
     parser.add_argument("--iterations", type=int, default=1000)
     parser.add_argument(
+        "--videos", type=int, nargs=2, default=[1600, 250], help="to learn from and to search"
+    )
+    parser.add_argument("--concepts", type=int, default=80)
+    parser.add_argument(
+        "--empty", type=float, help="objects are detected too, but in this share of clips none"
+    )
+    parser.add_argument(
         "--option", action="append", default=[], metavar="NAME=VALUE", help="of trained systems"
     )
     said = parser.parse_args(arguments)
@@ -44,7 +51,7 @@ def main(arguments: list[str]) -> None:
     options = {name: _value(value) for name, value in extra.items()}
     rows: dict[str, list[dict[str, float]]] = {}
     for seed in said.seeds:
-        corpus = planted(seed)
+        corpus = planted(seed, said.videos[0], said.videos[1], said.concepts, said.empty)
         for name in said.systems:
             trained = {} if name in ("chance", "prior") else {"iterations": said.iterations} | options
             with tempfile.TemporaryDirectory() as folder:

@@ -43,7 +43,9 @@ class Sets:
 
 
 def chamfer_to_words(sets: Sets, words: Rows) -> Floats:
-    """Return the symmetric squared Chamfer distance of each set from the words; 0 for an empty set.
+    """Return the symmetric squared Chamfer distance of each set from the words.
+
+    An empty set has the mean of the others, which makes it neither better nor worse than what is not known of it.
 
     Parameters
     ----------
@@ -59,5 +61,6 @@ def chamfer_to_words(sets: Sets, words: Rows) -> Floats:
     np.maximum(distances, 0, out=distances)
     to_words = np.add.reduceat(distances.min(1), sets.starts) / sets.sizes[sets.filled]
     to_members = np.minimum.reduceat(distances, sets.starts, axis=0).mean(1)
-    costs[sets.filled] = to_words + to_members
+    costs[sets.filled] = found = to_words + to_members
+    costs[sets.sizes == 0] = found.mean(dtype=np.float64)
     return costs

@@ -15,7 +15,7 @@ from metrics.formats.read_runs import read_durations
 from metrics.formats.writers import run_as_ranking
 from retrieval.systems.data import Data, Query, Validation, Videos
 from retrieval.systems.errors import BadOption, SystemsError
-from retrieval.systems.features.detections import read_objects
+from retrieval.systems.features.detections import notice_of, read_objects
 from retrieval.systems.features.media import compute, extractor, films_in
 from retrieval.systems.features.reading import read_videos
 from retrieval.systems.interface import Progress, System
@@ -259,7 +259,12 @@ def _add_encoder(command: argparse.ArgumentParser) -> None:
 def videos_of(said: argparse.Namespace) -> Videos:
     """Return the videos that a command's options name."""
     videos = read_videos(read_durations(said.durations), said.clip_seconds, said.clips, said.subtitles)
-    return replace(videos, objects=read_objects(said.objects, videos)) if said.objects else videos
+    if not said.objects:
+        return videos
+    videos = replace(videos, objects=read_objects(said.objects, videos))
+    if notice := notice_of(videos):
+        print(notice, flush=True)
+    return videos
 
 
 class Printer:

@@ -122,6 +122,15 @@ class Videos:
         return {name: number for number, name in enumerate(self.names)}
 
     @property
+    def lacking_objects(self) -> tuple[int, int]:
+        """How many clips, and how many videos, have no detected object."""
+        found = np.zeros(len(self.clips), np.bool_)
+        if self.objects:
+            found[self.objects.clip] = True
+        each = np.concatenate([[0], np.cumsum(found)])[self.offsets]
+        return int((~found).sum()), int((np.diff(each) == 0).sum())
+
+    @property
     def counts(self) -> Ints:
         """How many clips each video has: shape (videos,)."""
         return np.diff(self.offsets)

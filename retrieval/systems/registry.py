@@ -32,6 +32,8 @@ class Entry:
         Whether it must be trained.
     reads
         Whether it reads the words of queries.
+    sees_objects
+        Whether it uses detected objects, if the collection has them.
     """
 
     title: str
@@ -40,6 +42,7 @@ class Entry:
     needs: frozenset[str] = frozenset()
     learns: bool = True
     reads: bool = True
+    sees_objects: bool = False
 
 
 HERE = "retrieval.systems"
@@ -50,8 +53,10 @@ SYSTEMS = {
     "tef_only": Entry("TEF-only", f"{HERE}.mcn:TefOnly", TefOnly),
     "mcn": Entry("MCN", f"{HERE}.mcn:Mcn", Mcn, CLIPS),
     "stal_clips": Entry("STAL (clips)", f"{HERE}.stal_clips:StalClips", Contrastive, CLIPS),
-    "stal": Entry("STAL (TEF)", f"{HERE}.stal:Stal", Contrastive, CLIPS),
-    "two_stage": Entry("STAL in two stages", f"{HERE}.two_stage:TwoStages", TwoStage, frozenset({"clips"})),
+    "stal": Entry("STAL (TEF)", f"{HERE}.stal:Stal", Contrastive, CLIPS, sees_objects=True),
+    "two_stage": Entry(
+        "STAL in two stages", f"{HERE}.two_stage:TwoStages", TwoStage, CLIPS, sees_objects=True
+    ),
     "xml": Entry("XML", f"{HERE}.streams.xml:Xml", Streams, CLIPS),
     "reloclnet": Entry("ReLoCLNet", f"{HERE}.streams.reloclnet:Reloclnet", Reloclnet, CLIPS),
     "conquer": Entry("CONQUER", f"{HERE}.streams.conquer:Conquer", Conquer, CLIPS),

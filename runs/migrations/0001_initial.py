@@ -183,6 +183,7 @@ class Migration(migrations.Migration):
                 ('clip_seconds', models.FloatField()),
                 ('depth', models.PositiveSmallIntegerField(help_text='N, the moments of each query that it learns from')),
                 ('encoder', models.CharField(blank=True, help_text='whose token vectors it has for words; empty: it learns vectors', max_length=200)),
+                ('notice', models.TextField(blank=True, help_text='what its features lack, in words')),
                 ('token', models.CharField(default=campaigns.models.draft.token, help_text='names its folder', max_length=32, unique=True)),
                 ('measure', models.CharField(blank=True, help_text='that the validation computes', max_length=80)),
                 ('losses', models.JSONField(default=list, help_text='pairs of a step and the mean loss before it')),

@@ -40,6 +40,7 @@ class TrainedSystem(models.Model):
         max_length=200, blank=True, help_text="whose token vectors it has for words; empty: it learns vectors"
     )
     token = models.CharField(max_length=32, unique=True, default=token, help_text="names its folder")
+    notice = models.TextField(blank=True, help_text="what its features lack, in words")
     measure = models.CharField(max_length=80, blank=True, help_text="that the validation computes")
     losses = models.JSONField(default=list, help_text="pairs of a step and the mean loss before it")
     validations = models.JSONField(default=list, help_text="pairs of a step and the measure's value")

@@ -16,7 +16,8 @@ from base.transactions import all_or_nothing, locked
 from campaigns.uploads import append
 from jobs.upkeep import each_hour
 from metrics import Run as Predictions
-from retrieval.systems.data import Data
+from retrieval.systems.data import Data, Videos
+from retrieval.systems.features.detections import notice_of
 from retrieval.systems.interface import Progress, System
 from runs.models import Arrival, Submission, Visibility
 from runs.receiving import announce, describe, submit
@@ -47,6 +48,7 @@ def train(row: TrainedSystem, say: Say) -> None:
     made, data = row.made(), None
     if row.trained is None:
         videos = videos_of(row.campaign.corpus, row.features, row.clip_seconds, say)
+        _notice(row, videos)
         if row.entry.learns:
             data = data_of(row.campaign, videos, row.depth, row.folder, say)
         data = data_as_read(row, data or Data(videos, []), say)
@@ -58,6 +60,12 @@ def train(row: TrainedSystem, say: Say) -> None:
     asked = queries_as_read(row, queries_of(row.campaign), say)
     found = made.search(asked, DEPTH, lambda each: say(each.done, each.total, searching))
     submit_run(row, found)
+
+
+def _notice(row: TrainedSystem, videos: Videos) -> None:
+    """Keep in the row what the features lack that the system would use."""
+    row.notice = notice_of(videos) if row.entry.sees_objects else ""
+    TrainedSystem.objects.filter(pk=row.pk).update(notice=row.notice)
 
 
 def _learn(row: TrainedSystem, made: System, data: Data, say: Say) -> None:
@@ -86,6 +94,7 @@ def _store_curves(row: TrainedSystem) -> None:
 def index(row: TrainedSystem, say: Say) -> None:
     """Index the corpus anew, such as after videos were added. The run that was submitted stays as it is."""
     videos = videos_of(row.campaign.corpus, row.features, row.clip_seconds, say)
+    _notice(row, videos)
     videos = videos_as_read(row, videos, say)
     row.made().index(videos, lambda progress: say(progress.done, progress.total, progress.text))
     TrainedSystem.objects.filter(pk=row.pk).update(trained=Now())

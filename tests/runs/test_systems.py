@@ -154,6 +154,23 @@ def test_a_system_is_trained_submitted_scored_and_searched_with(
     assert "Caption similarity" in page.content.decode()
 
 
+def test_the_page_and_the_command_tell_which_clips_lack_objects(told: Membership, features: Path) -> None:
+    line = {"video": "secret-video-0", "clip": 0, "name": "cup", "box": [0, 0, 1, 1]}
+    (features / "i3d.objects.jsonl").write_text(json.dumps(line))
+    notice = "No objects are detected in 599 of 600 clips, and in no clip of 5 of 6 videos."
+    out, options = StringIO(), [f"{name}={value}" for name, value in (SMALL | {"iterations": 2}).items()]
+    asked = ["train_system", "films", "stal", "--by", "rio", "--features", "i3d", "--now", "--set", *options]
+    call_command(*asked, stdout=out)
+    assert notice in out.getvalue()
+    row = TrainedSystem.objects.get()
+    page = browser(told).get(reverse("system", args=["films", row.number]))
+    assert notice in page.content.decode()
+    [clips_only] = ask_to_train(told, wanted(options=SMALL | {"iterations": 2}))
+    done()
+    clips_only.refresh_from_db()
+    assert clips_only.notice == ""  # it looks at no objects
+
+
 def test_seeds_become_one_group_of_runs_and_chance_needs_no_training(told: Membership) -> None:
     rows = ask_to_train(told, wanted("chance", seeds=(1, 2)))
     done()

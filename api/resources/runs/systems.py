@@ -126,6 +126,7 @@ class SystemShape(Shape):
     encoder = serializers.CharField(
         help_text="whose token vectors it has for words; empty: it learns vectors"
     )
+    notice = serializers.CharField(help_text="what its features lack, in words; empty if nothing")
     by = serializers.IntegerField(source="by.worker")
     at = serializers.DateTimeField(source="created")
     state = serializers.SerializerMethodField()
@@ -144,6 +145,7 @@ class SystemShape(Shape):
         "clip_seconds": 1.0,
         "depth": 20,
         "encoder": "",
+        "notice": "",
         "by": 4,
         "at": "2026-01-05T09:00:00Z",
         "state": "running",

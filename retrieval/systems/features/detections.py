@@ -48,6 +48,17 @@ def read_objects(file: Path, videos: Videos, most: int = MOST_OF_A_CLIP) -> Obje
     return _as_columns(_best(sorted(found), most))
 
 
+def notice_of(videos: Videos) -> str:
+    """Return in words how many clips and videos lack objects; empty if none does, or none was detected for."""
+    clips, whole = videos.lacking_objects
+    if videos.objects is None or not clips:
+        return ""
+    return (
+        f"No objects are detected in {clips:,} of {len(videos.clips):,} clips, and in no clip of {whole:,} of "
+        f"{len(videos):,} videos. The objects of a moment without any cost what those of others cost on average."
+    )
+
+
 def _best(found: list[Found], most: int) -> list[Found]:
     """Return the first objects of each clip."""
     kept: list[Found] = []

@@ -59,6 +59,8 @@ class Language(nn.Module):
 
     def names(self, objects: Objects) -> torch.Tensor:
         """Return the vectors of objects' names, each the mean of its words: shape (names, width)."""
+        if not objects.names:
+            return torch.zeros(0, self.width)
         if self.vocabulary.words:
             numbers, lengths = padded_numbers(self.vocabulary.numbers(objects.names))
             return self.vectors(torch.from_numpy(numbers)).sum(1) / torch.from_numpy(lengths)[:, None]

@@ -43,14 +43,19 @@ def chamfer(
     one, other
         Shapes (..., n, d) and (..., m, d).
     is_one, is_other
-        Which rows are there, and not padding: shapes (..., n) and (..., m). A set without rows has distance 0.
+        Which rows are there, and not padding: shapes (..., n) and (..., m).
+
+    Returns
+    -------
+    Tensor of shape (...). A pair that lacks rows of one set has the mean of the others along the last dimension, or 0
+    if all of them do.
     """
     distances = squared_distances(one, other)
     nobody = ~is_one.unsqueeze(-1) | ~is_other.unsqueeze(-2)
     distances = distances.masked_fill(nobody, FAR)
     both = is_one.any(-1) & is_other.any(-1)
     total = _mean(distances.amin(-1), is_one) + _mean(distances.amin(-2), is_other)
-    return torch.where(both, total, torch.zeros_like(total))
+    return torch.where(both, total, _mean(total, both).unsqueeze(-1))
 
 
 def _mean(values: torch.Tensor, is_there: torch.Tensor) -> torch.Tensor:

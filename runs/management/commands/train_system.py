@@ -65,6 +65,9 @@ class Command(BaseCommand):
         job.refresh_from_db()
         if job.state != Job.State.DONE:
             raise CommandError(f"system {row.number} ({row}): {job.error or job.state}", returncode=2)
+        row.refresh_from_db()
+        if row.notice:
+            self.stdout.write(row.notice)
         self.stdout.write(f"system {row.number} ({row}): its run is submitted; workers check and score it")
 
 

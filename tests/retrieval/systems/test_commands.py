@@ -117,6 +117,18 @@ def test_a_system_is_trained_indexed_and_searched_on_files(files: Path, tmp_path
     assert np.diff(run.offsets).tolist() == [7] * len(collection().training.examples)
 
 
+def test_who_trains_is_told_what_lacks_objects(files: Path, tmp_path: Path) -> None:
+    objects = tmp_path / "objects.jsonl"
+    objects.write_text('{"video": "training-0", "clip": 0, "name": "cup", "box": [0, 0, 1, 1]}\n')
+    options = [word for option in [*SMALL, "longest=6"] for word in ("--option", option)]
+    known: list[str | Path] = ["--annotations", files / "moments.jsonl", "--objects", objects]
+    done = command("train", tmp_path / "stal", "--system", "stal", *videos_in(files), *known, *options)
+    assert done.code == 0, done.err
+    assert re.search(
+        r"No objects are detected in \d+ of \d+ clips, and in no clip of 39 of 40 videos", done.out
+    )
+
+
 def test_words_can_be_an_encoders_token_vectors(files: Path, simcse: Path, tmp_path: Path) -> None:
     options = [word for option in [*SMALL, "longest=6"] for word in ("--option", option)]
     known: list[str | Path] = [

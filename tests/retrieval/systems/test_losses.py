@@ -42,21 +42,30 @@ def test_chamfer_of_many_sets_beside_a_loop() -> None:
     sizes = np.array([2, 0, 1, 5, 0])
     vectors, words = drawn(8, 6), drawn(3, 6)
     found = chamfer_to_words(Sets(vectors, sizes), words)
-    ends = np.cumsum(sizes)
-    slow = [
-        slow_chamfer(vectors[end - size : end], words) if size else 0.0
-        for size, end in zip(sizes, ends, strict=True)
-    ]
-    assert found.tolist() == pytest.approx(slow, rel=1e-5)
+    slow = [slow_chamfer(each, words) for each in (vectors[:2], vectors[2:3], vectors[3:])]
+    mean = sum(slow) / 3
+    assert found.tolist() == pytest.approx([slow[0], mean, slow[1], slow[2], mean], rel=1e-5)
 
 
-def test_a_set_without_members_costs_nothing_and_has_a_gradient() -> None:
+def test_sets_without_members_cost_what_others_cost_for_the_same_query() -> None:
+    one = torch.tensor([[[[0.0]], [[3.0]], [[1.0]]], [[[2.0]], [[9.0]], [[9.0]]]], requires_grad=True)
+    is_one = torch.tensor([[True, False, True], [True, False, False]]).unsqueeze(-1)
+    found = chamfer(one, is_one, torch.zeros(2, 1, 1, 1), torch.ones(2, 1, 1) > 0)
+    assert found.tolist() == [[0.0, 1.0, 2.0], [8.0, 8.0, 8.0]]
+    contrast(found, torch.ones(2), "nce", 0.1).backward()
+    assert one.grad is not None
+    assert one.grad[~is_one].flatten().tolist() == [0.0] * 3
+    assert one.grad[1].abs().max() < 1e-6  # three moments of one cost teach nothing
+
+
+def test_where_all_sets_lack_members_all_cost_nothing() -> None:
     one = torch.zeros(1, 2, 3, requires_grad=True)
     found = chamfer(one, torch.zeros(1, 2, dtype=torch.bool), torch.ones(1, 2, 3), torch.ones(1, 2) > 0)
     found.sum().backward()
     assert found.tolist() == [0.0]
     assert one.grad is not None
     assert torch.isfinite(one.grad).all()
+    assert chamfer_to_words(Sets(drawn(0, 3), np.array([0, 0])), drawn(2, 3)).tolist() == [0.0, 0.0]
 
 
 @pytest.mark.parametrize("weights", [[1.0, 1.0], [0.25, 1.0]])
