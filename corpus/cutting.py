@@ -33,8 +33,19 @@ ENCODING = {"preset": "veryfast", "crf": "23", "flags": "+bitexact", "a53cc": "0
 OPTIONS = {"movflags": "+faststart", "fflags": "+bitexact"}
 COLOURS = ("colorspace", "color_primaries", "color_trc")
 
+FAULTS = (CorpusError,)
+
 Packets = Iterator[Any]
 Sounds = Callable[[float], Iterator[AudioFrame]]
+
+
+def work(source: Path, order: list[Any] | None, writable: Path) -> float | None:
+    """Cut the clip that `corpus.cutter` orders, or return the film's length if it orders none."""
+    if order is None:
+        return length(source)
+    name, start, end, frame_rate, with_sound = order
+    cut(source, start, end, writable / name, frame_rate, with_sound)
+    return None
 
 
 def cut(

@@ -10,6 +10,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
+from corpus.errors import CorpusError
 from metrics import MeasureError, Qrels, as_qrels
 from metrics.formats.read_runs import read_durations
 from metrics.formats.writers import run_as_ranking
@@ -41,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     said = parser().parse_args(arguments)
     try:
         said.run(said)
-    except (SystemsError, MeasureError) as fault:
+    except (SystemsError, MeasureError, CorpusError) as fault:
         print(f"error: {' '.join(str(fault).split())}", file=sys.stderr)
         return 2
     return 0

@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any, BinaryIO, NamedTuple
 from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
 from retrieval.systems.errors import SystemsError
+
+HEADERS = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}  # of .npy, by version; later ones are for fields with names
+
+
+class Found(NamedTuple):
+    """An array that a file promises, and what reads its values."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    read: Callable[[], NDArray[Any]]
 
 
 def write(file: Path, fill: Callable[[BinaryIO], object]) -> None:
@@ -55,6 +69,35 @@ def read_json(file: Path) -> Any:
         return json.loads(file.read_bytes())
     except (OSError, ValueError) as fault:
         raise SystemsError(f"{file}: cannot be read ({fault}); train or index the system again") from fault
+
+
+def find_npy(content: IO[bytes], size: int) -> Found:
+    """Return the array that a .npy file of so many bytes promises, once its header and its size agree.
+
+    Raises
+    ------
+    SystemsError
+        If they do not.
+    ValueError, EOFError
+        If it is no such file.
+    """
+    version = np.lib.format.read_magic(content)
+    if version not in HEADERS:
+        raise SystemsError(f"a .npy file of version {version}; expected 1.0 or 2.0")
+    shape, is_fortran, dtype = HEADERS[version](content)
+    if dtype.hasobject:
+        raise SystemsError("pickled objects; expected numbers")
+    held, promised = size - content.tell(), math.prod(shape) * dtype.itemsize
+    if held != promised:
+        raise SystemsError(
+            f"its header promises {promised:,} bytes of {dtype} with shape {shape}; expected the {held:,} that it holds"
+        )
+
+    def read() -> NDArray[Any]:
+        values = np.frombuffer(content.read(promised), dtype)
+        return values.reshape(shape, order="F" if is_fortran else "C")
+
+    return Found(shape, dtype, read)
 
 
 def write_arrays(file: Path, arrays: Mapping[str, NDArray[Any]]) -> None:

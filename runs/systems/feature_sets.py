@@ -70,16 +70,25 @@ def videos_of(corpus: Corpus, name: str, clip_seconds: float, say: Say) -> Video
     durations = dict(rows.values_list("name", "duration"))
     if not durations:
         raise SystemsError(f"corpus {corpus}: has no videos; import some")
+    sign = partial(say, 0, 1, "reading features")
     if name in (DESCRIPTOR, VISION):
-        videos = read_videos(durations, clip_seconds, _computed(corpus, name, clip_seconds, say))
+        videos = read_videos(durations, clip_seconds, _computed(corpus, name, clip_seconds, say), sign=sign)
         return replace(videos, clips=_standardised(videos.clips)) if name == DESCRIPTOR else videos
-    say(0, 1, "reading features")
+    sign()
     subtitles, objects = _file(corpus, f"{name}{SUBTITLES}"), _folder(corpus) / f"{name}{OBJECTS}"
     clips = _file(corpus, name)
     if clips is None:
         raise SystemsError(f"{_folder(corpus) / name}: there are no such features on {socket.gethostname()}")
-    videos = read_videos(durations, clip_seconds, clips, subtitles)
+    for file in filter(None, (clips, subtitles, objects)):
+        _must_be_inside(file, _folder(corpus))
+    videos = read_videos(durations, clip_seconds, clips, subtitles, sign=sign)
     return replace(videos, objects=read_objects(objects, videos)) if objects.exists() else videos
+
+
+def _must_be_inside(file: Path, folder: Path) -> None:
+    """Refuse a link, by which whoever puts files of features here would have others read."""
+    if not file.resolve().is_relative_to(folder.resolve()):
+        raise SystemsError(f"{file.name}: a link that leads out of {folder}; expected the file itself")
 
 
 def _standardised(clips: Rows) -> Rows:

@@ -262,6 +262,20 @@ def test_features_that_do_not_fit_are_told_and_mended_ones_are_gone_on_with(
     assert browser(told).post(reverse("system-again", args=["films", row.number])).status_code == 409
 
 
+@pytest.mark.parametrize("kind", [".npz", ".objects.jsonl"])
+def test_a_set_of_features_that_is_a_link_to_elsewhere_is_refused(
+    told: Membership, features: Path, kind: str
+) -> None:
+    other = features.parent / f"other{kind}"
+    if (there := features / f"i3d{kind}").exists():
+        there.rename(other)
+    else:
+        other.write_text("secret")
+    there.symlink_to(other)
+    [row] = ask_to_train(told, wanted("stal"))
+    assert failed(row) == f"i3d{kind}: a link that leads out of {features}; expected the file itself"
+
+
 def test_a_full_disk_is_told_and_waited_for_and_nothing_is_lost(
     told: Membership, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from retrieval.systems.data import Objects, Videos
 from retrieval.systems.errors import SystemsError
 
+LONGEST_LINE = 2**16  # characters; the rest of a longer one is no JSON
 MOST_OF_A_CLIP = 10  # objects, those with the highest scores (STAL, Section 4.1)
 
 
@@ -37,10 +38,12 @@ def read_objects(file: Path, videos: Videos, most: int = MOST_OF_A_CLIP) -> Obje
     SystemsError
         Naming the line and the field that is wrong.
     """
+    if file.exists() and not file.is_file():
+        raise SystemsError(f"{file.name}: is no regular file; expected JSON Lines")
     found: list[Found] = []
     try:
         with file.open(encoding="utf-8") as lines:
-            for number, line in enumerate(lines, 1):
+            for number, line in enumerate(iter(lambda: lines.readline(LONGEST_LINE), ""), 1):
                 if line.strip() and (each := _object(f"{file.name}: line {number}", number, line, videos)):
                     found.append(each)
     except (OSError, UnicodeDecodeError) as fault:
@@ -105,7 +108,7 @@ def _object(place: str, number: int, line: str, videos: Videos) -> Found | None:
 def _record(place: str, line: str) -> Mapping[str, Any]:
     try:
         record = json.loads(line)
-    except ValueError as fault:
+    except (ValueError, RecursionError) as fault:
         raise SystemsError(f"{place}: is not JSON ({fault})") from None
     if not isinstance(record, dict):
         raise SystemsError(f"{place}: is not an object; expected video, clip, name and box")

@@ -1,21 +1,37 @@
-"""Reading features of clips and of subtitles, checked against the corpus that they are for."""
+"""Reading features of clips and of subtitles in a confined process, checked against the corpus that they are for."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from corpus.confinement import Confined
+from corpus.errors import Unavailable
 from retrieval.systems.data import Objects, Rows, Video, Videos
 from retrieval.systems.errors import SystemsError
-from retrieval.systems.features.sources import Source, opened
+from retrieval.systems.features import sources
 from retrieval.systems.windows import clips_in
 
-MOST_NAMED = 5  # videos, in a message
-SLACK = 1  # clips by which features may differ from a video's duration: extractors drop or fill the last one
+SECONDS, MEMORY = 300.0, 4096  # the limits of a part, of which MEMORY are MiB
+CLIPS_AT_A_TIME = 4096  # of a part
+
+Wanted = tuple[str, int, float]
+
+
+class Reader(Confined):
+    """Reads a feature file, some videos at a time. The process reads no files but those beside it, or in its folder."""
+
+    module = sources.__name__
+    doing = "reading"
+    largest = 2**33
+    kinds = {kind.__name__: kind for kind in (SystemsError, Unavailable)}
+
+    def rows(self, type_: str) -> Rows:
+        """Return the rows that the process has written."""
+        return np.fromfile(Path(self.writable.name) / sources.ROWS, type_)
 
 
 def read_videos(
@@ -24,6 +40,7 @@ def read_videos(
     clips: Path,
     subtitles: Path | None = None,
     objects: Objects | None = None,
+    sign: Callable[[], None] = lambda: None,
 ) -> Videos:
     """Read the features of a corpus's videos; what the files hold of others is not looked at.
 
@@ -34,17 +51,20 @@ def read_videos(
     clips, subtitles
         HDF5 with a data set a video, .npz with an array a video, or a folder with NAME.npy: each array float16, float32
         or float64, of shape (clips, d).
+    sign
+        Is called every few seconds meanwhile.
 
     Raises
     ------
     SystemsError
         Naming the file and the first video that is missing, too long, too short, of another width than the others,
-        or has values that are not numbers.
+        or has values that are not numbers; also if reading exceeds the limits. `Unavailable`, a `CorpusError`, if there
+        is no room for temporary files, or somebody ended the process that reads.
     """
     if not clip_seconds > 0:
         raise SystemsError(f"clip length: {clip_seconds:g} s; expected more than 0")
-    rows = _read(clips, durations, clip_seconds)
-    said = _read(subtitles, durations, clip_seconds) if subtitles else None
+    rows = _read(clips, durations, clip_seconds, sign)
+    said = _read(subtitles, durations, clip_seconds, sign) if subtitles else None
     videos = [Video(name, duration, *_as_long(name, rows, said)) for name, duration in durations.items()]
     return Videos.of(videos, clip_seconds, objects)
 
@@ -59,50 +79,35 @@ def _as_long(name: str, rows: dict[str, Rows], said: dict[str, Rows] | None) -> 
     return clips, np.concatenate([subtitles, lacking])
 
 
-def _read(path: Path, durations: Mapping[str, float], clip_seconds: float) -> dict[str, Rows]:
+def _read(
+    path: Path, durations: Mapping[str, float], clip_seconds: float, sign: Callable[[], None]
+) -> dict[str, Rows]:
     """Return each video's array, cut to the clips that begin before its end."""
-    with opened(path) as source:
-        _check_all_there(path, source, durations)
-        arrays: dict[str, Rows] = {}
-        width: int | None = None
-        for name, duration in durations.items():
-            array = source.read(name)
-            fault = _fault(array, width) or _misfit(len(array), duration, clip_seconds)
-            if fault:
-                raise SystemsError(f"{path.name}: video {name!r}: {fault}")
-            width = int(array.shape[1])
-            kept = array[: int(clips_in(np.array(duration), clip_seconds))]
-            arrays[name] = kept if kept.dtype == np.float16 else kept.astype(np.float32)
-        return arrays
+    if not path.exists():
+        raise SystemsError(f"{path}: there is no such file or folder")
+    if not (path.is_file() or path.is_dir()):
+        raise SystemsError(f"{path.name}: is no regular file; expected .h5, .npz, or a folder of .npy")
+    readable = path.resolve() if path.is_dir() else path.resolve().parent
+    arrays: dict[str, Rows] = {}
+    with Reader(SECONDS, MEMORY) as reader:
+        reader.ask(path, readable, {"names": list(durations)}, sign)
+        order: dict[str, Any] = {"clip_seconds": clip_seconds, "width": None}
+        for videos in _parts(durations, clip_seconds):
+            told = reader.ask(path, readable, order | {"videos": videos}, sign)
+            order["width"] = told["width"]
+            rows = reader.rows(told["type"]).reshape(-1, told["width"])
+            each = np.split(rows, np.cumsum(told["counts"])[:-1])
+            arrays |= zip((name for name, _, _ in videos), each, strict=True)
+    return arrays
 
 
-def _check_all_there(path: Path, source: Source, durations: Mapping[str, float]) -> None:
-    missing = [name for name in durations if name not in source]
-    if missing:
-        named = ", ".join(repr(name) for name in missing[:MOST_NAMED])
-        more = f" and {len(missing) - MOST_NAMED:,} more" if len(missing) > MOST_NAMED else ""
-        raise SystemsError(
-            f"{path.name}: {len(missing):,} of {len(durations):,} videos have no features: {named}{more}; "
-            "expected one array for each video of the corpus"
-        )
-
-
-def _fault(array: NDArray[Any], width: int | None) -> str:
-    """Return what is wrong with an array by itself, or beside those before it."""
-    if array.dtype.kind != "f" or array.ndim != 2 or not array.shape[1]:
-        return f"an array of {array.dtype} with shape {array.shape}; expected floats of shape (clips, d)"
-    if width is not None and array.shape[1] != width:
-        return f"{array.shape[1]} features a clip; expected {width}, as in the videos before"
-    wrong = np.flatnonzero(~np.isfinite(array).all(1))
-    if len(wrong):
-        return f"clip {wrong[0]} holds a value that is not a number; expected finite numbers"
-    return ""
-
-
-def _misfit(clips: int, duration: float, clip_seconds: float) -> str:
-    """Return what is wrong with a number of clips beside the video's duration."""
-    right = int(clips_in(np.array(duration), clip_seconds))
-    if abs(clips - right) <= SLACK and clips:
-        return ""
-    long = "too long" if clips > right else "too short"
-    return f"{clips} clips of {clip_seconds:g} s: {long} for {duration:g} s; expected {right}, or another clip length"
+def _parts(durations: Mapping[str, float], clip_seconds: float) -> Iterator[list[Wanted]]:
+    """Yield each video with its number of clips and its duration, as many together as have some thousand clips."""
+    part: list[Wanted] = []
+    for name, duration in durations.items():
+        part.append((name, int(clips_in(np.array(duration), clip_seconds)), duration))
+        if sum(clips for _, clips, _ in part) >= CLIPS_AT_A_TIME:
+            yield part
+            part = []
+    if part:
+        yield part

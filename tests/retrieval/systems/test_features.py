@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -100,7 +101,7 @@ def test_what_is_no_feature_file_is_refused(name: str, tmp_path: Path) -> None:
 
 def test_a_pickle_is_not_loaded(tmp_path: Path) -> None:
     np.savez(tmp_path / "features.npz", a=np.array([{}], object), b=arrays()["b"], allow_pickle=True)
-    with pytest.raises(SystemsError, match=r"features\.npz: cannot be read"):
+    with pytest.raises(SystemsError, match=r"features\.npz: video 'a': pickled objects; expected numbers"):
         read_videos(DURATIONS, 3.0, tmp_path / "features.npz")
 
 
@@ -153,8 +154,15 @@ def test_objects_that_do_not_fit_are_named(wrong: dict[str, Any], message: str, 
     assert message in str(refused.value)
 
 
-def test_a_line_that_is_no_json_is_named(tmp_path: Path) -> None:
-    (tmp_path / "objects.jsonl").write_text("{\n")
+def test_objects_in_a_fifo_are_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "objects.jsonl")
+    with pytest.raises(SystemsError, match=r"^objects\.jsonl: is no regular file; expected JSON Lines$"):
+        read_objects(tmp_path / "objects.jsonl", collection())
+
+
+@pytest.mark.parametrize("line", ["{", "[" * 9000, '{"name": "' + "a" * 2**20], ids=["cut", "deep", "long"])
+def test_a_line_that_is_no_json_is_named(line: str, tmp_path: Path) -> None:
+    (tmp_path / "objects.jsonl").write_text(line + "\n")
     with pytest.raises(SystemsError, match=r"objects\.jsonl: line 1: is not JSON"):
         read_objects(tmp_path / "objects.jsonl", collection())
 
