@@ -14,7 +14,6 @@ from retrieval.systems.registry import Entry
 from runs.systems.asking import ENCODER, LEARNED, Wanted
 from runs.systems.feature_sets import DESCRIPTOR, VISION, sets_of
 
-SPREAD = 0.5  # IoU above which a moment is dropped for a better one, unless the form says otherwise
 NUMBERS: dict[type, type[forms.Field]] = {int: forms.IntegerField, float: forms.FloatField}
 LABELS = {"nms": "NMS", "intra_iou": "Intra IoU", "words": "Size of word vectors"}
 TITLES = {
@@ -74,8 +73,7 @@ class OptionsForm(forms.Form):
         meanings = kind.meanings()
         for field in fields(kind):
             if field.name != "seed":
-                initial = SPREAD if field.name == "nms" else field.default
-                self.fields[field.name] = _field(kind, field.name, initial, meanings[field.name])
+                self.fields[field.name] = _field(kind, field.name, field.default, meanings[field.name])
 
 
 def _field(kind: type[Options], name: str, initial: Any, meaning: str) -> forms.Field:

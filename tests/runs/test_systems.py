@@ -6,6 +6,7 @@ import itertools
 import json
 import os
 from collections.abc import Callable
+from dataclasses import asdict
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -24,10 +25,13 @@ from jobs.running import run
 from jobs.terminal import work_off
 from releases.models import Release
 from retrieval.encoders import model_name
+from retrieval.systems.registry import SYSTEMS as REGISTERED
+from retrieval.systems.registry import entry
 from runs.models import Arrival, Run, Scoring, Submission, SystemSearch, TrainedSystem
 from runs.receiving import forget_submissions
 from runs.systems.asking import TRAIN, Wanted, ask_to_search, ask_to_train, remove
 from runs.systems.feature_sets import videos_of
+from runs.systems.forms import OptionsForm
 from runs.systems.training import train
 from tests.cast import browser
 from tests.films import write_film
@@ -340,6 +344,16 @@ def test_a_page_asks_for_a_system_and_says_what_is_wrong(told: Membership) -> No
     assert "nms" in one.options
     assert "optimiser" not in one.options
     assert rio.get(new, {"system": "magic"}).status_code == 400
+
+
+@pytest.mark.parametrize("system", REGISTERED)
+def test_the_page_proposes_the_defaults_of_the_commands(system: str) -> None:
+    """Among them is that nothing is suppressed, as in TVR-Ranking."""
+    kind = entry(system).options
+    form = OptionsForm(None, kind)
+    assert {name: field.initial for name, field in form.fields.items()} | {"seed": 1} == asdict(kind())
+    assert form.fields["nms"].initial == 1.0
+    assert "1 keeps all, as in TVR-Ranking" in str(form.fields["nms"].help_text)
 
 
 def test_curves_are_drawn_and_stored_as_files(told: Membership) -> None:
