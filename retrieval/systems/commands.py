@@ -69,7 +69,7 @@ def _add_systems(commands: Any) -> None:
 
 def list_systems(said: argparse.Namespace) -> None:
     for name, found in SYSTEMS.items():
-        print(f"{name}: {found.title}")
+        print(f"{name}: {found.title}{'. ' if found.differs else ''}{found.differs}")
         meanings = found.options.meanings()
         for field in fields(found.options):
             print(f"  {field.name}={field.default}".ljust(27), meanings[field.name])

@@ -34,6 +34,8 @@ class Entry:
         Whether it reads the words of queries.
     sees_objects
         Whether it uses detected objects, if the collection has them.
+    differs
+        In what it differs from its authors' code, in whole sentences; empty if nothing is known.
     """
 
     title: str
@@ -43,10 +45,20 @@ class Entry:
     learns: bool = True
     reads: bool = True
     sees_objects: bool = False
+    differs: str = ""
 
 
 HERE = "retrieval.systems"
 CLIPS = frozenset({"clips"})
+OTHER_BLOCKS = (
+    "It differs from its authors’ code: each block has a feed-forward network, which theirs has not; places are sines, "
+    "where theirs are learned; and no temporal endpoints are added to the features."
+)
+OTHER_LOSSES = (
+    " Its query passes one encoder and not two, its clips two and not three, and so its contrastive losses compare "
+    "other vectors. TVR-Ranking trains it with batches of 512 pairs; here they have 128 unless you say otherwise."
+)
+NOT_THEIRS = " Its scores are not those of the published system."
 SYSTEMS = {
     "chance": Entry("Chance", f"{HERE}.chance:Chance", Options, learns=False, reads=False),
     "prior": Entry("Moment prior", f"{HERE}.prior:Prior", Prior, reads=False),
@@ -57,8 +69,14 @@ SYSTEMS = {
     "two_stage": Entry(
         "STAL in two stages", f"{HERE}.two_stage:TwoStages", TwoStage, CLIPS, sees_objects=True
     ),
-    "xml": Entry("XML", f"{HERE}.streams.xml:Xml", Streams, CLIPS),
-    "reloclnet": Entry("ReLoCLNet", f"{HERE}.streams.reloclnet:Reloclnet", Reloclnet, CLIPS),
+    "xml": Entry("XML", f"{HERE}.streams.xml:Xml", Streams, CLIPS, differs=OTHER_BLOCKS + NOT_THEIRS),
+    "reloclnet": Entry(
+        "ReLoCLNet",
+        f"{HERE}.streams.reloclnet:Reloclnet",
+        Reloclnet,
+        CLIPS,
+        differs=OTHER_BLOCKS + OTHER_LOSSES + NOT_THEIRS,
+    ),
     "conquer": Entry("CONQUER", f"{HERE}.streams.conquer:Conquer", Conquer, CLIPS),
 }
 

@@ -346,6 +346,15 @@ def test_a_page_asks_for_a_system_and_says_what_is_wrong(told: Membership) -> No
     assert rio.get(new, {"system": "magic"}).status_code == 400
 
 
+@pytest.mark.parametrize("system", ["xml", "reloclnet"])
+def test_the_page_says_in_what_a_system_differs_from_its_authors_code(told: Membership, system: str) -> None:
+    page = browser(told).get(reverse("system-new", args=["films"]), {"system": system}).content.decode()
+    assert "each block has a feed-forward network, which theirs has not" in page
+    assert ("batches of 512 pairs" in page) == (system == "reloclnet")
+    other = browser(told).get(reverse("system-new", args=["films"]), {"system": "stal"}).content.decode()
+    assert "It differs from" not in other
+
+
 @pytest.mark.parametrize("system", REGISTERED)
 def test_the_page_proposes_the_defaults_of_the_commands(system: str) -> None:
     """Among them is that nothing is suppressed, as in TVR-Ranking."""

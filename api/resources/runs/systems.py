@@ -63,6 +63,9 @@ class KindShape(Shape):
     name = serializers.CharField(help_text="what `system` is when one is asked for")
     title = serializers.CharField()
     learns = serializers.BooleanField()
+    differs = serializers.CharField(
+        help_text="in what it differs from its authors' code; empty if nothing is known"
+    )
     needs = serializers.ListField(child=serializers.CharField(), help_text="what videos must have")
     options = OptionShape(many=True)
 
@@ -77,6 +80,7 @@ class SystemKindsShape(Shape):
                 "name": "prior",
                 "title": "Moment prior",
                 "learns": True,
+                "differs": "",
                 "needs": [],
                 "options": [
                     {
@@ -109,7 +113,7 @@ def _kind(name: str, entry: Entry) -> dict[str, Any]:
             least, most = bounds.get(field.name, (None, None))
             about = {"name": field.name, "type": TYPES[type(field.default)], "default": field.default}
             options.append(about | {"least": least, "most": most, "choices": choices.get(field.name, ())})
-    about = {"name": name, "title": entry.title, "learns": entry.learns}
+    about = {"name": name, "title": entry.title, "learns": entry.learns, "differs": entry.differs}
     return about | {"needs": sorted(entry.needs), "options": options}
 
 
