@@ -10,6 +10,7 @@ from jobs.models import Job
 from jobs.registry import Report, kind
 from retrieval.rewriting.counting import COUNT_CAPTIONS, count_and_keep
 from retrieval.simcse.making import TRAIN_SIMCSE, Plan, check_plan, make
+from retrieval.systems.errors import SystemsError
 
 
 def ask_for_training(plan: Plan) -> Job:
@@ -36,7 +37,7 @@ def ask_for_training(plan: Plan) -> Job:
 def train_simcse(arguments: dict[str, Any], report: Report) -> None:
     try:
         made = make(Plan.of(arguments), report)
-    except (CorpusError, ReeljudgeError) as fault:
+    except (CorpusError, ReeljudgeError, SystemsError) as fault:
         raise JobError(str(fault)) from fault
     report(1, 1, f"{made} is stored")
 

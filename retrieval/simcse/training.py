@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,11 +12,12 @@ import numpy as np
 from base.errors import ReeljudgeError
 from retrieval.encoders import bundled_folder, cls_pooled, folder_of
 from retrieval.simcse.recipe import Recipe
+from retrieval.systems.storing import read_tree, write_tree
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
-CHECKPOINT = "checkpoint.pt"
+CHECKPOINT = "checkpoint.npz"
 SECONDS_BETWEEN_CHECKPOINTS = 60.0
 LARGEST_GRADIENT = 1.0  # its norm, beyond which it is scaled down
 
@@ -152,7 +152,7 @@ class _Loop:
 
         if not file.exists():
             return []
-        stored: dict[str, Any] = torch.load(file, map_location="cpu", weights_only=True)
+        stored: dict[str, Any] = read_tree(file, torch.from_numpy)
         self.model.load_state_dict(stored["model"])
         self.optimiser.load_state_dict(stored["optimiser"])
         losses: list[float] = stored["losses"]
@@ -160,17 +160,9 @@ class _Loop:
 
     def save(self, file: Path, losses: list[float]) -> None:
         """Store a checkpoint. It replaces the one before it at once, so there is always a whole one."""
-        import torch
-
-        file.parent.mkdir(parents=True, exist_ok=True)
-        new = file.with_suffix(f".{os.getpid()}.new")
         state = {
             "model": self.model.state_dict(),
             "optimiser": self.optimiser.state_dict(),
             "losses": losses,
         }
-        with new.open("wb") as out:
-            torch.save(state, out)
-            out.flush()
-            os.fsync(out.fileno())
-        new.replace(file)
+        write_tree(file, state)

@@ -8,13 +8,16 @@ import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, Any, BinaryIO, NamedTuple
-from zipfile import BadZipFile
+from zipfile import ZIP_STORED, BadZipFile, ZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
 from retrieval.systems.errors import SystemsError
 
+CHUNK = 2**20  # bytes
+UNREADABLE = (OSError, ValueError, EOFError, KeyError, TypeError, NotImplementedError, BadZipFile)
+TREE = "tree"  # the array of a file that says where its others belong
 HEADERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
@@ -45,7 +48,7 @@ def write(file: Path, fill: Callable[[BinaryIO], object]) -> None:
             out.flush()
             os.fsync(out.fileno())
         new.replace(file)
-    except (OSError, RuntimeError) as fault:  # torch tells of a full disk by a RuntimeError
+    except OSError as fault:
         raise SystemsError(f"{file}: cannot be stored ({fault}); what was there is kept") from fault
     finally:
         new.unlink(missing_ok=True)
@@ -94,10 +97,22 @@ def find_npy(content: IO[bytes], size: int) -> Found:
         )
 
     def read() -> NDArray[Any]:
-        values = np.frombuffer(content.read(promised), dtype)
+        values = np.frombuffer(_filled(content, promised), dtype)
         return values.reshape(shape, order="F" if is_fortran else "C")
 
     return Found(shape, dtype, read)
+
+
+def _filled(content: IO[bytes], size: int) -> bytearray:
+    """Return so many bytes of a file, which an array may change; in memory they are once."""
+    filled = bytearray(size)
+    for start in range(0, size, CHUNK):
+        stop = min(size, start + CHUNK)
+        part = content.read(stop - start)
+        if len(part) < stop - start:
+            raise EOFError("it ends too early")
+        filled[start:stop] = part
+    return filled
 
 
 def write_arrays(file: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -114,7 +129,62 @@ def read_arrays(file: Path) -> dict[str, NDArray[Any]]:
         If it cannot be read.
     """
     try:
-        with file.open("rb") as content, np.load(content, allow_pickle=False) as stored:
-            return dict(stored)
-    except (OSError, ValueError, EOFError, BadZipFile) as fault:
+        return _arrays(file)
+    except UNREADABLE as fault:
         raise SystemsError(f"{file}: cannot be read ({fault}); train or index the system again") from fault
+
+
+def _arrays(file: Path) -> dict[str, NDArray[Any]]:
+    """Return the arrays of a .npz file. They are stored as they are, so that none is larger than the file."""
+    arrays = {}
+    with ZipFile(file) as stored:
+        for member in stored.infolist():
+            if member.compress_type != ZIP_STORED:
+                raise SystemsError(f"{member.filename} is compressed; expected what was stored here")
+            with stored.open(member) as content:
+                arrays[member.filename.removesuffix(".npy")] = find_npy(content, member.file_size).read()
+    return arrays
+
+
+def write_tree(file: Path, tree: Any) -> None:
+    """Store dictionaries and lists, one in the other, of numbers, texts and tensors, without pickling; see `write`."""
+    arrays: dict[str, NDArray[Any]] = {}
+
+    def flat(node: Any) -> Any:
+        if hasattr(node, "numpy"):
+            name = str(len(arrays))
+            arrays[name] = node.detach().cpu().numpy()
+            return {"tensor": name}
+        if isinstance(node, Mapping):
+            return {"pairs": [[key, flat(value)] for key, value in node.items()]}
+        return [flat(each) for each in node] if isinstance(node, list | tuple) else node
+
+    text = json.dumps(flat(tree)).encode()
+    write_arrays(file, arrays | {TREE: np.frombuffer(text, np.uint8)})
+
+
+def read_tree(file: Path, tensor: Callable[[NDArray[Any]], Any]) -> Any:
+    """Return what `write_tree` stored, with a tensor for each array.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    SystemsError
+        If it cannot be read.
+    """
+
+    def deep(node: Any) -> Any:
+        if isinstance(node, dict) and "tensor" in node:
+            return tensor(arrays[node["tensor"]])
+        if isinstance(node, dict):
+            return {key: deep(value) for key, value in node["pairs"]}
+        return [deep(each) for each in node] if isinstance(node, list) else node
+
+    try:
+        arrays = _arrays(file)
+        return deep(json.loads(arrays[TREE].tobytes()))
+    except FileNotFoundError:
+        raise
+    except UNREADABLE as fault:
+        raise SystemsError(f"{file}: cannot be read ({fault}); delete it and train again") from fault

@@ -98,25 +98,25 @@ def _folder(folder: Path, add: Callable[[Path], Any]) -> Path:
     return folder / "features"
 
 
-def _header(shape: tuple[int, ...], descr: str = "<f4") -> bytes:
+def npy_header(shape: tuple[int, ...], descr: str = "<f4") -> bytes:
     text = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}".encode()
     text += b" " * (-(len(text) + 11) % 64) + b"\n"
     return npy.magic(1, 0) + struct.pack("<H", len(text)) + text
 
 
 def header_that_asks_for_terabytes(folder: Path) -> Path:
-    return _folder(folder, lambda file: file.write_bytes(_header((10**12, 2))))
+    return _folder(folder, lambda file: file.write_bytes(npy_header((10**12, 2))))
 
 
 def header_that_asks_for_more_than_there_is(folder: Path) -> Path:
-    return _folder(folder, lambda file: file.write_bytes(_header((3, 10**8)) + rows().tobytes()))
+    return _folder(folder, lambda file: file.write_bytes(npy_header((3, 10**8)) + rows().tobytes()))
 
 
 def file_with_a_hole(folder: Path) -> Path:
     """A file of 64 GiB that takes no room on the disk."""
 
     def add(file: Path) -> None:
-        header = _header((2**32, 4))
+        header = npy_header((2**32, 4))
         file.write_bytes(header)
         os.truncate(file, len(header) + 2**36)
 
@@ -125,7 +125,7 @@ def file_with_a_hole(folder: Path) -> Path:
 
 def wide_file_with_a_hole(folder: Path) -> Path:
     def add(file: Path) -> None:
-        header = _header((3, 2**32))
+        header = npy_header((3, 2**32))
         file.write_bytes(header)
         os.truncate(file, len(header) + 3 * 2**34)
 
@@ -170,15 +170,15 @@ def _npz(folder: Path, content: bytes, how: int = zipfile.ZIP_DEFLATED) -> Path:
 
 def zip_bomb(folder: Path) -> Path:
     """Some kilobytes that unpack to 64 MiB; the header says so."""
-    return _npz(folder, _header((2**22, 4)) + bytes(2**26))
+    return _npz(folder, npy_header((2**22, 4)) + bytes(2**26))
 
 
 def zip_bomb_behind_a_right_header(folder: Path) -> Path:
-    return _npz(folder, _header(SHAPE) + bytes(2**26))
+    return _npz(folder, npy_header(SHAPE) + bytes(2**26))
 
 
 def zip_member_that_is_larger_than_it_says(folder: Path) -> Path:
-    content = _header(SHAPE) + rows().tobytes()
+    content = npy_header(SHAPE) + rows().tobytes()
     path = _npz(folder, content + bytes(2**26))
     told, right = (struct.pack("<I", len(content) + more) for more in (2**26, 0))
     path.write_bytes(path.read_bytes().replace(told, right))
@@ -186,7 +186,7 @@ def zip_member_that_is_larger_than_it_says(folder: Path) -> Path:
 
 
 def member_packed_by_lzma(folder: Path) -> Path:
-    return _npz(folder, _header(SHAPE) + rows().tobytes(), zipfile.ZIP_LZMA)
+    return _npz(folder, npy_header(SHAPE) + rows().tobytes(), zipfile.ZIP_LZMA)
 
 
 def pickled_member(folder: Path) -> Path:

@@ -18,6 +18,7 @@ from retrieval.jobs import ask_for_training
 from retrieval.simcse.making import Plan, made_of
 from retrieval.simcse.recipe import Recipe
 from retrieval.simcse.report import as_text
+from retrieval.systems.errors import SystemsError
 
 MEANINGS = {
     "epochs": "how often each caption is seen",
@@ -50,7 +51,7 @@ class Command(BaseCommand):
         try:
             plan = _plan(options)
             job = ask_for_training(plan)
-        except (CorpusError, ReeljudgeError) as fault:
+        except (CorpusError, ReeljudgeError, SystemsError) as fault:
             raise CommandError(str(fault), returncode=2) from fault
         if not options["now"]:
             self.stdout.write(f"{job}: {job.state}; a worker does the rest (manage.py worker)")

@@ -15,9 +15,9 @@ import torch
 from retrieval.systems.errors import SystemsError
 from retrieval.systems.interface import Progress, Report
 from retrieval.systems.options import Training
-from retrieval.systems.storing import write, write_json
+from retrieval.systems.storing import read_tree, write_json, write_tree
 
-MODEL, CHECKPOINT, CURVE = "model.pt", "checkpoint.pt", "curve.json"
+MODEL, CHECKPOINT, CURVE = "model.npz", "checkpoint.npz", "curve.json"
 SECONDS_BETWEEN_CHECKPOINTS = 30.0
 LARGEST_GRADIENT = 10.0  # its norm, beyond which it is scaled down
 REPORTS = 100  # of one training
@@ -145,7 +145,7 @@ class Trainer:
         content = {"network": self.network.state_dict(), "optimiser": self.optimiser.state_dict()}
         state = self.state
         content |= {"losses": state.losses, "validations": state.validations, "best": state.best}
-        write(self.folder / CHECKPOINT, lambda out: torch.save(content, out))
+        write_tree(self.folder / CHECKPOINT, content)
 
     def _finish(self) -> None:
         if self.state.best is not None:
@@ -153,7 +153,7 @@ class Trainer:
         self.network.eval()
         write_json(self.folder / CURVE, {"losses": self.state.losses, "validations": self.state.validations})
         content = {"network": self.network.state_dict(), "facts": self.facts}
-        write(self.folder / MODEL, lambda out: torch.save(content, out))
+        write_tree(self.folder / MODEL, content)
         (self.folder / CHECKPOINT).unlink(missing_ok=True)
 
 
@@ -173,9 +173,7 @@ def load(file: Path) -> dict[str, Any]:
         If it is not there or cannot be read.
     """
     try:
-        stored: dict[str, Any] = torch.load(file, map_location="cpu", weights_only=True)
+        stored: dict[str, Any] = read_tree(file, torch.from_numpy)
     except FileNotFoundError:
         raise SystemsError(f"{file}: nothing was learned; train the system first") from None
-    except Exception as fault:
-        raise SystemsError(f"{file}: cannot be read ({fault}); delete it and train again") from fault
     return stored

@@ -17,7 +17,7 @@ from retrieval.systems.data import Data
 from retrieval.systems.errors import SystemsError
 from retrieval.systems.interface import Progress, Report
 from retrieval.systems.neural import training
-from retrieval.systems.neural.training import CHECKPOINT, CURVE, MODEL
+from retrieval.systems.neural.training import CHECKPOINT, CURVE, MODEL, load
 from retrieval.systems.registry import system
 from tests.retrieval.systems.small import SMALL, collection, small
 
@@ -29,7 +29,7 @@ class Broken(Exception):
 
 
 def weights(folder: Path) -> dict[str, torch.Tensor]:
-    stored: dict[str, torch.Tensor] = torch.load(folder / MODEL, weights_only=True)["network"]
+    stored: dict[str, torch.Tensor] = load(folder / MODEL)["network"]
     return stored
 
 
@@ -193,5 +193,5 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
     made = small("mcn", tmp_path / "mcn")
     made.train(collection().training)
     (tmp_path / "mcn" / MODEL).write_bytes(b"PK\x03\x04 nothing")
-    with pytest.raises(SystemsError, match=r"model\.pt: cannot be read"):
+    with pytest.raises(SystemsError, match=r"model\.npz: cannot be read"):
         small("mcn", tmp_path / "mcn").index(collection().test)

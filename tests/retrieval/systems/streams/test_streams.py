@@ -16,7 +16,7 @@ from retrieval.systems.data import Data, Query, Video, Videos
 from retrieval.systems.errors import BadOption, SystemsError
 from retrieval.systems.interface import Progress, Report
 from retrieval.systems.neural import training
-from retrieval.systems.neural.training import CHECKPOINT, MODEL
+from retrieval.systems.neural.training import CHECKPOINT, MODEL, load
 from retrieval.systems.registry import system
 from tests.retrieval.systems.streams.noise import CLIP_SECONDS, noise
 from tests.retrieval.systems.streams.small import made, trained
@@ -102,7 +102,7 @@ def test_an_example_of_weight_0_teaches_nothing(tmp_path: Path) -> None:
     for end in (1.0, 5.0):
         rest = [replace(each, start=0.0, end=end, weight=0.0) for each in data.examples[6:]]
         made("xml", tmp_path / f"{end}", **options).train(Data(data.videos, [*data.examples[:6], *rest]))
-        stored.append(torch.load(tmp_path / f"{end}" / "xml" / MODEL, weights_only=True)["network"])
+        stored.append(load(tmp_path / f"{end}" / "xml" / MODEL)["network"])
     assert all(torch.equal(stored[0][key], stored[1][key]) for key in stored[0])
 
 
