@@ -92,6 +92,7 @@ TWINS: dict[str, tuple[str, ...]] = {
     "invitation-send": ("api-invitation-mail",),
     "invitation-withdraw": ("api-invitation",),
     "hours": ("api-hours",),
+    "hours-approve": ("api-hours",),
     "agreement": ("api-agreement",),
     "agreement-count": ("api-agreement",),
     "agreement-counting": ("api-agreement",),
