@@ -19,7 +19,7 @@ from judging.pool.opening import open_without_clips
 from judging.quality.examples import teachable
 from judging.review import reviewing
 from judging.review.recommending import recommendation
-from judging.review.reviewing import last_review, neighbours_to_review
+from judging.review.reviewing import neighbours_to_review, to_undo, undoable
 from lead.desk.queries import appearance, batches_without_clips
 from lead.tables.batch import Editions, candidate_rows, verdict_buttons
 from lead.tables.batch_chart import grades_by_rank
@@ -31,11 +31,11 @@ def detail(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     member = doors.membership(request, name)
     editions = Editions.of(doors.batch(member, pk))
     batch, rows = editions.batch, candidate_rows(editions, member)
-    advice, found = recommendation(batch), list(editions.reviews | last_review(member))
-    reviews = [each for each in found if each.batch in editions.all]
+    advice, reviews = recommendation(batch), list(editions.reviews)
     own = next((each for each in reviews if not each.undone and each.batch_id == batch.pk), None)
-    last = [] if own else [each for each in found if not each.undone and each.lead_id == member.pk][-1:]
-    done = doors.reviews(member, request.GET.getlist("done"))
+    may_undo = bool(own) and undoable(editions.reviews.filter(pk=own.pk)).exists()
+    just_done = doors.reviews(member, request.GET.getlist("done"))
+    done, skipped = ([], 0) if may_undo and not just_done else to_undo(member, just_done)
     previous, following = neighbours_to_review(batch)
     return campaign_page(
         request,
@@ -54,7 +54,9 @@ def detail(request: HttpRequest, name: str, pk: int) -> HttpResponse:
         others=editions.others,
         previous=previous,
         next=following,
-        done=done or last,
+        done=done,
+        skipped=skipped,
+        may_undo=may_undo,
         grades=LEVELS,
         teachable={each.pk for each in teachable(member.campaign).filter(query=batch.query)},
     )
