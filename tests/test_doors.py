@@ -171,6 +171,7 @@ MATRIX = {
     "leaderboard": ("GET", 302, 404, 404, 404, 200, 200),
     "leaderboard-file": ("GET", 302, 404, 404, 404, 200, 200),
     "leaderboard-measure": ("POST", 302, 404, 404, 404, 302, 302),
+    "leaderboard-again": ("POST", 302, 404, 404, 404, 400, 400),  # let in, but which job?
     "believe": ("GET", 302, 404, 404, 404, 200, 200),
     "believe-file": ("GET", 302, 404, 404, 404, 200, 200),
     "believe-ask": ("POST", 302, 404, 404, 404, 400, 400),  # let in, but there are no runs to examine

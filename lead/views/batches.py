@@ -33,7 +33,7 @@ def detail(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     batch, rows = editions.batch, candidate_rows(editions, member)
     advice, reviews = recommendation(batch), list(editions.reviews)
     own = next((each for each in reviews if not each.undone and each.batch_id == batch.pk), None)
-    may_undo = bool(own) and undoable(editions.reviews.filter(pk=own.pk)).exists()
+    may_undo = own is not None and undoable(editions.reviews.filter(pk=own.pk)).exists()
     just_done = doors.reviews(member, request.GET.getlist("done"))
     done, skipped = ([], 0) if may_undo and not just_done else to_undo(member, just_done)
     previous, following = neighbours_to_review(batch)

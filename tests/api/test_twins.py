@@ -134,6 +134,7 @@ TWINS: dict[str, tuple[str, ...]] = {
     "run-query": ("api-run-query",),
     "leaderboard": ("api-leaderboard",),
     "leaderboard-measure": ("api-measures",),
+    "leaderboard-again": ("api-job-again",),
     "believe": ("api-believe",),
     "believe-ask": ("api-believe",),
     "believe-file": ("api-believe-file",),
