@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from django.db.models import Exists, Max, Min, OuterRef, Q, QuerySet
+from django.db.models import Max, Min, Q
 
 from base.errors import WrongState
 from base.transactions import all_or_nothing, locked
 from campaigns.models.campaign import Campaign
 from campaigns.models.membership import Membership
 from campaigns.news import Happened, tell
-from judging.models.assignment import Assignment
 from judging.models.pool import Batch, Candidate, Query
 from judging.models.review import Review
 from judging.pool import opening
@@ -63,23 +62,25 @@ def neighbours_to_review(batch: Batch) -> tuple[int | None, int | None]:
     return found["before"] or found["last"], found["after"] or found["first"]
 
 
-def undoable(reviews: QuerySet[Review]) -> QuerySet[Review]:
-    """Return those of the reviews that `undo` would undo: not those whose second batch somebody has begun."""
-    begun = Assignment.objects.filter(batch__query=OuterRef("batch__query"), batch__number=2)
-    return reviews.filter(undone__isnull=True).exclude(Exists(begun), verdict=SECOND)
+def last_reviews(lead: Membership) -> Q:
+    """Return the condition for the last review of the lead that holds, and for the last that can be undone.
 
-
-def to_undo(lead: Membership, just_done: list[Review]) -> tuple[list[Review], int]:
-    """Return what the lead would undo next, and how many newer reviews of the lead are skipped.
-
-    That is what was just done; if none of it can be undone, the lead's newest review that can be. Undone one after the
-    other, all come that can be undone.
+    Undone one after the other, all come that can be undone.
     """
-    given = Review.objects.filter(lead=lead).select_related("batch__query__campaign")
-    found = list(undoable(given.filter(pk__in=[each.pk for each in just_done]).order_by("pk")))
-    found = found or list(undoable(given).order_by("-pk")[:1])
-    newer = given.in_force().filter(pk__gt=found[-1].pk if found else 0)
-    return found, newer.count()
+    given = Review.objects.in_force().filter(lead=lead).order_by("-pk")
+    undoable = given.with_begun().filter(is_begun=False)
+    return Q(pk__in=given.values("pk")[:1]) | Q(pk__in=undoable.values("pk")[:1])
+
+
+def to_undo(just_done: list[Review], last: list[Review]) -> tuple[list[Review], bool]:
+    """Return what the lead would undo next, and whether something newer is skipped because it cannot be undone.
+
+    That is what was just done; if none of it can be undone, the last review that can be.
+    """
+    newest_first = sorted(last, key=lambda review: -review.pk)
+    done = [each for each in just_done if not each.is_begun]
+    done = done or [each for each in newest_first if not each.is_begun][:1]
+    return done, any(each.is_begun for each in (*just_done, *newest_first[:1]))
 
 
 def _open_second(batch: Batch) -> None:

@@ -16,7 +16,7 @@ from campaigns.pages import campaign_page
 from judging import doors
 from judging.models import Batch, Review
 from judging.review.recommending import recommendations
-from judging.review.reviewing import accept_all, to_undo, undo
+from judging.review.reviewing import accept_all, last_reviews, to_undo, undo
 from lead.views.batches import address_after
 
 BATCHES_ON_A_PAGE = 100  # and so at most as many at once: each is a transaction of its own
@@ -29,7 +29,8 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
     page = Paginator(waiting.order_by("pk"), BATCHES_ON_A_PAGE).get_page(request.GET.get("page"))
     found = recommendations(page)
     rows = [(batch, found[batch.pk]) for batch in page]
-    done, skipped = to_undo(member, doors.reviews(member, request.GET.getlist("done")))
+    held = Review.objects.filter(last_reviews(member)).with_begun().select_related("batch__query__campaign")
+    done, skipped = to_undo(doors.reviews(member, request.GET.getlist("done")), list(held))
     return campaign_page(
         request,
         member,

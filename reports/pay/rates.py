@@ -29,8 +29,18 @@ class Rates:
 
     @classmethod
     def of(cls, campaign: Campaign) -> Rates:
-        rows = campaign.past_rates.order_by("last").values_list("last", "hourly")
-        return cls(tuple(rows), campaign.hourly_rate, tuple(campaign.approved_periods.all()))
+        # One question for both: each past rate comes beside each approved period, and there are few of either.
+        names = ("pk", "first", "last", "rates", "currency", "at")
+        columns = ("past_rates__last", "past_rates__hourly", *(f"approved_periods__{name}" for name in names))
+        past: dict[date, Decimal] = {}
+        approved: dict[int, ApprovedPeriod] = {}
+        for last, hourly, pk, *fields in Campaign.objects.filter(pk=campaign.pk).values_list(*columns):
+            if last is not None:
+                past[last] = hourly
+            if pk is not None:
+                approved[pk] = ApprovedPeriod(pk=pk, **dict(zip(names[1:], fields, strict=True)))
+        periods = sorted(approved.values(), key=lambda period: period.first)
+        return cls(tuple(sorted(past.items())), campaign.hourly_rate, tuple(periods))
 
     def on(self, day: date) -> Decimal | None:
         """Return the rate of a day, or None if it has none."""

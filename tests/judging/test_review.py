@@ -192,7 +192,7 @@ def test_undo_skips_what_can_no_longer_be_undone_and_goes_on(
     answer = client.post(reverse("undo", args=["films"]), {"review": third.pk}, follow=True)
     text = answer.content.decode()
     assert "begun the second batch" in text
-    assert "1 newer verdict stays because its second batch has begun." in text
+    assert "A newer verdict can no longer be undone, because its second batch has begun." in text
     for expected, then in ((second, [first]), (first, [])):
         assert answer.context["done"] == [expected]
         answer = client.post(reverse("undo", args=["films"]), {"review": expected.pk}, follow=True)
