@@ -152,3 +152,7 @@ class Moment(models.Model):
 
     def __str__(self) -> str:
         return moment_id(self.video.name, self.start, self.end)
+
+    @property
+    def length(self) -> float:
+        return self.end - self.start

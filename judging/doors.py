@@ -91,7 +91,7 @@ def flag(member: Membership, pk: int) -> Flag:
 
 def reviews(member: Membership, keys: list[str]) -> list[Review]:
     """Return the campaign's reviews with these keys that are not undone. A text that is no key is ignored."""
-    found = Review.objects.in_force().filter(pk__in=[key for key in keys if is_whole(key, KEY)])
+    found = Review.objects.in_force().with_begun().filter(pk__in=[key for key in keys if is_whole(key, KEY)])
     of_campaign = found.filter(batch__campaign=member.campaign)
     return list(of_campaign.select_related("batch__query__campaign").order_by("pk"))
 

@@ -13,7 +13,7 @@ from django.utils.formats import date_format
 
 from base.transactions import all_or_nothing, locked
 from campaigns.models import Campaign, Membership
-from campaigns.models.campaign import CHECK_RATES
+from campaigns.models.campaign import CHECK_RATES, MOST_BEYOND, MOST_PLAYS
 from jobs.models import Job
 from judging.consensus import GRADES
 from judging.models import Assignment, Batch, Candidate
@@ -35,7 +35,7 @@ SECTIONS = {
     "When a query has had enough": ("second_from", "auto_second_from", "auto_close_below"),
     "Who may judge": ("exam", "exam_rounds", "may_return"),
     "Quiet checks": ("check_rate", "check_warn", "check_pause"),
-    "Pay": ("hourly_rate", "currency", "all_days"),
+    "Pay": ("hourly_rate", "currency", "all_days", "paid_plays", "paid_beyond"),
 }
 LABELS = {
     "title": "Title",
@@ -59,6 +59,8 @@ LABELS = {
     "hourly_rate": "Pay for an hour",
     "currency": "Currency",
     "all_days": "Pay the days before today at this rate, too",
+    "paid_plays": "Plays of a clip that one press may count",
+    "paid_beyond": "Seconds beyond these plays",
 }
 HELP = {
     "title": "People see it instead of the short name.",
@@ -81,7 +83,9 @@ HELP = {
     "check_pause": "Between 0 and 1, at least the warning's share. Work then stops until you decide.",
     "hourly_rate": "Annotators see what they have earned. A new rate holds from today on.",
     "currency": "Three letters of ISO 4217, like SGD, EUR or INR.",
-    "all_days": "Use this to correct a wrong rate: earlier earnings are counted again.",
+    "all_days": "Use this to correct a wrong rate: earnings that are not approved yet are counted again.",
+    "paid_plays": f"1 to {MOST_PLAYS}. One press counts no more seconds than these plays take, and those below.",
+    "paid_beyond": f"0 to {MOST_BEYOND}. The rest of what a browser reports is cut. A change holds for later claims.",
 }
 CAMPAIGNS_OWN = {name for names in SECTIONS.values() for name in names} - {"all_days"}  # columns
 
@@ -151,6 +155,8 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # the stubs' par
         self._between("tolerance", 0, 3)
         self._between("exam_rounds", 1, MOST_ROUNDS)
         self._between("hourly_rate", 0, 999_999)
+        self._between("paid_plays", 1, MOST_PLAYS)
+        self._between("paid_beyond", 0, MOST_BEYOND)
         self.past = list(self.instance.past_rates.order_by("last")) if self.instance.pk else []
         if self.past:
             until = ", ".join(f"{each.hourly} until {date_format(each.last, 'j F Y')}" for each in self.past)

@@ -109,6 +109,7 @@ urlpatterns = [
         name="invitation-withdraw",
     ),
     path("campaigns/<slug:name>/hours/", pay.hours, name="hours"),
+    path("campaigns/<slug:name>/hours/approve", pay.approve, name="hours-approve"),
     path("campaigns/<slug:name>/hours.csv", pay.as_csv, name="hours-csv"),
     path("campaigns/<slug:name>/agreement/", agreement.overall, name="agreement"),
     path("campaigns/<slug:name>/agreement/count", agreement.count, name="agreement-count"),

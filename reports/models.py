@@ -1,8 +1,10 @@
-"""Summaries: statistics of a campaign that a job computed and stored."""
+"""Summaries, which a job computed and stored, and periods whose pay a lead approved."""
 
 from __future__ import annotations
 
 from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import Now
 
 
 class Summary(models.Model):
@@ -21,3 +23,45 @@ class Summary(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} of {self.campaign_id}"
+
+
+class ApprovedPeriod(models.Model):
+    """Days whose hours and pay a lead approved. They never change, whatever the settings become."""
+
+    campaign = models.ForeignKey("campaigns.Campaign", models.PROTECT, related_name="approved_periods")
+    first = models.DateField(help_text="in the time zone of the pages, as the next")
+    last = models.DateField()
+    rates = models.JSONField(help_text="lists of a first day, a last day and the hourly rate between them")
+    currency = models.CharField(max_length=3, blank=True)
+    by = models.ForeignKey("campaigns.Membership", models.PROTECT, related_name="+")
+    at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        ordering = ["first"]
+        constraints = [
+            models.CheckConstraint(condition=Q(first__lte=F("last")), name="a_period_begins_before_it_ends"),
+            models.UniqueConstraint(fields=["campaign", "first"], name="one_approved_period_from_a_day"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.first} to {self.last}"
+
+
+class ApprovedDay(models.Model):
+    """What a member did on a day, as it was approved."""
+
+    period = models.ForeignKey(ApprovedPeriod, models.PROTECT, related_name="days")
+    member = models.ForeignKey("campaigns.Membership", models.PROTECT, related_name="approved_days")
+    day = models.DateField()
+    seconds = models.DecimalField(max_digits=9, decimal_places=3, help_text="active seconds that count")
+    reported = models.DecimalField(max_digits=9, decimal_places=3, help_text="active seconds of the browser")
+    judgements = models.PositiveIntegerField()
+    batches = models.PositiveIntegerField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["member", "day"], name="a_day_is_approved_once_for_each_member")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.day} of {self.member_id}"

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.db.models import QuerySet
+
 from jobs.errors import JobError
+from jobs.models import Job
 from jobs.registry import Report, kind
 from metrics import MeasureError
 from releases.models import Release
@@ -16,6 +19,11 @@ from runs.pools.proposing import PROPOSE, propose
 from runs.receiving import RECEIVE, receive
 from runs.resampling import RESAMPLE, ask_for_resampling, resample
 from runs.scoring import SCORE, score_runs
+
+
+def jobs_on(release: Release) -> QuerySet[Job]:
+    """Return the jobs about the scores of a release's runs, which all see who see the scores."""
+    return Job.objects.filter(kind__in=[SCORE, RESAMPLE], key=release.job_key).order_by("pk")
 
 
 @kind(RECEIVE)

@@ -23,6 +23,7 @@ urlpatterns = [
     path("campaigns/<slug:name>/runs/<int:number>/query", why.query, name="run-query"),
     path("campaigns/<slug:name>/leaderboard/", board.index, name="leaderboard"),
     path("campaigns/<slug:name>/leaderboard/measures", board.ask_for, name="leaderboard-measure"),
+    path("campaigns/<slug:name>/leaderboard/again", board.try_again, name="leaderboard-again"),
     path("campaigns/<slug:name>/leaderboard/<slug:format>", board.download, name="leaderboard-file"),
     path("campaigns/<slug:name>/believe/", believe.index, name="believe"),
     path("campaigns/<slug:name>/believe/examine", believe.ask, name="believe-ask"),

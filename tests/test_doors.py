@@ -154,6 +154,7 @@ MATRIX = {
     "invitation-withdraw": ("POST", 302, 404, 404, 404, 404, 302),
     "hours": ("GET", 302, 404, 404, 404, 404, 200),
     "hours-csv": ("GET", 302, 404, 404, 404, 404, 200),
+    "hours-approve": ("POST", 302, 404, 404, 404, 404, 302),
     "releases": ("GET", 302, 404, 404, 404, 200, 200),
     "release-make": ("POST", 302, 404, 404, 404, 404, 302),
     "release": ("GET", 302, 404, 404, 404, 200, 200),
@@ -170,6 +171,7 @@ MATRIX = {
     "leaderboard": ("GET", 302, 404, 404, 404, 200, 200),
     "leaderboard-file": ("GET", 302, 404, 404, 404, 200, 200),
     "leaderboard-measure": ("POST", 302, 404, 404, 404, 302, 302),
+    "leaderboard-again": ("POST", 302, 404, 404, 404, 400, 400),  # let in, but which job?
     "believe": ("GET", 302, 404, 404, 404, 200, 200),
     "believe-file": ("GET", 302, 404, 404, 404, 200, 200),
     "believe-ask": ("POST", 302, 404, 404, 404, 400, 400),  # let in, but there are no runs to examine
@@ -407,6 +409,7 @@ ALSO = {
     "api-guideline": ("PUT", 401, 404, 404, 404, 404, 428),  # let in, but which version?
     "api-settings": ("PATCH", 401, 404, 404, 404, 404, 428),
     "api-invitations": ("POST", 401, 404, 404, 404, 404, 201),
+    "api-hours": ("POST", 401, 404, 404, 404, 404, 200),
     "api-messages": ("POST", 401, 404, 404, 404, 404, 201),
     "api-enlargements": ("POST", 401, 404, 404, 404, 404, 422),  # let in, but there are no such runs
     "api-releases": ("POST", 401, 404, 404, 404, 404, 202),
@@ -981,6 +984,7 @@ def content(name: str, held: Assignment) -> dict[str, object]:
     bodies["api-submission-files"] = bodies["run-files"]
     bodies["api-training-sets"] = {"depth": 40}
     bodies["api-messages"] = {"text": "Well done."}
+    bodies["hours-approve"] = bodies["api-hours"] = {"from": "2026-01-01", "to": "2026-01-31"}
     bodies["api-enlargements"] = {"runs": [1, 2]}
     bodies["api-enlargement-opening"] = {"taken": 1}
     bodies["api-releases"] = {"licence": "CC0-1.0"}

@@ -14,13 +14,13 @@ from api.models import Delivery
 from api.resource import Resource, under_way
 from api.webhooks.announcing import DELIVER
 from campaigns.models import Campaign, Token
+from corpus.models import Clip
 from jobs.keys import key_of, keys_of
 from jobs.models import Job
 from judging import doors
 from judging.models import Batch
-from judging.pool.clips import CUT_CLIPS
+from judging.pool.clips import CUT_CLIP, CUT_CLIPS
 from judging.review.reopening import REOPEN
-from lead.desk.queries import unfinished_jobs
 from releases.freezing import FREEZE
 from releases.jobs import VERIFY
 from releases.training.sets import MAKE_TRAINING_SET
@@ -65,6 +65,7 @@ def jobs_in(campaign: Campaign) -> QuerySet[Job]:
     """Return the jobs that a campaign has asked for, also those that are done."""
     named = (
         (CUT_CLIPS, Batch.objects.in_campaign(campaign)),
+        (CUT_CLIP, Clip.objects.filter(pk__in=campaign.examples.values("clip"))),
         (FREEZE, campaign.releases.all()),
         (VERIFY, campaign.releases.all()),
         (SCORE, campaign.releases.all()),
@@ -85,10 +86,17 @@ def jobs_in(campaign: Campaign) -> QuerySet[Job]:
     return Job.objects.filter(found)
 
 
+def unfinished_in(campaign: Campaign) -> QuerySet[Job]:
+    """Return the jobs that are waited for, and those that failed and can be tried again."""
+    opened = Batch.objects.in_campaign(campaign).exclude(state=Batch.State.PREPARING)  # without some clips
+    past = Q(kind=CUT_CLIPS, state=Job.State.FAILED, key__in=keys_of(opened))
+    return jobs_in(campaign).exclude(state=Job.State.DONE).exclude(past)
+
+
 class Jobs(Resource):
     @operation("The jobs that are not done", scope=Token.Scope.READ, answer=JobShape, pages=True)
     def get(self, request: Request, name: str) -> Response:
-        return self.page(unfinished_jobs(doors.membership(request, name).campaign), JobShape)
+        return self.page(unfinished_in(doors.membership(request, name).campaign), JobShape)
 
 
 class OneJob(Resource):
@@ -106,7 +114,7 @@ class JobAgain(Resource):
         later=True,
     )
     def post(self, request: Request, name: str, pk: int) -> Response:
-        job = get_object_or_404(unfinished_jobs(doors.lead(request, name).campaign), pk=pk)
+        job = get_object_or_404(unfinished_in(doors.lead(request, name).campaign), pk=pk)
         asked = Job.objects.ask(job.kind, job.key, **job.arguments)
         asked.refresh_from_db()
         return under_way(name, asked, JobShape(asked).data)

@@ -18,6 +18,7 @@ from judging import doors
 from judging.work import leaving
 from lead.views.messages import LONGEST, annotators
 from lead.views.people import VERBS, may_let_create
+from reports.pay.approval import approve
 from reports.pay.periods import PayRow, Period, pay_of
 from reports.pay.rates import Rates
 
@@ -160,14 +161,32 @@ class HoursLine(Shape):
     last = serializers.DateField(source="period.last")
     batches = serializers.IntegerField(source="worked.batches")
     judgements = serializers.IntegerField(source="worked.judgements")
-    hours = serializers.FloatField(source="worked.hours")
+    reported_hours = serializers.FloatField(source="worked.reported_hours", help_text="as browsers measured")
+    hours = serializers.FloatField(source="worked.hours", help_text="those that count")
     rate = serializers.FloatField(allow_null=True)
+    currency = serializers.CharField(allow_blank=True)
     pay = serializers.FloatField(allow_null=True)
+    approved = serializers.DateTimeField(source="approved.at", allow_null=True, default=None)
 
 
 class HoursShape(Shape):
     currency = serializers.CharField()
-    lines = HoursLine(many=True, help_text="for each member and hourly rate")
+    lines = HoursLine(
+        many=True, help_text="for each member and hourly rate, and for approved days and others"
+    )
+
+
+class PeriodBody(Body):
+    locals()["from"] = Text(max_length=10, help_text="the first day")
+    to = Text(max_length=10, help_text="the last day, which must be over")
+    example = {"from": "2026-10-01", "to": "2026-10-31"}
+
+
+class ApprovalShape(Shape):
+    first = serializers.DateField()
+    last = serializers.DateField()
+    at = serializers.DateTimeField()
+    by = serializers.IntegerField(source="by.worker", help_text="the lead’s worker number")
 
 
 class Hours(Resource):
@@ -178,3 +197,15 @@ class Hours(Resource):
             period = Period.asked(self.asked)
         lines: list[PayRow] = pay_of(lead.campaign, period, Rates.of(lead.campaign))
         return Response(HoursShape({"currency": lead.campaign.currency, "lines": lines}).data)
+
+    @operation(
+        "Approve the hours and the pay of a period, which then never change",
+        scope=LEAD,
+        body=PeriodBody,
+        answer=ApprovalShape,
+    )
+    def post(self, request: Request, name: str) -> Response:
+        lead = doors.lead(request, name)
+        with unfit():
+            period = Period.asked(self.said)
+        return Response(ApprovalShape(approve(lead, period)).data)

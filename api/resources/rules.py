@@ -133,6 +133,8 @@ class SettingsShape(Shape):
     check_pause = serializers.FloatField()
     hourly_rate = serializers.FloatField(allow_null=True)
     currency = serializers.CharField()
+    paid_plays = serializers.IntegerField()
+    paid_beyond = serializers.IntegerField()
     fixed = serializers.DictField(
         child=serializers.CharField(), help_text="settings that can no longer change, each with the reason"
     )
@@ -161,7 +163,11 @@ class SettingsChange(Body):
     check_pause = Number(required=False, min_value=0, max_value=1)
     hourly_rate = Number(required=False, allow_null=True, min_value=0, max_value=999_999)
     currency = Text(required=False, max_length=3, allow_blank=True)
-    all_days = Truth(required=False, help_text="pay the days before today at the new rate, too")
+    all_days = Truth(
+        required=False, help_text="pay the days before today at the new rate, too, unless they are approved"
+    )
+    paid_plays = Whole(required=False, min_value=1, max_value=20, help_text="of a clip, counted by one press")
+    paid_beyond = Whole(required=False, min_value=0, max_value=120, help_text="seconds beyond these plays")
     example = {"second_from": 2.5, "sound": False}
 
 

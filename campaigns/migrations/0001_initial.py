@@ -61,6 +61,8 @@ class Migration(migrations.Migration):
                 ('check_pause', models.FloatField(default=0.4, help_text='share of missed pairs that leads to a pause')),
                 ('hourly_rate', models.DecimalField(blank=True, decimal_places=2, max_digits=8, null=True)),
                 ('currency', models.CharField(blank=True, max_length=3)),
+                ('paid_plays', models.PositiveSmallIntegerField(default=3, help_text='plays of the clip that one press may count')),
+                ('paid_beyond', models.PositiveSmallIntegerField(default=60, help_text='seconds beyond these plays that one press may count')),
                 ('second_from', models.FloatField(default=2.0, help_text='mean grade of the last five that opens the second batch')),
                 ('auto_second_from', models.FloatField(blank=True, help_text='mean from which the policy opens the second batch', null=True)),
                 ('auto_close_below', models.FloatField(blank=True, help_text='mean below which the policy closes the query', null=True)),
@@ -179,6 +181,10 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='campaign',
             constraint=models.CheckConstraint(condition=models.Q(('watch_first__gte', 0), ('watch_first__lte', 10)), name='waiting_for_a_clip_is_short'),
+        ),
+        migrations.AddConstraint(
+            model_name='campaign',
+            constraint=models.CheckConstraint(condition=models.Q(('paid_beyond__lte', 120), ('paid_plays__gte', 1), ('paid_plays__lte', 20)), name='a_press_counts_minutes_at_most'),
         ),
         migrations.AddConstraint(
             model_name='campaign',

@@ -29,6 +29,8 @@ LAST = 5  # candidates at a batch's end; their grades tell whether there is more
 SECOND_BATCH_FROM = 2.0  # mean grade of these candidates
 EXAM_ROUNDS = 3
 CHECK_RATES = (0.05, 0.15)
+PAID_PLAYS, PAID_BEYOND = 3, 60  # of a clip; seconds
+MOST_PLAYS, MOST_BEYOND = 20, 120
 CHECK_WARN, CHECK_PAUSE = 0.25, 0.4  # shares of missed check pairs
 
 
@@ -105,6 +107,12 @@ class Campaign(models.Model):
     )
     hourly_rate = models.DecimalField(max_digits=8, decimal_places=2, null=True, blank=True)
     currency = models.CharField(max_length=3, blank=True)
+    paid_plays = models.PositiveSmallIntegerField(
+        default=PAID_PLAYS, help_text="plays of the clip that one press may count"
+    )
+    paid_beyond = models.PositiveSmallIntegerField(
+        default=PAID_BEYOND, help_text="seconds beyond these plays that one press may count"
+    )
     # The lead's decisions
     second_from = models.FloatField(
         default=SECOND_BATCH_FROM, help_text="mean grade of the last five that opens the second batch"
@@ -145,6 +153,10 @@ class Campaign(models.Model):
             models.CheckConstraint(condition=Q(padding__gte=0, padding__lte=60), name="padding_is_short"),
             models.CheckConstraint(
                 condition=Q(watch_first__gte=0, watch_first__lte=10), name="waiting_for_a_clip_is_short"
+            ),
+            models.CheckConstraint(
+                condition=Q(paid_plays__gte=1, paid_plays__lte=MOST_PLAYS, paid_beyond__lte=MOST_BEYOND),
+                name="a_press_counts_minutes_at_most",
             ),
             models.CheckConstraint(condition=Q(exam_rounds__gte=1), name="exam_has_a_round"),
             models.CheckConstraint(
@@ -207,6 +219,10 @@ class Campaign(models.Model):
                 f"{started_from}. Your text is still here: take over what is new in theirs, then save again."
             )
         return self.guidelines.create(version=present.version + 1, text=text, by=lead)
+
+    def most_seconds(self, length: float) -> float:
+        """Return the active seconds that one press may count for a moment of that many seconds."""
+        return self.paid_plays * (length + 2 * self.padding) + self.paid_beyond
 
     @property
     def depth(self) -> int:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace as replace_in
 from itertools import islice
 
 from django.db import transaction
@@ -19,9 +21,10 @@ from corpus.importers.report import Report
 from corpus.importers.rows import Row
 from corpus.models import Corpus, Moment, Video
 
-__all__ = ["Report", "Source", "load", "preview"]
+__all__ = ["Report", "Source", "first_look", "load", "preview"]
 
 CHUNK = 2000  # rows in memory at a time
+BEGINNING = 1000  # rows of a file, for a first look
 Sign = Callable[[int], None]
 
 
@@ -56,6 +59,24 @@ def preview(source: Source, name: str = "", sign: Sign = lambda rows: None) -> R
         report.add_problem(Problem(source.file, "", str(fault)))
         return report
     compare(Stored(corpus), checker.prints, checker.report)
+    return checker.report
+
+
+def first_look(source: Source) -> Report:
+    """Read and check the beginning of a source, so that a wrong file, format or column is told at once.
+
+    Durations that only the films tell are taken for granted, because the films may come later.
+    """
+    try:
+        importer = importer_of(source)
+        head = replace_in(importer, read=lambda file, choice: islice(importer.read(file, choice), BEGINNING))
+        checker = Checker(source, head, {}, measured=lambda video: math.inf)
+        for _ in checker.rows():
+            pass
+    except CorpusError as fault:
+        report = Report()
+        report.add_problem(Problem(source.file, "", str(fault)))
+        return report
     return checker.report
 
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 import secrets
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 from django.conf import settings
 from django.db import models
@@ -64,12 +64,16 @@ class AssignmentQuerySet(models.QuerySet["Assignment"]):
     def lease_out(
         self, batch: Batch, annotator: Membership, round: int, pairs: list[Candidate], *, takes_slot: bool
     ) -> Assignment:
-        """Lease the batch to the annotator: in a new assignment, or in their lapsed one under a new fence."""
+        """Lease the batch to the annotator: in a new assignment, or in their lapsed one under a new fence.
+
+        The pairs come with their moments.
+        """
         pairs = _shuffled(pairs, annotator, batch)
         values: dict[str, Any] = {"batch": batch.pk, "annotator": annotator.pk, "round": round}
         values |= {"campaign": annotator.campaign_id, "takes_slot": takes_slot}
         values |= {"lease": settings.ASSIGNMENT_LEASE, "places": json.dumps([pair.pk for pair in pairs])}
-        values["token"] = secrets.token_urlsafe()
+        limits = [annotator.campaign.most_seconds(pair.moment.length) for pair in pairs]
+        values |= {"token": secrets.token_urlsafe(), "limits": json.dumps(limits)}
         [leased] = self.raw(with_clock(LEASE), values)
         leased.batch, leased.annotator, leased.handed = batch, annotator, pairs
         leased.is_new = leased.fence == 1
@@ -86,7 +90,8 @@ class AssignmentQuerySet(models.QuerySet["Assignment"]):
 
 # Positions stand for other candidates in another round. A new token keeps the old page from writing.
 LEASE = """
-INSERT INTO judging_assignment (batch_id, annotator_id, token, round, slot, lease, fence, guideline, state, places)
+INSERT INTO judging_assignment (
+    batch_id, annotator_id, token, round, slot, lease, fence, guideline, state, places, limits)
 VALUES (%(batch)s, %(annotator)s, %(token)s, %(round)s,
     CASE WHEN NOT %(takes_slot)s THEN NULL WHEN EXISTS (
         SELECT 1 FROM judging_assignment AS other WHERE other.batch_id = %(batch)s AND other.round = %(round)s
@@ -94,19 +99,19 @@ VALUES (%(batch)s, %(annotator)s, %(token)s, %(round)s,
     ) THEN 2 ELSE 1 END,
     {lease_end}, 1,
     (SELECT COALESCE(MAX(version), 0) FROM campaigns_guideline WHERE campaign_id = %(campaign)s),
-    'live', %(places)s)
+    'live', %(places)s, %(limits)s)
 ON CONFLICT (batch_id, annotator_id) DO UPDATE SET
     token = CASE WHEN judging_assignment.round = excluded.round THEN judging_assignment.token ELSE excluded.token END,
     round = excluded.round, slot = excluded.slot, lease = excluded.lease, fence = judging_assignment.fence + 1,
     guideline = excluded.guideline, state = excluded.state, began = excluded.began, submitted = NULL,
-    places = excluded.places
+    places = excluded.places, limits = excluded.limits
 RETURNING *
 """
-RENEW = """
+TAKE_UP = """
 UPDATE judging_assignment SET
     fence = CASE WHEN lease > {now} THEN fence ELSE fence + 1 END,
     began = CASE WHEN lease > {now} THEN began ELSE {now} END,
-    lease = {lease_end}
+    lease = CASE WHEN lease > {now} THEN lease ELSE {lease_end} END
 WHERE id = %(assignment)s AND state = 'live'
 RETURNING *
 """
@@ -118,8 +123,11 @@ def _shuffled(pairs: list[Candidate], annotator: Membership, batch: Batch) -> li
     return sorted(pairs, key=lambda pair: hashlib.sha256(f"{of}:{pair.pk}".encode()).digest())
 
 
-def at_position(places: list[int], position: int) -> int:
-    """Return the primary key of the candidate at a position, counted from 1.
+Value = TypeVar("Value", int, float)
+
+
+def at_position(places: list[Value], position: int) -> Value:
+    """Return what stands at a position, counted from 1: the primary key of a candidate, or a limit.
 
     Raises
     ------
@@ -166,6 +174,9 @@ class Assignment(models.Model):
     submitted = models.DateTimeField(null=True)
     places = models.JSONField(
         default=list, help_text="the candidates' primary keys, in the order in which the annotator gets them"
+    )
+    limits = models.JSONField(
+        default=list, help_text="the active seconds that one press may count, for each place"
     )
 
     is_new = False  # whether it was handed out for the first time just now, so that nothing is said about it
@@ -240,15 +251,18 @@ class Assignment(models.Model):
 
     def candidate_at(self, position: int) -> int:
         """Return the primary key of the candidate at a position; see `at_position`."""
-        return at_position(self.places, position)
+        places: list[int] = self.places
+        return at_position(places, position)
 
-    def renew_lease(self) -> Assignment | None:
-        """Extend the lease of a live assignment. If it has run out, begin a new one under a new fence.
+    def take_up(self) -> Assignment | None:
+        """Go on with a live assignment. If its lease has run out, a new one begins under a new fence.
+
+        Only what the annotator says about a clip extends a lease that runs.
 
         Return the assignment as it is then, or None if it has ended meanwhile.
         """
         values = {"assignment": self.pk, "lease": settings.ASSIGNMENT_LEASE}
-        return next(iter(Assignment.objects.raw(with_clock(RENEW), values)), None)
+        return next(iter(Assignment.objects.raw(with_clock(TAKE_UP), values)), None)
 
     @property
     def is_done(self) -> bool:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from campaigns.models.membership import Membership
 
 
+REPORTED = "active seconds that the browser measured"
+COUNTED = "those of them that count: within the limit of a press and the clock"
 PRESS = "the number that the browser gave the press: of two, the higher one was said later"
 
 
@@ -82,7 +84,8 @@ class Revision(models.Model):
     number = models.PositiveSmallIntegerField()
     press = models.PositiveIntegerField(default=0, help_text=PRESS)
     grade = models.PositiveSmallIntegerField()
-    seconds = models.FloatField(null=True, help_text="active seconds, bounded by the server's clock")
+    reported = models.FloatField(null=True, help_text=REPORTED)
+    seconds = models.FloatField(null=True, help_text=COUNTED)
     input = models.CharField(max_length=10, choices=Input.choices, blank=True)
     key = models.UUIDField(unique=True, help_text="the browser's idempotency key")
     at = models.DateTimeField(db_default=Now())
@@ -142,9 +145,8 @@ class Flag(models.Model):
     candidate = models.ForeignKey("judging.Candidate", models.PROTECT, related_name="flags")
     reason = models.CharField(max_length=10, choices=Reason.choices)
     comment = models.CharField(max_length=500, blank=True)
-    seconds = models.FloatField(
-        null=True, help_text="active seconds, as of a revision; what replaces the flag takes them over"
-    )
+    reported = models.FloatField(null=True, help_text=REPORTED)
+    seconds = models.FloatField(null=True, help_text=COUNTED)
     handled = models.DateTimeField(null=True, help_text="when a lead handled it")
     handled_by = models.ForeignKey("campaigns.Membership", models.PROTECT, null=True, related_name="+")
     at = models.DateTimeField(db_default=Now())

@@ -306,7 +306,7 @@ class Batch(models.Model):
 
     def hand_to(self, annotator: Membership, pairs: list[Candidate] | None = None) -> Assignment:
         """Give the annotator a free slot. The caller holds the batch's lock, and may have read the round's pairs."""
-        pairs = list(self.in_round) if pairs is None else pairs
+        pairs = list(self.in_round.select_related("moment")) if pairs is None else pairs
         assignment = self.assignments.lease_out(self, annotator, self.round, pairs, takes_slot=True)
         self.taken += 1
         self.save(update_fields=["taken"])
@@ -317,7 +317,7 @@ class Batch(models.Model):
 
         Rounds after the first hold the pairs of an exam that the annotator has to judge again.
         """
-        pairs = Candidate.objects.filter(batch=self)
+        pairs = Candidate.objects.filter(batch=self).select_related("moment")
         if round > 1:
             said = {"judgements__assignment__batch": self, "judgements__assignment__annotator": annotator}
             pairs = pairs.filter(**said, judgements__returned__isnull=False)

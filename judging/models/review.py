@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import Case, Exists, OuterRef, Q, Value, When
 from django.db.models.functions import Now
 
 from jobs.keys import key_of
 from judging.consensus import GRADES
+from judging.models.pool import Batch
 from judging.models.states import WITHOUT_CONSENSUS
 
 if TYPE_CHECKING:
@@ -25,6 +26,14 @@ class UndoableQuerySet(models.QuerySet[Any]):
     def undo(self, lead: Membership) -> None:
         """Note that the lead has undone them. The caller changes the batches and candidates."""
         self.in_force().update(undone=Now(), undone_by=lead)
+
+
+class ReviewQuerySet(UndoableQuerySet):
+    def with_begun(self) -> Self:
+        """Return the reviews, each with `is_begun` set."""
+        begun = Batch.objects.filter(query=OuterRef("batch__query"), number=2, assignments__isnull=False)
+        opened = Q(verdict=Review.Verdict.SECOND)
+        return self.annotate(is_begun=Case(When(opened, then=Exists(begun)), default=Value(False)))
 
 
 class Review(models.Model):
@@ -48,7 +57,10 @@ class Review(models.Model):
     undone = models.DateTimeField(null=True)
     undone_by = models.ForeignKey("campaigns.Membership", models.PROTECT, null=True, related_name="+")
 
-    objects = UndoableQuerySet.as_manager()
+    is_begun = (
+        False  # whether somebody has begun the second batch that it opened, so that it cannot be undone
+    )
+    objects = ReviewQuerySet.as_manager()
 
     class Meta:
         constraints = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from django.db.models import Max, Min, Q, QuerySet
+from django.db.models import Max, Min, Q
 
 from base.errors import WrongState
 from base.transactions import all_or_nothing, locked
@@ -62,10 +62,25 @@ def neighbours_to_review(batch: Batch) -> tuple[int | None, int | None]:
     return found["before"] or found["last"], found["after"] or found["first"]
 
 
-def last_review(lead: Membership) -> QuerySet[Review]:
-    """Return the review that the lead gave last and has not undone. Undone one after the other, all come."""
+def last_reviews(lead: Membership) -> Q:
+    """Return the condition for the last review of the lead that holds, and for the last that can be undone.
+
+    Undone one after the other, all come that can be undone.
+    """
     given = Review.objects.in_force().filter(lead=lead).order_by("-pk")
-    return Review.objects.filter(pk__in=given.values("pk")[:1]).select_related("batch__query__campaign")
+    undoable = given.with_begun().filter(is_begun=False)
+    return Q(pk__in=given.values("pk")[:1]) | Q(pk__in=undoable.values("pk")[:1])
+
+
+def to_undo(just_done: list[Review], last: list[Review]) -> tuple[list[Review], bool]:
+    """Return what the lead would undo next, and whether something newer is skipped because it cannot be undone.
+
+    That is what was just done; if none of it can be undone, the last review that can be.
+    """
+    newest_first = sorted(last, key=lambda review: -review.pk)
+    done = [each for each in just_done if not each.is_begun]
+    done = done or [each for each in newest_first if not each.is_begun][:1]
+    return done, any(each.is_begun for each in (*just_done, *newest_first[:1]))
 
 
 def _open_second(batch: Batch) -> None:

@@ -1,30 +1,42 @@
-"""Active time: the seconds that the browser measures, bounded by the database's clock.
+"""Active time: the seconds that the browser measures, and those of them that count.
 
-An annotator holds one assignment at a time. So the active seconds that are recorded in a lease cannot be more than the
-seconds that have passed since the lease began. The time after a lease has run out, until the annotator takes the
-assignment up again, belongs to no lease and never counts.
+One press counts no more than the campaign allows for its clip. All presses together count no more than the database's
+clock allows: what a person has recorded since a lease began, in this and in other campaigns, is never more than the
+time that has passed since then. The time after a lease has run out, until the annotator takes the assignment up again,
+belongs to no lease and never counts.
 
-The bound holds for all presses of a lease together and not for each gap between two of them, because the browser sends
-grades that it kept without a network one right after the other.
+The clock bounds the presses of a lease together and not each gap between two of them, because the browser sends grades
+that it kept without a network one right after the other.
 """
 
 from __future__ import annotations
 
-from django.db.models import DurationField, ExpressionWrapper, F, OuterRef, QuerySet, Subquery, Sum
+from datetime import datetime
+
+from django.db import connection
+from django.db.models import DurationField, ExpressionWrapper, F
 from django.db.models.functions import Now
 
 from judging.models.assignment import Assignment
-from judging.models.judgement import Flag, Revision
+
+# A lease did not run out before the last press, and an assignment was not submitted before it. An index of each
+# annotator's assignments begins with the state.
+RECENT = """
+    SELECT recent.id FROM judging_assignment AS recent
+    JOIN campaigns_membership AS self ON self.id = recent.annotator_id WHERE self.user_id = %(user)s
+    AND (recent.state IN ('live', 'lapsed') AND recent.lease >= %(began)s
+        OR recent.state = 'submitted' AND recent.submitted >= %(began)s)
+"""
+RECORDED = f"""
+    (SELECT SUM(seconds) FROM judging_revision WHERE at >= %(began)s AND judgement_id IN (
+        SELECT same.id FROM judging_judgement AS same WHERE same.assignment_id IN ({RECENT}))),
+    (SELECT SUM(seconds) FROM judging_flag WHERE at >= %(began)s AND assignment_id IN ({RECENT}))
+"""  # noqa: S608 - of our own parts
 
 
-def bounded(seconds: float | None, unrecorded: float) -> float | None:
-    """Return the active seconds, cut to what the clock still allows; None if they were not measured."""
-    return None if seconds is None else max(0.0, min(seconds, unrecorded))
-
-
-def add_seconds(earlier: float | None, seconds: float | None) -> float | None:
-    """Return the sum of the seconds that are known, or None if none are."""
-    return seconds if earlier is None else earlier + (seconds or 0.0)
+def counted(reported: float | None, limit: float, unrecorded: float) -> float | None:
+    """Return the seconds that count of those that were reported; None if they were not measured."""
+    return None if reported is None else max(0.0, min(reported, limit, unrecorded))
 
 
 def unrecorded(assignment: Assignment) -> float:
@@ -33,14 +45,12 @@ def unrecorded(assignment: Assignment) -> float:
     The caller holds the assignment's lock.
     """
     elapsed = ExpressionWrapper(Now() - F("began"), DurationField())
-    since = {"at__gte": OuterRef("began")}
-    revisions = _total(Revision.objects.filter(judgement__assignment=OuterRef("pk"), **since), "judgement__")
-    flags = _total(Flag.recorded.filter(assignment=OuterRef("pk"), **since))
-    row = Assignment.objects.filter(pk=assignment.pk).values_list(elapsed, revisions, flags)
-    passed, *recorded = row.get()
-    return float(passed.total_seconds()) - sum(seconds or 0.0 for seconds in recorded)
+    passed = Assignment.objects.filter(pk=assignment.pk).values_list(elapsed, flat=True).get()
+    return float(passed.total_seconds()) - _recorded(assignment.user_id, assignment.began)
 
 
-def _total(rows: QuerySet[Revision] | QuerySet[Flag], of: str = "") -> Subquery:
-    totals = rows.order_by().values(f"{of}assignment").annotate(total=Sum("seconds"))
-    return Subquery(totals.values("total"))
+def _recorded(user: int, began: datetime) -> float:
+    values = {"user": user, "began": connection.ops.adapt_datetimefield_value(began)}
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {RECORDED}", values)
+        return sum(seconds or 0.0 for seconds in cursor.fetchone())

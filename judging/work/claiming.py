@@ -38,11 +38,11 @@ def claim(annotator: Membership) -> Assignment | None:
 
 
 def _held_by(annotator: Membership) -> Assignment | None:
-    """Return the assignment in the annotator's hands, its lease extended. End those that others let expire."""
+    """Return the assignment in the annotator's hands. End those that others let expire."""
     in_hands = Q(annotator=annotator) | Q(annotator__campaign=annotator.campaign_id, lease__lte=Now())
     live = list(Assignment.objects.live().filter(in_hands))
     own = next((each for each in live if each.annotator_id == annotator.pk), None)
-    if held := own and own.renew_lease():
+    if held := own and own.take_up():
         return held
     for expired in live:
         expired.lapse()
@@ -53,9 +53,8 @@ def _free_batch_for(annotator: Membership) -> Assignment | None:
     while batch := _free_batch(annotator):
         # The lock protects the batch's row only. Its query may have been withdrawn while this process waited. What the
         # annotator did cannot have changed, because the annotator's row is locked too.
-        still_free = batch.in_round.filter(batch__in=with_free_slot().filter(pk=batch.pk)).select_related(
-            "clip"
-        )
+        still_free = batch.in_round.filter(batch__in=with_free_slot().filter(pk=batch.pk))
+        still_free = still_free.select_related("clip", "moment")
         if pairs := list(still_free):
             return batch.hand_to(annotator, pairs)
     return None
@@ -85,7 +84,7 @@ def resume(assignment: Assignment) -> Assignment:
     annotator = locked(Membership.objects.filter(pk=assignment.annotator_id)).get()
     batch = locked(Batch.objects.filter(pk=assignment.batch_id)).get()
     assignment.refresh_from_db()
-    if assignment.state == Assignment.State.LIVE and (held := assignment.renew_lease()):
+    if assignment.state == Assignment.State.LIVE and (held := assignment.take_up()):
         return held
     if batch.query.withdrawn:
         raise Stale(gettext("This query is no longer judged. What you saved is kept on record."))

@@ -13,7 +13,7 @@ from base.transactions import all_or_nothing
 from judging.models.assignment import Assignment, at_position, taken_from_you
 from judging.models.judgement import Flag, Revision
 from judging.work import saving
-from judging.work.active_time import add_seconds, bounded, unrecorded
+from judging.work.active_time import counted, unrecorded
 
 
 def judge(
@@ -84,11 +84,12 @@ def _judge(writer: Assignment | saving.Writer, fence: int, said: _Press) -> Revi
     graded = saving.grade(held, candidate, said.grade, press, said.key)
     if graded is None:
         return None
-    seconds = bounded(said.seconds, held.elapsed - graded.recorded)
+    limit = at_position(held.limits, said.position)
+    seconds = counted(said.seconds, limit, held.elapsed - graded.recorded)
     overtaken = press < (graded.last or 0)
     if graded.was_flagged:
         earlier, later = _flags(assignment, candidate, press)
-        seconds = add_seconds(_replace(earlier), seconds)
+        _take_back(earlier)
         overtaken |= any(flag.taken_back is None for flag in later)
     revision = Revision(
         judgement_id=graded.judgement,
@@ -96,6 +97,7 @@ def _judge(writer: Assignment | saving.Writer, fence: int, said: _Press) -> Revi
         press=press,
         grade=said.grade,
         key=said.key,
+        reported=said.seconds,
         seconds=seconds,
         input=said.input,
     )
@@ -136,13 +138,13 @@ def flag(
     A new flag replaces the one before. A request that comes twice with one key returns the first flag. For
     parameters and errors see `judge`.
     """
-    return _flag(assignment, assignment.candidate_at(position), reason, comment, fence, key, press, seconds)
+    return _flag(assignment, position, reason, comment, fence, key, press, seconds)
 
 
 @all_or_nothing
 def _flag(
     assignment: Assignment,
-    candidate: int,
+    position: int,
     reason: str,
     comment: str,
     fence: int,
@@ -150,6 +152,7 @@ def _flag(
     press: int | None,
     seconds: float | None,
 ) -> Flag:
+    candidate = assignment.candidate_at(position)
     if known := Flag.recorded.filter(key=key).first():
         stored = (known.assignment_id, known.candidate_id, known.reason, known.comment)
         if stored == (assignment.pk, candidate, reason, comment):
@@ -158,17 +161,19 @@ def _flag(
             f"key: {key} came before with another flag or place; expected a new key for each press"
         )
     assignment.extend_lease(fence)
-    seconds = bounded(seconds, unrecorded(assignment))
+    limit = at_position(assignment.limits, position)
     press = assignment.presses if press is None else press
     earlier, later = _flags(assignment, candidate, press)
     graded = Revision.objects.filter(judgement__assignment=assignment, judgement__candidate=candidate)
     overtaken = bool(later) or graded.filter(press__gt=press).exists()
-    spent = None if overtaken else _replace(earlier)
+    if not overtaken:
+        _take_back(earlier)
     flag = assignment.flags.create(
         candidate_id=candidate,
         reason=reason,
         comment=comment,
-        seconds=add_seconds(spent, seconds),
+        reported=seconds,
+        seconds=counted(seconds, limit, unrecorded(assignment)),
         key=key,
         press=press,
         taken_back=Now() if overtaken else None,
@@ -203,18 +208,7 @@ def _flags(assignment: Assignment, candidate: int, press: int) -> tuple[list[Fla
     return [flag for flag in flags if flag.press <= press], [flag for flag in flags if flag.press > press]
 
 
-def _replace(flags: list[Flag]) -> float | None:
-    """Take back a candidate's flags, because a grade or another flag replaces them.
-
-    Returns
-    -------
-    float or None
-        The active seconds of all these flags, which the replacement takes over; None if none are known.
-    """
-    if not flags:
-        return None
-    replaced = Flag.recorded.filter(pk__in=[flag.pk for flag in flags])
-    replaced.filter(taken_back=None).update(taken_back=Now())
-    replaced.update(seconds=None)
-    known = [flag.seconds for flag in flags if flag.seconds is not None]
-    return sum(known) if known else None
+def _take_back(flags: list[Flag]) -> None:
+    """Take back a candidate's flags, because a grade or another flag replaces them."""
+    replaced = [flag.pk for flag in flags if flag.taken_back is None]
+    Flag.recorded.filter(pk__in=replaced).update(taken_back=Now())

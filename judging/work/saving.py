@@ -17,15 +17,16 @@ from django.db import connection
 from base.database.clock import with_clock
 from judging.models.assignment import Assignment
 from judging.models.judgement import Revision
+from judging.work.active_time import RECORDED
 
 HOLD = """
 UPDATE judging_assignment SET lease = {lease_end}
 WHERE token = %(token)s AND fence = %(fence)s AND state = 'live' AND lease > {now} AND EXISTS (
     SELECT 1 FROM campaigns_membership AS member WHERE member.id = judging_assignment.annotator_id
     AND member.user_id = %(user)s AND member.state = 'active' AND member.role = 'annotator')
-RETURNING id, annotator_id, places, began, {since_began}
+RETURNING id, annotator_id, places, limits, began, {since_began}
 """
-GRADE = """
+GRADE = f"""
 INSERT INTO judging_judgement (assignment_id, candidate_id, annotator_id, grade)
 SELECT %(assignment)s, %(candidate)s, %(annotator)s, %(grade)s
 WHERE NOT EXISTS (SELECT 1 FROM judging_revision WHERE key = %(key)s)
@@ -37,13 +38,11 @@ RETURNING id,
     (SELECT COUNT(*) FROM judging_revision AS own WHERE own.judgement_id = judging_judgement.id),
     (SELECT MAX(own.press) FROM judging_revision AS own WHERE own.judgement_id = judging_judgement.id),
     EXISTS (SELECT 1 FROM judging_flag WHERE assignment_id = %(assignment)s AND candidate_id = %(candidate)s),
-    (SELECT SUM(seconds) FROM judging_revision WHERE at >= %(began)s AND judgement_id IN (
-        SELECT same.id FROM judging_judgement AS same WHERE same.assignment_id = %(assignment)s)),
-    (SELECT SUM(seconds) FROM judging_flag WHERE assignment_id = %(assignment)s AND at >= %(began)s)
-"""
+    {RECORDED}
+"""  # noqa: S608 - of our own parts
 REVISE = """
-INSERT INTO judging_revision (judgement_id, number, press, grade, seconds, input, key)
-VALUES (%(judgement)s, %(number)s, %(press)s, %(grade)s, %(seconds)s, %(input)s, %(key)s)
+INSERT INTO judging_revision (judgement_id, number, press, grade, reported, seconds, input, key)
+VALUES (%(judgement)s, %(number)s, %(press)s, %(grade)s, %(reported)s, %(seconds)s, %(input)s, %(key)s)
 RETURNING id
 """
 
@@ -58,9 +57,11 @@ class Writer(NamedTuple):
 class Hold(NamedTuple):
     """An assignment that is locked, and whose lease was extended."""
 
-    assignment: int  # this and the next are primary keys
+    assignment: int  # this and the next two are primary keys
     annotator: int
+    user: int
     places: list[int]
+    limits: list[float]  # seconds that one press may count, for each place
     began: datetime | str  # as the database gives it
     elapsed: float  # seconds since it began
 
@@ -72,7 +73,7 @@ class Graded(NamedTuple):
     revisions: int
     last: int | None  # the highest number of a press among the revisions
     was_flagged: bool
-    recorded: float  # active seconds in this lease
+    recorded: float  # active seconds of the person since this lease began
 
 
 def hold(writer: Writer | Assignment, fence: int) -> Hold | None:
@@ -88,8 +89,10 @@ def hold(writer: Writer | Assignment, fence: int) -> Hold | None:
     }
     if (row := _first(with_clock(HOLD), values)) is None:
         return None
-    assignment, annotator, places, began, elapsed = row
-    return Hold(assignment, annotator, json.loads(places), began, float(elapsed))
+    assignment, annotator, places, limits, began, elapsed = row
+    return Hold(
+        assignment, annotator, writer.user_id, json.loads(places), json.loads(limits), began, float(elapsed)
+    )
 
 
 def grade(held: Hold, candidate: int, grade: int, press: int, key: UUID) -> Graded | None:
@@ -97,6 +100,7 @@ def grade(held: Hold, candidate: int, grade: int, press: int, key: UUID) -> Grad
     values = {
         "assignment": held.assignment,
         "annotator": held.annotator,
+        "user": held.user,
         "began": held.began,
         "candidate": candidate,
         "grade": grade,
@@ -111,7 +115,7 @@ def grade(held: Hold, candidate: int, grade: int, press: int, key: UUID) -> Grad
 
 def store(revision: Revision) -> None:
     """Insert the revision, as its `save` does, without Django's work of writing the statement anew each time."""
-    fields = ("number", "press", "grade", "seconds", "input")
+    fields = ("number", "press", "grade", "reported", "seconds", "input")
     values = {"judgement": revision.judgement_id, "key": revision.key.hex}
     values |= {field: getattr(revision, field) for field in fields}
     row = _first(REVISE, values)

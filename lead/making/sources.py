@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import hashlib
+from dataclasses import replace
 from pathlib import Path
 
 from django.conf import settings
+from django.core.cache import cache
 
 from campaigns.models import Draft, Upload
 from corpus.errors import CorpusError
 from corpus.importers.durations import read_durations
 from corpus.importers.interface import Source
+from corpus.importers.load import first_look
 from corpus.media.fetching import is_remote
 from corpus.media.finding import MediaFolder, media_at
 from jobs.errors import JobLeft
 
 MOST_SHOWN = 100  # films
+MOST_TOLD = 10  # problems, at a first look
+KEPT = 24 * 3600  # seconds for which a first look is remembered
 
 
 def source_of(draft: Draft) -> Source:
@@ -37,6 +43,27 @@ def source_of(draft: Draft) -> Source:
         media=media_of(draft),
         columns=draft.columns,
     )
+
+
+def wrong_at_first_look(draft: Draft) -> list[str]:
+    """Return what is wrong at the beginning of a new corpus's file, if it has arrived and is on this machine."""
+    files = draft.uploads.filter(purpose__in=[Upload.Purpose.MOMENTS, Upload.Purpose.DURATIONS])
+    arrived = list(files.order_by("pk").values_list("token", "received"))
+    upload = draft.upload_for(Upload.Purpose.MOMENTS)
+    if not (draft.is_new_corpus and upload and upload.is_whole and upload.path.is_file()):
+        return []
+    seen = repr((arrived, draft.format, draft.kind, sorted(draft.columns.items())))
+    key = f"first-look-{hashlib.sha256(seen.encode()).hexdigest()}"  # each page of the draft asks
+    return cache.get_or_set(key, lambda: _first_look(draft, upload), KEPT) or []
+
+
+def _first_look(draft: Draft, upload: Upload) -> list[str]:
+    try:
+        report = first_look(replace(source_of(draft), media=None))
+    except CorpusError as fault:
+        return [str(fault)]
+    problems = [f"{upload.name}: {str(each).replace(f'{each.file}: ', '')}" for each in report.problems]
+    return [*problems[:MOST_TOLD], *report.hints]
 
 
 def _durations(file: Path) -> dict[str, float]:

@@ -8,6 +8,7 @@ from django.db.models import F, Sum
 from django.urls import reverse
 
 from campaigns.models import Draft, Upload
+from lead.making.sources import wrong_at_first_look
 
 
 class Step(NamedTuple):
@@ -51,7 +52,7 @@ def _done(draft: Draft) -> dict[str, bool]:
     whole = {purpose for purpose, left in missing if not left}
     return {
         "draft-corpus": not draft.is_new_corpus
-        or bool(draft.corpus_name and Upload.Purpose.MOMENTS in whole),
+        or bool(draft.corpus_name and Upload.Purpose.MOMENTS in whole and not wrong_at_first_look(draft)),
         "draft-films": draft.media == Draft.Media.FOLDER
         or (draft.media == Draft.Media.UPLOAD and Upload.Purpose.FILM in whole),
         "draft-queries": Upload.Purpose.QUERIES in whole or bool(draft.selection),

@@ -31,6 +31,7 @@ from lead.making.saying import (
     say_queries,
     say_settings,
 )
+from lead.making.sources import wrong_at_first_look
 from lead.making.steps import after, steps
 from lead.making.storing import CHECK, DRAW, MAKE, STORE
 from retrieval.rewriting.counting import counted, ready_in
@@ -60,8 +61,13 @@ def corpus(request: HttpRequest, token: str) -> HttpResponse:
     form = CorpusForm(draft.owner, request.POST if request.method == "POST" else None, initial=initial)
     if form.is_valid():
         say_corpus(draft, form)
-        return redirect(after(draft, "draft-corpus"))
-    return _page(request, draft, "draft-corpus", "lead/making/corpus.html", form)
+        return (
+            redirect("draft-corpus", token)
+            if wrong_at_first_look(draft)
+            else redirect(after(draft, "draft-corpus"))
+        )
+    wrong = wrong_at_first_look(draft)
+    return _page(request, draft, "draft-corpus", "lead/making/corpus.html", form, wrong=wrong)
 
 
 @page_or_form

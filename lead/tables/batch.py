@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Prefetch, QuerySet
+from django.db.models import Prefetch, Q, QuerySet
 from django.utils.formats import date_format
 from django.utils.timezone import localtime
 
@@ -135,10 +135,9 @@ class Editions:
         wanted = batch.state == Batch.State.SETTLED and batch.kind == Kind.POOL
         return wanted and not batch.query.withdrawn and self.at_work is None
 
-    @property
-    def reviews(self) -> QuerySet[Review]:
-        """The reviews of all its editions, also those that were undone."""
-        rows = Review.objects.filter(batch__in=self.all)
+    def reviews_and(self, others: Q) -> QuerySet[Review]:
+        """Return the reviews of all its editions, also those that were undone, and others by a condition."""
+        rows = Review.objects.filter(Q(batch__in=self.all) | others).with_begun()
         return rows.select_related("lead__user", "undone_by__user", "batch__query").order_by("pk")
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Count
+from django.db.models import Count, Max, Q
 from django.utils import timezone
 
 from campaigns.models import Campaign, Membership
@@ -25,7 +25,7 @@ class PersonRow:
     judgements: int
     last_seen: datetime | None
     month: Worked
-    live: Assignment | None
+    holds_since: datetime | None
 
     @property
     def is_imported(self) -> bool:
@@ -37,17 +37,15 @@ def person_rows(campaign: Campaign, counted: CurrentSummary) -> list[PersonRow]:
     """Everybody with what they did so far, by worker number."""
     members = campaign.memberships.filter(same_as=None).select_related("user").order_by("worker")
     numbers = {key: rest for key, *rest in counted.counts["made"]} if counted.counts else {}
-    batches = _each(Assignment.objects.submitted().filter(annotator__campaign=campaign), n=Count("pk"))
-    live = Assignment.objects.live().filter(annotator__campaign=campaign)
-    held = {assignment.annotator_id: assignment for assignment in live}
+    work = _work(campaign)
     hours = worked_in(campaign, Period.of_month())
     return [
         PersonRow(
             member,
-            batches.get(member.pk, 0),
+            work.get(member.pk, (0, None))[0],
             *_made(numbers.get(member.pk)),
             hours.get(member.pk, Worked()),
-            held.get(member.pk),
+            work.get(member.pk, (0, None))[1],
         )
         for member in members
     ]
@@ -59,8 +57,12 @@ def _made(numbers: list[Any] | None) -> tuple[int, datetime | None]:
     return number, datetime.fromisoformat(last) if last else None
 
 
-def _each(rows: Any, **number: Any) -> dict[int, Any]:
-    return dict(rows.order_by().values_list("annotator").annotate(**number))
+def _work(campaign: Campaign) -> dict[int, tuple[int, datetime | None]]:
+    """Return how many batches each member has submitted, and since when they hold one."""
+    rows = Assignment.objects.filter(annotator__campaign=campaign).order_by().values_list("annotator")
+    submitted = Count("pk", filter=Q(state=Assignment.State.SUBMITTED))
+    held = Max("claimed", filter=Q(state=Assignment.State.LIVE))  # of the only one
+    return {member: (number, since) for member, number, since in rows.annotate(n=submitted, since=held)}
 
 
 def days_of(member: Membership) -> list[tuple[Any, Worked]]:

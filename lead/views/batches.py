@@ -19,7 +19,7 @@ from judging.pool.opening import open_without_clips
 from judging.quality.examples import teachable
 from judging.review import reviewing
 from judging.review.recommending import recommendation
-from judging.review.reviewing import last_review, neighbours_to_review
+from judging.review.reviewing import last_reviews, neighbours_to_review, to_undo
 from lead.desk.queries import appearance, batches_without_clips
 from lead.tables.batch import Editions, candidate_rows, verdict_buttons
 from lead.tables.batch_chart import grades_by_rank
@@ -31,11 +31,14 @@ def detail(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     member = doors.membership(request, name)
     editions = Editions.of(doors.batch(member, pk))
     batch, rows = editions.batch, candidate_rows(editions, member)
-    advice, found = recommendation(batch), list(editions.reviews | last_review(member))
+    advice, found = recommendation(batch), list(editions.reviews_and(last_reviews(member)))
     reviews = [each for each in found if each.batch in editions.all]
     own = next((each for each in reviews if not each.undone and each.batch_id == batch.pk), None)
-    last = [] if own else [each for each in found if not each.undone and each.lead_id == member.pk][-1:]
-    done = doors.reviews(member, request.GET.getlist("done"))
+    just_done = doors.reviews(member, request.GET.getlist("done"))
+    done, skipped = to_undo(
+        just_done, [each for each in found if not each.undone and each.lead_id == member.pk]
+    )
+    own_is_next = own is not None and done == [own]
     previous, following = neighbours_to_review(batch)
     return campaign_page(
         request,
@@ -54,7 +57,9 @@ def detail(request: HttpRequest, name: str, pk: int) -> HttpResponse:
         others=editions.others,
         previous=previous,
         next=following,
-        done=done or last,
+        done=[] if own_is_next else done,
+        skipped=skipped,
+        may_undo=own is not None and not own.is_begun,
         grades=LEVELS,
         teachable={each.pk for each in teachable(member.campaign).filter(query=batch.query)},
     )

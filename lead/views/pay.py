@@ -1,10 +1,15 @@
-"""Hours and pay by period, as a page and as CSV."""
+"""Hours and pay by period, as a page and as CSV, and their approval."""
 
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.views.decorators.http import require_safe
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.views.decorators.http import require_POST, require_safe
 
+from base.problem_documents import refusal_as_message
 from campaigns.pages import campaign_page
 from judging import doors
+from reports.pay import approval
 from reports.pay.periods import Period, pay_of, sum_of, write_csv
 from reports.pay.rates import Rates
 
@@ -21,13 +26,24 @@ def hours(request: HttpRequest, name: str) -> HttpResponse:
         lead,
         "lead/hours.html",
         period=period,
+        rates=rates,
         lines=lines,
         parts=parts,
         several_rates=len(parts) > 1,
         pay_heading=f"Pay, {lead.campaign.currency}" if lead.campaign.currency else "Pay",
         worked=worked,
         pay=pay,
+        may_approve=approval.may_be_approved(lead.campaign, period),
     )
+
+
+@require_POST
+def approve(request: HttpRequest, name: str) -> HttpResponse:
+    lead, period = doors.lead(request, name), Period.asked(request.POST)
+    with refusal_as_message(request):
+        approved = approval.approve(lead, period)
+        messages.success(request, f"The hours and the pay from {approved} are approved.")
+    return redirect(f"{reverse('hours', args=[name])}?{period.query}")
 
 
 @require_safe

@@ -16,7 +16,7 @@ from campaigns.pages import campaign_page
 from judging import doors
 from judging.models import Batch, Review
 from judging.review.recommending import recommendations
-from judging.review.reviewing import accept_all, last_review, undo
+from judging.review.reviewing import accept_all, last_reviews, to_undo, undo
 from lead.views.batches import address_after
 
 BATCHES_ON_A_PAGE = 100  # and so at most as many at once: each is a transaction of its own
@@ -29,6 +29,8 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
     page = Paginator(waiting.order_by("pk"), BATCHES_ON_A_PAGE).get_page(request.GET.get("page"))
     found = recommendations(page)
     rows = [(batch, found[batch.pk]) for batch in page]
+    held = Review.objects.filter(last_reviews(member)).with_begun().select_related("batch__query__campaign")
+    done, skipped = to_undo(doors.reviews(member, request.GET.getlist("done")), list(held))
     return campaign_page(
         request,
         member,
@@ -36,7 +38,8 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
         page=page,
         batches=rows,
         acceptable=[row for row in rows if row[1].verdict],
-        done=doors.reviews(member, request.GET.getlist("done")) or list(last_review(member)),
+        done=done,
+        skipped=skipped,
     )
 
 
@@ -76,7 +79,8 @@ def undo_reviews(request: HttpRequest, name: str) -> HttpResponse:
         with refusal_as_message(request):
             undo(reviews[0], lead)
             messages.success(request, "Undone: this batch is to be reviewed again.")
-        return redirect("batch", name=name, pk=reviews[0].batch_id)
+            return redirect("batch", name=name, pk=reviews[0].batch_id)
+        return redirect("reviews", name=name)  # which offers the newest that can be undone
     if reviews:
         _undo_all(request, lead, reviews)
     else:

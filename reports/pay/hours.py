@@ -10,7 +10,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 from django.db.models import Count, F, Q, QuerySet, Sum
-from django.db.models.functions import TruncDate
+from django.db.models.functions import Coalesce, TruncDate
 
 from campaigns.models import Campaign, Membership
 from judging.models import Assignment, Flag, Kind, Revision
@@ -21,20 +21,40 @@ CENT, MILLISECOND = Decimal("0.01"), Decimal("0.001")
 
 @dataclass(frozen=True)
 class Worked:
-    """Active seconds, judgements made and batches submitted."""
+    """Active seconds, judgements made and batches submitted.
+
+    Attributes
+    ----------
+    seconds
+        Those that count, and are paid.
+    reported
+        Those that the browsers measured. The rest was cut: by the limit of a press, or by the clock.
+    """
 
     seconds: Decimal = Decimal(0)
+    reported: Decimal = Decimal(0)
     judgements: int = 0
     batches: int = 0
 
     def __add__(self, other: Worked) -> Worked:
         return Worked(
-            self.seconds + other.seconds, self.judgements + other.judgements, self.batches + other.batches
+            self.seconds + other.seconds,
+            self.reported + other.reported,
+            self.judgements + other.judgements,
+            self.batches + other.batches,
         )
 
     @property
     def hours(self) -> Decimal:
         return self.seconds / 3600
+
+    @property
+    def reported_hours(self) -> Decimal:
+        return self.reported / 3600
+
+    @property
+    def cut_hours(self) -> Decimal:
+        return (self.reported - self.seconds) / 3600
 
     @property
     def hours_and_minutes(self) -> tuple[int, int]:
@@ -85,11 +105,11 @@ def _grouped(
 ) -> dict[tuple[int, date], Worked]:
     """Group work by member and day. Seconds are rounded for each day, so that a month is the sum of its days."""
     found: dict[tuple[int, date], Worked] = defaultdict(Worked)
-    seconds, first = Sum("seconds"), Count("pk", filter=Q(number=1))
+    spent = {"counted": Sum("seconds"), "measured": Sum(Coalesce("reported", "seconds"))}
     exams = Assignment.objects.annotate(who=F("annotator")).filter(batch__kind=Kind.EXAM, **whose)
     for rows, sums in (
-        (_as_work(revisions), {"spent": seconds, "judgements": first}),
-        (_flags(), {"spent": seconds}),
+        (_as_work(revisions), spent | {"judgements": Count("pk", filter=Q(number=1))}),
+        (_flags(), spent),
         (_submissions(), {"batches": Count("pk")}),
     ):
         paid = rows.filter(instant__gte=start, instant__lt=end, **whose).exclude(
@@ -100,8 +120,14 @@ def _grouped(
     return dict(found)
 
 
-def _part(spent: float | None = None, judgements: int = 0, batches: int = 0) -> Worked:
-    return Worked(Decimal(spent or 0).quantize(MILLISECOND, ROUND_HALF_UP), judgements, batches)
+def _part(
+    counted: float | None = None, measured: float | None = None, judgements: int = 0, batches: int = 0
+) -> Worked:
+    return Worked(_milliseconds(counted), _milliseconds(measured), judgements, batches)
+
+
+def _milliseconds(seconds: float | None) -> Decimal:
+    return Decimal(seconds or 0).quantize(MILLISECOND, ROUND_HALF_UP)
 
 
 def _as_work(revisions: QuerySet[Any]) -> QuerySet[Any]:

@@ -14,8 +14,9 @@ from django.utils import timezone
 from base.errors import BadValue
 from base.spreadsheet import harmless
 from campaigns.models import Campaign, Membership
+from reports.models import ApprovedDay, ApprovedPeriod
 from reports.pay.hours import MILLISECOND, Worked, by_member, total, worked_on_days
-from reports.pay.rates import Rates
+from reports.pay.rates import Rates, approved_on
 from reports.summaries import DAYS, last_summary
 
 
@@ -81,15 +82,23 @@ def _day(values: Any, field: str, usual: date) -> date:
 
 def worked_in(campaign: Campaign, period: Period) -> dict[int, Worked]:
     """Return what each member did in the period. Days in the stored summary are taken from there."""
-    return by_member(_days_in(campaign, period))
+    return by_member(days_in(campaign, period))
 
 
-def _days_in(campaign: Campaign, period: Period) -> dict[tuple[int, date], Worked]:
+def days_in(campaign: Campaign, period: Period) -> dict[tuple[int, date], Worked]:
+    """Return what each member did on each day: as approved, as counted by the last summary, or as it stands now."""
     days, start = _days_counted(campaign)
     found = {key: part for key, part in days.items() if period.first <= key[1] <= period.last}
     if start is None or start < period.end:
         found |= worked_on_days(campaign, max(start or period.start, period.start), period.end)
-    return found
+    approved = list(campaign.approved_periods.filter(first__lte=period.last, last__gte=period.first))
+    found = {key: part for key, part in found.items() if approved_on(approved, key[1]) is None}
+    rows = ApprovedDay.objects.filter(period__in=approved, day__gte=period.first, day__lte=period.last)
+    kept = {
+        (row.member_id, row.day): Worked(row.seconds, row.reported, row.judgements, row.batches)
+        for row in rows
+    }
+    return found | kept
 
 
 def _days_counted(campaign: Campaign) -> tuple[dict[tuple[int, date], Worked], datetime | None]:
@@ -101,8 +110,8 @@ def _days_counted(campaign: Campaign) -> tuple[dict[tuple[int, date], Worked], d
     if summary is None or summary["zone"] != timezone.get_current_timezone_name():
         return {}, None
     days = {
-        (member, date.fromisoformat(day)): Worked(Decimal(seconds), judgements, batches)
-        for member, day, seconds, judgements, batches in summary["worked"]
+        (member, date.fromisoformat(day)): Worked(Decimal(seconds), Decimal(reported), judgements, batches)
+        for member, day, seconds, reported, judgements, batches in summary["worked"]
     }
     return days, datetime.fromisoformat(summary["before"])
 
@@ -115,6 +124,8 @@ class PayRow:
     period: Period
     worked: Worked
     rate: Decimal | None
+    currency: str
+    approved: ApprovedPeriod | None = None
 
     @property
     def pay(self) -> Decimal | None:
@@ -122,13 +133,19 @@ class PayRow:
 
 
 def pay_of(campaign: Campaign, period: Period, rates: Rates) -> list[PayRow]:
-    """Return a row for each member and rate with work in the period, in the order of worker numbers."""
-    days = _days_in(campaign, period)
+    """Return a row for each member and rate with work in the period, in the order of worker numbers.
+
+    Approved days and others have rows of their own.
+    """
+    days = days_in(campaign, period)
     members = campaign.memberships.select_related("user").in_bulk({member for member, _ in days})
     rows = []
     for first, last in rates.stretches(period.first, period.last):
         did = by_member({key: part for key, part in days.items() if first <= key[1] <= last})
-        some = (PayRow(members[key], Period(first, last), part, rates.on(last)) for key, part in did.items())
+        approved = approved_on(rates.approved, first)
+        currency = approved.currency if approved else campaign.currency
+        rest = (rates.on(last), currency, approved)
+        some = (PayRow(members[key], Period(first, last), part, *rest) for key, part in did.items())
         rows += sorted(some, key=lambda row: row.member.worker)
     return rows
 
@@ -139,19 +156,24 @@ def sum_of(rows: list[PayRow]) -> tuple[Worked, Decimal | None]:
     return total(row.worked for row in rows), sum(paid, Decimal(0)) if paid else None
 
 
+REST = ("rate", "currency", "pay", "approved")
+
+
 def write_csv(out: Any, campaign: Campaign, period: Period, names: bool) -> None:
     """Write a line for each member and rate, with the worker number, and with the name only if `names` is set."""
     writer = csv.writer(out, lineterminator="\r\n")
     who = ["worker", "name"] if names else ["worker"]
-    writer.writerow([*who, "from", "to", "batches", "judgements", "hours", "rate", "currency", "pay"])
+    writer.writerow([*who, "from", "to", "batches", "judgements", "reported", "hours", "cut", *REST])
     for row in pay_of(campaign, period, Rates.of(campaign)):
-        writer.writerow(map(harmless, _cells(campaign, row, names)))
+        writer.writerow(map(harmless, _cells(row, names)))
 
 
-def _cells(campaign: Campaign, row: PayRow, names: bool) -> Iterator[object]:
+def _cells(row: PayRow, names: bool) -> Iterator[object]:
     yield row.member.worker
     if names:
         yield row.member.user.get_full_name() or row.member.user.get_username()
     yield from (row.period.first, row.period.last, row.worked.batches, row.worked.judgements)
-    yield row.worked.hours.quantize(MILLISECOND)
-    yield from ("" if row.rate is None else row.rate, campaign.currency, "" if row.pay is None else row.pay)
+    for hours in (row.worked.reported_hours, row.worked.hours, row.worked.cut_hours):
+        yield hours.quantize(MILLISECOND)
+    yield from ("" if row.rate is None else row.rate, row.currency, "" if row.pay is None else row.pay)
+    yield timezone.localdate(row.approved.at) if row.approved else ""

@@ -51,7 +51,7 @@ def days_over(campaign: Campaign) -> dict[str, Any]:
         "zone": timezone.get_current_timezone_name(),
         "before": midnight.isoformat(),
         "worked": [
-            [member, day.isoformat(), str(part.seconds), part.judgements, part.batches]
+            [member, day.isoformat(), str(part.seconds), str(part.reported), part.judgements, part.batches]
             for (member, day), part in days.items()
         ],
     }

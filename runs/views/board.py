@@ -21,9 +21,10 @@ from runs.board.asked import Asked, asked, known_measures, measure_named
 from runs.board.bands import Queries
 from runs.board.files import FILES, caption
 from runs.board.table import Board, board
+from runs.jobs import jobs_on
 from runs.measures import NAMES
 from runs.models import Yardstick
-from runs.scoring import SCORE, ask_for_measure, newest_release
+from runs.scoring import ask_for_measure, newest_release
 
 
 @require_safe
@@ -49,7 +50,7 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
         caption=caption(found),
         formats=list(FILES),
         rows=[(row, list(zip(row.cells, tops, strict=True))) for row in found.rows],
-        job=Job.objects.filter(kind=SCORE, key=found.release.job_key).first(),
+        jobs=jobs_on(found.release),
     )
 
 
@@ -85,6 +86,20 @@ def ask_for(request: HttpRequest, name: str) -> HttpResponse:
     columns = [str(each) for each in dict.fromkeys([*shown, measure]) if each in known]
     address = urlencode({"convention": convention, "m": columns}, doseq=True)
     return redirect(f"{reverse('leaderboard', args=[name])}?{address}")
+
+
+@require_POST
+def try_again(request: HttpRequest, name: str) -> HttpResponse:
+    """Have a failed job about a release's scores done once more. Doing it twice is harmless."""
+    member = doors.membership(request, name)
+    yardstick = _yardstick(request, member)
+    job = get_object_or_404(jobs_on(yardstick.release) if yardstick else Job.objects.none(), pk=_job(request))
+    Job.objects.ask(job.kind, job.key, **job.arguments)
+    return redirect(f"{reverse('leaderboard', args=[name])}?{request.GET.urlencode()}")
+
+
+def _job(request: HttpRequest) -> int:
+    return whole("job", request.POST.get("job", ""), "the number of a job")
 
 
 def _yardstick(request: HttpRequest, member: Membership) -> Yardstick | None:

@@ -15,12 +15,12 @@ from django.views.decorators.http import require_POST, require_safe
 
 from base.request_fields import one_of, whole
 from campaigns.pages import campaign_page
-from jobs.models import Job
 from metrics import CONVENTIONS
 from runs import doors
+from runs.jobs import jobs_on
 from runs.measures import NAMES
 from runs.models import Run, Score, Scoring, Visibility
-from runs.scoring import SCORE, newest_release
+from runs.scoring import newest_release
 
 SUFFIXES = (".json", ".jsonl", ".txt", ".trec", ".gz")
 
@@ -32,11 +32,12 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
     release = newest_release(member.campaign)
     runs = list(Run.objects.seen_by(member).select_related("by"))
     scored = set(Scoring.objects.filter(release=release, run__in=runs).values_list("run", flat=True))
-    job = Job.objects.filter(kind=SCORE, key=release.job_key).first() if release else None
+    jobs = list(jobs_on(release)) if release else []
     context: dict[str, Any] = {
         "runs": [(run, run.pk in scored) for run in runs],
         "release": release,
-        "job": job,
+        "jobs": jobs,
+        "at_work": any(job.is_unfinished for job in jobs),
     }
     if request.headers.get("hx-request"):
         return campaign_page(request, member, "runs/_runs.html", **context)

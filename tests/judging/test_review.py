@@ -177,6 +177,31 @@ def test_a_second_batch_that_somebody_has_begun_stays(
     assert (begun.state, review_in_force(settled)) == ("live", said)
 
 
+def test_undo_skips_what_can_no_longer_be_undone_and_goes_on(
+    three: list[Batch], leo: Membership, ada: Membership
+) -> None:
+    """Four verdicts once blocked five presses of the key, because the newest could not be undone."""
+    client, page = browser(leo), reverse("reviews", args=["films"])
+    first, second, third = (
+        review(batch, leo, verdict)
+        for batch, verdict in zip(three, ("close", "close", "second"), strict=True)
+    )
+    assert client.get(page).context["done"] == [third]
+    begun = claim(ada)
+    assert begun.batch.query == third.batch.query
+    answer = client.post(reverse("undo", args=["films"]), {"review": third.pk}, follow=True)
+    text = answer.content.decode()
+    assert "begun the second batch" in text
+    assert "A newer verdict can no longer be undone, because its second batch has begun." in text
+    for expected, then in ((second, [first]), (first, [])):
+        assert answer.context["done"] == [expected]
+        answer = client.post(reverse("undo", args=["films"]), {"review": expected.pk}, follow=True)
+        assert answer.context["done"] == then
+    assert list(Review.objects.in_force()) == [third]
+    own = client.get(reverse("batch", args=["films", third.batch_id]))
+    assert "can no longer be undone" in own.content.decode()
+
+
 def test_undoing_from_the_page_leads_back(settled: Batch, leo: Membership) -> None:
     said, client = review(settled, leo, "close"), browser(leo)
     answer = client.post(reverse("undo", args=["films"]), {"review": said.pk}, follow=True)

@@ -36,6 +36,8 @@ SENT = {
     "check_pause": "0.4",
     "hourly_rate": "",
     "currency": "",
+    "paid_plays": "3",
+    "paid_beyond": "60",
 }
 
 
@@ -53,6 +55,7 @@ def test_all_that_may_change_changes(batch: Batch, leo: Membership) -> None:
         "tolerance": "0", "order_seed": "-3",
         "second_from": "2.5", "auto_second_from": "3", "auto_close_below": "1.2", "exam": "on", "exam_rounds": "2",
         "check_rate": "0.1", "check_warn": "0.2", "check_pause": "0.5", "hourly_rate": "14.00", "currency": "sgd",
+        "paid_plays": "2", "paid_beyond": "30",
     }  # fmt: skip
     answer = send(leo, **said)
     assert (answer.status_code, answer["Location"]) == (302, reverse("campaign-settings", args=["films"]))
@@ -69,6 +72,7 @@ def test_all_that_may_change_changes(batch: Batch, leo: Membership) -> None:
     assert (campaign.exam, campaign.exam_rounds, campaign.check_rate) == (True, 2, 0.1)
     assert (campaign.check_warn, campaign.check_pause) == (0.2, 0.5)
     assert (str(campaign.hourly_rate), campaign.currency) == ("14.00", "SGD")
+    assert (campaign.paid_plays, campaign.paid_beyond) == (2, 30)
     page = browser(leo).get(reverse("campaign-settings", args=["films"])).content.decode()
     assert 'value="SGD"' in page
     assert send(leo, **said).status_code == 302
@@ -98,6 +102,8 @@ def test_all_that_may_change_changes(batch: Batch, leo: Membership) -> None:
         ({"check_rate": "1e400"}, "Enter a number"),
         ({"check_warn": "0.5"}, "at least the warning"),
         ({"check_pause": "1.1"}, "less than or equal to 1"),
+        ({"paid_plays": "0"}, "greater than or equal to 1"),
+        ({"paid_beyond": "121"}, "less than or equal to 120"),
         ({"hourly_rate": "14"}, "Name the currency"),
         ({"hourly_rate": "-1", "currency": "SGD"}, "greater than or equal to 0"),
         ({"hourly_rate": "1.234", "currency": "SGD"}, "2 decimal places"),

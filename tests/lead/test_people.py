@@ -26,7 +26,7 @@ def test_the_table_shows_what_everybody_did(batch: Batch, ada: Membership, leo: 
     judge_all(claim(ada), lambda candidate: 2)
     page = browser(leo).get("/campaigns/films/people/")
     rows = {row.member.user.username: row for row in page.context["people"]}
-    assert (rows["ada"].batches, rows["ada"].judgements, rows["ada"].live) == (1, 20, None)
+    assert (rows["ada"].batches, rows["ada"].judgements, rows["ada"].holds_since) == (1, 20, None)
     assert rows["ada"].month.judgements == 20
     assert rows["ada"].last_seen
     assert (rows["leo"].batches, rows["leo"].last_seen) == (0, None)

@@ -38,8 +38,8 @@ def test_every_press_and_every_flag_counts_once(campaign: Campaign, ada: Members
     Flag.objects.update(seconds=3.0)
     judge_all(began(claim(bob), 3600), lambda candidate: 2)
     assert worked(campaign, LONG_AGO, LATER) == {
-        ada.pk: Worked(Decimal("9.75"), judgements=1, batches=0),
-        bob.pk: Worked(Decimal(20), judgements=20, batches=1),
+        ada.pk: Worked(Decimal("9.75"), Decimal("9.75"), judgements=1, batches=0),
+        bob.pk: Worked(Decimal(20), Decimal(20), judgements=20, batches=1),
     }
 
 
@@ -70,7 +70,7 @@ def test_days_are_those_of_the_pages_time_zone(ada: Membership) -> None:
         Revision.objects.update(at=datetime(2026, 3, 2, 23, 30, tzinfo=UTC))
     with timezone.override("Europe/Amsterdam"):
         days = worked_by_day(ada, LONG_AGO, LATER)
-    assert days[datetime(2026, 3, 3).date()] == Worked(Decimal(20), 20, 0)
+    assert days[datetime(2026, 3, 3).date()] == Worked(Decimal(20), Decimal(20), 20, 0)
     assert sum(day.batches for day in days.values()) == 1
 
 
@@ -98,8 +98,8 @@ def test_whole_hours_are_paid_exactly(hours: int, rate: Decimal) -> None:
 
 @given(st.lists(SECONDS, max_size=20))
 def test_parts_add_up_without_loss(parts: list[Decimal]) -> None:
-    assert total(Worked(part, 1, 2) for part in parts) == Worked(
-        sum(parts, Decimal(0)), len(parts), 2 * len(parts)
+    assert total(Worked(part, 2 * part, 1, 2) for part in parts) == Worked(
+        sum(parts, Decimal(0)), 2 * sum(parts, Decimal(0)), len(parts), 2 * len(parts)
     )
 
 

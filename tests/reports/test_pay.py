@@ -71,10 +71,13 @@ def test_pay_is_hours_at_the_campaigns_rate(worked: Batch, leo: Membership) -> N
         "to": "2024-05-31",
         "batches": "1",
         "judgements": "20",
+        "reported": "0.500",
         "hours": "0.500",
+        "cut": "0.000",
         "rate": "15.50",
         "currency": "EUR",
         "pay": "7.75",
+        "approved": "",
     }
     assert (second["worker"], second["hours"], second["pay"]) == ("2", "0.250", "3.88")
 

@@ -20,6 +20,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from campaigns.models import Campaign, Membership
+from jobs.models import Job
 from jobs.terminal import work_off
 from judging.consensus import Status, consensus
 from metrics import CONVENTIONS, calc, run_from_dict
@@ -31,7 +32,8 @@ from releases.models import Release
 from runs.measures import NAMES
 from runs.models import Run, Score, Scoring
 from runs.raw_grades import judged_in
-from runs.resampling import GradesByPair, by_pair, redrawn
+from runs.resampling import RESAMPLE, GradesByPair, by_pair, redrawn
+from runs.scoring import SCORE
 from runs.tables import unpacked_values
 from tests.cast import browser, text_between_tags
 from tests.runs.conftest import ODD, best
@@ -55,6 +57,32 @@ def page(rio: Membership) -> Callable[..., Any]:
         return json.loads(answer.content) if format == "json" else answer.content.decode()
 
     return get
+
+
+@pytest.mark.parametrize("kind", [SCORE, RESAMPLE])
+def test_a_job_that_failed_is_told_and_tried_again_where_it_was_asked_for(
+    kind: str, release: Release, rio: Membership, leo: Membership, runs: list[Run]
+) -> None:
+    """On the leaderboard, among the runs, and by the API."""
+    work_off()
+    job = Job.objects.get(kind=kind, key=release.job_key)
+    Job.objects.filter(pk=job.pk).update(state=Job.State.FAILED, error="disk full")
+    client, again = browser(rio), reverse("leaderboard-again", args=["films"])
+    for name in ("leaderboard", "runs"):
+        words = unescape(client.get(reverse(name, args=["films"])).content.decode())
+        assert f"{kind.capitalize()} failed: disk full." in " ".join(words.split())
+        assert "Try again" in words
+    listed = client.get(reverse("api-jobs", args=["films"])).json()["results"]
+    assert [(each["kind"], each["error"]) for each in listed] == [(kind, "disk full")]
+    address = reverse("api-job-again", args=["films", job.pk])
+    assert browser(leo).post(address, content_type="application/json").status_code == 202
+    job.refresh_from_db()
+    assert (job.state, job.error) == (Job.State.WAITING, "")
+    Job.objects.filter(pk=job.pk).update(state=Job.State.FAILED, error="disk full")
+    assert client.post(again, {"job": job.pk}).status_code == 302
+    assert client.post(again, {"job": job.pk}).status_code == 302
+    work_off()
+    assert Job.objects.get(pk=job.pk).state == Job.State.DONE
 
 
 def test_scores_are_the_librarys_and_stay_with_their_release(

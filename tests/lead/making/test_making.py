@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -205,6 +206,38 @@ def test_films_are_found_by_their_names_and_kept(
     assert found["film-0"].read_bytes() == film
 
 
+@pytest.mark.parametrize(
+    ("file", "fields", "told"),
+    [
+        ("no,such\n1,2\n", {}, "column"),
+        (MOMENTS + "film-1,9,8,Ends before it starts.,60\n", {}, "moments.csv: line 32: field "),
+        (MOMENTS, {"columns": "description = Sentence"}, "Sentence"),
+        (MOMENTS, {"format": "tvr"}, "moments.csv: line 1: not JSON"),
+    ],
+)
+def test_the_step_says_at_once_that_a_file_cannot_be_read(
+    client: Client, draft: Draft, file: str, fields: dict[str, str], told: str
+) -> None:
+    store_text(draft, "moments", "moments.csv", file)
+    step = reverse("draft-corpus", args=[draft.token])
+    answer = client.post(step, {"corpus_name": "own", "format": "csv", "columns": "", "kind": ""} | fields)
+    assert answer["Location"] == step
+    page = client.get(step)
+    assert told in unescape(page.content.decode())
+    assert not page.context["steps"][0].done
+    store_text(draft, "moments", "moments.csv", MOMENTS)
+    right = {"corpus_name": "own", "format": "csv", "columns": "", "kind": ""}
+    assert client.post(step, right)["Location"] == reverse("draft-films", args=[draft.token])
+    assert client.get(step).context["steps"][0].done
+
+
+def test_the_first_look_leaves_to_the_films_what_they_tell(client: Client, draft: Draft) -> None:
+    without = "video,start,end,description\n" + "film-1,1,2,A person sits down.\n" * 5
+    store_text(draft, "moments", "moments.csv", without)
+    assert client.get(reverse("draft-corpus", args=[draft.token])).context["steps"][0].done
+    assert "field duration: missing" in checked(client, draft)["problems"][0]
+
+
 def test_an_upload_that_is_not_whole_hinders(client: Client, draft: Draft) -> None:
     append(begin(draft, "film", "film-0.mp4", 100), 0, b"x" * 45)
     assert "film-0.mp4: 45 % has arrived" in checked(client, draft)["problems"][0]
@@ -250,7 +283,7 @@ def test_settings_are_those_of_the_settings_page(client: Client, draft: Draft) -
     values = {
         "name": "other", "padding": "1.5", "watch_first": "0.4", "batch_size": "10", "batches": "2", "tolerance": "1",
         "second_from": "2", "exam_rounds": "3", "check_rate": "0", "check_warn": "0.25", "check_pause": "0.4",
-        "hourly_rate": "12.50", "currency": "sgd",
+        "hourly_rate": "12.50", "currency": "sgd", "paid_plays": "3", "paid_beyond": "60",
     }  # fmt: skip
     assert client.post(address, values | {"padding": "61"}).status_code == 400
     assert client.post(address, values | {"name": "no good"}).status_code == 400
