@@ -53,7 +53,7 @@ def test_scores_that_rise_along_a_list_are_noted(kind: str, tmp_path: Path) -> N
         "2": [("a", 0.0, 9.0, 9.0)],
     }
     run = SOURCES[kind](rising, "score", tmp_path)
-    judged = {query: QRELS["1"] for query in rising}
+    judged = dict.fromkeys(rising, QRELS["1"])
     note = r"(run|score\.json): scores of 1 queries rise along the list \(the first: query '1'\)"
     with pytest.warns(MeasureWarning, match=note):
         calc_aggregate([MEASURE], judged, run)
