@@ -88,6 +88,11 @@ class IdQrels:
 class IdRun:
     """Scores of moments by query and moment id.
 
+    Parameters
+    ----------
+    lenient
+        As in `read_run`.
+
     Raises
     ------
     MeasureError
@@ -96,7 +101,8 @@ class IdRun:
 
     name = "run"
 
-    def __init__(self, source: ById) -> None:
+    def __init__(self, source: ById, lenient: bool = True) -> None:
+        self.lenient = lenient
         self.lists = {str(query): found for query, found in source.items()}
         self.queries = tuple(self.lists)
         self.durations: Mapping[str, float] = {}
@@ -163,7 +169,7 @@ class IdRun:
         for query, low, high in zip(self.queries, [0, *ends[:-1]], ends, strict=True):
             where, found = f"{self.name}: query {query!r}", self.lists[query]
             spans[query] = [(*parse_moment_id(id, where), float(found[id])) for id in ids[low:high]]
-        return run_from_dict(spans, self.name)
+        return run_from_dict(spans, self.name, self.lenient)
 
 
 def _is_grade(value: Any, highest: int) -> bool:

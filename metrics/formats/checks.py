@@ -106,7 +106,7 @@ def fault(columns: Columns, checks: Checks, wrong: Bools, what: str, message: st
     span = f"[{columns.start[row]:.10g}, {columns.end[row]:.10g}]"
     moment = repr(moment_id(columns.names[columns.video[row]], columns.start[row], columns.end[row]))
     said = message.format(span=span, moment=moment, value=columns.value[row])
-    raise columns.fail(row, f"{said} (--lenient counts such moments)")
+    raise columns.fail(row, f"{said} (--lenient, or lenient=True in Python, counts such moments)")
 
 
 def repeats(columns: Columns, by_value: bool = False) -> tuple[Bools, Bools]:

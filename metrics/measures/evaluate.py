@@ -43,7 +43,8 @@ class Evaluator:
         if not self.measures:
             raise MeasureError("no measure was asked for; give at least one, such as nDCG_IoU(iou=0.5)@20")
         self.convention = convention_named(convention)
-        self.ground = qrels if isinstance(qrels, Ground) else Ground(qrels_source(qrels))
+        lenient = self.convention.lenient or None  # None: as the format of the qrels has it
+        self.ground = qrels if isinstance(qrels, Ground) else Ground(qrels_source(qrels, lenient))
         families = dict.fromkeys(measure.definition.family for measure in self.measures)
         self._plans = {family: self._plan(family) for family in families}
 
@@ -67,7 +68,7 @@ class Evaluator:
             For a run that cannot be read or has no judged query; and, where the convention says so, for a query
             that nobody judged or that is missing from the run.
         """
-        return self.scores_on(self.scene([run_source(run) for run in runs]))
+        return self.scores_on(self.scene([run_source(run, self.convention.lenient) for run in runs]))
 
     def scene(self, runs: Sequence[Run | IdRun]) -> Scene:
         """The runs over the qrels, for `scores_on`."""

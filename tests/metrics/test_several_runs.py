@@ -128,7 +128,7 @@ def test_unjudged_queries_change_no_score(names: list[str]) -> None:
     known: dict[str, Any] = {"1": [("a", 0, 9, 1.0), ("b", 0, 4, 0.5)], "2": [("a", 0, 10, 2.0)]}
     strange: dict[str, Any] = {"0": [("a", 0, 10, 1.0)] * 3, **known, "9": [("b", 0, 10, 1.0)]}
     ready = evaluator(names, qrels)
-    alone, among = ready.scores(known, strange)
+    alone, among = ready.scores(known, run_from_dict(strange))  # which counts what stands twice
     assert among.unjudged == ("0", "9")
     assert np.array_equal(alone.table(), among.table())
     by_id = [
