@@ -35,6 +35,8 @@ def as_qrels(source: Any, lenient: bool | None = None, highest: int = HIGHEST_GR
     """
     if isinstance(source, Qrels):
         return source
+    if isinstance(source, IdQrels):
+        return source.table
     if isinstance(source, str | Path):
         return read_qrels(source, lenient=lenient, highest=highest)
     if is_by_id(source):
@@ -50,6 +52,8 @@ def as_run(source: Any, lenient: bool = True) -> Run:
     """
     if isinstance(source, Run):
         return source
+    if isinstance(source, IdRun):
+        return source.table
     if isinstance(source, str | Path):
         return read_run(source, lenient=lenient)
     if is_by_id(source):

@@ -159,8 +159,8 @@ def convention_named(name: str | Convention) -> Convention:
     """The convention of that name; raises MeasureError with the nearest name for an unknown one."""
     if isinstance(name, Convention):
         return name
-    if name in CONVENTIONS:
+    if isinstance(name, str) and name in CONVENTIONS:
         return CONVENTIONS[name]
-    near = get_close_matches(name, CONVENTIONS, 1)
+    near = get_close_matches(str(name), CONVENTIONS, 1)
     hint = f"did you mean {near[0]}? " if near else ""
     raise MeasureError(f"unknown convention {name!r}: {hint}there are {', '.join(CONVENTIONS)}")

@@ -78,7 +78,10 @@ def test_published_cases(case: dict[str, Any], convention: str, key: str, way: W
 
 def test_what_makes_no_sense_is_counted_or_refused_by_every_way_in(tmp_path: Path) -> None:
     one = {"video_name": "a", "timestamp": [0, 10]}
-    case = {"gt": {"1": [one | {"relevance": 4}] * 2}, "pred": {"1": [one | {"model_scores": 1.0}] * 2}}
+    case: dict[str, Any] = {
+        "gt": {"1": [one | {"relevance": 4}] * 2},
+        "pred": {"1": [one | {"model_scores": 1.0}] * 2},
+    }
     for way in (by_dicts, by_files):
         with pytest.warns(MeasureWarning, match="1 (moments|predictions) that stand twice") as notes:
             assert way(case, NAMES[:1], "released", tmp_path) == {NAMES[0]: 1.0}

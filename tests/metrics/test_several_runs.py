@@ -166,7 +166,7 @@ def test_suppression_on_the_command_line(tmp_path: Path, capsys: Out) -> None:
     assert said(capsys, *arguments).split()[-1] == "0.4500"
     assert said(capsys, *arguments, "--nms", "0.6").split()[-1] == "0.5000"
     assert main([str(a) for a in [*arguments, "--nms", "7"]]) == 2
-    with pytest.raises(MeasureError, match="between 0 and 1"):
+    with pytest.raises(MeasureError, match="must be a number from 0 to 1"):
         temporal_nms(run_from_dict({"1": []}), float("nan"))
 
 
