@@ -44,6 +44,7 @@ def counted(scope: Scope) -> dict[str, Any]:
     by_worker = counting.values("candidate", who=WORKER).annotate(n=Count("pk"))
     return {
         "queries": scope.queries.count(),
+        "judged_queries": counting.values("candidate__query").distinct().count(),
         "pairs": pool.aggregate(**outcomes),
         "grades": {str(grade): grades.get(grade, 0) for grade in range(5)},
         "judgements": counting.count(),
@@ -99,7 +100,8 @@ A test collection with graded relevance for video moment retrieval.
 
 | what | number |
 |---|---|
-| queries | {counts["queries"]:,} |
+| queries with judgements | {counts["judged_queries"]:,} |
+| queries without judgements | {counts["queries"] - counts["judged_queries"]:,} |
 | pairs settled | {pairs["settled"]:,} |
 | pairs discarded | {pairs["discarded"]:,} |
 | pairs contested, flagged or still open | {pairs["contested"] + pairs["flagged"] + pairs["open"]:,} |

@@ -312,7 +312,10 @@ def test_queries_that_are_not_finished_are_left_out_and_named(
         assert archive.manifest["unfinished"] == {"held": held, "queries": ["2", "3", "4"]}
         assert {row["query_id"] for row in archive.rows("pairs.csv")} == ids
         assert archive.manifest["counts"]["queries"] == (4 if held else 1)
+        assert archive.manifest["counts"]["judged_queries"] == (2 if held else 1)
         text = "".join(archive.lines("README.md"))
+        assert f"| queries with judgements | {2 if held else 1} |" in text
+        assert f"| queries without judgements | {2 if held else 0} |" in text
         assert "3 queries were not finished when the release was frozen." in text
         assert "Not finished: `2`, `3`, `4`." in text
         assert not any(verify(archive).values())
@@ -331,7 +334,10 @@ def test_a_command_freezes_and_writes(judged: Campaign, leo: Membership) -> None
     make_query(judged, "2", "A person stands up.")
     answer = printed("freeze_release", "films", "--licence", "MIT")
     release = Release.objects.get()
-    assert f"release 1\nqueries: 1; unfinished and left out: 1\nSHA-256 {release.sha256}\n" in answer
+    assert (
+        f"release 1\nqueries with judgements: 1 of 1; unfinished and left out: 1\nSHA-256 {release.sha256}\n"
+        in answer
+    )
     printed("freeze_release", "films", "--licence", "MIT", "--with-unfinished")
     assert Release.objects.get(version=2).counts["queries"] == 2
     assert work_off(io.StringIO()) == []
