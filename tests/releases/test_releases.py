@@ -11,6 +11,7 @@ import zipfile
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
+from html import unescape
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -32,6 +33,7 @@ from judging.review.reopening import reopen, scope_of_candidate
 from judging.work import grading
 from releases.archive import ReleaseArchive
 from releases.comparing import compare
+from releases.data_card import EARLY
 from releases.difference import difference
 from releases.exports import FILES
 from releases.freezing import FREEZE, freeze, write
@@ -327,6 +329,28 @@ def test_queries_that_are_not_finished_are_left_out_and_named(
     assert "3 unfinished queries left out" in page
     assert "3 unfinished queries held" in page
     assert page.count("2, 3, 4") == 2
+
+
+@pytest.mark.parametrize("batches", [1, 2])
+def test_an_early_release_says_that_scores_on_it_are_too_high(
+    judged: Campaign, leo: Membership, batches: int
+) -> None:
+    """Where each query has one batch, those that are finished first are like the others."""
+    Campaign.objects.filter(pk=judged.pk).update(batches=batches)
+    judged.refresh_from_db()
+
+    def told() -> list[bool]:
+        text = "".join(ReleaseArchive(Path(frozen(judged, leo).file.path)).lines("README.md"))
+        page = browser(leo).get(reverse("releases", args=["films"])).content.decode()
+        plain = " ".join(unescape(page).split())
+        assert plain.count(EARLY) <= 1
+        return [EARLY in text, EARLY in plain]
+
+    assert told() == [False, False]
+    make_query(judged, "2", "A person stands up.")
+    page = " ".join(unescape(browser(leo).get(reverse("releases", args=["films"])).content.decode()).split())
+    assert (EARLY in page) == (batches == 2)  # before the next release is frozen
+    assert told() == [batches == 2] * 2
 
 
 @pytest.mark.any_database
