@@ -382,7 +382,10 @@ LOG_FORMAT = env.str("LOG_FORMAT", default="line")
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "filters": {"request": {"()": "config.operations.logs.RequestFilter"}},
+    "filters": {
+        "request": {"()": "config.operations.logs.RequestFilter"},
+        "outage": {"()": "config.operations.logs.OutageFilter"},
+    },
     "formatters": {
         "line": {
             "()": "config.operations.logs.LineFormatter",
@@ -399,7 +402,11 @@ LOGGING = {
         },
     },
     "handlers": {
-        "terminal": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT, "filters": ["request"]}
+        "terminal": {
+            "class": "logging.StreamHandler",
+            "formatter": LOG_FORMAT,
+            "filters": ["request", "outage"],
+        }
     },
     "root": {"handlers": ["terminal"], "level": env.str("LOG_LEVEL", default="WARNING")},
 }

@@ -57,7 +57,7 @@ def _work_for_ever() -> None:
                 run_in_log(job, sys.stdout)
                 continue
         except (InterfaceError, DatabaseError, Busy) as fault:
-            log.warning("the database is busy or restarting (%s); looking again", fault)
+            log.warning("the database is busy or restarting; looking again", exc_info=fault)
         time.sleep(SECONDS_BETWEEN_LOOKS)
 
 
