@@ -27,8 +27,13 @@ task_soft_time_limit = 2 * 3600 - 60
 task_time_limit = 2 * 3600
 worker_prefetch_multiplier = 1
 worker_hijack_root_logger = False
+worker_enable_remote_control = (
+    False  # whoever reaches Redis could stop workers, or have them tell what they hold
+)
+SWEEP = 30.0  # seconds
+# A message that nobody has taken when the next one is sent is of no use any more: without an end they pile up.
 beat_schedule = {
-    "sweep": {"task": "jobs.sweep", "schedule": 30.0},
-    "upkeep": {"task": "jobs.upkeep", "schedule": SECONDS_BETWEEN},
+    "sweep": {"task": "jobs.sweep", "schedule": SWEEP, "options": {"expires": SWEEP}},
+    "upkeep": {"task": "jobs.upkeep", "schedule": SECONDS_BETWEEN, "options": {"expires": SECONDS_BETWEEN}},
 }
 beat_schedule_filename = str(settings.HOME / "celery-beat")

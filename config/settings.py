@@ -138,8 +138,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 # What all machines must know for some minutes: failed attempts to sign in, and used codes. It never needs Redis.
 CACHES = {
     "default": {
-        "BACKEND": "django.core.cache.backends.db.DatabaseCache",
-        "LOCATION": "shared_cache",  # the table of the model CacheEntry
+        "BACKEND": "campaigns.accounts.json_cache.JsonCache",
         "OPTIONS": {"MAX_ENTRIES": 100_000},  # so that nobody can push a count out by making others
     }
 }
@@ -382,7 +381,10 @@ LOG_FORMAT = env.str("LOG_FORMAT", default="line")
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "filters": {"request": {"()": "config.operations.logs.RequestFilter"}},
+    "filters": {
+        "request": {"()": "config.operations.logs.RequestFilter"},
+        "outage": {"()": "config.operations.logs.OutageFilter"},
+    },
     "formatters": {
         "line": {
             "()": "config.operations.logs.LineFormatter",
@@ -399,7 +401,11 @@ LOGGING = {
         },
     },
     "handlers": {
-        "terminal": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT, "filters": ["request"]}
+        "terminal": {
+            "class": "logging.StreamHandler",
+            "formatter": LOG_FORMAT,
+            "filters": ["request", "outage"],
+        }
     },
     "root": {"handlers": ["terminal"], "level": env.str("LOG_LEVEL", default="WARNING")},
 }

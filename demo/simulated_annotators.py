@@ -19,10 +19,15 @@ import httpx
 from django.contrib.auth.models import User
 from django.core.servers.basehttp import ThreadedWSGIServer, WSGIRequestHandler
 from django.core.wsgi import get_wsgi_application
+from django.db.models import Q, QuerySet
 from django.urls import reverse
 
 from campaigns.models import Campaign, Membership
+from jobs.keys import keys_of
+from jobs.models import Job
 from judging.models import Assignment, Batch, Candidate
+from judging.pool.clips import CUT_CLIPS
+from judging.pool.ranking import RANK
 from judging.review.recommending import recommendation
 
 Truth = Callable[[Candidate], int]
@@ -146,7 +151,10 @@ def _handed(token: str) -> list[Candidate]:
 def play(
     address: str, campaign: Campaign, annotators: int, seed: int, truth: Truth, reviews: bool
 ) -> Iterator[Tally]:
-    """Let the annotators take batches in turn until nobody finds work. Yield the tally after each batch."""
+    """Let the annotators take batches in turn, until nobody finds work and no batch is being prepared.
+
+    Yield the tally after each turn, with a batch or without.
+    """
     role = Membership.Role.ANNOTATOR
     people = [Person(address, campaign, f"played-{number:02}", role) for number in range(1, annotators + 1)]
     lead = Person(address, campaign, "played-lead", Membership.Role.LEAD) if reviews else None
@@ -160,7 +168,7 @@ def _work(
     campaign: Campaign, people: list[Person], lead: Person | None, seed: int, truth: Truth
 ) -> Iterator[Tally]:
     tally, idle = Tally(), 0
-    while idle < len(people):
+    while idle < len(people) or preparing(campaign).exists():
         for person in people:
             judged = person.judge_a_batch(truth, seed)
             idle = 0 if judged else idle + 1
@@ -171,6 +179,13 @@ def _work(
             for batch in Batch.objects.in_campaign(campaign).to_review().select_related("query__campaign"):
                 lead.review(batch)
                 tally.reviews += 1
+
+
+def preparing(campaign: Campaign) -> QuerySet[Job]:
+    """Return the jobs without which more work cannot be had: ranking, and the clips of batches."""
+    batches = Batch.objects.in_campaign(campaign).filter(state=Batch.State.PREPARING)
+    ranking, clips = Q(kind=RANK, key=campaign.job_key), Q(kind=CUT_CLIPS, key__in=keys_of(batches))
+    return Job.objects.unfinished().filter(ranking | clips)
 
 
 class _Quiet(WSGIRequestHandler):

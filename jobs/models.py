@@ -12,6 +12,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from base.transactions import all_or_nothing
 from jobs.errors import JobLost
 from jobs.sending import send
 
@@ -61,17 +62,27 @@ class JobQuerySet(models.QuerySet["Job"]):
     def take(self, worker: str, pk: int | None = None) -> Job | None:
         """Lease a due job to the worker: the one that has been due longest, or the one with this primary key.
 
-        Return None if no job is due. A job whose workers die again and again fails instead.
+        Return None if no job is due, for which nobody has to wait. A job whose workers die again and again fails
+        instead.
+
+        Raises
+        ------
+        Busy
+            If others were in the way three times.
         """
         due = self.due(machine_of(worker))
         due = due if pk is None else due.filter(pk=pk)
-        with transaction.atomic():
-            jobs = due.select_for_update(skip_locked=True).order_by("due", "pk")
-            while (job := jobs.first()) and job.is_worn_out:
-                job.fail(f"its worker died without a report, {job.attempts} times; the last was {job.worker}")
-            if job:
-                job.start(worker)
-        return job
+        return _take(due, worker) if due.exists() else None
+
+
+@all_or_nothing
+def _take(due: JobQuerySet, worker: str) -> Job | None:
+    jobs = due.select_for_update(skip_locked=True).order_by("due", "pk")
+    while (job := jobs.first()) and job.is_worn_out:
+        job.fail(f"its worker died without a report, {job.attempts} times; the last was {job.worker}")
+    if job:
+        job.start(worker)
+    return job
 
 
 def stage(message: str) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
+from functools import cache
+from importlib import import_module
 from threading import Thread
 
 from django.conf import settings
@@ -30,6 +32,7 @@ class Publisher:
         if time.monotonic() < self.resting_until:
             return False
         faults: list[str] = []
+        _get_ready()
         thread = Thread(target=_send_task, args=(pk, faults), daemon=True)
         thread.start()
         thread.join(DEADLINE)
@@ -48,6 +51,17 @@ def send(pk: int) -> None:
     """Send a message that wakes up a worker for the job. If it is lost, the sweeper sends it again."""
     if settings.REDIS_URL:
         publisher.publish(pk)
+
+
+@cache
+def _get_ready() -> None:
+    """Import all that sending needs, which Celery imports late. It takes seconds on a busy machine, and Redis none."""
+    from celery import current_app
+
+    for name in ("app.events", "backends.base", "canvas", "events", "result"):
+        import_module(f"celery.{name}")
+    with current_app.connection_for_write() as connection:  # which does not connect yet
+        _ = current_app.amqp, connection.transport
 
 
 def _send_task(pk: int, faults: list[str]) -> None:

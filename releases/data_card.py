@@ -32,6 +32,11 @@ LICENCES = {
     "MIT": ("MIT License", "https://opensource.org/license/mit"),
 }
 SIZES = [(1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M")]
+EARLY = (
+    "Queries that need one batch only are finished first, so the finished queries are no random sample of all, and"
+    " scores on them are too high. On TVR-Ranking's ratings, the order by caption similarity scores .934 on the"
+    " queries that are finished first, and .884 on all."
+)
 MOST_NAMED = 100  # queries that the card names; the manifest names all
 
 
@@ -44,6 +49,7 @@ def counted(scope: Scope) -> dict[str, Any]:
     by_worker = counting.values("candidate", who=WORKER).annotate(n=Count("pk"))
     return {
         "queries": scope.queries.count(),
+        "judged_queries": counting.values("candidate__query").distinct().count(),
         "pairs": pool.aggregate(**outcomes),
         "grades": {str(grade): grades.get(grade, 0) for grade in range(5)},
         "judgements": counting.count(),
@@ -99,7 +105,8 @@ A test collection with graded relevance for video moment retrieval.
 
 | what | number |
 |---|---|
-| queries | {counts["queries"]:,} |
+| queries with judgements | {counts["judged_queries"]:,} |
+| queries without judgements | {counts["queries"] - counts["judged_queries"]:,} |
 | pairs settled | {pairs["settled"]:,} |
 | pairs discarded | {pairs["discarded"]:,} |
 | pairs contested, flagged or still open | {pairs["contested"] + pairs["flagged"] + pairs["open"]:,} |
@@ -125,7 +132,8 @@ def _unfinished(release: Release) -> str:
     )
     named = ", ".join(f"`{name}`" for name in release.unfinished[:MOST_NAMED])
     more = f", and {number - MOST_NAMED:,} more, which `MANIFEST.json` names" if number > MOST_NAMED else ""
-    return f"\n{are} not finished when the release was frozen. {consequence} Not finished: {named}{more}.\n"
+    early = f"\n{EARLY}\n" if release.is_early else ""
+    return f"\n{are} not finished when the release was frozen. {consequence} Not finished: {named}{more}.\n{early}"
 
 
 def _making(campaign: Campaign) -> str:

@@ -47,6 +47,11 @@ class Release(models.Model):
         return self.state == Release.State.READY
 
     @property
+    def is_early(self) -> bool:
+        """Whether it was made before all queries were finished, so that those with one batch are too many in it."""
+        return bool(self.unfinished) and self.campaign.batches > 1
+
+    @property
     def job_key(self) -> str:
         return key_of(self)
 

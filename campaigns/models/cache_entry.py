@@ -4,7 +4,7 @@ from django.db import models
 
 
 class CacheEntry(models.Model):
-    """A row of the cache. Only Django's DatabaseCache reads and writes it; as a model it is migrated and emptied."""
+    """A row of the cache. The cache (`campaigns/accounts/json_cache.py`) reads and writes it."""
 
     cache_key = models.CharField(max_length=255, primary_key=True)
     value = models.TextField()

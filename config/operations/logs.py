@@ -1,9 +1,15 @@
-"""The number of the request that a line of the log belongs to. Settings load this: it imports nothing of Django's."""
+"""Lines of the log: their form, the number of their request, and few of them while the database is away.
+
+Settings load this: it imports nothing of Django's.
+"""
 
 import logging
+import time
 from contextvars import ContextVar
+from threading import Lock
 from typing import Any
 
+SECONDS_BETWEEN_LINES = 15.0  # about a database that is away
 request_id: ContextVar[str] = ContextVar("request_id", default="-")
 
 
@@ -30,4 +36,35 @@ class RequestFilter(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         record.request_id = request_id.get()
+        return True
+
+
+class OutageFilter(logging.Filter):
+    """Lets one line through in 15 seconds of all that a database causes which is away, with their number.
+
+    Each request that is refused meanwhile would write a long traceback, which is the same each time.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lock, self._quiet_until, self._held = Lock(), 0.0, 0
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        from django.db import InterfaceError, OperationalError
+
+        fault = record.exc_info[1] if record.exc_info else None
+        is_outage = isinstance(fault, OperationalError | InterfaceError)
+        if not is_outage and getattr(record, "status_code", None) != 503:
+            return True
+        with self._lock:
+            if time.monotonic() < self._quiet_until:
+                self._held += 1
+                return False
+            if not is_outage:  # an answer of 503 for another reason
+                return True
+            held, self._held, self._quiet_until = self._held, 0, time.monotonic() + SECONDS_BETWEEN_LINES
+        reason = " ".join(str(fault).split())
+        more = f"; {held} more like this since the last such line" if held else ""
+        record.msg, record.args = f"{record.getMessage()} (the database: {reason}{more})", ()
+        record.exc_info = record.exc_text = None
         return True

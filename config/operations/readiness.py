@@ -14,7 +14,7 @@ from threading import Lock, Thread
 
 from django.conf import settings
 from django.core.files.storage import FileSystemStorage, default_storage
-from django.db import connection, connections
+from django.db import InterfaceError, OperationalError, connection, connections
 from django.db.migrations.executor import MigrationExecutor
 from django.db.models.functions import Now
 
@@ -60,8 +60,11 @@ def _look(name: str) -> Future[str]:
 def _make(name: str, look: Future[str]) -> None:
     try:
         found = CHECKS[name]()
-    except Exception as fault:  # noqa: BLE001 - whatever it is, it is the outcome
-        log.warning("not ready: %s: %s: %s", name, type(fault).__name__, " ".join(str(fault).split()))
+    except Exception as fault:  # whatever it is, it is the outcome
+        if isinstance(fault, OperationalError | InterfaceError):
+            log.warning("not ready: %s", name, exc_info=fault)
+        else:
+            log.warning("not ready: %s: %s: %s", name, type(fault).__name__, " ".join(str(fault).split()))
         found = "failed"
     finally:
         connections.close_all()

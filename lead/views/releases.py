@@ -15,7 +15,7 @@ from campaigns.pages import campaign_page
 from jobs.models import Job
 from judging import doors
 from releases.comparing import changes, compare
-from releases.data_card import LICENCES
+from releases.data_card import EARLY, LICENCES
 from releases.difference import HEADER
 from releases.exports import csv_lines
 from releases.freezing import FREEZE, freeze
@@ -27,13 +27,14 @@ USUAL_LICENCE = "CC-BY-4.0"
 @require_safe
 def index(request: HttpRequest, name: str) -> HttpResponse:
     member = doors.membership(request, name)
-    releases = list(member.campaign.releases.select_related("by")[:50])
+    releases = list(member.campaign.releases.select_related("by", "campaign")[:50])
     jobs = Job.objects.filter(kind=FREEZE, key__in=[each.job_key for each in releases])
     by_key = {job.key: job for job in jobs}
     ended = {job.key for job in jobs if job.state == Job.State.FAILED}
     context: dict[str, Any] = {
         "releases": [(each, by_key.get(each.job_key)) for each in releases],
         "making": any(each.state == Release.State.MAKING and each.job_key not in ended for each in releases),
+        "early": EARLY if any(each.is_early for each in releases) else "",
         "licences": LICENCES.items(),
         "chosen": releases[0].licence if releases else USUAL_LICENCE,
     }
@@ -41,7 +42,8 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
         return campaign_page(request, member, "lead/_releases.html", **context)
     pool = member.campaign.queries.pool()
     numbers = {"n_queries": pool.count(), "n_unfinished": pool.count() - pool.finished().count()}
-    return campaign_page(request, member, "lead/releases.html", **context, **numbers)
+    early = EARLY if member.campaign.batches > 1 else ""
+    return campaign_page(request, member, "lead/releases.html", next_early=early, **context, **numbers)
 
 
 @require_POST

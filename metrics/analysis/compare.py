@@ -12,7 +12,7 @@ from ..formats.arrays import Floats
 from ..formats.errors import MeasureError
 from ..formats.names import check_name
 from ..measures.measure import Measure
-from ..measures.results import Scores
+from ..measures.results import Scores, check_scores
 
 BLOCK = 1_000_000  # random numbers at a time
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -149,6 +149,7 @@ def compare(
 
 def _names(scores: Sequence[Scores], baseline: str | None) -> list[str]:
     """Names of the runs; raises MeasureError for fewer than two, two of one name, or an unknown baseline."""
+    check_scores(scores)
     names = [score.run for score in scores]
     if len(scores) < 2:
         raise MeasureError("a comparison needs at least two runs")

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..formats.errors import MeasureError
 from ..measures.measure import Measure
-from ..measures.results import Scores
+from ..measures.results import Scores, check_scores
 
 SEED = r"[-_./]?seed[-_.=]?\d+|[-_.]\d+$"
 
@@ -50,9 +50,10 @@ def grouped(scores: Sequence[Scores], pattern: str = SEED) -> list[Group]:
     MeasureError
         For a pattern that is no regular expression.
     """
+    check_scores(scores)
     try:
         seed = re.compile(pattern, re.IGNORECASE)
-    except re.error as problem:
+    except (re.error, TypeError) as problem:
         raise MeasureError(f"pattern {pattern!r} is not a regular expression: {problem}") from None
     members: dict[str, list[Scores]] = {}
     for score in scores:

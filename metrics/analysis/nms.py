@@ -1,16 +1,18 @@
 """Temporal non-maximum suppression: of predictions that overlap too much, only the best-scored stays."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from ..formats.arrays import Bools, Ints
-from ..formats.errors import MeasureError
+from ..formats.sources import as_run
 from ..formats.tables import Run
+from ..measures.iou import check_threshold
 from ..measures.matching import Pairs, Spans, join, ranks
 
 
-def temporal_nms(run: Run, iou: float) -> Run:
+def temporal_nms(source: Any, iou: float) -> Run:
     """The run without predictions that overlap a better one of their query and video too much.
 
     Predictions are looked at by score, highest first; of equal scores the first in the list. One is dropped if
@@ -19,13 +21,15 @@ def temporal_nms(run: Run, iou: float) -> Run:
 
     Parameters
     ----------
+    source
+        A file, a dict, a data frame or a Run: see `as_run`.
     iou
         Threshold in [0, 1].
 
     Raises
     ------
     MeasureError
-        For a threshold that is not between 0 and 1.
+        For a threshold that is not between 0 and 1, and a run that cannot be read.
 
     Examples
     --------
@@ -34,8 +38,8 @@ def temporal_nms(run: Run, iou: float) -> Run:
     >>> temporal_nms(run, 0.6).start.tolist()
     [1.0, 0.0]
     """
-    if not 0 <= iou <= 1:
-        raise MeasureError(f"the threshold of the suppression is {iou}; it must lie between 0 and 1")
+    check_threshold(iou)
+    run = as_run(source)
     spans = Spans(run.query_of_row(), run.video, run.start, run.end)
     order = np.lexsort((-run.scores, spans.unit)).astype(np.int64)
     rank = np.empty_like(order)

@@ -5,14 +5,16 @@ Ordinary nDCG of the projected run, on the projected qrels, equals NDCG@K, IoUâ‰
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ..formats.arrays import Ints
-from ..formats.errors import MeasureError
+from ..formats.sources import as_qrels, as_run
 from ..formats.tables import Qrels, Run
 from ..measures.conventions import Convention, Options, convention_named
 from ..measures.ground import Ground, Pick, Plan
+from ..measures.iou import check_threshold
 from ..measures.scene import Scene
 from ..measures.scores import gains
 
@@ -51,13 +53,13 @@ class Projection:
         return [f"{query} 0 {id} {gain}" for query, held in self.qrels.items() for id, gain in held.items()]
 
 
-def project(qrels: Qrels, run: Run, iou: float, convention: str | Convention = "paper") -> Projection:
+def project(qrels: Any, run: Any, iou: float, convention: str | Convention = "paper") -> Projection:
     """Match a run's predictions at one IoU threshold and rename the matched ones.
 
     Parameters
     ----------
     qrels, run
-        What `as_qrels` and `as_run` return.
+        Files, dicts, data frames, Qrels or a Run: see `as_qrels` and `as_run`.
     iou
         Threshold in [0, 1].
     convention
@@ -79,17 +81,16 @@ def project(qrels: Qrels, run: Run, iou: float, convention: str | Convention = "
 
     Examples
     --------
-    >>> from metrics import qrels_from_dict, run_from_dict
-    >>> qrels = qrels_from_dict({"1": [("a", 0, 10, 4)]})
-    >>> projected = project(qrels, run_from_dict({"1": [("a", 0, 9, 0.7), ("a", 0, 8, 0.6)]}), iou=0.5)
+    >>> run = {"1": [("a", 0, 9, 0.7), ("a", 0, 8, 0.6)]}
+    >>> projected = project({"1": [("a", 0, 10, 4)]}, run, iou=0.5)
     >>> projected.run
     {'1': {'a@0-10000': 2.0, 'a@0-8000~2': 1.0}}
     >>> projected.qrels
     {'1': {'a@0-10000': 4}}
     """
-    if not 0 <= iou <= 1:
-        raise MeasureError(f"threshold {iou} must lie between 0 and 1")
+    check_threshold(iou)
     chosen = convention_named(convention)
+    qrels, run = as_qrels(qrels, chosen.lenient or None), as_run(run, chosen.lenient)
     options = chosen.graded
     scene = Scene(Ground(qrels), [run], chosen.unjudged)
     pick, plan = Pick(options.lowest), Plan(0, (iou,))

@@ -161,8 +161,10 @@ def runs_of(args: argparse.Namespace) -> list[str]:
 
 
 def is_lenient(args: argparse.Namespace) -> bool:
-    """Published evaluators take what they are given, so their conventions count what `paper` refuses."""
-    return bool(args.lenient) or getattr(args, "convention", "paper") != "paper"
+    """Whether --lenient was given, or the convention counts what `paper` refuses."""
+    from .. import convention_named
+
+    return bool(args.lenient) or convention_named(getattr(args, "convention", "paper")).lenient
 
 
 def load_run(args: argparse.Namespace, path: str) -> "Run":

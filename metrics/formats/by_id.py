@@ -29,6 +29,20 @@ def is_by_id(source: object) -> bool:
     return isinstance(source, Mapping) and isinstance(next(iter(source.values()), None), Mapping)
 
 
+def _by_query(source: ById, name: str, value: str) -> dict[str, Mapping[str, Any]]:
+    """The mappings from moment ids by query, at least one; anything else among them is an error."""
+    if not source:
+        raise MeasureError(
+            f"{name}: the {name} {'is' if name == 'run' else 'are'} empty: at least one query is needed"
+        )
+    for query, held in source.items():
+        if not isinstance(held, Mapping):
+            raise MeasureError(
+                f"{name}: query {str(query)!r} is {show(held)}; it must be {{moment id: {value}}}, as the first one"
+            )
+    return {str(query): held for query, held in source.items()}
+
+
 class IdQrels:
     """Grades of moments by query and moment id.
 
@@ -45,10 +59,8 @@ class IdQrels:
 
     def __init__(self, source: ById, lenient: bool = False, highest: int = HIGHEST_GRADE) -> None:
         self.lenient, self.highest = lenient, ANY_GRADE if lenient else highest
-        self.grades = {str(query): held for query, held in source.items()}
+        self.grades = _by_query(source, "qrels", "grade")
         self.queries = tuple(self.grades)
-        if not self.queries:
-            raise MeasureError("qrels: the qrels are empty: they need at least one query")
         self._grade = self._read_grades()
 
     def _read_grades(self) -> Ints:
@@ -88,6 +100,11 @@ class IdQrels:
 class IdRun:
     """Scores of moments by query and moment id.
 
+    Parameters
+    ----------
+    lenient
+        As in `read_run`.
+
     Raises
     ------
     MeasureError
@@ -96,12 +113,11 @@ class IdRun:
 
     name = "run"
 
-    def __init__(self, source: ById) -> None:
-        self.lists = {str(query): found for query, found in source.items()}
+    def __init__(self, source: ById, lenient: bool = True) -> None:
+        self.lenient = lenient
+        self.lists = _by_query(source, self.name, "score")
         self.queries = tuple(self.lists)
         self.durations: Mapping[str, float] = {}
-        if not self.queries:
-            raise MeasureError(f"{self.name}: the run is empty: it needs at least one query")
         self._sizes = np.array([len(found) for found in self.lists.values()], dtype=np.int64)
         self._ids = list(chain.from_iterable(self.lists.values()))
         self._scores = self._read_scores()
@@ -163,7 +179,7 @@ class IdRun:
         for query, low, high in zip(self.queries, [0, *ends[:-1]], ends, strict=True):
             where, found = f"{self.name}: query {query!r}", self.lists[query]
             spans[query] = [(*parse_moment_id(id, where), float(found[id])) for id in ids[low:high]]
-        return run_from_dict(spans, self.name)
+        return run_from_dict(spans, self.name, self.lenient)
 
 
 def _is_grade(value: Any, highest: int) -> bool:

@@ -45,12 +45,26 @@ def check_qrels(columns: Columns, checks: Checks) -> Ints:
     return grades
 
 
-def check_run(columns: Columns, checks: Checks) -> None:
-    """All checks of a run."""
+def check_run(columns: Columns, checks: Checks, order: Ints | slice) -> None:
+    """All checks of a run, whose queries stand together in that order."""
     finite(columns, "score", columns.value)
     times(columns, checks)
     again, _ = repeats(columns)
     fault(columns, checks, again, "predictions that stand twice", TWICE)
+    group = columns.group[order]
+    rising = np.unique(group[rises(columns.value[order], group)])
+    if rising.size:
+        columns.notes.append(
+            f"scores of {rising.size} queries rise along the list (the first: query "
+            f"{columns.queries[rising[0]]!r}); most conventions take a list in its order, whatever its scores"
+        )
+
+
+def rises(scores: Floats, group: Ints) -> Bools:
+    """Which rows have a higher score than the row before them in the list of the same query."""
+    rising = np.zeros(scores.size, dtype=np.bool_)
+    rising[1:] = (scores[1:] > scores[:-1]) & (group[1:] == group[:-1])
+    return rising
 
 
 def times(columns: Columns, checks: Checks) -> None:
@@ -92,7 +106,7 @@ def fault(columns: Columns, checks: Checks, wrong: Bools, what: str, message: st
     span = f"[{columns.start[row]:.10g}, {columns.end[row]:.10g}]"
     moment = repr(moment_id(columns.names[columns.video[row]], columns.start[row], columns.end[row]))
     said = message.format(span=span, moment=moment, value=columns.value[row])
-    raise columns.fail(row, f"{said} (--lenient counts such moments)")
+    raise columns.fail(row, f"{said} (--lenient, or lenient=True in Python, counts such moments)")
 
 
 def repeats(columns: Columns, by_value: bool = False) -> tuple[Bools, Bools]:

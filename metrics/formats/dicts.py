@@ -6,10 +6,12 @@ from typing import Any
 from .bulk import columns_of
 from .checks import Checks
 from .columns import Columns
+from .errors import MeasureError
 from .json_files import no_collecting
 from .names import HIGHEST_GRADE
 from .place import Place
 from .rows import MOMENT, PREDICTION, Kind, one_by_one
+from .showing import show
 from .tables import Qrels, Run
 
 Lists = Mapping[Any, Iterable[Any]]
@@ -34,10 +36,20 @@ def qrels_from_dict(moments: Lists, lenient: bool = False, highest: int = HIGHES
 
 
 def _columns(found: Lists, source: str, kind: Kind) -> Columns:
-    lists = {query: items if isinstance(items, list) else list(items) for query, items in found.items()}
+    if not isinstance(found, Mapping):
+        raise MeasureError(
+            f"{source}: is {show(found)}; it must be a dict from query to a list of {kind.row}s"
+        )
+    lists = {query: _list(source, query, items, kind) for query, items in found.items()}
     with no_collecting():
         columns = columns_of(lists, source, kind)
     return columns or one_by_one(lists, source, kind, lambda place, item: _item(place, item, kind))
+
+
+def _list(source: str, query: Any, items: Any, kind: Kind) -> list[Any]:
+    if isinstance(items, Iterable) and not isinstance(items, str):
+        return items if isinstance(items, list) else list(items)
+    raise Place(source, f"query {str(query)!r}").fail(f"is {show(items)}; it must be a list of {kind.row}s")
 
 
 def _item(place: Place, item: Any, kind: Kind) -> tuple[Any, Any, Any, Any]:

@@ -6,6 +6,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
+from os import PathLike
 from pathlib import Path
 from typing import BinaryIO
 
@@ -90,7 +91,9 @@ def numbered_lines(file: BinaryIO, source: str, longest: int = -1) -> Iterator[t
 
 
 def source_name(path: str | Path) -> str:
-    """How messages name a file."""
+    """How messages name a file; what is no path is an error."""
+    if not isinstance(path, str | PathLike):
+        raise MeasureError(f"a file's path is needed, and {type(path).__name__} is none")
     return "standard input" if str(path) == STANDARD_INPUT else str(path)
 
 

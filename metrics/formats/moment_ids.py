@@ -39,7 +39,7 @@ def parse_moment_id(moment: str, place: str = "moment id") -> tuple[str, float, 
     >>> parse_moment_id("film%201@1500-4000")
     ('film 1', 1.5, 4.0)
     """
-    found = SHAPE.fullmatch(moment)
+    found = SHAPE.fullmatch(moment) if isinstance(moment, str) else None
     if not found:
         raise MeasureError(
             f"{place}: moment id {moment!r} is not video@startms-endms, and no side file was given"

@@ -12,6 +12,7 @@ from .csv_qrels import csv_qrels
 from .errors import MeasureError
 from .files import read_bytes, source_name, text_of
 from .json_files import Records, json_lines, looks_like_json_lines, no_collecting, parse_json
+from .moment_ids import parse_moment_id
 from .names import GRADED_QRELS, HIGHEST_GRADE, QRELS_FORMATS, check_name
 from .place import Place
 from .rows import MOMENT, Rows, one_by_one
@@ -110,7 +111,7 @@ def _nested(records: Records) -> Columns:
     said: dict[str, Any] = {}
     for place, record in records:
         if isinstance(record, tuple):  # of an object from query id to moments
-            record = {"query_id": record[0], "relevant_moment": record[1]}
+            record = {"query_id": record[0], "relevant_moment": _listed(place, record[1])}
         query = place.query(place.need(record, "query_id"))
         found = place.need(record, "relevant_moment")
         if query in moments:
@@ -121,6 +122,17 @@ def _nested(records: Records) -> Columns:
     columns = columns or one_by_one(moments, records.source, MOMENT, _moment)
     columns.texts = texts_of(said)
     return columns
+
+
+def _listed(place: Place, held: Any) -> Any:
+    """A query's moments as a list, also where they are an object from moment id to grade."""
+    if not isinstance(held, dict):
+        return held
+    spans = [(*parse_moment_id(moment, str(place)), grade) for moment, grade in held.items()]
+    return [
+        {"video_name": video, "timestamp": [start, end], "relevance": grade}
+        for video, start, end, grade in spans
+    ]
 
 
 def _moment(place: Place, record: Any) -> tuple[Any, Any, Any, Any]:

@@ -1,17 +1,14 @@
 """Reading runs: TVR-Ranking's object, predictions by video index, TVRetrieval's submission, TREC, and more."""
 
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from . import published, telling
 from .bulk import Names, columns_of, texts_of
 from .checks import Checks
 from .columns import Columns
-from .errors import Faults, MeasureError, MeasureWarning
+from .errors import Faults, MeasureError
 from .files import STANDARD_INPUT, read_beginning, read_bytes, source_name
 from .json_files import (
     Records,
@@ -70,9 +67,7 @@ def read_run(
         Where scores do not fall along a list, records without predictions were passed over, or rows counted.
     """
     columns, name = _run_columns(path, format, videos, moments, task)
-    run = Run.build(columns, name, Checks(lenient))
-    warn_of_order(run, columns.source)
-    return run
+    return Run.build(columns, name, Checks(lenient))
 
 
 def check_run_file(
@@ -194,22 +189,6 @@ def _keys(found: Any, columns: Columns) -> int:
         return columns.keys + len(found)
     records = [found] if isinstance(found, dict) else found
     return columns.keys + number_of_keys([record | {"predictions": None} for record in records])
-
-
-def warn_of_order(run: Run, source: str) -> None:
-    """Warn of queries whose scores rise somewhere along the list: the order of the list is what counts."""
-    if run.scores.size < 2:
-        return
-    rises = run.scores[1:] > run.scores[:-1]
-    rises[run.offsets[1:-1][(run.offsets[1:-1] > 0) & (run.offsets[1:-1] < run.scores.size)] - 1] = False
-    queries = np.unique(run.query_of_row()[1:][rises])
-    if queries.size:
-        warnings.warn(
-            f"{source}: scores of {queries.size} queries rise along the list (the first: query "
-            f"{run.queries[queries[0]]!r}); most conventions take a list in its order, whatever its scores",
-            MeasureWarning,
-            stacklevel=3,
-        )
 
 
 def read_durations(path: str | Path) -> dict[str, float]:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .arrays import Bools, Floats
-from .checks import LATEST, repeats
+from .checks import LATEST, repeats, rises
 from .columns import Columns
 from .errors import MOST_TOLD, Faults
 from .place import Place
@@ -106,8 +106,8 @@ def _again(columns: Columns) -> Check:
 
 def _rising(columns: Columns) -> Check:
     """Check that scores do not rise along the list of a query; those that are no numbers have a check of their own."""
-    score, rising = columns.value, np.zeros(columns.value.size, dtype=np.bool_)
-    rising[1:] = (score[1:] > score[:-1]) & (columns.group[1:] == columns.group[:-1]) & np.isfinite(score[1:])
+    score = columns.value
+    rising = rises(score, columns.group) & np.isfinite(score)
 
     def says(row: int) -> str:
         before = f"{columns.value[row - 1]:.10g}"

@@ -35,6 +35,8 @@ def as_qrels(source: Any, lenient: bool | None = None, highest: int = HIGHEST_GR
     """
     if isinstance(source, Qrels):
         return source
+    if isinstance(source, IdQrels):
+        return source.table
     if isinstance(source, str | Path):
         return read_qrels(source, lenient=lenient, highest=highest)
     if is_by_id(source):
@@ -50,27 +52,29 @@ def as_run(source: Any, lenient: bool = True) -> Run:
     """
     if isinstance(source, Run):
         return source
+    if isinstance(source, IdRun):
+        return source.table
     if isinstance(source, str | Path):
         return read_run(source, lenient=lenient)
     if is_by_id(source):
-        return IdRun(source).table
+        return IdRun(source, lenient).table
     if isinstance(source, Mapping):
         return run_from_dict(source, lenient=lenient)
     return Run.build(_frame(source, "run", PREDICTION), checks=Checks(lenient))
 
 
-def qrels_source(source: Any) -> Qrels | IdQrels:
+def qrels_source(source: Any, lenient: bool | None = None) -> Qrels | IdQrels:
     """As `as_qrels`, but qrels by moment id stay as they are until somebody needs their times."""
     if isinstance(source, IdQrels):
         return source
-    return IdQrels(source) if is_by_id(source) else as_qrels(source)
+    return IdQrels(source, bool(lenient)) if is_by_id(source) else as_qrels(source, lenient)
 
 
-def run_source(source: Any) -> Run | IdRun:
+def run_source(source: Any, lenient: bool = True) -> Run | IdRun:
     """As `as_run`, but a run by moment id stays as it is until somebody needs its times."""
     if isinstance(source, IdRun):
         return source
-    return IdRun(source) if is_by_id(source) else as_run(source)
+    return IdRun(source, lenient) if is_by_id(source) else as_run(source, lenient)
 
 
 def _frame(source: Any, name: str, kind: Kind) -> Columns:

@@ -89,12 +89,17 @@ class Run(Table):
         ------
         MeasureError
             Naming the first wrong value.
+
+        Warns
+        -----
+        MeasureWarning
+            Where scores rise along a list, and of rows that were counted.
         """
         if not columns.queries:
             raise MeasureError(f"{columns.source}: the run is empty: it needs at least one query")
-        check_run(columns, checks)
-        warn(columns)
         order, offsets = columns.order()
+        check_run(columns, checks, order)
+        warn(columns)
         return cls(**_shared(columns, order, offsets), scores=columns.value[order], name=name)
 
 

@@ -75,11 +75,15 @@ class Convention:
         Whose convention it is.
     unjudged
         A run's query that nobody judged is an `error`, or is left out and counted (`skip`).
+    lenient
+        Whether rows that make no sense, such as a moment that stands twice, are kept and counted when files, dicts
+        and frames are read, as every published evaluator keeps them; otherwise the first is an error.
     """
 
     name: str
     source: str
     unjudged: Unjudged = "error"
+    lenient: bool = True
     graded: Options = field(default_factory=Options)
     hit: Options = field(default_factory=lambda: Options(strict=True))
     detection: Options = field(default_factory=lambda: Options(order="score"))
@@ -119,7 +123,10 @@ class Convention:
 QVHIGHLIGHTS = Options(missing="error", report="percent-text")
 ALL = (
     Convention(
-        "paper", "the papers' equations: TVR-Ranking section 4; AxIoU sections 3, 4 and A", unjudged="skip"
+        "paper",
+        "the papers' equations: TVR-Ranking section 4; AxIoU sections 3, 4 and A",
+        unjudged="skip",
+        lenient=False,
     ),
     Convention(
         "released",
@@ -152,8 +159,8 @@ def convention_named(name: str | Convention) -> Convention:
     """The convention of that name; raises MeasureError with the nearest name for an unknown one."""
     if isinstance(name, Convention):
         return name
-    if name in CONVENTIONS:
+    if isinstance(name, str) and name in CONVENTIONS:
         return CONVENTIONS[name]
-    near = get_close_matches(name, CONVENTIONS, 1)
+    near = get_close_matches(str(name), CONVENTIONS, 1)
     hint = f"did you mean {near[0]}? " if near else ""
     raise MeasureError(f"unknown convention {name!r}: {hint}there are {', '.join(CONVENTIONS)}")

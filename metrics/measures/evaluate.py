@@ -1,6 +1,6 @@
 """Scoring runs: measures, qrels and runs go in; values per query and their aggregates come out."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from ..formats.errors import MeasureError
 from ..formats.sources import qrels_source, run_source
 from ..formats.tables import Run
 from .conventions import Convention, Options, convention_named
-from .grammar import parse_measures
+from .grammar import Measures, parse_measures
 from .ground import Ground, Plan
 from .measure import Measure
 from .results import QueryValue, Scores
@@ -24,7 +24,7 @@ class Evaluator:
     Parameters
     ----------
     measures
-        Measures, or their names in the grammar of `parse_measure`.
+        Measures, or their names in the grammar of `parse_measure`; or a single one.
     qrels
         A file, a dict, a data frame or Qrels: see `as_qrels`; or another evaluator's `ground`.
     convention
@@ -36,14 +36,13 @@ class Evaluator:
         For qrels, a measure or a convention that cannot be read, and for no measure at all.
     """
 
-    def __init__(
-        self, measures: Iterable[str | Measure], qrels: Any, convention: str | Convention = "paper"
-    ) -> None:
+    def __init__(self, measures: Measures, qrels: Any, convention: str | Convention = "paper") -> None:
         self.measures = tuple(parse_measures(measures))
         if not self.measures:
             raise MeasureError("no measure was asked for; give at least one, such as nDCG_IoU(iou=0.5)@20")
         self.convention = convention_named(convention)
-        self.ground = qrels if isinstance(qrels, Ground) else Ground(qrels_source(qrels))
+        lenient = self.convention.lenient or None  # None: as the format of the qrels has it
+        self.ground = qrels if isinstance(qrels, Ground) else Ground(qrels_source(qrels, lenient))
         families = dict.fromkeys(measure.definition.family for measure in self.measures)
         self._plans = {family: self._plan(family) for family in families}
 
@@ -67,10 +66,12 @@ class Evaluator:
             For a run that cannot be read or has no judged query; and, where the convention says so, for a query
             that nobody judged or that is missing from the run.
         """
-        return self.scores_on(self.scene([run_source(run) for run in runs]))
+        return self.scores_on(self.scene([run_source(run, self.convention.lenient) for run in runs]))
 
     def scene(self, runs: Sequence[Run | IdRun]) -> Scene:
         """The runs over the qrels, for `scores_on`."""
+        if not runs:
+            raise MeasureError("there is no run to score; at least one is needed")
         return Scene(self.ground, runs, self.convention.unjudged)
 
     def scores_on(self, scene: Scene) -> list[Scores]:
@@ -124,16 +125,12 @@ def settle(values: Floats, scene: Scene, options: Options) -> Floats:
     return values
 
 
-def evaluator(
-    measures: Iterable[str | Measure], qrels: Any, convention: str | Convention = "paper"
-) -> Evaluator:
+def evaluator(measures: Measures, qrels: Any, convention: str | Convention = "paper") -> Evaluator:
     """A reusable evaluator: `evaluator(measures, qrels).calc_aggregate(run)`. Parameters: see `Evaluator`."""
     return Evaluator(measures, qrels, convention)
 
 
-def calc(
-    measures: Iterable[str | Measure], qrels: Any, run: Any, convention: str | Convention = "paper"
-) -> Scores:
+def calc(measures: Measures, qrels: Any, run: Any, convention: str | Convention = "paper") -> Scores:
     """Score one run: values of each query and aggregates in one object.
 
     Parameters
@@ -152,7 +149,7 @@ def calc(
 
 
 def calc_aggregate(
-    measures: Iterable[str | Measure], qrels: Any, run: Any, convention: str | Convention = "paper"
+    measures: Measures, qrels: Any, run: Any, convention: str | Convention = "paper"
 ) -> dict[Measure, float | None]:
     """Aggregate of each measure over the queries that count. Parameters and errors: see `calc`.
 
@@ -167,17 +164,19 @@ def calc_aggregate(
 
 
 def iter_calc(
-    measures: Iterable[str | Measure], qrels: Any, run: Any, convention: str | Convention = "paper"
+    measures: Measures, qrels: Any, run: Any, convention: str | Convention = "paper"
 ) -> Iterator[QueryValue]:
     """Value of each measure on each query that counts. Parameters and errors: see `calc`."""
     return Evaluator(measures, qrels, convention).iter_calc(run)
 
 
 def scores_of(
-    measures: Iterable[str | Measure],
+    measures: Measures,
     qrels: Any,
     runs: Sequence[Any],
     convention: str | Convention = "paper",
 ) -> list[Scores]:
     """Score several runs in one pass. Parameters and errors: see `calc`."""
+    if not isinstance(runs, Sequence) or isinstance(runs, str):
+        raise MeasureError(f"runs is one {type(runs).__name__}; it must be a list of runs")
     return Evaluator(measures, qrels, convention).scores(*runs)

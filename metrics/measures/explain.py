@@ -6,6 +6,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..formats.arrays import Floats, Ints
+from ..formats.errors import MeasureError
+from ..formats.sources import as_qrels, as_run
 from ..formats.tables import Qrels, Run, Table
 from . import scores
 from .conventions import Convention, Options, convention_named
@@ -58,7 +60,7 @@ def can_explain(measure: Measure) -> bool:
 
 
 def explain(
-    measure: str | Measure, qrels: Qrels, run: Run, query: str, convention: str | Convention = "paper"
+    measure: str | Measure, qrels: Any, run: Any, query: str | int, convention: str | Convention = "paper"
 ) -> Explained:
     """Explain a measure on one query.
 
@@ -66,21 +68,34 @@ def explain(
     ----------
     measure
         One that `can_explain` accepts.
+    qrels, run
+        Files, dicts, data frames, Qrels or a Run: see `as_qrels` and `as_run`.
     query
         A query of the qrels. If it is missing from the run, there are no ranks.
 
+    Raises
+    ------
+    MeasureError
+        For another measure, for qrels or a run that cannot be read, and for a query that nobody judged.
+
     Examples
     --------
-    >>> from metrics import qrels_from_dict, run_from_dict
-    >>> qrels = qrels_from_dict({"1": [("a", 0, 10, 4), ("b", 0, 10, 2)]})
-    >>> run = run_from_dict({"1": [("b", 0, 8, 2.0), ("c", 0, 10, 1.0)]})
+    >>> qrels = {"1": [("a", 0, 10, 4), ("b", 0, 10, 2)]}
+    >>> run = {"1": [("b", 0, 8, 2.0), ("c", 0, 10, 1.0)]}
     >>> found = explain("nDCG_IoU(iou=0.5)@2", qrels, run, "1")
     >>> found.moment.tolist(), found.iou.tolist(), found.gain.tolist()
     ([1, -1], [0.8, 0.0], [2.0, 0.0])
     """
-    [wanted] = [parse_measure(measure)] if isinstance(measure, str) else [measure]
-    options = convention_named(convention).options(wanted.definition.family)
-    judged, predicted = only(qrels, query), only(run, query)
+    wanted, chosen = parse_measure(measure), convention_named(convention)
+    if not can_explain(wanted):
+        raise MeasureError(
+            f"measure {wanted} cannot be explained; {', '.join(EXPLAINED)} can, with one threshold"
+        )
+    options = chosen.options(wanted.definition.family)
+    judged = only(as_qrels(qrels, chosen.lenient or None), str(query))
+    predicted = only(as_run(run, chosen.lenient), str(query))
+    if not judged.queries:
+        raise MeasureError(f"query {str(query)!r} is not in the qrels; only a judged query can be explained")
     scene = Scene(Ground(judged), [predicted], "skip")
     pick = Pick(options.lowest) if wanted.name == "nDCG_IoU" else pick_of(wanted, options.last)
     plan = Plan(wanted.cutoff or 0, wanted.thresholds)

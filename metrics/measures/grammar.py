@@ -16,6 +16,7 @@ from .definitions import DEFINITIONS
 from .measure import Definition, Measure
 from .spellings import ALIASES, EXAMPLES, PARAMS
 
+Measures = str | Measure | Iterable[str | Measure]
 SHAPE = re.compile(r"(?P<name>[A-Za-z]\w*)(?:\((?P<params>[^()]*)\))?(?:@(?P<cutoff>\d+))?")
 DEFAULT_CUTOFFS = (10, 20, 40)
 DEFAULT_THRESHOLDS = (0.3, 0.5, 0.7)
@@ -31,6 +32,8 @@ def parse_measure(text: str | Measure) -> Measure:
     """
     if isinstance(text, Measure):
         return text
+    if not isinstance(text, str):
+        raise MeasureError(f"measure {text!r} must be a text such as nDCG_IoU(iou=0.5)@20")
     plain = re.sub(r"\s+", "", text).replace("≥", ">=")
     for pattern, grammar in ALIASES:
         found = pattern.fullmatch(plain)
@@ -52,8 +55,10 @@ def default_measures() -> list[Measure]:
     ]
 
 
-def parse_measures(texts: Iterable[str | Measure]) -> list[Measure]:
-    """Read several measures, each once, in the order given."""
+def parse_measures(texts: Measures) -> list[Measure]:
+    """Read one measure or several, each once, in the order given."""
+    if isinstance(texts, str | Measure) or not isinstance(texts, Iterable):
+        return [parse_measure(texts)]
     return list(dict.fromkeys(parse_measure(text) for text in texts))
 
 

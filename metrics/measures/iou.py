@@ -3,6 +3,8 @@
 import numpy as np
 
 from ..formats.arrays import Floats
+from ..formats.errors import MeasureError
+from ..formats.showing import show
 
 
 def temporal_iou(
@@ -43,3 +45,9 @@ def temporal_iou(
     iou: Floats = np.zeros_like(total)
     np.divide(inter, total, out=iou, where=total > 0)
     return iou
+
+
+def check_threshold(iou: object) -> None:
+    """Raise MeasureError for a threshold of IoU that is not a number in [0, 1]."""
+    if not isinstance(iou, int | float | np.number) or not 0 <= iou <= 1:
+        raise MeasureError(f"threshold {show(iou)} must be a number from 0 to 1")

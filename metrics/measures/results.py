@@ -1,5 +1,6 @@
 """What scoring returns: values of each query, and their aggregates."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any, NamedTuple
@@ -115,3 +116,12 @@ class Scores:
 
 def _many(number: int, one: str, more: str) -> str:
     return f"{number} {one if number == 1 else more}"
+
+
+def check_scores(scores: object) -> None:
+    """Raise MeasureError for anything but a list of scores."""
+    items = scores if isinstance(scores, Sequence) else [None]
+    for item in items:
+        if not isinstance(item, Scores):
+            kind = type(item if item is not None else scores).__name__
+            raise MeasureError(f"scores are needed, as `scores_of` returns them in a list, not a {kind}")

@@ -102,6 +102,8 @@ def ndcg(got: Floats, ideal: Floats, cutoff: int, discount: str = "log2") -> Flo
 def axiou(best: Floats, cutoff: int) -> Floats:
     """Average of the running maximum of IoU over the first `cutoff` ranks; in [0, 1], shape (units,).
 
+    Each rank's share is added one after the other, as the published code adds them, to the last bit.
+
     References
     ----------
     AxIoU, Equation 5.
@@ -111,12 +113,14 @@ def axiou(best: Floats, cutoff: int) -> Floats:
     IoUs 0.5, 1.0, 0.0: (0.5 + 1 + 1) / 3, and with a list that ends there, (0.5 + 4 × 1) / 5:
 
     >>> best = np.array([[0.5, 1.0, 0.0]])
-    >>> axiou(best, 3).round(4).tolist(), axiou(best, 5).tolist()
+    >>> axiou(best, 3).round(4).tolist(), axiou(best, 5).round(4).tolist()
     ([0.8333], [0.9])
     """
-    highest = np.maximum.accumulate(best[:, :cutoff], axis=1)
-    total = highest.sum(axis=1) + (cutoff - highest.shape[1]) * highest[:, -1]
-    return np.asarray(total / cutoff)
+    shares = np.maximum.accumulate(best[:, :cutoff], axis=1) / cutoff
+    total: Floats = np.cumsum(shares, axis=1)[:, -1]
+    for _ in range(cutoff - shares.shape[1]):
+        total = total + shares[:, -1]
+    return total
 
 
 def ncxiou(best: Floats, abandon: Floats) -> Floats:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from io import StringIO
 from typing import Any
 
 import pytest
@@ -14,6 +16,7 @@ from django.test import Client
 from django.urls import reverse
 
 from campaigns.models import Membership
+from config.operations.logs import SECONDS_BETWEEN_LINES, OutageFilter
 from judging.models import Batch
 
 WRITING = ("INSERT", "UPDATE", "DELETE")
@@ -87,6 +90,43 @@ def test_a_script_gets_a_problem_document(client: Client, batch: Batch) -> None:
 def test_any_other_fault_stays_a_500(client: Client) -> None:
     with without(asks_anything, ZeroDivisionError):
         assert client.get(reverse("work")).status_code == 500
+
+
+@pytest.fixture
+def log(monkeypatch: pytest.MonkeyPatch) -> Iterator[StringIO]:
+    """What the handler of the settings writes, which has seen no outage so far."""
+    handlers = [each for each in logging.getLogger().handlers if isinstance(each, logging.StreamHandler)]
+    (handler,) = [each for each in handlers if any(isinstance(f, OutageFilter) for f in each.filters)]
+    (outage,) = [each for each in handler.filters if isinstance(each, OutageFilter)]
+    monkeypatch.setattr(outage, "_quiet_until", 0.0)
+    monkeypatch.setattr(outage, "_held", 0)
+    before = handler.setStream(out := StringIO())
+    yield out
+    handler.setStream(before)
+
+
+@pytest.mark.parametrize("fault", [OperationalError, InterfaceError])
+def test_an_outage_is_one_line_of_the_log_in_a_while_with_a_count(
+    client: Client, log: StringIO, fault: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 1000.0
+    monkeypatch.setattr("config.operations.logs.time.monotonic", lambda: now)
+    with without(asks_anything, fault):
+        for _ in range(5):
+            assert is_busy(client.get(reverse("work")))
+        assert is_busy(client.get("/no-page-of-ours/"))  # its 404 asks who is signed in
+        now += SECONDS_BETWEEN_LINES
+        assert is_busy(client.get(reverse("work")))
+    first, second = log.getvalue().splitlines()
+    assert first.endswith("/judge/ (the database: canceling statement due to lock timeout)")
+    assert second.endswith("lock timeout; 5 more like this since the last such line)")
+
+
+def test_the_traceback_of_any_other_fault_is_in_the_log(client: Client, log: StringIO) -> None:
+    for _ in range(2):
+        with without(asks_anything, ZeroDivisionError):
+            client.get(reverse("work"))
+    assert log.getvalue().count("ZeroDivisionError") == 2
 
 
 @pytest.mark.django_db(transaction=True)

@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from django.core.management import call_command
 
 from campaigns.models import Campaign, Membership
+from demo.management.commands import simulate
 from demo.simulated_annotators import Person, own_server, play, truth_from
+from jobs.models import Job
 from judging.audit import audit
-from judging.models import Assignment, Candidate, Kind
+from judging.models import Assignment, Batch, Candidate, Kind
+from judging.pool.clips import CUT_CLIPS
 from judging.quality import checks
 from judging.quality.gold import draw_gold
 from tests.cast import by_rank, settled_and_more
+from tests.installation import ROOT, Installation
+from tests.jobs.conftest import Register, work
+from tests.waiting import wait_until
+
+__all__ = ["work"]  # a fixture
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -55,3 +70,62 @@ def test_who_is_paused_does_no_more(campaign: Campaign, truths: Path) -> None:
         person.member.resume(None)
         assert person.judge_a_batch(truth_from(truths), 1) == 4
         person.http.close()
+
+
+def test_only_the_jobs_that_bring_work_are_run_and_what_is_waited_for_is_told(
+    campaign: Campaign, truths: Path, work: Register, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A training that is due, as in the demo's first minutes, is left to a worker: it would hold all up."""
+    trained: list[object] = []
+    work(lambda arguments, report: trained.append(arguments))
+    Job.objects.ask("count", "sheep")
+    batch = Batch.objects.in_campaign(campaign).filter(state=Batch.State.OPEN, query__kind=Kind.POOL).first()
+    assert batch is not None
+    Batch.objects.filter(pk=batch.pk).update(state=Batch.State.PREPARING)
+    Job.objects.ask(CUT_CLIPS, batch.job_key, batch=batch.pk)
+    monkeypatch.setattr(simulate, "SECONDS_BETWEEN_LINES", 0)
+    out, err = StringIO(), StringIO()
+    call_command("simulate", "films", "--annotators", "2", "--truth", str(truths), stdout=out, stderr=err)
+    assert not trained
+    assert Job.objects.get(kind="count").state == Job.State.WAITING
+    assert batch.assignments.filter(state=Assignment.State.SUBMITTED).count() == 2
+    assert "; 1 job(s) to wait for, the first: cut clips" in err.getvalue()
+    assert int(out.getvalue().split()[0]) >= 16
+
+
+def test_nothing_to_judge_is_told(campaign: Campaign) -> None:
+    campaign.queries.all().delete()
+    out, err = StringIO(), StringIO()
+    call_command("simulate", "films", "--annotators", "1", stdout=out, stderr=err)
+    assert out.getvalue() == "0 batches, 0 judgements, 0 reviews\n"
+    assert err.getvalue() == "Nobody found work: campaign films has no open batch for these annotators.\n"
+
+
+@pytest.mark.long
+def test_who_ends_the_demo_ends_the_drawing_too(tmp_path: Path) -> None:
+    place = Installation(tmp_path / "home")
+    place.create()
+    command = [sys.executable, "manage.py", "demo"]
+    demo = subprocess.Popen(
+        command, cwd=ROOT, env=place.env, start_new_session=True, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        wait_until(lambda: len(session(demo.pid)) > 2, lambda: "processes draw")
+        demo.terminate()
+        assert "The same command goes on with it." in demo.communicate(timeout=120)[1]
+        assert demo.returncode == 1
+        wait_until(lambda: not session(demo.pid), lambda: "nobody draws any more")
+    finally:
+        for pid in session(demo.pid):
+            os.kill(pid, signal.SIGKILL)
+
+
+def session(leader: int) -> list[int]:
+    """The processes of a session that have not ended."""
+    found = []
+    for file in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            state, *numbers = file.read_text().rpartition(")")[2].split()
+            if int(numbers[2]) == leader and state != "Z":
+                found.append(int(file.parent.name))
+    return found

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
 from io import StringIO
@@ -15,10 +16,12 @@ from typing import Any
 import pytest
 from django.contrib.sessions.models import Session
 from django.core.management import CommandError, call_command
-from django.db import connection, transaction
+from django.db import OperationalError, connection, transaction
 from django.db.models.functions import Now
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from base.errors import Busy
 from config import celeryconfig
 from jobs.errors import JobError, JobLost
 from jobs.models import Job
@@ -459,3 +462,41 @@ def test_celery_clears_sessions_by_its_schedule(sessions: None) -> None:
     tasks = {"jobs.sweep": sweep, "jobs.upkeep": upkeep}
     for each in celeryconfig.beat_schedule.values():
         tasks[str(each["task"])]()
+
+
+@contextmanager
+def in_the_way(times: int) -> Iterator[list[str]]:
+    """Others are in the way of that many writers; yields what was refused."""
+    refused: list[str] = []
+
+    def refuse(execute: Any, statement: str, *rest: Any) -> Any:
+        if statement.startswith("UPDATE") and len(refused) < times:
+            refused.append(statement)
+            raise OperationalError("database is locked")
+        return execute(statement, *rest)
+
+    with connection.execute_wrapper(refuse):
+        yield refused
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_worker_waits_for_its_turn_to_write_like_everybody() -> None:
+    Job.objects.ask("count", "sheep")
+    with in_the_way(2):
+        job = Job.objects.take("me:1")
+    assert job is not None
+    assert (job.state, job.attempts) == (Job.State.RUNNING, 1)
+    Job.objects.ask("count", "goats")
+    with in_the_way(3), pytest.raises(Busy):
+        Job.objects.take("me:1")
+    assert Job.objects.get(key="goats").state == Job.State.WAITING
+
+
+def test_looking_for_jobs_waits_for_no_writer() -> None:
+    """A worker that finds nothing due begins no transaction: on SQLite it would need the lock of all writers."""
+    Job.objects.ask("count", "sheep")
+    taken = Job.objects.take("me:1")
+    assert taken is not None
+    with CaptureQueriesContext(connection) as asked:
+        assert Job.objects.take("me:2") is None
+    assert [query["sql"].split()[0] for query in asked] == ["SELECT"]

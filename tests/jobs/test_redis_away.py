@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
+from datetime import datetime
 from pathlib import Path
 from threading import Thread
 from typing import Any
 
 import celery
 import pytest
+from celery.beat import Scheduler
+from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from config import celeryconfig
@@ -85,6 +90,47 @@ def test_what_was_not_sent_is_logged_once(
     assert len(caplog.messages) == 1
     assert caplog.messages[0].startswith("Redis does not answer (")
     assert "the sweeper will send job" in caplog.messages[0]
+
+
+NOT_IMPORTED_YET = """
+import sys
+import django
+django.setup()
+from jobs import sending
+send, late = sending._send_task, []
+def send_task(*arguments):
+    before = {*sys.modules}
+    send(*arguments)
+    late.extend({*sys.modules} - before)
+sending._send_task = send_task
+print(sending.publisher.publish(1), sorted(late))
+"""
+
+
+def test_importing_celery_is_not_taken_for_a_silent_redis(redis: RedisServer) -> None:
+    """The first message of a process: when the deadline begins to run, everything is imported."""
+    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "config.settings", "REDIS_URL": redis.url}
+    command = [sys.executable, "-c", NOT_IMPORTED_YET]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == "True []\n"
+
+
+def test_messages_of_the_schedule_end_when_the_next_one_comes(app: celery.Celery, redis: RedisServer) -> None:
+    scheduler = Scheduler(app=app)
+    assert {*scheduler.schedule} >= {"sweep", "upkeep"}
+    for name in ("sweep", "upkeep"):
+        scheduler.apply_entry(scheduler.schedule[name])
+    with closing(redis.client()) as client:
+        messages = [json.loads(each) for each in client.lrange("celery", 0, -1)]
+    assert len(messages) == 2
+    for message in messages:
+        name = message["headers"]["task"].removeprefix("jobs.")
+        ends = datetime.fromisoformat(message["headers"]["expires"])
+        assert ends <= timezone.now() + scheduler.schedule[name].schedule.run_every
+
+
+def test_nobody_stops_a_worker_through_redis() -> None:
+    assert not celeryconfig.worker_enable_remote_control
 
 
 def test_the_deadline_is_needed(app: celery.Celery, redis: RedisServer) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.metrics.shared import ROOT, write
 
 TEXT = (ROOT / "docs" / "measures.md").read_text()
-PRINTED = "{nDCG_IoU(iou=0.5)@20: 1.0, AxIoU@10: 0.8}"  # by the first line of the example in Python
+PRINTED = "{nDCG_IoU(iou=0.5)@20: 1.0, AxIoU@5: 0.8}"  # by the first line of the example in Python
 
 
 def python_example() -> str:

@@ -1,15 +1,26 @@
 """NDCG@K, IoU≥μ: the published cases, a slow rewrite, and invariants."""
 
+import json
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metrics import MeasureError, calc, calc_aggregate, parse_measure, qrels_from_dict, run_from_dict
+from metrics import (
+    MeasureError,
+    MeasureWarning,
+    calc,
+    calc_aggregate,
+    parse_measure,
+    qrels_from_dict,
+    run_from_dict,
+)
 from tests.metrics import oracle
 from tests.metrics.oracle import Moment, Span
-from tests.metrics.shared import cases, needs_shared
+from tests.metrics.shared import cases, needs_shared, run_cli, write
 from tests.metrics.worlds import worlds
 
 World = tuple[dict[str, list[Moment]], dict[str, list[Span]]]
@@ -17,34 +28,69 @@ CUTS, BARS = (1, 3, 10), (0.0, 0.3, 0.5, 1.0)
 NAMES = [f"nDCG_IoU(iou={mu})@{k}" for k in CUTS for mu in BARS]
 
 
-def rows(found: dict[str, list[dict[str, Any]]], value: str) -> dict[str, list[tuple[Any, ...]]]:
-    return {
-        query: [(r["video_name"], *r["timestamp"], r[value]) for r in records]
-        for query, records in found.items()
-    }
+Ways = Callable[[dict[str, Any], list[str], str, Path], dict[str, float | None]]
+
+
+def by_dicts(
+    case: dict[str, Any], names: list[str], convention: str, folder: Path
+) -> dict[str, float | None]:
+    found = calc_aggregate(names, case["gt"], case["pred"], convention)
+    return {str(measure): value for measure, value in found.items()}
+
+
+def by_files(
+    case: dict[str, Any], names: list[str], convention: str, folder: Path
+) -> dict[str, float | None]:
+    files = write(folder / "gt", case["gt"]), write(folder / "pred", case["pred"])
+    found = calc_aggregate(names, *files, convention)
+    return {str(measure): value for measure, value in found.items()}
+
+
+def by_command(
+    case: dict[str, Any], names: list[str], convention: str, folder: Path
+) -> dict[str, float | None]:
+    files = ["--qrels", write(folder / "gt", case["gt"]), "--run", write(folder / "pred", case["pred"])]
+    done = run_cli("evaluate", *files, "--measures", *names, "--convention", convention, "--format", "json")
+    if done.returncode:
+        raise MeasureError(done.stderr)
+    found: dict[str, float | None] = json.loads(done.stdout)["measures"]
+    return found
 
 
 @needs_shared
+@pytest.mark.parametrize("way", [by_dicts, by_files, by_command])
 @pytest.mark.parametrize("case", cases("tvr_ranking"), ids=lambda case: case["name"])
 @pytest.mark.parametrize(
     ("convention", "key"), [("released", "official_TVR_Ranking"), ("spr", "SPR_variant")]
 )
-def test_published_cases(case: dict[str, Any], convention: str, key: str) -> None:
-    qrels = qrels_from_dict(rows(case["gt"], "relevance"), lenient=True)
-    run = run_from_dict(rows(case["pred"], "model_scores"))
+def test_published_cases(case: dict[str, Any], convention: str, key: str, way: Ways, tmp_path: Path) -> None:
+    """Each way in gives the published value, also where the published code takes what makes no sense."""
     names = {(k, t): f"nDCG_IoU(iou={t})@{k}" for k in case["KS"] for t in case["TS"]}
     expected = case[key]
     if "exception" in expected:
         with pytest.raises(MeasureError, match="query '2' is not in the qrels"):
-            calc_aggregate(names.values(), qrels, run, convention)
+            way(case, [*names.values()], convention, tmp_path)
         return
-    got = calc_aggregate(names.values(), qrels, run, convention)
+    got = way(case, [*names.values()], convention, tmp_path)
     for (k, t), name in names.items():
-        value = got[parse_measure(name)]
-        if not expected:
-            assert value is None
-        else:
-            assert value == pytest.approx(expected[str(k)][str(float(t))], abs=1e-12)
+        assert got[name] == (expected[str(k)][str(float(t))] if expected else None)
+
+
+def test_what_makes_no_sense_is_counted_or_refused_by_every_way_in(tmp_path: Path) -> None:
+    one = {"video_name": "a", "timestamp": [0, 10]}
+    case: dict[str, Any] = {
+        "gt": {"1": [one | {"relevance": 4}] * 2},
+        "pred": {"1": [one | {"model_scores": 1.0}] * 2},
+    }
+    for way in (by_dicts, by_files):
+        with pytest.warns(MeasureWarning, match="1 (moments|predictions) that stand twice") as notes:
+            assert way(case, NAMES[:1], "released", tmp_path) == {NAMES[0]: 1.0}
+        assert len(notes) == 2
+    for way in (by_dicts, by_files, by_command):
+        for field in ("gt", "pred"):
+            other = case | {field: {"1": case[field]["1"][:1]}}
+            with pytest.raises(MeasureError, match="stands twice"):
+                way(other, NAMES[:1], "paper", tmp_path)
 
 
 def test_all_cases_are_there() -> None:

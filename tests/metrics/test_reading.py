@@ -117,17 +117,6 @@ def test_another_scale_can_be_declared(tmp_path: Path) -> None:
     assert as_qrels({"1": [("a", 0, 1, 7)]}, highest=7).grades.tolist() == [7]
 
 
-def test_scores_that_rise_along_a_list_are_told(tmp_path: Path) -> None:
-    rising = {
-        "1": [prediction(), prediction(timestamp=[1, 2], model_scores=3)],
-        "2": [prediction(model_scores=9)],
-    }
-    with pytest.warns(
-        MeasureWarning, match=r"scores of 1 queries rise along the list \(the first: query '1'\)"
-    ):
-        read_run(write(tmp_path / "run", rising))
-
-
 def test_null_records_are_passed_over_and_counted(tmp_path: Path) -> None:
     records = [[["v", "s"], [[0, 5, 30]], [1.0]], [["v", "s"], None, None], [["v", "t"], None, None]]
     with pytest.warns(MeasureWarning, match=r"2 records are null \(the first: record 2\) and passed over"):

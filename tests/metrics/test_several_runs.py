@@ -128,7 +128,7 @@ def test_unjudged_queries_change_no_score(names: list[str]) -> None:
     known: dict[str, Any] = {"1": [("a", 0, 9, 1.0), ("b", 0, 4, 0.5)], "2": [("a", 0, 10, 2.0)]}
     strange: dict[str, Any] = {"0": [("a", 0, 10, 1.0)] * 3, **known, "9": [("b", 0, 10, 1.0)]}
     ready = evaluator(names, qrels)
-    alone, among = ready.scores(known, strange)
+    alone, among = ready.scores(known, run_from_dict(strange))  # which counts what stands twice
     assert among.unjudged == ("0", "9")
     assert np.array_equal(alone.table(), among.table())
     by_id = [
@@ -166,7 +166,7 @@ def test_suppression_on_the_command_line(tmp_path: Path, capsys: Out) -> None:
     assert said(capsys, *arguments).split()[-1] == "0.4500"
     assert said(capsys, *arguments, "--nms", "0.6").split()[-1] == "0.5000"
     assert main([str(a) for a in [*arguments, "--nms", "7"]]) == 2
-    with pytest.raises(MeasureError, match="between 0 and 1"):
+    with pytest.raises(MeasureError, match="must be a number from 0 to 1"):
         temporal_nms(run_from_dict({"1": []}), float("nan"))
 
 

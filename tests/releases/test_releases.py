@@ -11,6 +11,7 @@ import zipfile
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
+from html import unescape
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -32,6 +33,7 @@ from judging.review.reopening import reopen, scope_of_candidate
 from judging.work import grading
 from releases.archive import ReleaseArchive
 from releases.comparing import compare
+from releases.data_card import EARLY
 from releases.difference import difference
 from releases.exports import FILES
 from releases.freezing import FREEZE, freeze, write
@@ -312,7 +314,10 @@ def test_queries_that_are_not_finished_are_left_out_and_named(
         assert archive.manifest["unfinished"] == {"held": held, "queries": ["2", "3", "4"]}
         assert {row["query_id"] for row in archive.rows("pairs.csv")} == ids
         assert archive.manifest["counts"]["queries"] == (4 if held else 1)
+        assert archive.manifest["counts"]["judged_queries"] == (2 if held else 1)
         text = "".join(archive.lines("README.md"))
+        assert f"| queries with judgements | {2 if held else 1} |" in text
+        assert f"| queries without judgements | {2 if held else 0} |" in text
         assert "3 queries were not finished when the release was frozen." in text
         assert "Not finished: `2`, `3`, `4`." in text
         assert not any(verify(archive).values())
@@ -326,12 +331,37 @@ def test_queries_that_are_not_finished_are_left_out_and_named(
     assert page.count("2, 3, 4") == 2
 
 
+@pytest.mark.parametrize("batches", [1, 2])
+def test_an_early_release_says_that_scores_on_it_are_too_high(
+    judged: Campaign, leo: Membership, batches: int
+) -> None:
+    """Where each query has one batch, those that are finished first are like the others."""
+    Campaign.objects.filter(pk=judged.pk).update(batches=batches)
+    judged.refresh_from_db()
+
+    def told() -> list[bool]:
+        text = "".join(ReleaseArchive(Path(frozen(judged, leo).file.path)).lines("README.md"))
+        page = browser(leo).get(reverse("releases", args=["films"])).content.decode()
+        plain = " ".join(unescape(page).split())
+        assert plain.count(EARLY) <= 1
+        return [EARLY in text, EARLY in plain]
+
+    assert told() == [False, False]
+    make_query(judged, "2", "A person stands up.")
+    page = " ".join(unescape(browser(leo).get(reverse("releases", args=["films"])).content.decode()).split())
+    assert (EARLY in page) == (batches == 2)  # before the next release is frozen
+    assert told() == [batches == 2] * 2
+
+
 @pytest.mark.any_database
 def test_a_command_freezes_and_writes(judged: Campaign, leo: Membership) -> None:
     make_query(judged, "2", "A person stands up.")
     answer = printed("freeze_release", "films", "--licence", "MIT")
     release = Release.objects.get()
-    assert f"release 1\nqueries: 1; unfinished and left out: 1\nSHA-256 {release.sha256}\n" in answer
+    assert (
+        f"release 1\nqueries with judgements: 1 of 1; unfinished and left out: 1\nSHA-256 {release.sha256}\n"
+        in answer
+    )
     printed("freeze_release", "films", "--licence", "MIT", "--with-unfinished")
     assert Release.objects.get(version=2).counts["queries"] == 2
     assert work_off(io.StringIO()) == []

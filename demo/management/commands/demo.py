@@ -1,6 +1,7 @@
 """manage.py demo: make the demo, which has drawn films, a campaign over them, and accounts."""
 
 import shutil
+import signal
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,17 @@ class Command(BaseCommand):
         )
 
     def handle(self, **options: Any) -> None:
+        before = signal.signal(
+            signal.SIGTERM, signal.default_int_handler
+        )  # so that drawing processes end as well
+        try:
+            self._make(**options)
+        except KeyboardInterrupt:
+            raise CommandError("The demo is not finished. The same command goes on with it.") from None
+        finally:
+            signal.signal(signal.SIGTERM, before)
+
+    def _make(self, **options: Any) -> None:
         if reason := _not_here():
             self.stdout.write(f"The demo is not made: {reason}.")
             return

@@ -1,5 +1,6 @@
 """manage.py simulate: simulate annotators of different skill, who judge through the real addresses."""
 
+import time
 from argparse import ArgumentParser
 from contextlib import nullcontext
 from io import StringIO
@@ -8,12 +9,22 @@ from typing import Any
 
 import httpx
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand, CommandError, OutputWrapper
 
 from campaigns.lookup import campaign_named
+from campaigns.models import Campaign
+from demo.finishing import SECONDS_BETWEEN_LOOKS
 from demo.judged import NAME as JUDGED
-from demo.simulated_annotators import Truth, own_server, play, truth_from, truth_from_similarity
-from jobs.terminal import work_off
+from demo.simulated_annotators import (
+    Tally,
+    Truth,
+    own_server,
+    play,
+    preparing,
+    truth_from,
+    truth_from_similarity,
+)
+from jobs.terminal import SECONDS_BETWEEN_LINES, outcome, work_off_one
 
 MOST = 500
 
@@ -41,22 +52,46 @@ class Command(BaseCommand):
             raise CommandError(f"--annotators {number}: expected 1 to {MOST}", returncode=2)
         truth = _truth(campaign.name, options["truth"])
         address = options["address"]
+        progress = Progress(campaign, self.stderr, has_worker=bool(address))
         try:
             with nullcontext(address.rstrip("/")) if address else own_server() as address:
                 for tally in play(address, campaign, number, options["seed"], truth, options["reviews"]):
-                    if not options["address"]:
-                        work_off(StringIO())  # clips of second batches; a running server has its own worker
-                    if self.stdout.isatty():
-                        self.stdout.write(f"\r{tally.judgements:,} judgements", ending="")
+                    progress.after(tally)
         except httpx.HTTPStatusError as fault:
             raise CommandError(
                 f"{fault.request.url} answered {fault.response.status_code}: {fault.response.text[:300]}"
             ) from fault
         except httpx.HTTPError as fault:
             raise CommandError(f"--address {address}: does not answer ({fault})", returncode=2) from fault
+        if not tally.judgements:
+            self.stderr.write(
+                f"Nobody found work: campaign {campaign.name} has no open batch for these annotators."
+            )
         self.stdout.write(
-            f"\r{tally.batches} batches, {tally.judgements:,} judgements, {tally.reviews} reviews"
+            f"{tally.batches} batches, {tally.judgements:,} judgements, {tally.reviews} reviews"
         )
+
+
+class Progress:
+    """Sees to it that more work comes, and says now and then how much is judged and what is waited for."""
+
+    def __init__(self, campaign: Campaign, out: OutputWrapper, *, has_worker: bool) -> None:
+        self.campaign, self.out, self.has_worker = campaign, out, has_worker
+        self.judgements, self.last = 0, time.monotonic()
+
+    def after(self, tally: Tally) -> None:
+        """Run the campaign's own jobs where no worker does; wait a moment if nothing was judged."""
+        jobs = list(preparing(self.campaign))
+        ran = 0 if self.has_worker else sum(work_off_one(job, StringIO()) for job in jobs)
+        if time.monotonic() - self.last >= SECONDS_BETWEEN_LINES:
+            self.last = time.monotonic()
+            waiting = (
+                f"; {len(jobs)} job(s) to wait for, the first: {jobs[0]}: {outcome(jobs[0])}" if jobs else ""
+            )
+            self.out.write(f"{tally.judgements:,} judgements so far{waiting}")
+        if jobs and not ran and tally.judgements == self.judgements:
+            time.sleep(SECONDS_BETWEEN_LOOKS)
+        self.judgements = tally.judgements
 
 
 def _truth(name: str, file: Path | None) -> Truth:

@@ -11,6 +11,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, InterfaceError, close_old_connections
 
+from base.errors import Busy
 from base.text import printable
 from jobs.models import Job, Sign
 from jobs.running import worker_name
@@ -55,8 +56,8 @@ def _work_for_ever() -> None:
             if job := Job.objects.take(worker_name()):
                 run_in_log(job, sys.stdout)
                 continue
-        except (InterfaceError, DatabaseError) as fault:
-            log.warning("the database is busy or restarting (%s); looking again", fault)
+        except (InterfaceError, DatabaseError, Busy) as fault:
+            log.warning("the database is busy or restarting; looking again", exc_info=fault)
         time.sleep(SECONDS_BETWEEN_LOOKS)
 
 

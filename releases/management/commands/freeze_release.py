@@ -41,7 +41,10 @@ class Command(BaseCommand):
         number = len(release.unfinished)
         fate = "held" if release.with_unfinished else "left out"
         self.stdout.write(f"{campaign.name}, release {release.version}")
-        self.stdout.write(f"queries: {release.counts['queries']:,}; unfinished and {fate}: {number:,}")
+        judged, queries = release.counts["judged_queries"], release.counts["queries"]
+        self.stdout.write(
+            f"queries with judgements: {judged:,} of {queries:,}; unfinished and {fate}: {number:,}"
+        )
         self.stdout.write(f"SHA-256 {release.sha256}")
         self.stdout.write(str(release.file))
 

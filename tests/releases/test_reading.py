@@ -1,0 +1,64 @@
+"""The library reads each file of a release that holds qrels or ratings, and they all say the same."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from campaigns.models import Campaign, Membership
+from judging.models import Candidate
+from judging.review.adjudicating import adjudicate
+from metrics import read_qrels, read_ratings
+from metrics.formats.trec import read_side_file
+from tests.releases.test_releases import frozen, judged
+
+__all__ = ["judged"]  # a fixture
+# The zip is written by a thread with a connection of its own, which sees what is committed.
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.any_database]
+
+# What each file is, by the beginning of its name. A file of a new kind needs its line here.
+QRELS = ("qrels.", "splits/val.qrels.")
+ADJUDICATED = ("adjudicated.",)
+RATINGS = ("ratings.csv",)
+OTHERS: tuple[str, ...] = (
+    "README",
+    "LICENSE",
+    "MANIFEST",
+    "moments.csv",
+    "discarded.csv",
+    "queries.csv",
+    "pairs.csv",
+)
+OTHERS += ("judgements.jsonl", "splits/val.queries.", "rules/", "guidelines/", "figures/")
+
+
+def grades(path: Path) -> dict[tuple[str, str], int]:
+    """The grade of each query and moment id."""
+    found = read_qrels(path)
+    queries = (found.queries[number] for number in found.query_of_row().tolist())
+    return dict(zip(zip(queries, found.stamps, strict=True), found.grades.tolist(), strict=True))
+
+
+def test_each_file_of_qrels_is_read_and_says_the_same(
+    judged: Campaign, leo: Membership, tmp_path: Path
+) -> None:
+    judged.queries.update(split="val")
+    adjudicate(Candidate.objects.get(outcome=Candidate.Outcome.DISCARDED), leo, 2, "all but the chair")
+    with zipfile.ZipFile(frozen(judged, leo).file.path) as archive:
+        archive.extractall(tmp_path)
+        names = archive.namelist()
+    kinds = (QRELS, ADJUDICATED, RATINGS, OTHERS)
+    assert [name for name in names if sum(name.startswith(kind) for kind in kinds) != 1] == []
+    rows = Candidate.objects.settled().select_related("query", "moment__video")
+    settled = {(each.query.query_id, str(each.moment)): each.grade for each in rows}
+    assert len(settled) == 19
+    qrels = [name for name in names if name.startswith(QRELS)]
+    assert len(qrels) == 4
+    for name in qrels:
+        assert grades(tmp_path / name) == settled, name
+    for name in (name for name in names if name.startswith(ADJUDICATED)):
+        assert [*grades(tmp_path / name).values()] == [2], name
+    assert read_ratings(tmp_path / "ratings.csv").grade.size == 46 - 4  # four of the pair that was discarded
+    assert {*read_side_file(tmp_path / "moments.csv")} >= {moment for _, moment in settled}
