@@ -86,7 +86,7 @@ def plot_of(figure: Figure, counts: Any, subject: Subject) -> dict[str, Any]:
     address = reverse("figure", args=[subject.campaign.name, f"{figure.key}.KIND"])
     return {
         "figure": figure,
-        "is_drawn": figure.drawn and bool(rows) and tells != NOTHING,
+        "is_drawn": figure.drawn and len(rows) >= figure.least and tells != NOTHING,
         "caption": figure.captioned(counts, subject),
         "tells": tells,
         "columns": [name.replace("_", " ") for name in rows[0]] if rows else [],

@@ -21,16 +21,24 @@ class Figure:
     rows: Callable[[Any, Subject], Rows]  # from these counts
     caption: str | Callable[[Any, Subject], str]
     tells: Callable[[Rows], str]  # the sentence that says what the rows show
-    drawn: bool = True  # False for a table
+    size: tuple[int, int] | None = (
+        None  # of the drawing, in pixels, so that its place is kept; None for a table
+    )
+    least: int = 1  # rows from which there is something to draw; one week is no course
+
+    @property
+    def drawn(self) -> bool:
+        return self.size is not None
 
     def captioned(self, counts: Any, subject: Subject) -> str:
         return self.caption if isinstance(self.caption, str) else self.caption(counts, subject)
 
 
 def _table(key: str, title: str, rows: Any, caption: str, tells: Callable[[Rows], str]) -> Figure:
-    return Figure(key, title, FIGURES, rows, caption, tells, drawn=False)
+    return Figure(key, title, FIGURES, rows, caption, tells)
 
 
+WIDE = (833, 379)
 TABLES = [
     _table(
         "table-1",
@@ -69,6 +77,7 @@ DRAWN = [
         numbers.by_similarity,
         explanations.settled_of,
         explanations.by_similarity,
+        WIDE,
     ),
     Figure(
         "figure-4b",
@@ -77,6 +86,7 @@ DRAWN = [
         numbers.by_rank,
         explanations.settled_of,
         explanations.by_rank,
+        WIDE,
     ),
     Figure(
         "figure-5a",
@@ -85,6 +95,7 @@ DRAWN = [
         numbers.spread,
         explanations.raw_of,
         explanations.spread,
+        (404, 348),
     ),
     Figure(
         "figure-5b",
@@ -93,6 +104,7 @@ DRAWN = [
         numbers.final,
         explanations.final_of,
         explanations.final,
+        (412, 342),
     ),
     Figure(
         "figure-6",
@@ -101,10 +113,27 @@ DRAWN = [
         numbers.example,
         explanations.query_of,
         explanations.example,
+        (824, 357),
     ),
 ]
 WEEKS = Figure(
-    "weeks", "Agreement by week", AGREEMENT, numbers.weeks, explanations.pairs_of, explanations.weeks
+    "weeks",
+    "Agreement by week",
+    AGREEMENT,
+    numbers.weeks,
+    explanations.pairs_of,
+    explanations.weeks,
+    (816, 362),
+    least=2,
 )
-DRIFT = Figure("drift", "Drift by week", AGREEMENT, numbers.drift, explanations.worker_of, explanations.drift)
+DRIFT = Figure(
+    "drift",
+    "Drift by week",
+    AGREEMENT,
+    numbers.drift,
+    explanations.worker_of,
+    explanations.drift,
+    (790, 362),
+    least=2,
+)
 BY_KEY = {figure.key: figure for figure in (*TABLES, *DRAWN, WEEKS, DRIFT)}

@@ -25,7 +25,6 @@ async function draw(place) {
     if (!answer.ok) throw new Error(answer.status);
     const canvas = document.createElement("div");
     canvas.ariaHidden = "true"; // its place says what it shows, in words
-    place.replaceChildren(canvas);
     await window.vegaEmbed(canvas, JSON.parse(shaded(await answer.text())), {
       ast: true,
       actions: false,
@@ -33,6 +32,7 @@ async function draw(place) {
       renderer: "svg",
       tooltip: { disableDefaultStyle: true },
     });
+    place.replaceChildren(canvas); // an empty drawing of the same size kept its place until now
   } catch (fault) {
     const words = document.createElement("p");
     words.textContent = "The figure could not be drawn here; its files and numbers are below.";
