@@ -33,13 +33,13 @@ corpus, _ = Corpus.objects.get_or_create(name="crowd", format="tvr")
 video, made = Video.objects.get_or_create(corpus=corpus, name="film", defaults={{"duration": 100}})
 if made:
     Moment.objects.bulk_create(
-        Moment(video=video, start=n, end=n + 1, description=str(n), caption=str(n)) for n in range(20)
+        Moment(video=video, start=n, end=n + 1, description=str(n), caption=str(n)) for n in range({moments})
     )
 campaign = Campaign.objects.create(name={name!r}, corpus=corpus)
 for number in range({batches}):
     make_query(campaign, str(number), f"query {{number}}")
 """
-# Annotators of a campaign, who are signed in.
+# People of a campaign, who are signed in.
 MAKE_PEOPLE = """
 import json
 from django.conf import settings
@@ -48,15 +48,21 @@ from campaigns.models import Campaign
 from tests.cast import browser
 campaign, cookies = Campaign.objects.get(name={name!r}), {{}}
 for number in range({people}):
-    member = campaign.add_member(User.objects.create(username=f"{name}-{{number}}"), "annotator")
+    member = campaign.add_member(User.objects.create(username=f"{name}-{role}-{{number}}"), "{role}")
     cookies[member.user.username] = browser(member).cookies[settings.SESSION_COOKIE_NAME].OutputString()
 print(json.dumps(cookies))
 """
 
 
-def make_campaign(place: Installation, name: str, people: int = CLIENTS, batches: int = 1) -> list[Annotator]:
-    """Make a campaign of so many batches, of twenty candidates each, with so many annotators, who are signed in."""
-    return make_people(place, name, people, before=MAKE_CAMPAIGN.format(name=name, batches=batches))
+def make_campaign(
+    place: Installation, name: str, people: int = CLIENTS, batches: int = 1, moments: int = 20
+) -> list[Annotator]:
+    """Make a campaign of so many first batches, of twenty candidates each, with so many annotators, who are signed in.
+
+    With forty moments each query can have a second batch.
+    """
+    before = MAKE_CAMPAIGN.format(name=name, batches=batches, moments=moments)
+    return make_people(place, name, people, before=before)
 
 
 def make_background(place: Installation, name: str) -> list[Annotator]:
@@ -67,9 +73,11 @@ def make_background(place: Installation, name: str) -> list[Annotator]:
     return annotators
 
 
-def make_people(place: Installation, campaign: str, people: int, before: str = "") -> list[Annotator]:
-    """Make so many annotators of a campaign, who are signed in."""
-    printed = place.shell(before + MAKE_PEOPLE.format(name=campaign, people=people))
+def make_people(
+    place: Installation, campaign: str, people: int, before: str = "", role: str = "annotator"
+) -> list[Annotator]:
+    """Make so many people of a campaign, who are signed in."""
+    printed = place.shell(before + MAKE_PEOPLE.format(name=campaign, people=people, role=role))
     cookies = json.loads(printed.splitlines()[-1])
     return [Annotator(place.address, campaign, who, each.partition(";")[0]) for who, each in cookies.items()]
 
