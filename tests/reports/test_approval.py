@@ -58,7 +58,7 @@ def test_reported_counted_and_cut_stand_side_by_side(worked: Batch, leo: Members
     assert (total.hours, round(total.cut_hours, 2)) == (Decimal(1), Decimal("0.33"))
     assert pay == 10
     page = browser(leo).get(f"{PAGE}?{MAY.query}").content.decode()
-    assert [heading in page for heading in ("Reported", "Counted", "Cut")] == [True] * 3
+    assert [heading in page for heading in ("Hours reported", "Counted", "Cut")] == [True] * 3
     assert "1.33" in page
     assert "0.33" in page
 
