@@ -16,9 +16,9 @@ from .files import STANDARD_INPUT, read_beginning, read_bytes, source_name
 from .json_files import (
     Records,
     json_lines,
+    keys_in,
     looks_like_json_lines,
     no_collecting,
-    number_of_keys,
     parse_json,
     parse_unchecked,
     refuse_repeated_keys,
@@ -165,7 +165,7 @@ def _columns(
         columns = _ranking(found, source, faults)
     else:
         columns = _of_records(found, None, format, names, source, faults)
-    refuse_repeated_keys(data, source, _keys(found, columns))
+    refuse_repeated_keys(data, source, _keys(found, columns, source))
     return columns
 
 
@@ -186,14 +186,14 @@ def _of_records(
     return _predictions(records, names, faults) if format == "predictions" else READERS[format](records)
 
 
-def _keys(found: Any, columns: Columns) -> int:
+def _keys(found: Any, columns: Columns, source: str) -> int:
     """Number of keys in a run; where the rows' are known, only the others are counted."""
     if columns.keys is None:
-        return number_of_keys(found)
+        return keys_in(found, source)
     if isinstance(found, dict) and "predictions" not in found:
         return columns.keys + len(found)
     records = [found] if isinstance(found, dict) else found
-    return columns.keys + number_of_keys([record | {"predictions": None} for record in records])
+    return columns.keys + keys_in([record | {"predictions": None} for record in records], source)
 
 
 def warn_of_order(run: Run, source: str) -> None:
