@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import io
 import zipfile
-import zlib
 
 DEEP = 3000
 MIB = 2**20
@@ -99,8 +98,7 @@ LINES: dict[str, bytes] = {
 
 def gzip_bomb(mib: int) -> bytes:
     """Return a small gzip file that unpacks to so many MiB of one JSON text."""
-    made, block = zlib.compressobj(9, wbits=31), b" " * MIB
-    return b"".join([made.compress(b"[1"), *(made.compress(block) for _ in range(mib)), made.flush()])
+    return gzip.compress(b"[1") + gzip.compress(b" " * (16 * MIB)) * (mib // 16)
 
 
 def zip_bomb(mib: int, name: str) -> bytes:
