@@ -74,7 +74,7 @@ def _of_csv(content: str) -> Iterator[tuple[str, float]]:
     video, length = places
     if video is None or length is None:
         raise CorpusError(
-            f"line 1: there are the columns {printable(', '.join(header))}; "
+            f"line 1: there are the columns {printable(', '.join(header)[:300])}; "
             f"expected one of {', '.join(VIDEO)} and one of {', '.join(DURATION)}"
         )
     for row in rows:

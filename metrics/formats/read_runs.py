@@ -183,6 +183,8 @@ def _of_records(
     if not isinstance(found, list):
         raise MeasureError(f"{source}: is {show(found)}; this format is a list of queries with predictions")
     records = lines or Records.numbered(found, source)
+    if format in ("ranking", "tvretrieval"):
+        raise MeasureError(f"{records.source}: is JSON Lines; the format {format} is one object")
     return _predictions(records, names, faults) if format == "predictions" else READERS[format](records)
 
 
@@ -216,7 +218,7 @@ def read_durations(path: str | Path) -> dict[str, float]:
     """Seconds of each video, from a video index file that tells them; a video without them is an error."""
     index = _read_index(path)
     for video, entry in index.items():
-        if not isinstance(entry, list) or type(entry[0]) not in (int, float):
+        if not isinstance(entry, list) or not entry or type(entry[0]) not in (int, float):
             raise MeasureError(f"{path}: video {video!r} has {show(entry)}; it must be [duration, index]")
     return {video: float(entry[0]) for video, entry in index.items()}
 
