@@ -1,6 +1,5 @@
 """Fields of the requests that the workplace sends: a grade, a fence, a key, seconds, and the kind of input."""
 
-import json
 import math
 from typing import Any
 from uuid import UUID
@@ -11,6 +10,8 @@ from base.errors import BadValue, TooLarge
 from base.text import abbreviated
 from judging.consensus import GRADES
 from judging.models import Revision
+from metrics import MeasureError
+from metrics.formats.json_reader import read_json
 
 LARGEST_BODY = 16 * 1024  # bytes; a judgement takes about 120
 
@@ -20,18 +21,14 @@ def json_body(request: HttpRequest) -> dict[str, Any]:
     if int(request.headers.get("content-length") or 0) > LARGEST_BODY:
         raise TooLarge(f"body: more than {LARGEST_BODY:,} bytes")
     try:
-        body = json.loads(request.body, parse_constant=_constant)
-    except UnicodeDecodeError as fault:
-        raise BadValue("body", "not UTF-8", "JSON in UTF-8") from fault
-    except (ValueError, RecursionError) as fault:
-        raise BadValue("body", f"not JSON ({fault})", "a JSON object") from fault
+        body = read_json(
+            request.body, strict=False
+        )  # NaN reaches the field's own check, which names the field
+    except MeasureError as fault:
+        raise BadValue("body", f"not JSON ({fault})", "a JSON object in UTF-8") from fault
     if not isinstance(body, dict):
         raise BadValue("body", f"a JSON {type(body).__name__}", "a JSON object")
     return body
-
-
-def _constant(name: str) -> float:
-    return float(name)  # NaN and infinities reach the field's own check, which names the field
 
 
 def grade_in(body: dict[str, Any]) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
@@ -25,6 +26,7 @@ from base.errors import (
 )
 from base.problem_documents import problem
 
+MOST_FIELDS = 20  # whose faults an answer tells
 WHOLE = "body"  # the field of a fault that belongs to no single one
 
 
@@ -50,7 +52,7 @@ def _known(fault: Exception) -> ReeljudgeError | None:
     if isinstance(fault, Http404 | exceptions.NotFound):
         return NotFound("Nothing is here for you. It may be gone, or not yours to see.")
     if isinstance(fault, exceptions.ValidationError):
-        return BadFields(fields_of(fault.detail))
+        return BadFields(_first(fields_of(fault.detail)))
     if isinstance(fault, exceptions.ParseError):
         return BadValue(WHOLE, force_str(fault.detail), "a JSON object in UTF-8")
     if isinstance(fault, exceptions.NotAuthenticated | exceptions.AuthenticationFailed):
@@ -80,6 +82,14 @@ def fields_of(detail: Any, name: str = "") -> dict[str, list[str]]:
         }
     said = detail if isinstance(detail, list) else [detail]
     return {name or WHOLE: [force_str(each) for each in said]}
+
+
+def _first(faults: dict[str, list[str]]) -> dict[str, list[str]]:
+    """Return the faults of the first fields, and how many others have some."""
+    told = dict(islice(faults.items(), MOST_FIELDS))
+    if more := len(faults) - len(told):
+        told.setdefault(WHOLE, []).append(f"{more:,} more fields are wrong")
+    return told
 
 
 @contextmanager

@@ -6,7 +6,6 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.middleware import LoginRequiredMiddleware
-from django.core.exceptions import MiddlewareNotUsed
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.middleware.gzip import GZipMiddleware
 from django.middleware.locale import LocaleMiddleware
@@ -24,16 +23,18 @@ class ClientAddressMiddleware:
     """Sets REMOTE_ADDR to the address of who asks, where a proxy that the settings trust passes the request on.
 
     Each proxy adds the address that it sees at the end of X-Forwarded-For. What stands before the first address that
-    is not one of ours could be anything, because anybody can send that header.
+    is not one of ours could be anything, because anybody can send that header. X-Forwarded-Proto, by which Django
+    learns that a request came by HTTPS, is taken away from whoever is not one of our proxies.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
         self.trusted = networks(settings.TRUSTED_PROXIES)
-        if not self.trusted:
-            raise MiddlewareNotUsed
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
+        if not is_within(request.META.get("REMOTE_ADDR", ""), self.trusted):
+            request.META.pop("HTTP_X_FORWARDED_PROTO", None)
+            return self.get_response(request)
         hops = request.headers.get("x-forwarded-for", "").split(",")
         while hops and is_within(request.META.get("REMOTE_ADDR", ""), self.trusted) and _address(hops[-1]):
             request.META["REMOTE_ADDR"] = str(_address(hops.pop()))

@@ -6,7 +6,6 @@ mebibyte. After a break, a GET or the same POST tells where to go on.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -15,6 +14,8 @@ from base.errors import BadValue
 from base.request_fields import KEY, one_of, text_in, whole
 from campaigns.models.draft import ArrivingFile
 from campaigns.uploads import Arriving, append
+from metrics import MeasureError
+from metrics.formats.json_reader import read_json
 
 SHA256 = "sha256 "
 
@@ -28,9 +29,9 @@ def announced(request: HttpRequest, purposes: Collection[str]) -> tuple[str, str
         If the body is not an object with the three.
     """
     try:
-        said = json.loads(request.body)
-    except (ValueError, RecursionError) as fault:
-        raise BadValue("body", "no JSON", "an object with purpose, name and size") from fault
+        said = read_json(request.body)
+    except MeasureError as fault:
+        raise BadValue("body", f"no JSON ({fault})", "an object with purpose, name and size") from fault
     if not isinstance(said, dict):
         raise BadValue("body", "no JSON object", "an object with purpose, name and size")
     purpose = one_of("purpose", said.get("purpose"), purposes)

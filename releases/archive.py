@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
-import json
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
@@ -14,6 +13,8 @@ from typing import IO, Any
 
 from base.errors import ReeljudgeError
 from base.text import abbreviated
+from metrics import MeasureError
+from metrics.formats.json_reader import read_json
 
 FORMAT = "reeljudge-release/1"
 MANIFEST = "MANIFEST.json"
@@ -85,8 +86,8 @@ class ReleaseArchive:
         if MANIFEST not in entries or entries[MANIFEST].file_size > LARGEST_MANIFEST:
             raise ReeljudgeError(f"{self.file}: holds no {MANIFEST}; expected a release")
         try:
-            manifest = json.loads(self.archive.read(MANIFEST))
-        except (ValueError, RuntimeError) as fault:
+            manifest = read_json(self.archive.read(MANIFEST))
+        except (MeasureError, RuntimeError) as fault:
             raise ReeljudgeError(f"{self.file}: {MANIFEST} is not JSON ({fault})") from fault
         if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
             raise ReeljudgeError(f"{self.file}: {MANIFEST} does not say format {FORMAT}")
@@ -125,7 +126,7 @@ class ReleaseArchive:
     def records(self, name: str) -> Iterator[dict[str, Any]]:
         """Yield the objects of a file with one JSON object a line."""
         for line in self.lines(name):
-            yield json.loads(line)
+            yield read_json(line)
 
     def qrels(self, name: str = QRELS) -> dict[Pair, int]:
         """Return the grades in a file of TREC qrels; by default those of all settled pairs."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from itertools import islice
 from judging.consensus import RULE, consensus
 from judging.models import Candidate
 from judging.models.states import WITH_GRADE
+from metrics.formats.json_reader import read_json
 from releases.archive import MANIFEST, UNREADABLE, Pair, ReleaseArchive
 
 MOST_FAULTS = 1000  # of one check
@@ -163,7 +163,7 @@ def _nested(release: ReleaseArchive) -> Iterator[tuple[Pair, int]]:
     """Yield the pairs and grades of the nested qrels, whose lines hold one query each, within one object."""
     for line in release.lines("qrels.nested.json"):
         entry = line.strip().removeprefix("{")[:-1]  # it ends with a comma, or with the object
-        for query, graded in json.loads(f"{{{entry}}}").items():
+        for query, graded in read_json(f"{{{entry}}}").items():
             yield from (((query, moment), grade) for moment, grade in graded.items())
 
 

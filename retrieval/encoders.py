@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import hashlib
-import json
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,8 @@ from django.conf import settings
 
 from base.text import printable, storable
 from corpus.errors import CorpusError
+from metrics import MeasureError
+from metrics.formats.json_reader import read_json
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -147,8 +148,8 @@ def _called(name: str) -> str:
 
 def _read(file: Path) -> dict[str, Any]:
     try:
-        content = json.loads(file.read_bytes())
-    except (OSError, ValueError):
+        content = read_json(file.read_bytes())
+    except (OSError, MeasureError):
         return {}
     return content if isinstance(content, dict) else {}
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import shutil
 import warnings
-import zlib
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -33,7 +29,6 @@ from jobs.models import Job
 from jobs.upkeep import each_hour
 from metrics import MeasureError, MeasureWarning
 from metrics.formats.errors import Faults
-from metrics.formats.files import GZIP
 from metrics.formats.read_runs import check_run_file
 from metrics.formats.run_faults import Known
 from metrics.formats.tables import Run as Predictions
@@ -43,7 +38,6 @@ from runs.tables import store_table
 
 RECEIVE = "receive a run"  # the kind of job
 MOST_MIB = 64  # of a file
-MOST_UNPACKED = 512 * MIB
 AT_ONCE = 1 << 20
 FORGOTTEN_AFTER = timedelta(days=7)
 
@@ -169,8 +163,6 @@ def _checked(submission: Submission, file: Arrival) -> tuple[Predictions | None,
     videos = submission.file_for(Arrival.Purpose.VIDEOS)
     names = _names_of(campaign)
     try:
-        for each in filter(None, (file, videos)):
-            _must_unpack(each.path)
         predictions, faults = check_run_file(
             file.path,
             Known(
@@ -215,25 +207,6 @@ def _renamed(run: Predictions, names: Mapping[str, str]) -> Predictions:
         end=run.end[rows],
         scores=run.scores[rows],
     )
-
-
-def _must_unpack(path: Path) -> None:
-    """Refuse a packed file that unpacks to more than any run is long.
-
-    Raises
-    ------
-    MeasureError
-        If it does.
-    """
-    with path.open("rb") as file:
-        if file.read(len(GZIP)) != GZIP:
-            return
-    size = 0
-    with suppress(OSError, EOFError, zlib.error), gzip.open(path) as content:  # reading it says what is wrong
-        while piece := content.read(AT_ONCE):
-            size += len(piece)
-            if size > MOST_UNPACKED:
-                raise MeasureError(f"{path}: unpacks to more than {MOST_UNPACKED // MIB} MiB; is this a run?")
 
 
 def _store(submission: Submission, file: Arrival, predictions: Predictions, notes: list[str]) -> Run | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from ipaddress import ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -15,6 +15,7 @@ from base.text import abbreviated
 
 LONGEST = 500  # characters
 PORTS = {"https": 443, "http": 80}
+HOLDING_IPV4 = (ip_network("64:ff9b::/96"), ip_network("::/96"))  # NAT64 (RFC 6052), and compatible addresses
 
 
 class NotAllowed(ReeljudgeError):
@@ -75,7 +76,17 @@ def reachable(where: Destination) -> str:
 
 
 def _is_open(address: str) -> bool:
-    given = ip_address(address.partition("%")[0])
-    plain = getattr(given, "ipv4_mapped", None) or given
-    public = plain.is_global and not plain.is_multicast
+    plain = _plain(ip_address(address.partition("%")[0]))
+    public = plain.is_global and not (plain.is_multicast or plain.is_reserved)
+    if isinstance(plain, IPv6Address):
+        public = public and not plain.is_site_local
     return public or is_within(str(plain), networks(settings.WEBHOOK_NETWORKS))
+
+
+def _plain(given: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
+    """Return the address of IPv4 to which one of IPv6 leads that holds it, or else the address itself."""
+    if isinstance(given, IPv4Address):
+        return given
+    if any(given in network for network in HOLDING_IPV4):
+        return IPv4Address(int(given) % 2**32)
+    return given.ipv4_mapped or given.sixtofour or given

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,9 +11,11 @@ from base.text import printable
 from corpus.errors import CorpusError
 from corpus.importers.rows import seconds
 from metrics.formats.csv_lines import separator_of
+from metrics.formats.json_reader import read_json
 
 VIDEO = ("video", "video_name", "vid_name", "vid", "video_id", "id")  # names of columns
 DURATION = ("duration", "length", "seconds")
+LARGEST = 64 * 2**20  # bytes
 
 
 def read_durations(file: Path) -> dict[str, float]:
@@ -29,6 +30,8 @@ def read_durations(file: Path) -> dict[str, float]:
         Naming the file, and the video or the line that is wrong.
     """
     try:
+        if file.stat().st_size > LARGEST:
+            raise CorpusError(f"over {LARGEST:,} bytes; expected the seconds of each video")
         content = file.read_bytes()
         pairs = _of_csv(content.decode("utf-8-sig")) if _is_csv(content) else _of_json(content)
         return dict(pairs)
@@ -36,7 +39,7 @@ def read_durations(file: Path) -> dict[str, float]:
         raise CorpusError(f"--durations {file}: cannot be read ({fault.strerror})") from fault
     except CorpusError as fault:
         raise CorpusError(f"--durations {file}: {fault}") from fault
-    except (ValueError, RecursionError, csv.Error) as fault:
+    except (ValueError, csv.Error) as fault:
         raise CorpusError(f"--durations {file}: not JSON ({fault}), and no CSV") from fault
 
 
@@ -46,7 +49,7 @@ def _is_csv(content: bytes) -> bool:
 
 
 def _of_json(content: bytes) -> Iterator[tuple[str, float]]:
-    found = json.loads(content)
+    found = read_json(content, strict=False)
     if not isinstance(found, dict):
         raise CorpusError(f"a JSON {type(found).__name__}; expected an object by video")
     is_divided = all(isinstance(value, dict) and "duration" not in value for value in found.values())
@@ -71,7 +74,7 @@ def _of_csv(content: str) -> Iterator[tuple[str, float]]:
     video, length = places
     if video is None or length is None:
         raise CorpusError(
-            f"line 1: there are the columns {printable(', '.join(header))}; "
+            f"line 1: there are the columns {printable(', '.join(header)[:300])}; "
             f"expected one of {', '.join(VIDEO)} and one of {', '.join(DURATION)}"
         )
     for row in rows:

@@ -53,7 +53,7 @@ def places_of(header: Sequence[str], columns: Mapping[str, str], file: Path) -> 
         elif field not in columns and column in lower:
             places[field] = lower.index(column)
         elif field in columns or field in NEEDED:
-            there = printable(", ".join(header))
+            there = printable(", ".join(header)[:300])
             raise CorpusError(
                 f"line 1: no column {printable(column)}, for the field {field}; there are: {there}. "
                 f"--columns {field}=NAME tells another"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,14 +11,13 @@ from base.text import abbreviated, printable, storable
 from corpus.errors import CorpusError
 from metrics import MeasureError
 from metrics.formats.files import numbered_lines
-from metrics.formats.json_files import no_key_twice
+from metrics.formats.json_reader import read_json
 
 LONGEST_LINE = 1_000_000  # bytes
 LONGEST_TEXT = (
     2500  # bytes of UTF-8: what an index of PostgreSQL holds in a row, with room for its other columns
 )
 LONGEST_NAME = 300  # bytes of UTF-8
-DECODER = json.JSONDecoder(object_pairs_hook=no_key_twice)
 
 
 class Row(NamedTuple):
@@ -63,10 +61,8 @@ def lines(file: Path) -> Iterator[tuple[int, bytes]]:
 
 def json_object(line: bytes) -> dict[str, Any]:
     try:
-        value = DECODER.decode(line.decode("utf-8-sig"))
-    except UnicodeDecodeError as fault:
-        raise CorpusError(f"not UTF-8 at byte {fault.start + 1}; expected a JSON object in UTF-8") from fault
-    except (ValueError, RecursionError) as fault:
+        value = read_json(line, strict=False, line=0)  # the field with a wrong number is named below
+    except MeasureError as fault:
         raise CorpusError(f"not JSON ({fault}); expected one JSON object a line") from fault
     if not isinstance(value, dict):
         raise CorpusError(f"a JSON {type(value).__name__}; expected a JSON object")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -16,6 +15,8 @@ from campaigns.models import Campaign
 from corpus.errors import CorpusError
 from corpus.importers.rows import BadField, json_object, lines, text
 from judging.models import Kind, Query
+from metrics import MeasureError
+from metrics.formats.json_reader import read_json
 
 MOST_PROBLEMS = 20
 LONGEST_SPLIT = 20  # characters
@@ -119,8 +120,8 @@ def _listed(file: Path) -> Iterator[Line]:
             f"{file}: over {LARGEST_LIST:,} bytes; write one JSON object a line instead of a list"
         )
     try:
-        records = json.loads(file.read_bytes())
-    except (ValueError, RecursionError) as fault:
+        records = read_json(file.read_bytes(), strict=False)
+    except MeasureError as fault:
         raise ReeljudgeError(f"{file}: not JSON ({fault})") from fault
     for number, record in enumerate(records, 1):
         yield Line(f"entry {number}", record)

@@ -4,7 +4,6 @@ What a client does is written once, as generators that yield requests and receiv
 clients send these in their own way. Nothing here needs httpx.
 """
 
-import json
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any, TypeAlias, TypeVar
 from urllib.parse import unquote
 
 from ..formats.errors import MeasureError
+from ..formats.json_reader import read_json
 
 API = "/api/v1/"
 BROKEN = 0  # the status where there was no answer
@@ -65,8 +65,8 @@ class Answer:
 
     def json(self) -> Any:
         try:
-            return json.loads(self.content)
-        except ValueError:
+            return read_json(self.content)
+        except MeasureError:
             raise ApiError(
                 "the answer is no JSON; is this the address of a Reeljudge?", self.status
             ) from None
@@ -147,7 +147,7 @@ def problem(ask: Ask, answer: Answer) -> ApiError:
     if "location" in answer.headers and answer.status < 400:
         return ApiError(f"{where}: is at {one_line(answer.headers['location'])} instead", answer.status)
     try:
-        document = json.loads(answer.content)
+        document = read_json(answer.content)
         told, fields = f"{where}: {document['detail']}", dict(document.get("fields", {}))
         return ApiError(one_line(told), answer.status, str(document.get("code", "")), fields)
     except (ValueError, KeyError, TypeError):

@@ -2,12 +2,12 @@
 
 import csv
 import io
-import json
 from collections.abc import Callable
 from pathlib import PurePath
 from typing import Any
 
 from ..formats.errors import MeasureError
+from ..formats.json_reader import read_json
 
 Rows = list[dict[str, Any]]
 NUMBERS: dict[str, Callable[[str], float]] = {
@@ -34,9 +34,9 @@ def rows_in(file: str, content: bytes) -> Rows:
     if kind == ".csv":
         return [_with_numbers(row) for row in csv.DictReader(io.StringIO(text, newline=""))]
     if kind == ".jsonl":
-        return [json.loads(line) for line in text.split("\n") if line]
+        return [read_json(line) for line in text.split("\n") if line]
     if kind == ".json":
-        return [json.loads(text)]
+        return [read_json(text)]
     raise MeasureError(f"{file}: not a table; expected a file that ends in .txt, .csv, .jsonl or .json")
 
 

@@ -1,6 +1,7 @@
 """Reading a CSV of any size line by line, so that a wrong line does not end the reading."""
 
 import csv
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -43,9 +44,9 @@ class CsvLines:
             raise MeasureError(
                 f"{source}: line 1: has no names of columns; a CSV needs them in its first line"
             )
-        if twice := next((name for name in self.header if name and self.header.count(name) > 1), ""):
+        if twice := [name for name, times in Counter(self.header).items() if name and times > 1]:
             raise MeasureError(
-                f"{source}: line 1: column {twice!r} stands twice; each needs a name of its own"
+                f"{source}: line 1: column {twice[0]!r} stands twice; each needs a name of its own"
             )
 
     def __iter__(self) -> Iterator[CsvLine]:

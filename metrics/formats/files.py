@@ -1,21 +1,26 @@
 """Reading files so that whatever is wrong with one is said in a sentence, with its place."""
 
 import gzip
+import os
 import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BytesIO
 from itertools import count
 from os import PathLike
 from pathlib import Path
 from typing import BinaryIO
 
 from .errors import MeasureError
+from .showing import show
 
 STANDARD_INPUT = "-"
 GZIP = b"\x1f\x8b"
 BOM = b"\xef\xbb\xbf"
 BEGINNING = 65_536  # bytes
+MIB = 2**20
+UNPACK, MOST_UNPACKED = "REELJUDGE_UNPACK_MIB", "512"
 
 
 def read_bytes(path: str | Path) -> bytes:
@@ -24,18 +29,39 @@ def read_bytes(path: str | Path) -> bytes:
     Raises
     ------
     MeasureError
-        If the file cannot be read, is empty, or is not UTF-8 text.
+        If the file cannot be read, is empty, is not UTF-8 text, or unpacks to more than 512 MiB or as many as
+        `REELJUDGE_UNPACK_MIB` says.
     """
     source = source_name(path)
     with _readable(source):
         data = sys.stdin.buffer.read() if str(path) == STANDARD_INPUT else Path(path).read_bytes()
         if data.startswith(GZIP):
-            data = gzip.decompress(data)
+            data = _unpacked(data, source)
     data = data.removeprefix(BOM)
     if not data.isascii():
         text_of(data, source)
     _check_text(data, source)
     return data
+
+
+def _unpacked(data: bytes, source: str) -> bytes:
+    most, found, size = _most_unpacked(), list[bytes](), 0
+    with gzip.GzipFile(fileobj=BytesIO(data)) as file:
+        while piece := file.read(MIB):
+            found.append(piece)
+            size += len(piece)
+            if size > most * MIB:
+                right = f"is this the right file? {UNPACK} in the environment raises the limit"
+                raise MeasureError(f"{source}: unpacks to more than {most:,} MiB; {right}")
+    return b"".join(found)
+
+
+def _most_unpacked() -> int:
+    """How many MiB a packed file may unpack to."""
+    most = os.environ.get(UNPACK, MOST_UNPACKED)
+    if not (most.isascii() and most.isdecimal() and len(most) < 8):
+        raise MeasureError(f"{UNPACK} is {show(most)}; it must be a whole number of MiB")
+    return int(most)
 
 
 def read_beginning(path: str | Path) -> bytes:

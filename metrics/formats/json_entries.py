@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO, NamedTuple
 
 from .errors import MeasureError
-from .json_files import no_key_twice
+from .json_reader import DECODER, fault_of, refuse_depth, refuse_half_pairs
 
 CHUNK = 65_536  # bytes
 LONGEST_ENTRY = 10_000_000  # characters
@@ -70,7 +70,6 @@ class _Text:
     def __init__(self, file: BinaryIO, source: str, longest: int) -> None:
         self.file, self.source, self.longest = file, source, longest
         self.decoder = codecs.getincrementaldecoder("utf-8-sig")()
-        self.json = json.JSONDecoder(object_pairs_hook=no_key_twice)
         self.text, self.at, self.is_over = "", 0, False
         self.lines_before = 0  # of `text`
 
@@ -106,30 +105,34 @@ class _Text:
         """Take the next value, reading as much of the file as it needs."""
         self.sign()
         while True:
+            fault: ValueError | RecursionError | None = None
             try:
-                found, end = self.json.raw_decode(self.text, self.at)
-                if end < len(self.text) or self.is_over:  # else a number may go on
-                    self.at = end
-                    return found
-                fault: Exception | None = None
+                found, end = DECODER.raw_decode(self.text, self.at)
             except (ValueError, RecursionError) as problem:
                 fault = problem
             there = len(self.text) - self.at
             if fault and (self.is_over or there > self.longest):
                 raise self._broken(fault, there) from None
+            if not fault and (end < len(self.text) or self.is_over):  # else a number may go on
+                self._check(found, end)
+                self.at = end
+                return found
             self._read(max(CHUNK, there))
 
-    def _broken(self, fault: Exception, there: int) -> MeasureError:
-        if isinstance(fault, RecursionError):
-            return self.fail("JSON is nested too deeply")
-        if not isinstance(
-            fault, json.JSONDecodeError
-        ):  # a key that stands twice, a number of too many digits
-            return self.fail(f"broken JSON: {fault}")
+    def _check(self, found: Any, end: int) -> None:
+        try:
+            refuse_depth(found, self.text, self.at, end)
+            refuse_half_pairs(found, self.text, self.at, end)
+        except MeasureError as fault:
+            raise self.fail(str(fault)) from None
+
+    def _broken(self, fault: ValueError | RecursionError, there: int) -> MeasureError:
+        if not isinstance(fault, json.JSONDecodeError):
+            return self.fail(fault_of(fault))
         if there > self.longest and fault.pos - self.at > self.longest:
             return self.fail(f"an entry of more than {self.longest:,} characters; is this the right file?")
         line = self.lines_before + self.text.count("\n", 0, fault.pos) + 1
-        return self.fail(f"broken JSON: {fault.msg}", line)
+        return self.fail(fault_of(fault), line)
 
     def _read(self, size: int) -> None:
         """Forget what was taken, and read on."""

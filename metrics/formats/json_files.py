@@ -3,16 +3,15 @@
 import gc
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
-from itertools import chain
-from operator import itemgetter
 from typing import Any
 
 from .errors import MeasureError
-from .files import numbered_lines, text_of
+from .files import numbered_lines
+from .json_reader import SURROGATE_IN_BYTES, number_of_keys, read_json, refuse_half_pairs
 from .place import Place
 from .showing import show
 
@@ -22,7 +21,6 @@ try:
 except ImportError:  # the extra `fast`
     orjson = None
 
-MANY = 1000
 LINE = re.compile(rb"\s*(\S[^\n]*)")
 KEY, SPACED_KEY = re.compile(rb'"\s*:'), re.compile(rb'"\s+:')
 
@@ -49,7 +47,7 @@ class Records:
 def parse_json(data: bytes, source: str) -> Any:
     """JSON, with the line of a mistake; a key that stands twice in an object is a mistake too."""
     found = parse_unchecked(data, source)
-    refuse_repeated_keys(data, source, number_of_keys(found))
+    refuse_repeated_keys(data, source, keys_in(found, source))
     return found
 
 
@@ -68,9 +66,19 @@ def refuse_repeated_keys(data: bytes, source: str, keys: int) -> None:
 def _loads(data: bytes) -> Any:
     """JSON by the fastest parser there is; None for what is broken or unusual, such as NaN."""
     try:
-        return orjson.loads(data) if orjson else json.loads(data.decode())
+        if orjson:
+            return orjson.loads(data)
+        return None if SURROGATE_IN_BYTES.search(data) else json.loads(data.decode())
     except (ValueError, RecursionError):
         return None
+
+
+def keys_in(found: Any, source: str) -> int:
+    """Number of keys of all objects in parsed JSON; raises MeasureError if it is nested too deeply."""
+    try:
+        return number_of_keys(found)
+    except MeasureError as fault:
+        raise MeasureError(f"{source}: {fault}") from None
 
 
 @contextmanager
@@ -94,71 +102,13 @@ def _written_keys(data: bytes) -> Iterator[int]:
     yield len(KEY.findall(data)) if SPACED_KEY.search(data) else data.count(b'":')
 
 
-def number_of_keys(found: Any) -> int:
-    """Number of keys of all objects in parsed JSON: fewer than were written where a key stands twice."""
-    keys, level = 0, [found]
-    while level:
-        kinds = set(map(type, level))
-        objects = _only(dict, level, kinds)
-        keys += sum(map(len, objects))
-        level = _containers(_only(list, level, kinds))
-        level += _containers(_fields(objects))
-    return keys
-
-
-def _fields(objects: list[dict[str, Any]]) -> Sequence[Iterable[Any]]:
-    """The values of objects: by field, if all have the same few, and else by object."""
-    if len(objects) > MANY and len(objects[0]) > 1 and set(map(len, objects)) == {len(objects[0])}:
-        with suppress(KeyError):
-            return list(zip(*map(itemgetter(*objects[0]), objects), strict=True))
-    return [item.values() for item in objects]
-
-
-def _only(kind: type, items: list[Any], kinds: set[type]) -> list[Any]:
-    """The items of one type; kinds: the types of all."""
-    if kind not in kinds:
-        return []
-    return items if len(kinds) == 1 else [item for item in items if type(item) is kind]
-
-
-def _containers(groups: Sequence[Iterable[Any]]) -> list[Any]:
-    """The lists and objects in groups of items; a group of nothing else is the usual case, and goes fastest."""
-    if len(groups) > MANY:
-        if set(map(type, chain.from_iterable(groups))).isdisjoint((dict, list)):
-            return []
-        groups = [list(chain.from_iterable(groups))]
-    found: list[Any] = []
-    for group in groups:
-        kinds = set(map(type, group))
-        if kinds <= {dict, list}:
-            found += group
-        elif kinds & {dict, list}:
-            found += [item for item in group if type(item) is list or type(item) is dict]
-    return found
-
-
 def _parse_carefully(data: bytes, source: str, line: int | None = None) -> Any:
     try:
-        return json.loads(text_of(data, source), object_pairs_hook=no_key_twice)
-    except json.JSONDecodeError as problem:
-        at = line or problem.lineno
-        raise MeasureError(
-            f"{source}: line {at}, column {problem.colno}: broken JSON: {problem.msg}"
-        ) from None
-    except RecursionError:
-        raise MeasureError(f"{source}: JSON is nested too deeply") from None
-    except ValueError as problem:
-        spot = f" line {line}:" if line else ""
-        raise MeasureError(f"{source}:{spot} broken JSON: {problem}") from None
-
-
-def no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise ValueError(f"key {show(twice)} stands twice in one object")
-    return found
+        found = read_json(data, strict=False, line=line)
+        refuse_half_pairs(found, data.decode())
+        return found
+    except MeasureError as fault:
+        raise MeasureError(f"{source}: {fault}") from None
 
 
 def looks_like_json(data: bytes) -> bool:
@@ -178,8 +128,8 @@ def looks_like_json_lines(data: bytes) -> bool:
 
 def _is_object(line: bytes) -> bool:
     try:
-        return isinstance(json.loads(line), dict)
-    except ValueError:
+        return isinstance(read_json(line, strict=False), dict)
+    except MeasureError:
         return False
 
 
@@ -188,7 +138,7 @@ def json_lines(data: bytes, source: str) -> Records:
     body = data.rstrip()
     records = _loads(b"[%b]" % body.replace(b"\n", b","))  # a text holds no bare line break
     plain = records is not None and len(records) == body.count(b"\n") + 1
-    if plain and set(map(type, records)) == {dict} and number_of_keys(records) in _written_keys(data):
+    if plain and set(map(type, records)) == {dict} and keys_in(records, source) in _written_keys(data):
         return Records(source, records, lambda row: f"line {row + 1}")
     lines = list(_careful_lines(data, source))
     return Records(source, [record for _, record in lines], lambda row: f"line {lines[row][0]}")

@@ -11,7 +11,7 @@ from urllib.parse import quote, unquote
 from .errors import MeasureError
 
 NOT_IN_WORDS = re.compile(r"[\s%]")
-SHAPE = re.compile(r"(?P<video>.+)@(?P<start>-?\d+)-(?P<end>-?\d+)(?:[#~]\d+)?", re.DOTALL)
+SHAPE = re.compile(r"(?P<video>.+)@(?P<start>-?\d{1,300})-(?P<end>-?\d{1,300})(?:[#~]\d+)?", re.DOTALL)
 
 
 def moment_id(video: str, start: float, end: float) -> str:

@@ -13,9 +13,9 @@ from .files import STANDARD_INPUT, read_beginning, read_bytes, source_name
 from .json_files import (
     Records,
     json_lines,
+    keys_in,
     looks_like_json_lines,
     no_collecting,
-    number_of_keys,
     parse_json,
     parse_unchecked,
     refuse_repeated_keys,
@@ -160,7 +160,7 @@ def _columns(
         columns = _ranking(found, source, faults)
     else:
         columns = _of_records(found, None, format, names, source, faults)
-    refuse_repeated_keys(data, source, _keys(found, columns))
+    refuse_repeated_keys(data, source, _keys(found, columns, source))
     return columns
 
 
@@ -178,24 +178,26 @@ def _of_records(
     if not isinstance(found, list):
         raise MeasureError(f"{source}: is {show(found)}; this format is a list of queries with predictions")
     records = lines or Records.numbered(found, source)
+    if format in ("ranking", "tvretrieval"):
+        raise MeasureError(f"{records.source}: is JSON Lines; the format {format} is one object")
     return _predictions(records, names, faults) if format == "predictions" else READERS[format](records)
 
 
-def _keys(found: Any, columns: Columns) -> int:
+def _keys(found: Any, columns: Columns, source: str) -> int:
     """Number of keys in a run; where the rows' are known, only the others are counted."""
     if columns.keys is None:
-        return number_of_keys(found)
+        return keys_in(found, source)
     if isinstance(found, dict) and "predictions" not in found:
         return columns.keys + len(found)
     records = [found] if isinstance(found, dict) else found
-    return columns.keys + number_of_keys([record | {"predictions": None} for record in records])
+    return columns.keys + keys_in([record | {"predictions": None} for record in records], source)
 
 
 def read_durations(path: str | Path) -> dict[str, float]:
     """Seconds of each video, from a video index file that tells them; a video without them is an error."""
     index = _read_index(path)
     for video, entry in index.items():
-        if not isinstance(entry, list) or type(entry[0]) not in (int, float):
+        if not isinstance(entry, list) or not entry or type(entry[0]) not in (int, float):
             raise MeasureError(f"{path}: video {video!r} has {show(entry)}; it must be [duration, index]")
     return {video: float(entry[0]) for video, entry in index.items()}
 

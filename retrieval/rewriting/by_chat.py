@@ -9,6 +9,8 @@ from typing import Any
 
 from base.text import abbreviated, storable
 from corpus.importers.rows import LONGEST_TEXT
+from metrics import MeasureError
+from metrics.formats.json_reader import read_json
 from retrieval.rewriting.endpoint import Endpoint, EndpointRefuses, Unusable
 from retrieval.rewriting.substituters import Beat, Proposal, differences
 
@@ -92,8 +94,8 @@ def _captions(said: str, expected: int) -> list[object]:
     """
     fenced = re.fullmatch(r"\s*```(?:json)?\s*(.*?)\s*```\s*", said, re.S)
     try:
-        answer = json.loads(fenced[1] if fenced else said)
-    except (ValueError, RecursionError) as fault:
+        answer = read_json(fenced[1] if fenced else said)
+    except MeasureError as fault:
         raise Unusable(f"not JSON: {abbreviated(said)}") from fault
     entries = answer.get("captions") if isinstance(answer, dict) else None
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):

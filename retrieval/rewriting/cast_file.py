@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,8 @@ from base.errors import ReeljudgeError
 from base.spreadsheet import harmless
 from base.text import abbreviated, storable
 from corpus.models import Corpus
+from metrics import MeasureError
+from metrics.formats.json_reader import read_json
 from retrieval.rewriting.models import LONGEST_NAME, CastName
 
 COLUMNS = ("name", "phrase", "same_as", "stays", "confirmed")
@@ -155,8 +156,8 @@ def _lines(file: Path) -> Iterator[Line]:
 
 def _of_json(content: str, file: Path) -> Iterator[Line]:
     try:
-        value = json.loads(content)
-    except (ValueError, RecursionError) as fault:
+        value = read_json(content)
+    except MeasureError as fault:
         raise ReeljudgeError(f"{file}: not JSON ({fault})") from fault
     rows = (
         [{"name": name, "phrase": phrase} for name, phrase in value.items()]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -13,6 +12,8 @@ from django.conf import settings
 
 from base.errors import ReeljudgeError
 from base.text import printable
+from metrics import MeasureError
+from metrics.formats.json_reader import read_json
 from retrieval.rewriting.substituters import Beat
 
 TRIES = 6  # of one request, before the endpoint counts as away
@@ -139,9 +140,9 @@ class Endpoint:
 
     def _said(self, content: bytes, messages: list[dict[str, str]]) -> str:
         try:
-            answer = json.loads(content)
+            answer = read_json(content)
             said = answer["choices"][0]["message"]["content"]
-        except (ValueError, RecursionError, LookupError, TypeError) as fault:
+        except (MeasureError, LookupError, TypeError) as fault:
             self._count({}, messages, "")
             raise Unusable(
                 f"no chat completion: {printable(content[:80].decode(errors='replace'))}"

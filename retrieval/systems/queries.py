@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
+from metrics import MeasureError
+from metrics.formats.json_reader import read_json
 from retrieval.systems.data import Query
 from retrieval.systems.errors import SystemsError
 
@@ -34,8 +35,8 @@ def queries_in(file: Path) -> list[Query]:
 
 def _query(place: str, line: str) -> Query:
     try:
-        record = json.loads(line)
-    except ValueError as fault:
+        record = read_json(line, line=0)
+    except MeasureError as fault:
         raise SystemsError(f"{place}: is not JSON ({fault})") from None
     id, text = (record.get("query_id"), record.get("query")) if isinstance(record, dict) else (None, None)
     if type(id) not in (int, str) or not isinstance(text, str) or not text.strip():

@@ -13,6 +13,8 @@ from zipfile import ZIP_STORED, BadZipFile, ZipFile
 import numpy as np
 from numpy.typing import NDArray
 
+from metrics import MeasureError
+from metrics.formats import json_reader
 from retrieval.systems.errors import SystemsError
 
 CHUNK = 2**20  # bytes
@@ -69,8 +71,8 @@ def read_json(file: Path) -> Any:
         If it cannot be read.
     """
     try:
-        return json.loads(file.read_bytes())
-    except (OSError, ValueError) as fault:
+        return json_reader.read_json(file.read_bytes(), strict=False)
+    except (OSError, MeasureError) as fault:
         raise SystemsError(f"{file}: cannot be read ({fault}); train or index the system again") from fault
 
 

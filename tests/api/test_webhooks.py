@@ -185,6 +185,15 @@ def test_no_address_but_those_of_the_settings(address: str, settings: Any) -> No
         "fe80::1%eth0",
         "0.0.0.0",
         "224.0.0.1",
+        "64:ff9b::127.0.0.1",  # NAT64
+        "64:ff9b::a01:203",
+        "64:ff9b:1::8.8.8.8",  # NAT64 of a network of one's own
+        "2002:7f00:1::",  # 6to4
+        "2001:0:7f00:1::",  # Teredo
+        "::127.0.0.1",
+        "::ffff:0:127.0.0.1",
+        "fec0::1",
+        "4000::1",
     ],
 )
 def test_a_name_that_leads_inside_is_refused(
@@ -200,6 +209,17 @@ def test_a_name_that_leads_inside_is_refused(
         reachable(destination("https://hooks.example.org/"))
     addresses.pop()
     assert reachable(destination("https://hooks.example.org/")) == "93.184.215.14"
+
+
+@pytest.mark.parametrize(
+    "found", ["93.184.215.14", "2606:2800:220::1", "64:ff9b::5db8:d70e", "2002:5db8:d70e::1"]
+)
+def test_a_name_that_leads_outside_is_taken(
+    found: str, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.WEBHOOK_HOSTS = ["hooks.example.org"]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: [(0, 0, 0, "", (found, 443))])
+    assert reachable(destination("https://hooks.example.org/")) == found
 
 
 @pytest.mark.django_db

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.core.exceptions import MiddlewareNotUsed
 from django.http import HttpRequest, HttpResponse
 from django.test import Client, RequestFactory
 from django.urls import reverse
@@ -55,8 +54,21 @@ def test_the_last_address_that_no_proxy_of_ours_has_is_the_clients(
 
 def test_nobody_is_believed_unless_the_settings_say_so(settings: Any) -> None:
     assert settings.TRUSTED_PROXIES == []
-    with pytest.raises(MiddlewareNotUsed):
-        seen("127.0.0.1", "1.1.1.1")
+    assert seen("127.0.0.1", "1.1.1.1") == "127.0.0.1"
+
+
+@pytest.mark.parametrize(
+    ("proxies", "remote", "is_secure"),
+    [(OURS, "10.0.0.2", True), (OURS, "203.0.113.5", False), ([], "127.0.0.1", False), ([], "", False)],
+)
+def test_only_our_proxies_say_that_a_request_came_by_https(
+    settings: Any, proxies: list[str], remote: str, is_secure: bool
+) -> None:
+    settings.TRUSTED_PROXIES = proxies
+    settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    request = RequestFactory().get("/", headers={"x-forwarded-proto": "https"}, REMOTE_ADDR=remote)
+    ClientAddressMiddleware(lambda request: HttpResponse())(request)
+    assert request.is_secure() is is_secure
 
 
 def sign_in(password: str, remote: str, forwarded: str) -> int:

@@ -137,6 +137,7 @@ def shown_with(https: str, home: Path) -> Any:
     home.mkdir()
     (home / "static").symlink_to(made_once.collected_static())
     env = os.environ | {"HTTPS": https, "REELJUDGE_HOME": str(home), "ALLOWED_HOSTS": "testserver"}
+    env["TRUSTED_PROXIES"] = "127.0.0.1"
     env["DJANGO_SETTINGS_MODULE"] = "config.settings"
     done = subprocess.run(
         [sys.executable, "-c", SHOW], cwd=ROOT, env=env, capture_output=True, text=True, check=False

@@ -216,7 +216,7 @@ WRONG: dict[str, tuple[str, object, str]] = {
     "tvr: a key twice": (
         "tvr",
         b'{"vid_name": "a", "vid_name": "b"}',
-        "line 1: not JSON (key 'vid_name' stands",
+        "line 1: not JSON (broken JSON: key 'vid_name' stands",
     ),
     "tvr: NaN": (
         "tvr",
@@ -228,9 +228,13 @@ WRONG: dict[str, tuple[str, object, str]] = {
     "tvr: UTF-16": (
         "tvr",
         json.dumps(TVR).encode("utf-16"),
-        "line 1: not UTF-8 at byte 1; expected a JSON object",
+        "line 1: not JSON (is not UTF-8 text (byte 0)); expected one JSON object",
     ),
-    "tvr: gzip": ("tvr", gzip.compress(json.dumps(TVR).encode()), "line 1: not UTF-8 at byte 2"),
+    "tvr: gzip": (
+        "tvr",
+        gzip.compress(json.dumps(TVR).encode()),
+        "line 1: not JSON (is not UTF-8 text (byte 1))",
+    ),
     "tvr: the file of the test": (
         "tvr",
         b'{"desc": "d", "vid_name": "a"}',

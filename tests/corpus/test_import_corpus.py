@@ -126,7 +126,7 @@ WRONG: dict[str, tuple[object, str]] = {
     "a description with half a character": (told(desc="She sits. \udc00"), "field desc"),
     "half a character in bytes": (
         b'{"vid_name": "f", "desc": "\xed\xa0\x80", "ts": [1, 2]}',
-        "not UTF-8 at byte 28",
+        "not UTF-8 text (byte 27)",
     ),
     "a very long description": (told(desc="é" * LONGEST_TEXT), "field desc"),
     "a caption that is empty": (told(caption=""), "field caption"),

@@ -44,6 +44,12 @@ def test_it_listens_to_strangers_only_behind_a_proxy(bind: str, settings: Any) -
     assert refusal.value.returncode == 2
 
 
+def test_https_needs_a_proxy_that_speaks_it(settings: Any) -> None:
+    settings.TRUSTED_PROXIES, settings.SECURE_SSL_REDIRECT = [], True
+    with pytest.raises(CommandError, match=r"HTTPS=on: .* TRUSTED_PROXIES"):
+        printed("serve", "--bind", "127.0.0.1:0")
+
+
 @pytest.fixture
 def port(tmp_path: Path) -> Iterator[int]:
     with socket.socket() as free:

@@ -326,7 +326,7 @@ def test_a_wrong_query_is_named_by_its_place(small: Campaign, tmp_path: Path, na
         (b'[{"query_id": 7,', "not JSON"),
         (b'["\xff"]', "not JSON"),
         (b'{"query_id": 1, "query": "He sits."}\n{"query_id": 7,\n', "line 2: not JSON"),
-        (b'{"query_id": 1, "query": "He sits."}\n\n"\xff"\n', "line 3: not UTF-8"),
+        (b'{"query_id": 1, "query": "He sits."}\n\n"\xff"\n', "line 3: not JSON (is not UTF-8"),
         (b'{"query_id": 1}\n{"query_id": 7,\n', "line 1: field query: null"),
         (b"[1, 2]", "entry 2: a JSON int"),
         (b'{"query_id": 1, "query": "' + b"s" * 1_000_000 + b'"}', "line 1: longer than 1,000,000 bytes"),

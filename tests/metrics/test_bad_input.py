@@ -2,11 +2,16 @@
 
 import gzip
 import json
+import resource
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from metrics import MeasureError, read_qrels
+from tests.hostile.texts import gzip_bomb
 from tests.metrics.shared import run_cli, write
 
 PAIR = {"pair_id": 0, "query_id": 1, "query": "q", "video_name": "a", "timestamp": [0, 10], "relevance": 4}
@@ -199,6 +204,36 @@ def test_unknown_words(tmp_path: Path) -> None:
     assert "--format" in one_line(*files, "--format", "xml")
     assert "--run" in one_line("--qrels", "x")
     assert "unrecognized" in one_line(*files, "--colour")
+
+
+def test_a_small_file_that_unpacks_to_gigabytes_is_refused(tmp_path: Path) -> None:
+    bomb = tmp_path / "bomb.gz"
+    bomb.write_bytes(gzip_bomb(3072))
+    assert bomb.stat().st_size < 4_000_000
+    command = [sys.executable, "-m", "metrics", "evaluate", "--qrels", str(bomb), "--run", str(bomb)]
+    done = subprocess.run(command, capture_output=True, text=True, preexec_fn=_in_two_gibibytes)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"error: {bomb}: unpacks to more than 512 MiB; ")
+    assert "REELJUDGE_UNPACK_MIB" in done.stderr
+
+
+def _in_two_gibibytes() -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
+
+
+def test_the_limit_of_unpacking_has_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    packed = tmp_path / "qrels.jsonl.gz"
+    packed.write_bytes(gzip.compress(GOOD_QRELS.encode() + b" " * (3 << 20)))
+    monkeypatch.setenv("REELJUDGE_UNPACK_MIB", "2")
+    with pytest.raises(MeasureError, match="unpacks to more than 2 MiB"):
+        read_qrels(packed)
+    monkeypatch.setenv("REELJUDGE_UNPACK_MIB", "4")
+    assert len(read_qrels(packed).queries) == 2
+    monkeypatch.setenv("REELJUDGE_UNPACK_MIB", "much")
+    with pytest.raises(
+        MeasureError, match="REELJUDGE_UNPACK_MIB is 'much'; it must be a whole number of MiB"
+    ):
+        read_qrels(packed)
 
 
 def test_gzip_is_read(tmp_path: Path) -> None:

@@ -192,7 +192,7 @@ def test_ids_of_merged_queries_are_those_of_the_qrels(campaign: Campaign, rio: M
 
 
 def test_what_unpacks_to_too_much_is_refused(rio: Membership, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("runs.receiving.MOST_UNPACKED", 1 << 20)
+    monkeypatch.setenv("REELJUDGE_UNPACK_MIB", "1")
     [told] = submitted(rio, packed(" " * (3 << 20)), filename="run.json.gz").findings["told"]
     assert told.startswith("run.json.gz: unpacks to more than 1 MiB")
 

@@ -98,6 +98,12 @@ def _refuse_what_would_fail(bind: str, is_local: bool) -> None:
             "(docs/deployment.md); or bind to 127.0.0.1",
             returncode=2,
         )
+    if settings.SECURE_SSL_REDIRECT and not settings.TRUSTED_PROXIES:
+        raise CommandError(
+            "HTTPS=on: no proxy is known that speaks HTTPS, so that each page would lead to itself. Name the proxy's "
+            "address in TRUSTED_PROXIES (docs/deployment.md)",
+            returncode=2,
+        )
     if missing := uncollected():
         raise CommandError(
             f"{settings.STATIC_ROOT}: {missing} is missing or not that of this program. "
@@ -207,6 +213,7 @@ class _Server(BaseApplication):  # type: ignore[misc]
             "logger_class": _Log,
             "proc_name": "reeljudge",
             "control_socket_disable": True,
+            "secure_scheme_headers": {},  # whose word counts about HTTPS is for the middleware to judge
             "when_ready": _give_up_silent_requests,
         }
         for name, value in chosen.items():

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from metrics import MeasureError
+from metrics.formats.json_reader import read_json
 from retrieval.systems.data import Objects, Videos
 from retrieval.systems.errors import SystemsError
 
@@ -107,8 +109,8 @@ def _object(place: str, number: int, line: str, videos: Videos) -> Found | None:
 
 def _record(place: str, line: str) -> Mapping[str, Any]:
     try:
-        record = json.loads(line)
-    except (ValueError, RecursionError) as fault:
+        record = read_json(line, line=0)
+    except MeasureError as fault:
         raise SystemsError(f"{place}: is not JSON ({fault})") from None
     if not isinstance(record, dict):
         raise SystemsError(f"{place}: is not an object; expected video, clip, name and box")
