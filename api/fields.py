@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -12,6 +13,10 @@ from rest_framework import serializers
 from base.text import abbreviated
 
 ANY = r"^[^\u0000]*$"
+WRITTEN = {
+    serializers.IntegerField: ("0|-?[1-9][0-9]*", "a whole number"),
+    serializers.DateField: ("[0-9]{4}-[0-9]{2}-[0-9]{2}", "a day such as 2026-01-31"),
+}
 SOME = r"^[^\u0000]*[^\s\u0000-\u001f\u0085\ufeff][^\u0000]*$"
 
 
@@ -101,14 +106,30 @@ class Body(Shape):
 
 
 class Query(Body):
-    """What stands behind the question mark of an address, as text."""
+    """What stands behind the question mark of an address, as text: each field once, written as the document says."""
 
     def to_internal_value(self, data: Any) -> Any:
+        faults = {
+            name: self._faults(self.fields[name], data.getlist(name)) for name in data if name in self.fields
+        }
+        if any(faults.values()):
+            raise serializers.ValidationError({name: said for name, said in faults.items() if said})
         # As a dictionary, an empty text is a value; in a form it would be a field that is not there.
         lists = {name for name, field in self.fields.items() if isinstance(field, serializers.ListField)}
         return super().to_internal_value(
             {name: data.getlist(name) if name in lists else data[name] for name in data}
         )
+
+    @staticmethod
+    def _faults(field: serializers.Field, values: list[str]) -> list[str]:
+        """Return what is wrong with how a field is written; Python also takes 1_0 and the digits of any script."""
+        if isinstance(field, serializers.ListField):
+            field = field.child
+        elif len(values) > 1:
+            return ["stands there more than once; expected once"]
+        pattern, right = next((each for kind, each in WRITTEN.items() if isinstance(field, kind)), (".*", ""))
+        wrong = (value for value in values if not re.fullmatch(pattern, value, re.DOTALL))
+        return [f"{abbreviated(value)}; expected {right}" for value in wrong]
 
 
 class PageQuery(Query):

@@ -13,6 +13,7 @@ from rest_framework.response import Response
 from api.describing import operation
 from api.fields import Body, Choice, Query, Shape, Text, Truth, Whole
 from api.resource import Resource, under_way
+from base.errors import ReeljudgeError, WrongState
 from campaigns.models import Campaign, Token
 from jobs.models import Job
 from judging import doors
@@ -162,7 +163,11 @@ class Compared(Resource):
     @operation("What changed from one release to another", scope=READ, answer=Difference, query=TwoReleases)
     def get(self, request: Request, name: str) -> Response:
         campaign = doors.membership(request, name).campaign
-        found = compare(ready(campaign, self.asked["from"]), ready(campaign, self.asked["to"]))
+        before, after = (ready(campaign, self.asked[name]) for name in ("from", "to"))
+        try:
+            found = compare(before, after)
+        except ReeljudgeError as fault:  # a stored file is damaged, and no fault of the request's
+            raise WrongState(str(fault)) from fault
         return Response(Difference({"counts": dict(found.counts), "first": found.first}).data)
 
 

@@ -1,4 +1,4 @@
-"""Every address that takes JSON answers hostile bodies with a problem document, and none with a 5xx."""
+"""Every address that takes JSON or numbers answers hostile ones with a problem document, and none with a 5xx."""
 
 from __future__ import annotations
 
@@ -21,18 +21,38 @@ from tests.cast import browser, claim
 from tests.hostile.texts import BROKEN_JSON, ODD_JSON
 
 pytestmark = pytest.mark.django_db
+NO_WHOLE_NUMBERS = (
+    "1.0",
+    "1_0",
+    " 1",
+    "1 ",
+    "+1",
+    "01",
+    "-0",
+    "1e1",
+    "",
+    "٣",
+    "１",
+    "9" * 5000,
+    "1\0",
+    "NaN",
+    "null",
+)
 KNOWN = {"name": "films", "worker": "1", "version": "1", "position": "1"}
 
 
-def addresses() -> Iterator[tuple[str, str]]:
-    """Yield the method and the address of every operation that takes JSON."""
-    for path, operations in json.loads(document())["paths"].items():
-        for method, operation in operations.items():
-            if "application/json" in operation.get("requestBody", {}).get("content", {}):
-                yield method.upper(), re.sub(r"{(\w+)}", lambda part: KNOWN.get(part[1], "1"), path)
+def operations() -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Yield the method, an address and the description of every operation."""
+    for path, described in json.loads(document())["paths"].items():
+        for method, operation in described.items():
+            yield method.upper(), re.sub(r"{(\w+)}", lambda part: KNOWN.get(part[1], "1"), path), operation
 
 
-OPERATIONS = list(addresses())
+OPERATIONS = [
+    (method, address)
+    for method, address, operation in operations()
+    if "application/json" in operation.get("requestBody", {}).get("content", {})
+]
 
 
 def sent(client: Client, method: str, address: str, body: bytes, headers: dict[str, str]) -> Any:
@@ -77,3 +97,19 @@ def test_pages_refuse_it(name: str, ada: Membership, leo: Membership, batch: Bat
         assert 400 <= answer.status_code < 500, f"{method} {address}: {answer.status_code}"
         assert answer["Content-Type"] == "application/problem+json", address
         assert len(answer.json()["detail"]) < 1000
+
+
+def test_a_query_is_written_as_the_document_says(leo: Membership, settings: Any) -> None:
+    """Python's own numbers are more: 1_0 is ten, and digits are those of any script."""
+    settings.API_RATE = ""
+    lead, asked = Program(leo), 0
+    for method, address, operation in operations():
+        for parameter in operation.get("parameters", []):
+            if method != "GET" or parameter["in"] != "query" or parameter["schema"]["type"] != "integer":
+                continue
+            for value in (*NO_WHOLE_NUMBERS, ["1", "1"]):
+                answer = lead.get(address, **{parameter["name"]: value})
+                assert answer.status_code == 400, f"{address}: {parameter['name']}={value}"
+                assert parameter["name"] in answer.json()["fields"]
+                asked += 1
+    assert asked > 300
