@@ -80,6 +80,7 @@ READERS: dict[str, Reader] = {
     "read_objects": lambda file: read_objects(file, collection()),
     "read_json": storing.read_json,
     "read_arrays": storing.read_arrays,
+    "read_tree": lambda file: storing.read_tree(file, lambda array: array),
     "queries_in": queries_in,
     "a release": lambda file: all_of(ReleaseArchive(file)),
     **{f"qrels as {name}": partial(read_qrels.read_qrels, format=name) for name in QRELS_FORMATS},
