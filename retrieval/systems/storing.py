@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import IO, Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 from zipfile import ZIP_STORED, BadZipFile, ZipFile
 
 import numpy as np
@@ -16,22 +15,10 @@ from numpy.typing import NDArray
 from metrics import MeasureError
 from metrics.formats import json_reader
 from retrieval.systems.errors import SystemsError
+from retrieval.systems.npy import find_npy
 
-CHUNK = 2**20  # bytes
 UNREADABLE = (OSError, ValueError, EOFError, KeyError, TypeError, NotImplementedError, BadZipFile)
 TREE = "tree"  # the array of a file that says where its others belong
-HEADERS = {
-    (1, 0): np.lib.format.read_array_header_1_0,
-    (2, 0): np.lib.format.read_array_header_2_0,
-}  # of .npy, by version; later ones are for fields with names
-
-
-class Found(NamedTuple):
-    """An array that a file promises, and what reads its values."""
-
-    shape: tuple[int, ...]
-    dtype: np.dtype[Any]
-    read: Callable[[], NDArray[Any]]
 
 
 def write(file: Path, fill: Callable[[BinaryIO], object]) -> None:
@@ -74,47 +61,6 @@ def read_json(file: Path) -> Any:
         return json_reader.read_json(file.read_bytes(), strict=False)
     except (OSError, MeasureError) as fault:
         raise SystemsError(f"{file}: cannot be read ({fault}); train or index the system again") from fault
-
-
-def find_npy(content: IO[bytes], size: int) -> Found:
-    """Return the array that a .npy file of so many bytes promises, once its header and its size agree.
-
-    Raises
-    ------
-    SystemsError
-        If they do not.
-    ValueError, EOFError
-        If it is no such file.
-    """
-    version = np.lib.format.read_magic(content)
-    if version not in HEADERS:
-        raise SystemsError(f"a .npy file of version {version}; expected 1.0 or 2.0")
-    shape, is_fortran, dtype = HEADERS[version](content)
-    if dtype.hasobject:
-        raise SystemsError("pickled objects; expected numbers")
-    held, promised = size - content.tell(), math.prod(shape) * dtype.itemsize
-    if held != promised:
-        raise SystemsError(
-            f"its header promises {promised:,} bytes of {dtype} with shape {shape}; expected the {held:,} that it holds"
-        )
-
-    def read() -> NDArray[Any]:
-        values = np.frombuffer(_filled(content, promised), dtype)
-        return values.reshape(shape, order="F" if is_fortran else "C")
-
-    return Found(shape, dtype, read)
-
-
-def _filled(content: IO[bytes], size: int) -> bytearray:
-    """Return so many bytes of a file, which an array may change; in memory they are once."""
-    filled = bytearray(size)
-    for start in range(0, size, CHUNK):
-        stop = min(size, start + CHUNK)
-        part = content.read(stop - start)
-        if len(part) < stop - start:
-            raise EOFError("it ends too early")
-        filled[start:stop] = part
-    return filled
 
 
 def write_arrays(file: Path, arrays: Mapping[str, NDArray[Any]]) -> None:

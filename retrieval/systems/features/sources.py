@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from corpus.errors import FULL, Unavailable
 from retrieval.systems.errors import SystemsError
-from retrieval.systems.storing import Found, find_npy
+from retrieval.systems.npy import Found, find_npy
 
 HDF5 = (".h5", ".hdf5", ".hdf")
 WIDEST = 2**15  # features of a clip
