@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from heapq import nsmallest
 from typing import Any
 
 from django.core.validators import RegexValidator
 from drf_spectacular.drainage import set_override
 from rest_framework import serializers
+from rest_framework.settings import api_settings
 
 from base.text import abbreviated
 
+MOST_UNKNOWN = 10  # fields that an answer names
 ANY = r"^[^\u0000]*$"
 WRITTEN = {
     serializers.IntegerField: ("0|-?[1-9][0-9]*", "a whole number"),
@@ -99,9 +102,11 @@ class Body(Shape):
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, dict) and (unknown := data.keys() - self.fields.keys()):
             known = ", ".join(self.fields) or "none"
-            raise serializers.ValidationError(
-                {str(name)[:100]: [f"not known; expected one of {known}"] for name in sorted(unknown)}
-            )
+            first = nsmallest(MOST_UNKNOWN, unknown)
+            faults = {str(name)[:100]: [f"not known; expected one of {known}"] for name in first}
+            if more := len(unknown) - len(first):
+                faults[api_settings.NON_FIELD_ERRORS_KEY] = [f"{more:,} more fields are not known"]
+            raise serializers.ValidationError(faults)
         return super().to_internal_value(data)
 
 
