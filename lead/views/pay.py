@@ -7,6 +7,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from base.problem_documents import refusal_as_message
+from base.templatetags.page_parts import Heading
 from campaigns.pages import campaign_page
 from judging import doors
 from reports.pay import approval
@@ -30,7 +31,7 @@ def hours(request: HttpRequest, name: str) -> HttpResponse:
         lines=lines,
         parts=parts,
         several_rates=len(parts) > 1,
-        pay_heading=f"Pay, {lead.campaign.currency}" if lead.campaign.currency else "Pay",
+        headings=_headings(lead.campaign.currency, several_rates=len(parts) > 1),
         worked=worked,
         pay=pay,
         may_approve=approval.may_be_approved(lead.campaign, period),
@@ -55,3 +56,14 @@ def as_csv(request: HttpRequest, name: str) -> HttpResponse:
     answer["Content-Disposition"] = f'attachment; filename="{file}"'
     write_csv(answer, lead.campaign, period, names)
     return answer
+
+
+def _headings(currency: str, several_rates: bool) -> list[Heading]:
+    numbers = ("Batches", "Judgements", "Hours reported", "Counted", "Cut", f"Pay, {currency}".rstrip(", "))
+    days = [Heading("Days")] if several_rates else []
+    return [
+        Heading("Worker", is_number=True),
+        Heading("Name"),
+        *days,
+        *(Heading(words, is_number=True) for words in numbers),
+    ]
