@@ -195,7 +195,9 @@ def test_a_large_corpus_is_counted_by_a_job_and_old_numbers_say_so(
     lead: Client, films: Corpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(counting, "AT_ONCE", 3)
-    assert "being counted for the first time" in page(lead, "captions", films.pk)
+    shown = page(lead, "captions", films.pk)
+    assert "being counted for the first time" in shown
+    assert 'hx-select="main"' in shown  # the page asks for the numbers by itself
     assert lead.get(reverse("replaced-csv", args=[films.pk])).status_code == 409
     work_off(StringIO())
     assert "of 6 distinct descriptions" in page(lead, "captions", films.pk)
