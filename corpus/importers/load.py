@@ -55,9 +55,7 @@ def preview(source: Source, name: str = "", sign: Sign = lambda rows: None) -> R
             for _ in checker.rows():
                 pass
     except CorpusError as fault:
-        report = Report()
-        report.add_problem(Problem(source.file, "", str(fault)))
-        return report
+        return _refused(source, fault)
     compare(Stored(corpus), checker.prints, checker.report)
     return checker.report
 
@@ -74,10 +72,14 @@ def first_look(source: Source) -> Report:
         for _ in checker.rows():
             pass
     except CorpusError as fault:
-        report = Report()
-        report.add_problem(Problem(source.file, "", str(fault)))
-        return report
+        return _refused(source, fault)
     return checker.report
+
+
+def _refused(source: Source, fault: CorpusError) -> Report:
+    report = Report()
+    report.add_problem(Problem(source.file, "", str(fault)))
+    return report
 
 
 def load(name: str, source: Source, replacing: bool = False, sign: Sign = lambda rows: None) -> Report:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import date, timedelta
 
+from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.formats import date_format
 
@@ -27,7 +28,7 @@ def approve(lead: Membership, period: Period) -> ApprovedPeriod:
         If the period is not over, or holds some days that are approved already.
     """
     campaign = locked(Campaign.objects.filter(pk=lead.campaign_id)).get()
-    for earlier in campaign.approved_periods.filter(first__lte=period.last, last__gte=period.first):
+    for earlier in _overlapping(campaign, period):
         if (earlier.first, earlier.last) == (period.first, period.last):
             return earlier
         raise WrongState(
@@ -42,8 +43,11 @@ def approve(lead: Membership, period: Period) -> ApprovedPeriod:
 
 def may_be_approved(campaign: Campaign, period: Period) -> bool:
     """Return whether `approve` would approve the period now."""
-    overlapping = campaign.approved_periods.filter(first__lte=period.last, last__gte=period.first)
-    return timezone.now() >= period.end + AFTER and not overlapping.exists()
+    return timezone.now() >= period.end + AFTER and not _overlapping(campaign, period).exists()
+
+
+def _overlapping(campaign: Campaign, period: Period) -> QuerySet[ApprovedPeriod]:
+    return campaign.approved_periods.filter(first__lte=period.last, last__gte=period.first)
 
 
 def _store(campaign: Campaign, lead: Membership, period: Period) -> ApprovedPeriod:
