@@ -1,10 +1,25 @@
-"""Checking texts before they are stored, and writing values into messages."""
+"""Texts: what can be stored and printed, what changed between two versions, Markdown, cells of a spreadsheet."""
+
+from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from difflib import SequenceMatcher
 from unicodedata import category
 
-OBEYED = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}  # categories of Unicode
+from django.utils.safestring import SafeString, mark_safe
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+# Categories of Unicode that a terminal obeys.
+OBEYED = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+AROUND = 3  # unchanged lines that are listed before and after a change
+# http, https, or no scheme: then no colon comes before the first of / ? #.
+WEB_PAGE = re.compile(r"https?://|[^:/?#]*(?:[/?#]|$)", re.IGNORECASE)
+# A spreadsheet program takes a cell that begins with one of these for a formula.
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 def abbreviated(value: object) -> str:
@@ -43,3 +58,67 @@ def with_minus(number: str) -> str:
     '−0.25'
     """
     return number.replace("-", "−")
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line that was removed, added or kept, with its numbers in both texts; or a gap of unchanged lines."""
+
+    what: str  # "went", "came", "stayed" or "gap"
+    before: int | None = None
+    after: int | None = None
+    text: str = ""
+
+
+def changes(before: str, after: str) -> Iterator[Line]:
+    """Yield the lines that differ, with a few unchanged lines around them; nothing if the texts are equal.
+
+    >>> [(line.what, line.text) for line in changes("a\\nb", "a\\nc")]
+    [('stayed', 'a'), ('went', 'b'), ('came', 'c')]
+    """
+    old, new = before.splitlines(), after.splitlines()
+    for number, group in enumerate(SequenceMatcher(None, old, new).get_grouped_opcodes(AROUND)):
+        if number:
+            yield Line("gap")
+        for tag, i1, i2, j1, j2 in group:
+            if tag == "equal":
+                both = zip(range(i1, i2), range(j1, j2), strict=True)
+                yield from (Line("stayed", i + 1, j + 1, old[i]) for i, j in both)
+            else:
+                yield from (Line("went", i + 1, None, old[i]) for i in range(i1, i2))
+                yield from (Line("came", None, j + 1, new[j]) for j in range(j1, j2))
+
+
+class _Parser(MarkdownIt):
+    def validateLink(self, url: str) -> bool:  # noqa: N802 - markdown-it's name
+        return bool(WEB_PAGE.match(url))
+
+
+PARSER = _Parser("commonmark", {"html": False}).enable("table").disable("image")
+
+
+def rendered(text: str) -> SafeString:
+    """Return the text as HTML for a page with a heading of its own. Links open in a new tab.
+
+    >>> rendered("# A *title*")
+    '<h2>A <em>title</em></h2>\\n'
+    """
+    tokens = PARSER.parse(text)
+    for token in tokens:
+        _adapt(token)
+    html: str = PARSER.renderer.render(tokens, PARSER.options, {})
+    return mark_safe(html)  # noqa: S308 - escaped by the parser
+
+
+def _adapt(token: Token) -> None:
+    if token.type in ("heading_open", "heading_close"):
+        token.tag = f"h{min(6, int(token.tag[1]) + 1)}"
+    token.attrs.pop("style", None)  # markdown-it aligns columns by it; the content security policy forbids it
+    for part in token.children or []:
+        if part.type == "link_open":
+            part.attrs |= {"target": "_blank", "rel": "noopener noreferrer"}
+
+
+def harmless(cell: object) -> object:
+    """Return the cell of a CSV file, with an apostrophe before a text that would be run as a formula."""
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell

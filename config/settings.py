@@ -282,7 +282,7 @@ if MAILS:
 EMAIL_TIMEOUT = 20  # seconds
 DEFAULT_FROM_EMAIL = env.str("MAIL_FROM", default="reeljudge@localhost")
 
-SESSION_ENGINE = "base.database.sessions"
+SESSION_ENGINE = "base.database"
 SESSION_COOKIE_AGE = 14 * 24 * 3600
 MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"  # no cookie of its own
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024  # bytes of any request

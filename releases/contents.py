@@ -11,7 +11,7 @@ from urllib.parse import quote
 from django.db.models import Case, F, Sum, Value, When
 from django.db.models.functions import Floor
 
-from base.spreadsheet import harmless
+from base.text import harmless
 from campaigns.guideline_text import GUIDELINE
 from campaigns.models import Campaign
 from judging.models import Judgement

@@ -20,7 +20,7 @@ from django.db.models import Case, CharField, Count, F, IntegerField, Value, Whe
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Cast, Coalesce, Concat, NullIf
 
-from base.spreadsheet import harmless
+from base.text import harmless
 from campaigns.models import Campaign
 from judging.consensus import RULE
 from judging.models import Adjudication, Candidate, Judgement

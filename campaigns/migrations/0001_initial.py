@@ -7,7 +7,7 @@ import django.db.models.functions.datetime
 from django.conf import settings
 from django.db import migrations, models
 
-from base.database.append_only import DELETE, UPDATE, refuse
+from base.database import DELETE, UPDATE, refuse
 
 
 class Migration(migrations.Migration):

@@ -7,7 +7,7 @@ from django.db.models.functions import Now
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 
-from base.markdown import rendered
+from base.text import rendered
 
 
 class Guideline(models.Model):

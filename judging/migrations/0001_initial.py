@@ -5,7 +5,7 @@ import django.db.models.functions.datetime
 import secrets
 from django.db import migrations, models
 
-from base.database.append_only import DELETE, UPDATE, refuse
+from base.database import DELETE, UPDATE, refuse
 
 
 class Migration(migrations.Migration):

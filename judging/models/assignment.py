@@ -14,7 +14,7 @@ from django.db.models import F, Max, Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext
 
-from base.database.clock import with_clock
+from base.database import with_clock
 from base.errors import BadValue, Stale
 from base.transactions import all_or_nothing, locked
 from campaigns.models.membership import Membership

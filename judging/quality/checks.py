@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from django.db.models import Count, Exists, F, OuterRef
 from django.utils.translation import gettext_noop as _
 
-from base.database.json_length import JSONLength
+from base.database import JSONLength
 from campaigns.models.campaign import Campaign
 from campaigns.models.event import Event
 from campaigns.models.membership import Membership

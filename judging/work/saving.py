@@ -14,7 +14,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import connection
 
-from base.database.clock import with_clock
+from base.database import with_clock
 from judging.models.assignment import Assignment
 from judging.models.judgement import Revision
 from judging.work.active_time import RECORDED

@@ -8,8 +8,7 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods, require_safe
 
 from base.errors import Outdated
-from base.markdown import rendered
-from base.text_changes import changes
+from base.text import changes, rendered
 from campaigns.models import Campaign, Guideline, Membership
 from campaigns.pages import campaign_page
 from judging import doors

@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Iterator
 
-from base.spreadsheet import harmless
+from base.text import harmless
 from reports.figures.numbers import Rows
 
 

@@ -2,7 +2,7 @@
 
 import django.db.models.deletion
 import django.db.models.functions.datetime
-from base.database.append_only import DELETE, UPDATE, refuse
+from base.database import DELETE, UPDATE, refuse
 from django.db import migrations, models
 
 

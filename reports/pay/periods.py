@@ -12,7 +12,7 @@ from typing import Any
 from django.utils import timezone
 
 from base.errors import BadValue
-from base.spreadsheet import harmless
+from base.text import harmless
 from campaigns.models import Campaign, Membership
 from reports.models import ApprovedDay, ApprovedPeriod
 from reports.pay.hours import MILLISECOND, Worked, by_member, total, worked_on_days

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from base.errors import ReeljudgeError
-from base.spreadsheet import harmless
-from base.text import abbreviated, storable
+from base.text import abbreviated, harmless, storable
 from corpus.models import Corpus
 from metrics import MeasureError
 from metrics.formats.json_reader import read_json

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from django.db.models import Count
 
-from base.spreadsheet import harmless
+from base.text import harmless
 from corpus.models import Corpus, Moment
 from retrieval.rewriting.models import Rewording
 from retrieval.rewriting.word_lists import word_list

@@ -8,8 +8,7 @@ import json
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from base.spreadsheet import harmless
-from base.text import with_minus
+from base.text import harmless, with_minus
 from runs.board.table import LEVEL, Board, Cell, Row
 
 LATEX = {sign: "\\" + sign for sign in "&%$#_{}"}

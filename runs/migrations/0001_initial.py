@@ -5,7 +5,7 @@ import django.core.validators
 import django.db.models.deletion
 import django.db.models.functions.datetime
 import secrets
-from base.database.append_only import DELETE, UPDATE, refuse
+from base.database import DELETE, UPDATE, refuse
 from django.db import migrations, models
 
 

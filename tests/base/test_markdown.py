@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from base.markdown import rendered
+from base.text import rendered
 from campaigns.guideline_text import GUIDELINE
 
 ALLOWED = {

@@ -10,7 +10,7 @@ import pytest
 from django.urls import reverse
 
 from base.errors import Outdated
-from base.text_changes import Line, changes
+from base.text import Line, changes
 from campaigns.guideline_text import GUIDELINE
 from campaigns.models import Campaign, Guideline, Membership
 from judging.models import Batch

@@ -16,7 +16,7 @@ import pytest
 from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
 
-from base.spreadsheet import harmless
+from base.text import harmless
 from campaigns.models import Campaign, Membership
 from judging.models import Assignment, Batch, Revision
 from releases.exports import FILES

@@ -1,0 +1,127 @@
+"""What Django leaves to the database and says of it: rows kept for good, its clock, lists in JSON, sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from functools import cache, partial
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth import SESSION_KEY
+from django.contrib.sessions.backends import db
+from django.db import connection, models
+from django.db.backends.base.schema import BaseDatabaseSchemaEditor
+from django.db.migrations import RunPython
+from django.utils import timezone
+
+UPDATE, DELETE = "UPDATE", "DELETE"
+
+TRIGGER_ON_SQLITE = """
+CREATE TRIGGER {table}_refuses_{verb} BEFORE {verb}{columns} ON {table}
+BEGIN SELECT RAISE(ABORT, '{table}: {verb} is refused, because its rows are kept for good'); END
+"""
+
+# One function serves all tables; each % stands for a value of RAISE.
+REFUSAL_ON_POSTGRESQL = """
+CREATE OR REPLACE FUNCTION reeljudge_refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION '%: % is refused, because its rows are kept for good', TG_TABLE_NAME, TG_OP
+        USING ERRCODE = 'restrict_violation';
+END $$
+"""
+TRIGGER_ON_POSTGRESQL = """
+CREATE TRIGGER {table}_refuses_{verb} BEFORE {verb}{columns} ON {table}
+FOR EACH ROW EXECUTE FUNCTION reeljudge_refuse()
+"""
+
+
+def refuse(table: str, *verbs: str, but: Collection[str] = ()) -> RunPython:
+    """Return the operation of a migration after which the database refuses UPDATE or DELETE on a table's rows.
+
+    An UPDATE that sets only the columns `but` is allowed; one that sets another is refused even if it changes nothing.
+
+    Whoever tries gets an IntegrityError. The operation belongs at the end of a migration: on SQLite, Django changes a
+    table by copying it, and the copy has no triggers.
+    """
+    return RunPython(partial(_create, table, verbs, but), partial(_drop, table, verbs))
+
+
+def _create(
+    table: str, verbs: tuple[str, ...], but: Collection[str], apps: Any, editor: BaseDatabaseSchemaEditor
+) -> None:
+    statement = TRIGGER_ON_POSTGRESQL if editor.connection.vendor == "postgresql" else TRIGGER_ON_SQLITE
+    with editor.connection.cursor() as cursor:
+        if editor.connection.vendor == "postgresql":
+            cursor.execute(REFUSAL_ON_POSTGRESQL)
+        for verb in verbs:
+            kept = _all_but(but, table, editor) if but and verb == UPDATE else ""
+            cursor.execute(statement.format(table=table, verb=verb, columns=kept))
+
+
+def _all_but(but: Collection[str], table: str, editor: BaseDatabaseSchemaEditor) -> str:
+    """Return the part of a trigger that names all columns of a table but some."""
+    with editor.connection.cursor() as cursor:
+        columns = [each.name for each in editor.connection.introspection.get_table_description(cursor, table)]
+    kept = ", ".join(editor.quote_name(column) for column in columns if column not in but)
+    return f" OF {kept}"
+
+
+def _drop(table: str, verbs: tuple[str, ...], apps: Any, editor: BaseDatabaseSchemaEditor) -> None:
+    on = f" ON {table}" if editor.connection.vendor == "postgresql" else ""
+    with editor.connection.cursor() as cursor:
+        for verb in verbs:
+            cursor.execute(f"DROP TRIGGER {table}_refuses_{verb}{on}")
+
+
+CLOCKS = {
+    "postgresql": {
+        "now": "STATEMENT_TIMESTAMP()",
+        "lease_end": "STATEMENT_TIMESTAMP() + %(lease)s * INTERVAL '1 second'",
+        "since_began": "EXTRACT(EPOCH FROM STATEMENT_TIMESTAMP() - began)",
+    },
+    "sqlite": {
+        "now": "STRFTIME('%%Y-%%m-%%d %%H:%%M:%%f', 'NOW')",
+        "lease_end": "STRFTIME('%%Y-%%m-%%d %%H:%%M:%%f', 'NOW', %(lease)s || ' seconds')",
+        "since_began": "(JULIANDAY('NOW') - JULIANDAY(began)) * 86400",
+    },
+}
+
+
+@cache
+def with_clock(statement: str) -> str:
+    """Return the statement with {now}, {lease_end} and {since_began} as this database says them."""
+    return statement.format(**CLOCKS[connection.vendor])
+
+
+class JSONLength(models.Func):
+    """The number of elements of a JSON list."""
+
+    function = "JSON_ARRAY_LENGTH"
+    arity = 1
+    output_field = models.IntegerField()
+
+    def as_postgresql(self, compiler: Any, connection: Any, **context: Any) -> Any:
+        return self.as_sql(compiler, connection, function="jsonb_array_length", **context)
+
+
+SESSION = "SELECT session_data FROM django_session WHERE session_key = %s AND expire_date > %s"
+OF_STRANGERS = 10 * 60  # seconds after it was last written: how long the session of a stranger lasts
+
+
+class SessionStore(db.SessionStore):
+    """Django's sessions, read by a statement that is written once and not anew at each request."""
+
+    def get_session_cookie_age(self) -> int:
+        """Return how long the session lasts if nothing else is said of it, so that strangers leave few rows."""
+        return settings.SESSION_COOKIE_AGE if SESSION_KEY in self else OF_STRANGERS
+
+    def load(self) -> dict[str, Any]:
+        now = connection.ops.adapt_datetimefield_value(timezone.now())
+        with connection.cursor() as cursor:
+            cursor.execute(SESSION, [self.session_key, now])
+            row = cursor.fetchone()
+        if row is None:
+            self._session_key = None
+            return {}
+        data: dict[str, Any] = self.decode(row[0])
+        return data
