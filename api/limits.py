@@ -8,17 +8,12 @@ from django.http import HttpRequest, HttpResponseBase
 from django.utils.cache import patch_vary_headers
 from rest_framework.request import Request
 
-from base.errors import Forged, Locked
+from base.errors import TooManyRequests, Unencrypted
 
 ACTION = "api"
-WAIT = 5  # seconds until it is worth trying again
 METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE"
 HEADERS = "Authorization, Content-Type, Idempotency-Key, If-Match"
 EXPOSED = "ETag, Location, Retry-After, X-Request-ID"
-
-
-class TooMany(Locked):
-    wait = WAIT
 
 
 def must_be_private(request: Request) -> None:
@@ -26,11 +21,13 @@ def must_be_private(request: Request) -> None:
 
     Raises
     ------
-    Forged
+    Unencrypted
         Always then: a redirect would have the program send its token readable each time.
     """
     if settings.SECURE_SSL_REDIRECT and not request.is_secure():
-        raise Forged("This came without HTTPS. Whoever listened has your token: revoke it, and use https://.")
+        raise Unencrypted(
+            "This came without HTTPS. Whoever listened has your token: revoke it, and use https://."
+        )
 
 
 def count(request: Request) -> None:
@@ -38,7 +35,7 @@ def count(request: Request) -> None:
 
     Raises
     ------
-    TooMany
+    TooManyRequests
         If there were more than the settings allow.
     """
     if not settings.API_RATE:
@@ -48,7 +45,9 @@ def count(request: Request) -> None:
         request._request, app="api", action=ACTION, config=rates, user=request.user, limit_get=True
     )
     if counted is None:
-        raise TooMany(f"More than {settings.API_RATE} requests. Wait some seconds, and send fewer at once.")
+        raise TooManyRequests(
+            f"More than {settings.API_RATE} requests. Wait some seconds, and send fewer at once."
+        )
 
 
 def is_from_allowed_site(request: HttpRequest) -> bool:

@@ -16,12 +16,12 @@ from api.authentication import REALM
 from base.errors import (
     BadFields,
     BadValue,
-    Forged,
+    NotAllowed,
     NotFound,
     ReeljudgeError,
     SignedOut,
     Unfit,
-    WrongKind,
+    UnsupportedMedia,
     WrongMethod,
 )
 from base.problem_documents import problem
@@ -58,11 +58,11 @@ def _known(fault: Exception) -> ReeljudgeError | None:
     if isinstance(fault, exceptions.NotAuthenticated | exceptions.AuthenticationFailed):
         return SignedOut("Sign in, or send Authorization: Bearer and a token.")
     if isinstance(fault, exceptions.PermissionDenied | PermissionDenied):
-        return Forged(force_str(getattr(fault, "detail", "This is not yours to do.")))
+        return NotAllowed(force_str(getattr(fault, "detail", "This is not yours to do.")))
     if isinstance(fault, exceptions.MethodNotAllowed):
         return WrongMethod(force_str(fault.detail))
     if isinstance(fault, exceptions.UnsupportedMediaType):
-        return WrongKind(f"{force_str(fault.detail)} Send application/json.")
+        return UnsupportedMedia(f"{force_str(fault.detail)} Send application/json.")
     return None
 
 

@@ -63,33 +63,33 @@ class Outdated(ReeljudgeError):
     """Somebody edited a version that is not in force any more."""
 
     status = 409
-    title = _("Somebody was faster")
+    title = _("Changed meanwhile")
 
 
 class Unconditional(ReeljudgeError):
     """A change does not say which version it is made to."""
 
     status = 428
-    title = _("Say which version you change")
+    title = _("Precondition required")
 
 
 class Changed(ReeljudgeError):
     """A change was made to a version that is not the present one."""
 
     status = 412
-    title = _("Somebody was faster")
+    title = _("Precondition failed")
 
 
 class WrongMethod(ReeljudgeError):
     status = 405
-    title = _("Not a way to ask for this")
+    title = _("Method not allowed")
 
 
-class WrongKind(ReeljudgeError):
+class UnsupportedMedia(ReeljudgeError):
     """A request holds, or wants, a kind of content that there is not."""
 
     status = 415
-    title = _("Not this kind of content")
+    title = _("Unsupported media type")
 
 
 class OutOfScope(ReeljudgeError):
@@ -125,11 +125,17 @@ class CodeNeeded(ReeljudgeError):
     title = _("A second factor is needed")
 
 
-class Locked(ReeljudgeError):
+class LockedOut(ReeljudgeError):
     """There were too many attempts to sign in."""
 
     status = 429
-    title = _("Please wait")
+    title = _("Too many attempts")
+
+
+class TooManyRequests(ReeljudgeError):
+    status = 429
+    title = _("Too many requests")
+    wait = 5  # seconds until it is worth trying again
 
 
 class Refused(ReeljudgeError):
@@ -139,9 +145,25 @@ class Refused(ReeljudgeError):
     title = _("You cannot sign in")
 
 
-class Forged(ReeljudgeError):
+class StaleForm(ReeljudgeError):
+    """A form was sent without the token that it has for the present sign-in."""
+
     status = 403
-    title = _("Not accepted")
+    title = _("This form is out of date")
+
+
+class Unencrypted(ReeljudgeError):
+    """A request came by plain HTTP where the settings want HTTPS."""
+
+    status = 403
+    title = _("HTTPS is required")
+
+
+class NotAllowed(ReeljudgeError):
+    """Somebody is signed in, and may not do this."""
+
+    status = 403
+    title = _("Not allowed")
 
 
 class NotFound(ReeljudgeError):

@@ -12,14 +12,23 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views import defaults
 
-from base.errors import BadFields, BadValue, Busy, Forged, Locked, NotFound, ReeljudgeError, WrongState
+from base.errors import (
+    BadFields,
+    BadValue,
+    Busy,
+    NotFound,
+    ReeljudgeError,
+    StaleForm,
+    TooManyRequests,
+    WrongState,
+)
 
 API = "/api/"  # below this address every answer is JSON
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     return problem(
-        request, Forged(_("This form is older than your sign-in. Load the page again and repeat."))
+        request, StaleForm(_("This form is older than your sign-in. Load the page again and repeat."))
     )
 
 
@@ -28,7 +37,9 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def too_many_requests(request: HttpRequest) -> HttpResponse:
-    return problem(request, Locked(_("There were too many requests from here. Try again in a few minutes.")))
+    return problem(
+        request, TooManyRequests(_("There were too many requests from here. Try again in a few minutes."))
+    )
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

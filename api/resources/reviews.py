@@ -158,7 +158,7 @@ class FlagAction(Body):
 
 class Done(Shape):
     done = serializers.CharField(help_text="what was done, in words")
-    example = {"done": "The flag is put away."}
+    example = {"done": "The flag is dismissed."}
 
 
 class Flags(Resource):

@@ -19,7 +19,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
-from base.errors import Busy, Locked, ReeljudgeError, Refused
+from base.errors import Busy, LockedOut, ReeljudgeError, Refused
 from campaigns.accounts import mails, security_log, sessions
 
 WRONG = _("The name or the password is wrong. Capital letters count in the password.")
@@ -68,7 +68,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ha
 
         Raises
         ------
-        Locked
+        LockedOut
             If there were too many.
         """
         if is_full(request, self._get_login_attempts_cache_key(request, **credentials)):
@@ -158,9 +158,9 @@ def is_full(request: HttpRequest, key: str) -> bool:
     )
 
 
-def locked(request: HttpRequest, user: User | None) -> Locked:
+def locked(request: HttpRequest, user: User | None) -> LockedOut:
     security_log.locked_out(user, request)
-    return Locked(LOCKED)
+    return LockedOut(TOO_MANY)
 
 
 def why_not(request: HttpRequest, key: str, user: User | None) -> ReeljudgeError:
@@ -170,7 +170,7 @@ def why_not(request: HttpRequest, key: str, user: User | None) -> ReeljudgeError
     return Busy(_("The database cannot do this now. Go back and try again in a moment."))
 
 
-LOCKED = _(
+TOO_MANY = _(
     "There were too many wrong passwords or codes for this name from here. Try again in a quarter of an hour, or ask "
     "your lead."
 )

@@ -55,7 +55,7 @@ class UsedOnce(forms.Form):
 
 
 def _counted(user: Any, check: Callable[[], Any]) -> None:
-    """Check a code, and raise Locked or Busy instead of an error of the form if it was not looked at."""
+    """Check a code, and raise LockedOut or Busy instead of an error of the form if it was not looked at."""
     try:
         check()
     except ValidationError as fault:

@@ -41,7 +41,7 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
 
 @require_POST
 def handle(request: HttpRequest, name: str, pk: int) -> HttpResponse:
-    """Put the flag away, or have the clip cut again."""
+    """Dismiss the flag, or have the clip cut again."""
     lead = doors.lead(request, name)
     flag = doors.flag(lead, pk)
     act = ACTIONS[one_of("action", request.POST.get("action", ""), ACTIONS)]
@@ -53,8 +53,8 @@ def handle(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 def _dismiss(flag: Flag, lead: Membership) -> str:
     Flag.objects.filter(pk=flag.pk).handle(lead)
     if not flag.candidate.is_flagged:
-        return "The flag is put away."
-    return "The flag is put away. Its pair has no grade until you grade it or have it judged again."
+        return "The flag is dismissed."
+    return "The flag is dismissed. Its pair has no grade until you grade it or have it judged again."
 
 
 def _retry(flag: Flag, lead: Membership) -> str:

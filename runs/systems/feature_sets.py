@@ -94,7 +94,7 @@ def _must_be_inside(file: Path, folder: Path) -> None:
 def _standardised(clips: Rows) -> Rows:
     """Return features with mean 0 and deviation 1 over the corpus, because the parts of a descriptor differ in size.
 
-    What hardly varies is not blown up.
+    Where the deviation is below `LEAST_SPREAD`, it is taken to be that, so that mere noise does not grow large.
     """
     spread = np.maximum(clips.std(0, dtype=np.float64), LEAST_SPREAD)
     return np.asarray((clips - clips.mean(0, dtype=np.float64)) / spread, np.float32)

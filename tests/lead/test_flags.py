@@ -58,7 +58,7 @@ def test_a_researcher_reads_no_name_and_has_no_buttons(flag: Flag, member: Calla
 def test_a_flag_that_left_no_grade_leads_to_those_who_give_one(
     flag: Flag, leo: Membership, cleo: Membership
 ) -> None:
-    """It is said before the flag is put away, and again afterwards."""
+    """It is said before the flag is dismissed, and again afterwards."""
     page = " ".join(listed(leo).split())
     assert "left this pair without a final grade" in page
     assert "the pair stays without a grade" in page
