@@ -65,6 +65,20 @@ def test_the_quickstart_runs_in_a_checkout(
     assert "a b AxIoU@10" in capsys.readouterr().out
 
 
+def test_the_readme_scores_a_run_in_five_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    documented.write_files(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    python = re.search(
+        r"<!-- run: five lines -->\n```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL
+    )
+    assert python
+    assert len(python[1].split("\n\n")[1].splitlines()) + 1 <= 5
+    exec(python[1].replace("from reeljudge import", "from metrics import"), {})
+    assert len(capsys.readouterr().out.splitlines()) == 3
+
+
 def test_every_convention_parameter_format_and_command() -> None:
     for word in (*CONVENTIONS, *QRELS_FORMATS, *RUN_FORMATS):
         assert f"| `{word}`" in TEXT, word
