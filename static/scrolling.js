@@ -2,12 +2,17 @@
 "use strict";
 
 (() => {
-  const watched = new ResizeObserver((seen) => seen.forEach(({ target }) => reach(target)));
+  const sizes = new ResizeObserver((seen) => seen.forEach(({ target }) => reach(target)));
+  // A figure that is drawn may be wider than what kept its place, in a box of the same size.
+  const contents = new MutationObserver((seen) => seen.forEach(({ target }) => reach(target)));
 
   function reach(box) {
     if (box.scrollWidth > box.clientWidth || box.scrollHeight > box.clientHeight + 1) box.tabIndex = 0;
     else box.removeAttribute("tabindex");
   }
 
-  for (const box of document.querySelectorAll(".rows, .changes, .cells, pre, .drawing, .none, .query h1")) watched.observe(box);
+  for (const box of document.querySelectorAll(".rows, .changes, .cells, pre, .drawing, .none, .query h1")) {
+    sizes.observe(box);
+    contents.observe(box, { childList: true });
+  }
 })();

@@ -54,3 +54,26 @@ def test_a_figure_that_is_wider_than_the_window_is_reached_by_keys(place: Instal
     for drawn in (".place", ".marks"):  # before it is drawn, and after
         expect(page.locator(f"#figure-4b .drawing {drawn}").first).to_be_attached(timeout=60_000)
         expect(page.locator("#figure-4b .drawing")).to_have_attribute("tabindex", "0")
+
+
+def test_a_figure_that_outgrows_what_kept_its_place_is_reached_by_keys(
+    place: Installation, page: Page
+) -> None:
+    """The box stays as large as it is, so that nothing but its content changes."""
+    page.set_viewport_size({"width": 360, "height": 740})
+    page.goto(f"{place.address}/campaigns/figures/figures/")
+    box = page.locator("#figure-4b .drawing")
+    expect(box.locator(".marks").first).to_be_attached(timeout=60_000)
+    box.evaluate("(box) => { box.style.width = box.style.height = '200px'; box.style.minWidth = 0 }")
+    for width, reached in (("10px", None), ("2000px", "0"), ("10px", None)):
+        box.evaluate(DRAW, width)
+        if reached:
+            expect(box).to_have_attribute("tabindex", reached)
+        else:
+            expect(box).not_to_have_attribute("tabindex", "0")
+
+
+DRAW = """(box, width) => {
+    box.replaceChildren(document.createElement("div"));
+    box.firstChild.style.width = width;
+}"""
