@@ -13,17 +13,23 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from retrieval.rewriting.cast import Cast
-from retrieval.rewriting.nouns import DETERMINERS, begun, is_bare, plural, with_article
 from retrieval.rewriting.substituters import Beat, Proposal, Replaced
-from retrieval.rewriting.word_lists import word_list
-from retrieval.rewriting.words import sentence_starts
+from retrieval.rewriting.words import (
+    DETERMINERS,
+    LISTS,
+    begun,
+    is_bare,
+    plural,
+    sentence_starts,
+    with_article,
+)
 
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 JOIN = re.compile(r"\s*,\s*(?:and\s+)?|\s+and\s+|\s*&\s*")
 LAST_JOIN = re.compile(r",?\s+and\s+|\s*&\s*")
 # After these verbs two names in a row are two persons: "gives Ross Rachel's ring".
-GIVING = word_list("giving")
-CONJUNCTIONS, NO_VERBS = word_list("conjunctions"), word_list("no_verbs")
+GIVING = LISTS["giving"]
+CONJUNCTIONS, NO_VERBS = LISTS["conjunctions"], LISTS["no_verbs"]
 
 
 @dataclass

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from retrieval.rewriting.nouns import without_article
-from retrieval.rewriting.words import TITLES, Lexicon
+from retrieval.rewriting.words import TITLES, Lexicon, without_article
 
 RULES = 2  # changes whenever the rules of substitution do, so that captions are made anew
 # "Phoebe's", "James'", and the slip "Leonards jacket".

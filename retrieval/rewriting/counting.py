@@ -9,20 +9,28 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Count
+from django.conf import settings
+from django.db.models import Count, F
 from django.db.models.functions import Now
 
 from corpus.models import Corpus, Moment
 from jobs.keys import key_of
 from jobs.models import Job
 from jobs.registry import Report
-from retrieval.rewriting.estimating import Estimate, estimate
-from retrieval.rewriting.models import CaptionFigures, Rewording, Substitution, is_under_way
+from retrieval.rewriting.by_chat import ChatSubstituter, messages
+from retrieval.rewriting.endpoint import tokens
+from retrieval.rewriting.models import (
+    CaptionFigures,
+    Rewording,
+    Substitution,
+    is_under_way,
+    may_become_queries,
+)
 from retrieval.rewriting.replaced import Replacements, Word, replacements
-from retrieval.rewriting.verified import may_become_queries
 
 COUNT_CAPTIONS = "count captions"
 AT_ONCE = 5000  # moments; a corpus with more is counted by a job
+FRAME = '{"number": 10, "caption": ""}, '  # what surrounds each caption in an answer
 
 
 @dataclass(frozen=True)
@@ -110,3 +118,36 @@ def mark_of(corpus: Corpus) -> list[Any]:
     states = sorted(rows.values_list("state").annotate(Count("pk")))
     changes = Corpus.objects.values_list("changes", flat=True).get(pk=corpus.pk)
     return [changes, [list(each) for each in states], [str(each) for each in last or ()]]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """How many descriptions are to be reworded, in how many requests, and what they cost at the settings' prices."""
+
+    descriptions: int
+    requests: int
+    input_tokens: int
+    output_tokens: int
+
+    @property
+    def cost(self) -> float:
+        sent: float = self.input_tokens * settings.CHAT_INPUT_PRICE
+        got: float = self.output_tokens * settings.CHAT_OUTPUT_PRICE
+        return (sent + got) / 1e6
+
+
+def estimate(corpus: Corpus, again: bool = False) -> Estimate:
+    """Return what rewording by the chat endpoint will cost if every first answer passes the checks."""
+    moments = Moment.objects.filter(video__corpus=corpus)
+    texts = set(moments.filter(caption=F("description")).values_list("description", flat=True))
+    rows = Rewording.objects.filter(corpus=corpus)
+    done = rows.filter(state=Rewording.State.ACCEPTED) if again else rows.settled()
+    texts |= set(rows.values_list("before", flat=True))
+    texts -= set(done.values_list("before", flat=True))
+    count, size = len(texts), ChatSubstituter.at_a_time
+    requests = -(-count // size)
+    frame = sum(tokens(message["content"]) for message in messages([]))
+    said = sum(map(tokens, texts))
+    sent = requests * frame + said + count * tokens(FRAME)
+    answered = said + count * tokens(FRAME)
+    return Estimate(count, requests, sent, answered)

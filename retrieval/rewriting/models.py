@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.db.models.functions import Now
 
-from corpus.models import Corpus
+from corpus.models import Corpus, Moment
 from jobs.keys import key_of
 from jobs.models import Job
 
@@ -175,3 +175,18 @@ def job_key(corpus: Corpus) -> str:
 def is_under_way(corpus: Corpus) -> bool:
     """Return whether a job is rewording the corpus, or waits to do so."""
     return Job.objects.unfinished().filter(kind=REWORD, key=job_key(corpus)).exists()
+
+
+def may_become_queries(corpus: Corpus) -> QuerySet[Moment]:
+    """Return the moments whose captions may become queries.
+
+    In a corpus that nobody has ever begun to reword, these are all moments. In any other they are those whose
+    caption passed the checks or was accepted by a lead, and those to which the corpus itself gave a caption.
+    """
+    moments = Moment.objects.filter(video__corpus=corpus)
+    rewordings = Rewording.objects.filter(corpus=corpus)
+    if not rewordings.exists():
+        return moments
+    own = rewordings.filter(before=OuterRef("description"))
+    is_given = ~Q(caption=F("description")) & ~Exists(own)
+    return moments.filter(Exists(own.settled().filter(after=OuterRef("caption"))) | is_given)

@@ -12,10 +12,10 @@ from django.db.models import Count
 from base.text import harmless
 from corpus.models import Corpus, Moment
 from retrieval.rewriting.models import Rewording
-from retrieval.rewriting.word_lists import word_list
+from retrieval.rewriting.words import LISTS
 
 ARTICLES = {"a", "an", "the"}
-MALE, FEMALE = word_list("male"), word_list("female")
+MALE, FEMALE = LISTS["male"], LISTS["female"]
 MOST = 10_000  # words, and pairs, that are listed
 WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 

@@ -1,23 +1,36 @@
-"""The words of a corpus: how often each is capitalised, and where, which tells names from other words."""
+"""English words: the lists in words.toml, a corpus's own words and how it writes them, articles and plurals."""
 
 from __future__ import annotations
 
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import NamedTuple
 
-from retrieval.rewriting.word_lists import word_list
-
+_FILE = Path(__file__).with_name("words.toml")
+LISTS = {
+    name: frozenset(words.split()) for name, words in tomllib.loads(_FILE.read_text(encoding="utf-8")).items()
+}
 WORD = re.compile(r"[^\W\d_](?:[\w’'-]*\w)?")
 POSSESSIVE = re.compile(r"['’]s?$")
-ABBREVIATED = word_list("abbreviated_titles")
-TITLES = ABBREVIATED | word_list("titles")
-ORDINARY_SHARE = (
-    10  # a word that stands so much oftener in lower case is no name, even where it is capitalised
+ABBREVIATED = LISTS["abbreviated_titles"]
+TITLES = ABBREVIATED | LISTS["titles"]
+# A word that stands so much oftener in lower case is no name, even where it is capitalised.
+ORDINARY_SHARE = 10
+# A name in lower case at most so often is written so by mistake.
+TYPO_SHARE = 0.02
+BEGINNERS, CALENDAR = LISTS["beginners"], LISTS["calendar_and_nations"]
+IRREGULAR = {"man": "men", "woman": "women", "person": "people", "child": "children", "wife": "wives"}
+# Phrases that take no article: pronouns, numbers, and nouns that are plural already.
+BARE = re.compile(
+    r"(someone|somebody|anyone|everyone|everybody|nobody|they|he|she|it|the|his|her|their|two|three|four|five|several"
+    r"|some|many|people|men|women|children|girls|boys)\b",
+    re.I,
 )
-TYPO_SHARE = 0.02  # a name in lower case at most so often is written so by mistake
-BEGINNERS, CALENDAR = word_list("beginners"), word_list("calendar_and_nations")
+DETERMINERS = LISTS["determiners"]
+VOWEL = re.compile(r"(?!(uni|use|eu|one\b))[aeiou]", re.I)
 
 
 class Found(NamedTuple):
@@ -89,3 +102,49 @@ class Lexicon:
         if not begins or self.inside[plain]:
             return self.inside[plain] >= self.lower[plain] if begins else True
         return not self.lower[plain] and not plain.endswith(("ing", "ed", "ly"))
+
+
+def without_article(phrase: str) -> str:
+    """Return the phrase without `a` or `an` before it."""
+    return re.sub(r"^(an?)\s+", "", phrase.strip(), flags=re.I)
+
+
+def is_bare(phrase: str) -> bool:
+    """Return whether a phrase takes no article."""
+    return bool(BARE.match(phrase))
+
+
+def with_article(phrase: str) -> str:
+    """Return the phrase with an indefinite article, unless it takes none.
+
+    >>> with_article("old man"), with_article("someone")
+    ('an old man', 'someone')
+    """
+    if is_bare(phrase):
+        return phrase
+    return f"an {phrase}" if VOWEL.match(phrase) else f"a {phrase}"
+
+
+def plural(phrase: str) -> str:
+    """Return the plural of a noun phrase.
+
+    >>> plural("old woman"), plural("man with a beard"), plural("nanny")
+    ('old women', 'men with a beard', 'nannies')
+    """
+    head, rest = re.match(r"(.*?)((?: (?:with|in|of|from|who|without)\b.*)?)$", phrase).groups()  # type: ignore[union-attr]
+    *before, noun = head.split(" ")
+    return " ".join([*before, _plural(noun)]) + rest
+
+
+def _plural(noun: str) -> str:
+    for one, many in IRREGULAR.items():
+        if noun.lower().endswith(one) and (one != "man" or not noun.lower().endswith("human")):
+            return noun[: len(noun) - len(one)] + (many if noun[-len(one)].islower() else many.capitalize())
+    if re.search(r"[^aeiou]y$", noun):
+        return f"{noun[:-1]}ies"
+    return f"{noun}es" if re.search(r"(s|x|z|ch|sh)$", noun) else f"{noun}s"
+
+
+def begun(text: str) -> str:
+    """Return the text with a capital first letter."""
+    return text[:1].upper() + text[1:]

@@ -9,8 +9,7 @@ import pytest
 
 from corpus.errors import CorpusError
 from retrieval.rewriting.cast import Cast, Entry
-from retrieval.rewriting.checks import finder
-from retrieval.rewriting.names_model import ModelFinder
+from retrieval.rewriting.checks import ModelFinder, finder
 from retrieval.rewriting.words import Lexicon
 
 WORDS = [

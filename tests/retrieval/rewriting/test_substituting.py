@@ -17,8 +17,8 @@ from retrieval.rewriting.by_chat import ChatSubstituter
 from retrieval.rewriting.cast import Cast, Entry
 from retrieval.rewriting.drafting import draft
 from retrieval.rewriting.endpoint import Endpoint, EndpointAway, EndpointRefuses
+from retrieval.rewriting.models import may_become_queries
 from retrieval.rewriting.substituting import carry_out, cast_of
-from retrieval.rewriting.verified import may_become_queries
 from retrieval.rewriting.words import Lexicon
 from tests import chat_endpoint as stub
 from tests.chat_endpoint import ChatEndpoint
