@@ -7,6 +7,7 @@ import secrets
 from django.db import models
 from django.db.models import F, Q
 
+from base.errors import ReeljudgeError
 from metrics.formats.moment_ids import moment_id
 
 
@@ -15,6 +16,19 @@ class WholeCorpora(models.Manager["Corpus"]):
 
     def get_queryset(self) -> models.QuerySet[Corpus]:
         return super().get_queryset().filter(is_whole=True)
+
+    def named(self, name: str) -> Corpus:
+        """Return the corpus of that name.
+
+        Raises
+        ------
+        ReeljudgeError
+            If there is none; it says which there are.
+        """
+        if corpus := self.filter(name=name).first():
+            return corpus
+        names = ", ".join(self.order_by("name").values_list("name", flat=True)[:20]) or "none yet"
+        raise ReeljudgeError(f"corpus {name}: not found; expected one of: {names}")
 
 
 class Corpus(models.Model):

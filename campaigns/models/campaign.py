@@ -12,7 +12,7 @@ from django.db import models
 from django.db.models import F, Max, Q
 from django.db.models.functions import Now
 
-from base.errors import Outdated
+from base.errors import Outdated, ReeljudgeError
 from base.transactions import all_or_nothing, locked
 from campaigns.guideline_text import GUIDELINE
 from campaigns.models.guideline import Guideline
@@ -40,6 +40,19 @@ def random_seed() -> int:
 
 
 class CampaignQuerySet(models.QuerySet["Campaign"]):
+    def named(self, name: str) -> Campaign:
+        """Return the campaign of that name.
+
+        Raises
+        ------
+        ReeljudgeError
+            If there is none; it says which there are.
+        """
+        if campaign := self.filter(name=name).first():
+            return campaign
+        names = ", ".join(self.values_list("name", flat=True)) or "none yet"
+        raise ReeljudgeError(f"campaign {name}: not found; expected one of: {names}")
+
     def of(self, user: Any) -> CampaignQuerySet:
         """Return the campaigns that the person belongs to, also those where they are paused."""
         return self.filter(memberships__user=user, memberships__state__in=Membership.MAY_LEARN)

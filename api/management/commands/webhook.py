@@ -3,19 +3,18 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
-
 from api.models import Webhook
 from api.webhooks import announcing
+from base.commands import ReeljudgeCommand
 from base.errors import ReeljudgeError
 from base.text import printable
-from campaigns.lookup import campaign_named
+from campaigns.models import Campaign
 from campaigns.news import Happened
 
 SHOWN = 20
 
 
-class Command(BaseCommand):
+class Command(ReeljudgeCommand):
     help = (
         "Have another site told what happens in a campaign. "
         "Without options, list its webhooks and what they were sent."
@@ -31,7 +30,7 @@ class Command(BaseCommand):
         parser.add_argument("--remove", type=int, metavar="NUMBER")
 
     def handle(self, **options: Any) -> None:
-        campaign = campaign_named(options["campaign"])
+        campaign = Campaign.objects.named(options["campaign"])
         webhooks = Webhook.objects.filter(campaign=campaign).select_related("campaign").order_by("pk")
         if options["add"]:
             return self._add(campaign, options["add"], options["events"])
@@ -50,25 +49,17 @@ class Command(BaseCommand):
         return None
 
     def _add(self, campaign: Any, address: str, events: list[str]) -> None:
-        try:
-            made, secret = announcing.make(campaign, address, set(events), by=None)
-        except ReeljudgeError as fault:
-            raise CommandError(printable(str(fault)), returncode=2) from fault
+        made, secret = announcing.make(campaign, address, set(events), by=None)
         self.stdout.write(f"webhook {made.pk}, secret {secret}")
 
     def _test(self, webhook: Webhook) -> None:
-        try:
-            announcing.test(webhook)
-        except ReeljudgeError as fault:
-            raise CommandError(str(fault), returncode=2) from fault
+        announcing.test(webhook)
 
     def _one(self, webhooks: Any, number: int) -> Webhook:
         if found := webhooks.filter(pk=number).first():
             return Webhook.objects.select_related("campaign").get(pk=found.pk)
         numbers = ", ".join(str(each.pk) for each in webhooks) or "none"
-        raise CommandError(
-            f"webhook {number}: not one of this campaign; expected one of {numbers}", returncode=2
-        )
+        raise ReeljudgeError(f"webhook {number}: not one of this campaign; expected one of {numbers}")
 
     def _tell(self, webhook: Webhook) -> None:
         off = "" if webhook.enabled else ", disabled"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import CommandParser
 
 from base import translations
+from base.commands import ReeljudgeCommand
 
 
-class Command(BaseCommand):
+class Command(ReeljudgeCommand):
     help = (
         "Compile the translations in locale/. With --update, first add the texts that are new in the source."
     )

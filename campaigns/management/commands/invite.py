@@ -4,14 +4,14 @@ from argparse import ArgumentParser
 from datetime import timedelta
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
 from django.urls import reverse
 
-from campaigns.lookup import campaign_named
-from campaigns.models import Membership
+from base.commands import ReeljudgeCommand
+from base.errors import ReeljudgeError
+from campaigns.models import Campaign, Membership
 
 
-class Command(BaseCommand):
+class Command(ReeljudgeCommand):
     help = (
         "Print the link of an invitation. The first lead can join by it without a password in the terminal."
     )
@@ -23,8 +23,8 @@ class Command(BaseCommand):
         parser.add_argument("--address", default="http://127.0.0.1:8000/", help="the address of this site")
 
     def handle(self, **options: Any) -> None:
-        campaign = campaign_named(options["campaign"])
+        campaign = Campaign.objects.named(options["campaign"])
         if not 1 <= options["days"] <= 30:
-            raise CommandError(f"--days: {options['days']}; expected 1 to 30", returncode=2)
+            raise ReeljudgeError(f"--days: {options['days']}; expected 1 to 30")
         _, secret = campaign.invite(options["role"], None, timedelta(days=options["days"]))
         self.stdout.write(options["address"].rstrip("/") + reverse("invitation", args=[secret]))

@@ -3,14 +3,11 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
-
-from base.errors import WrongState
+from base.commands import ReeljudgeCommand, user_named
 from campaigns.creating import let_create, let_create_no_longer
-from campaigns.lookup import user_named
 
 
-class Command(BaseCommand):
+class Command(ReeljudgeCommand):
     help = "Let a person create campaigns and upload corpora in the browser; with --no-longer, end that."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -19,9 +16,6 @@ class Command(BaseCommand):
 
     def handle(self, **options: Any) -> None:
         user = user_named(options["user"])
-        try:
-            (let_create_no_longer if options["no_longer"] else let_create)(user)
-        except WrongState as fault:
-            raise CommandError(str(fault), returncode=2) from fault
+        (let_create_no_longer if options["no_longer"] else let_create)(user)
         may = "may no longer" if options["no_longer"] else "may"
         self.stdout.write(f"{user.get_username()} {may} create campaigns")

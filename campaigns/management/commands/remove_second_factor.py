@@ -5,13 +5,12 @@ from typing import Any
 
 from allauth.mfa.models import Authenticator
 from allauth.usersessions.models import UserSession
-from django.core.management.base import BaseCommand
 from django.db import transaction
 
-from campaigns.lookup import user_named
+from base.commands import ReeljudgeCommand, user_named
 
 
-class Command(BaseCommand):
+class Command(ReeljudgeCommand):
     help = (
         "Remove a person's apps, passkeys and recovery codes, and end all sessions and tokens. "
         "Be sure that it is that person."

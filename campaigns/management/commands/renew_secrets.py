@@ -3,17 +3,17 @@
 from typing import Any
 
 from allauth.mfa.models import Authenticator
-from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
-from base.errors import WrongState
+from base.commands import ReeljudgeCommand
+from base.errors import ReeljudgeError, WrongState
 from base.transactions import locked
 from campaigns.accounts.encryption import RENEWALS, renewed
 
 ENCRYPTED = ("secret", "seed")  # fields of what allauth stores
 
 
-class Command(BaseCommand):
+class Command(ReeljudgeCommand):
     help = (
         "Encrypt the secrets of second factors and of webhooks by the present SECRET_KEY, after which a former one is "
         "not needed any more and can be taken out of SECRET_KEY_FALLBACKS."
@@ -26,10 +26,9 @@ class Command(BaseCommand):
             try:
                 row.data |= {name: renewed(row.data[name]) for name in ENCRYPTED if name in row.data}
             except WrongState as fault:
-                raise CommandError(
+                raise ReeljudgeError(
                     f"second factor of {row.user.get_username()}: unreadable; expected its key in SECRET_KEY or "
-                    "SECRET_KEY_FALLBACKS, else remove it by remove_second_factor",
-                    returncode=2,
+                    "SECRET_KEY_FALLBACKS, else remove it by remove_second_factor"
                 ) from fault
             row.save(update_fields=["data"])
         others = sum(renew() for renew in RENEWALS)

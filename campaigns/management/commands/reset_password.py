@@ -3,13 +3,11 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand
-
+from base.commands import ReeljudgeCommand, user_named
 from campaigns.accounts.mails import reset_link
-from campaigns.lookup import user_named
 
 
-class Command(BaseCommand):
+class Command(ReeljudgeCommand):
     help = "Print a link by which a person chooses a new password. It works once, within an hour."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

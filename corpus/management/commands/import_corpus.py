@@ -5,8 +5,7 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
-
+from base.commands import ReeljudgeCommand
 from corpus.errors import BadLines, CorpusError
 from corpus.importers.durations import read_durations
 from corpus.importers.fields import FIELDS
@@ -16,7 +15,8 @@ from corpus.importers.registry import FORMATS
 from corpus.media.finding import MediaFolder, media_at
 
 
-class Command(BaseCommand):
+class Command(ReeljudgeCommand):
+    refusals = (CorpusError,)
     help = "Import a corpus, all or nothing. Importing the same files again adds nothing."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -57,11 +57,8 @@ class Command(BaseCommand):
 
     def handle(self, **options: Any) -> None:
         began = time.monotonic()
-        try:
-            source = _source(options)
-            report = self._report(options["name"], source, options)
-        except CorpusError as fault:
-            raise CommandError(str(fault), returncode=2) from fault
+        source = _source(options)
+        report = self._report(options["name"], source, options)
         self.stdout.write(_summary(options, report, time.monotonic() - began))
         if options["check_films"] and source.media:
             self._tell_misfits(source.media, report)

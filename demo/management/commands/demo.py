@@ -8,9 +8,10 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.db import transaction
 
+from base.commands import ReeljudgeCommand
 from campaigns.models import Campaign, Membership
 from corpus.importers.load import Source, load
 from corpus.media.finding import media_at
@@ -34,7 +35,7 @@ from retrieval.rewriting.drafting import draft
 ROLES = {LEAD: Membership.Role.LEAD, RESEARCHER: Membership.Role.RESEARCHER}
 
 
-class Command(BaseCommand):
+class Command(ReeljudgeCommand):
     help = (
         "Make the demo, unless it exists: films, a campaign to judge, a judged one with runs, and accounts."
     )

@@ -3,8 +3,8 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
-
+from base.commands import ReeljudgeCommand
+from base.errors import ReeljudgeError
 from campaigns.models import Campaign
 from demo.generating import generate
 from demo.generating_extras import generate_extras
@@ -17,7 +17,8 @@ FEWEST = 4  # annotators, because a contested candidate needs four
 MOST = 20_000  # queries
 
 
-class Command(BaseCommand):
+class Command(ReeljudgeCommand):
+    refusals = (MeasureError,)
     help = "Make a campaign with generated queries, candidates and judgements. For trying things out only."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -33,13 +34,11 @@ class Command(BaseCommand):
     def handle(self, **options: Any) -> None:
         name, queries = options["name"], options["queries"]
         if Campaign.objects.filter(name=name).exists():
-            raise CommandError(f"campaign {name}: exists already; expected a new name", returncode=2)
+            raise ReeljudgeError(f"campaign {name}: exists already; expected a new name")
         if not 1 <= queries <= MOST:
-            raise CommandError(f"--queries {queries}: expected 1 to {MOST:,}", returncode=2)
+            raise ReeljudgeError(f"--queries {queries}: expected 1 to {MOST:,}")
         if options["annotators"] < FEWEST:
-            raise CommandError(
-                f"--annotators {options['annotators']}: expected at least {FEWEST}", returncode=2
-            )
+            raise ReeljudgeError(f"--annotators {options['annotators']}: expected at least {FEWEST}")
         if options["runs"]:
             self._generate_for_runs(**options)
             return
@@ -51,12 +50,9 @@ class Command(BaseCommand):
 
     def _generate_for_runs(self, **options: Any) -> None:
         if not options["videos"]:
-            raise CommandError("--videos: nothing; expected the video index of the runs", returncode=2)
-        try:
-            runs = [read_run(file, videos=options["videos"]) for file in options["runs"]]
-            durations = read_durations(options["videos"])
-        except MeasureError as fault:
-            raise CommandError(str(fault), returncode=2) from fault
+            raise ReeljudgeError("--videos: nothing; expected the video index of the runs")
+        runs = [read_run(file, videos=options["videos"]) for file in options["runs"]]
+        durations = read_durations(options["videos"])
         generate_for_runs(
             options["name"], runs, durations, options["queries"], options["annotators"], options["seed"]
         )

@@ -9,9 +9,10 @@ from typing import Any
 
 import httpx
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError, OutputWrapper
+from django.core.management.base import CommandError, OutputWrapper
 
-from campaigns.lookup import campaign_named
+from base.commands import ReeljudgeCommand
+from base.errors import ReeljudgeError
 from campaigns.models import Campaign
 from demo.finishing import SECONDS_BETWEEN_LOOKS
 from demo.judged import NAME as JUDGED
@@ -29,7 +30,7 @@ from jobs.terminal import SECONDS_BETWEEN_LINES, outcome, work_off_one
 MOST = 500
 
 
-class Command(BaseCommand):
+class Command(ReeljudgeCommand):
     help = "Simulate annotators in a campaign until there is nothing left to judge."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -47,9 +48,9 @@ class Command(BaseCommand):
         )
 
     def handle(self, **options: Any) -> None:
-        campaign, number = campaign_named(options["campaign"]), options["annotators"]
+        campaign, number = Campaign.objects.named(options["campaign"]), options["annotators"]
         if not 1 <= number <= MOST:
-            raise CommandError(f"--annotators {number}: expected 1 to {MOST}", returncode=2)
+            raise ReeljudgeError(f"--annotators {number}: expected 1 to {MOST}")
         truth = _truth(campaign.name, options["truth"])
         address = options["address"]
         progress = Progress(campaign, self.stderr, has_worker=bool(address))
@@ -62,7 +63,7 @@ class Command(BaseCommand):
                 f"{fault.request.url} answered {fault.response.status_code}: {fault.response.text[:300]}"
             ) from fault
         except httpx.HTTPError as fault:
-            raise CommandError(f"--address {address}: does not answer ({fault})", returncode=2) from fault
+            raise ReeljudgeError(f"--address {address}: does not answer ({fault})") from fault
         if not tally.judgements:
             self.stderr.write(
                 f"Nobody found work: campaign {campaign.name} has no open batch for these annotators."
@@ -101,10 +102,8 @@ def _truth(name: str, file: Path | None) -> Truth:
     try:
         return truth_from(file or own)
     except OSError as fault:
-        raise CommandError(
-            f"--truth {file or own}: cannot be read ({fault.strerror})", returncode=2
-        ) from fault
+        raise ReeljudgeError(f"--truth {file or own}: cannot be read ({fault.strerror})") from fault
     except (KeyError, ValueError, TypeError) as fault:
-        raise CommandError(
-            f"--truth {file or own}: {fault}; expected query_id,video,start,end,grade", returncode=2
+        raise ReeljudgeError(
+            f"--truth {file or own}: {fault}; expected query_id,video,start,end,grade"
         ) from fault

@@ -7,15 +7,14 @@ from typing import Any
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
-from django.core.management.base import BaseCommand, CommandError
 
+from base.commands import ReeljudgeCommand
 from base.errors import ReeljudgeError
-from campaigns.lookup import campaign_named
-from campaigns.models import Membership
+from campaigns.models import Campaign, Membership
 from judging.work.leaving import change_role
 
 
-class Command(BaseCommand):
+class Command(ReeljudgeCommand):
     help = "Give people a role in a campaign. New accounts get a password, which is printed once."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -24,14 +23,14 @@ class Command(BaseCommand):
         parser.add_argument("--role", choices=Membership.Role.values, default=Membership.Role.ANNOTATOR)
 
     def handle(self, **options: Any) -> None:
-        campaign = campaign_named(options["campaign"])
+        campaign = Campaign.objects.named(options["campaign"])
         for username in options["usernames"]:
             user, password = _account(username)
             try:
                 member = campaign.add_member(user, options["role"])
                 change_role(member, options["role"], None, "added again in this role")
             except ReeljudgeError as fault:
-                raise CommandError(f"{username}: {fault}", returncode=2) from fault
+                raise ReeljudgeError(f"{username}: {fault}") from fault
             account = f"password {password}" if password else "has an account already"
             self.stdout.write(f"{username}: {member.role}, worker {member.worker}, {account}")
 
@@ -42,10 +41,9 @@ def _account(username: str) -> tuple[User, str]:
     if user := users.filter(username=username).first():
         return user, ""
     if other := users.filter(username__iexact=username).first():
-        raise CommandError(
+        raise ReeljudgeError(
             f"{username}: there is an account {other.username}; expected this name, or one that differs by more than "
-            "capital letters",
-            returncode=2,
+            "capital letters"
         )
     new = User(username=username)
     password = secrets.token_urlsafe(16)
@@ -53,6 +51,6 @@ def _account(username: str) -> tuple[User, str]:
     try:
         new.full_clean()
     except ValidationError as fault:
-        raise CommandError(f"{username}: {'; '.join(fault.messages)}", returncode=2) from fault
+        raise ReeljudgeError(f"{username}: {'; '.join(fault.messages)}") from fault
     new.save()
     return new, password

@@ -6,9 +6,9 @@ from argparse import ArgumentParser
 from collections.abc import Iterable
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
-from campaigns.lookup import campaign_named
+from base.commands import ReeljudgeCommand
 from campaigns.models import Campaign
 from corpus.errors import Unavailable
 from corpus.media_audit import Fault, audit_media
@@ -17,7 +17,8 @@ from judging.audit import audit
 MOST_FINDINGS = 10  # printed of each kind
 
 
-class Command(BaseCommand):
+class Command(ReeljudgeCommand):
+    refusals = (Unavailable,)
     help = "Check the invariants of a campaign, or of all if none is named. Exit code 1 if one is broken."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -29,7 +30,7 @@ class Command(BaseCommand):
 
     def handle(self, **options: Any) -> None:
         name = options["campaign"]
-        campaigns = [campaign_named(name)] if name else list(Campaign.objects.order_by("name"))
+        campaigns = [Campaign.objects.named(name)] if name else list(Campaign.objects.order_by("name"))
         broken = sum([self.one(campaign) for campaign in campaigns])
         if options["media"] or options["checksums"]:
             broken += self.media(name or "", checksums=options["checksums"])
@@ -51,11 +52,8 @@ class Command(BaseCommand):
     def media(self, audience: str, *, checksums: bool) -> int:
         """Print what is wrong with the files of clips, and return 1 if any is lost or damaged. Orphans do no harm."""
         wrong, orphans = Findings(), Findings()
-        try:
-            for finding in audit_media(audience, checksums=checksums):
-                (orphans if finding.fault == Fault.ORPHANED else wrong).add(finding)
-        except Unavailable as fault:
-            raise CommandError(str(fault), returncode=2) from fault
+        for finding in audit_media(audience, checksums=checksums):
+            (orphans if finding.fault == Fault.ORPHANED else wrong).add(finding)
         self.stdout.write("files of clips")
         self.stdout.write(
             f"  {'BROKEN' if wrong.number else 'ok    '} The file of each clip is there, and whole"

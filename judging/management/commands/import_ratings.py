@@ -6,16 +6,14 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
-
-from base.errors import ReeljudgeError
+from base.commands import ReeljudgeCommand, written
 from judging.models import Candidate
 from judging.ratings.importing import import_ratings
 from judging.ratings.pairs import read_pairs
 from judging.ratings.settling import Settled, read, settle
 
 
-class Command(BaseCommand):
+class Command(ReeljudgeCommand):
     help = "Import finished ratings (pair_id,worker,relevance) and the file of their pairs as a new campaign."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -40,19 +38,13 @@ class Command(BaseCommand):
 
     def handle(self, **options: Any) -> None:
         began = time.monotonic()
-        try:
-            ratings = read(options["ratings"])
-            result = settle(ratings)
-            pairs = read_pairs(options["pairs"])
-            if options["defects"]:
+        ratings = read(options["ratings"])
+        result = settle(ratings)
+        pairs = read_pairs(options["pairs"])
+        if options["defects"]:
+            with written("--defects", options["defects"]):
                 _write(result, options["defects"])
-            campaign = import_ratings(options["campaign"], ratings, pairs, options["title"])
-        except ReeljudgeError as fault:
-            raise CommandError(str(fault), returncode=2) from fault
-        except OSError as fault:
-            raise CommandError(
-                f"--defects {options['defects']}: cannot be written ({fault.strerror})", returncode=2
-            ) from fault
+        campaign = import_ratings(options["campaign"], ratings, pairs, options["title"])
         stored = Candidate.objects.in_pool(campaign)
         settled, all_ = stored.settled().count(), stored.count()
         self.stdout.write(

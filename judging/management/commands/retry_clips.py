@@ -3,9 +3,7 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
-
-from campaigns.lookup import campaign_named
+from base.commands import ReeljudgeCommand
 from campaigns.models import Campaign
 from corpus.errors import Unavailable
 from corpus.media_audit import audit_media, forget_lost
@@ -13,7 +11,8 @@ from judging.models import Batch, Example
 from judging.pool.clips import prepare_clip, retry_clips
 
 
-class Command(BaseCommand):
+class Command(ReeljudgeCommand):
+    refusals = (Unavailable,)
     help = (
         "Ask again, and now, for the clips of a campaign, or of all, that are not there although their videos have"
         " media. A worker then cuts them."
@@ -29,7 +28,7 @@ class Command(BaseCommand):
         parser.add_argument("--checksums", action="store_true", help="with --lost, read every file for it")
 
     def handle(self, **options: Any) -> None:
-        campaign = campaign_named(options["campaign"]) if options["campaign"] else None
+        campaign = Campaign.objects.named(options["campaign"]) if options["campaign"] else None
         if options["lost"]:
             self._forget_lost(campaign, checksums=options["checksums"])
         batches = Batch.objects.select_related("query__campaign").order_by("pk")
@@ -43,8 +42,5 @@ class Command(BaseCommand):
         self.stdout.write(f"{told}{more} are asked for again")
 
     def _forget_lost(self, campaign: Campaign | None, *, checksums: bool) -> None:
-        try:
-            lost = forget_lost(audit_media(campaign.name if campaign else "", checksums=checksums))
-        except Unavailable as fault:
-            raise CommandError(str(fault), returncode=2) from fault
+        lost = forget_lost(audit_media(campaign.name if campaign else "", checksums=checksums))
         self.stdout.write(f"{lost:,} clips are lost or damaged")

@@ -6,24 +6,21 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
-
+from base.commands import ReeljudgeCommand
 from base.errors import ReeljudgeError
-from base.text import printable
 from corpus.models import Corpus
 from jobs.models import Job
 from jobs.running import run, worker_name
 from jobs.terminal import progress_on
 from judging.pool.rewording import By, ask_for_rewording
 from retrieval.rewriting.cast_file import read_cast, store_cast
-from retrieval.rewriting.estimating import estimate
-from retrieval.rewriting.lookup import corpus_named
+from retrieval.rewriting.counting import estimate
 from retrieval.rewriting.models import CastName, Rewording, Substitution
 
 SECONDS_BETWEEN_LOOKS = 1
 
 
-class Command(BaseCommand):
+class Command(ReeljudgeCommand):
     help = (
         "Reword the descriptions of a corpus by a cast list or by a chat endpoint. A stopped command goes on."
     )
@@ -42,16 +39,13 @@ class Command(BaseCommand):
         parser.add_argument("--later", action="store_true", help="leave the work to a worker")
 
     def handle(self, **options: Any) -> None:
-        try:
-            corpus = corpus_named(options["corpus"])
-            if options["estimate"]:
-                return self._estimate(corpus, options["again"])
-            self._take_cast(corpus, options)
-            if options["chat"]:
-                self._estimate(corpus, options["again"])
-            job = ask_for_rewording(corpus, By.CHAT if options["chat"] else By.CAST, again=options["again"])
-        except ReeljudgeError as fault:
-            raise CommandError(str(fault), returncode=2) from fault
+        corpus = Corpus.objects.named(options["corpus"])
+        if options["estimate"]:
+            return self._estimate(corpus, options["again"])
+        self._take_cast(corpus, options)
+        if options["chat"]:
+            self._estimate(corpus, options["again"])
+        job = ask_for_rewording(corpus, By.CHAT if options["chat"] else By.CAST, again=options["again"])
         if options["later"]:
             return self.stdout.write(f"{job}: {job.state}; a worker does the rest (manage.py worker)")
         self._work(job)
@@ -81,7 +75,7 @@ class Command(BaseCommand):
             if job.state == Job.State.DONE:
                 return
             if job.has_failed or job.is_delayed:
-                raise CommandError(f"{printable(str(job))}: {printable(job.error)}", returncode=2)
+                raise ReeljudgeError(f"{job}: {job.error}")
             show(job)
             time.sleep(SECONDS_BETWEEN_LOOKS)
 

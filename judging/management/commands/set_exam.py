@@ -3,14 +3,12 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
-
-from base.errors import ReeljudgeError
-from campaigns.lookup import campaign_named
+from base.commands import ReeljudgeCommand
+from campaigns.models import Campaign
 from judging.quality.exam import DEPTH, QUERIES, set_exam
 
 
-class Command(BaseCommand):
+class Command(ReeljudgeCommand):
     help = "Make a campaign's exam of random queries and their best candidates. Annotators must pass it to get work."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -25,12 +23,9 @@ class Command(BaseCommand):
         )
 
     def handle(self, **options: Any) -> None:
-        campaign, drawn = campaign_named(options["campaign"]), options["queries"]
+        campaign, drawn = Campaign.objects.named(options["campaign"]), options["queries"]
         seed = campaign.order_seed if options["seed"] is None else options["seed"]
-        try:
-            set_exam(campaign, seed, drawn, options["depth"], options["keep_in_pool"])
-        except ReeljudgeError as fault:
-            raise CommandError(str(fault), returncode=2) from fault
+        set_exam(campaign, seed, drawn, options["depth"], options["keep_in_pool"])
         self.stdout.write(
             f"{campaign.name}: an exam of {drawn} queries. It opens when a worker has cut its clips."
         )

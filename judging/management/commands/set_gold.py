@@ -3,13 +3,13 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
-
-from campaigns.lookup import campaign_named
+from base.commands import ReeljudgeCommand
+from base.errors import ReeljudgeError
+from campaigns.models import Campaign
 from judging.quality.gold import draw_gold
 
 
-class Command(BaseCommand):
+class Command(ReeljudgeCommand):
     help = "Make quiet checks of pairs on which all annotators agreed, from closed queries drawn by the seed."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -20,9 +20,9 @@ class Command(BaseCommand):
         )
 
     def handle(self, **options: Any) -> None:
-        campaign, number = campaign_named(options["campaign"]), options["queries"]
+        campaign, number = Campaign.objects.named(options["campaign"]), options["queries"]
         if number < 1:
-            raise CommandError(f"--queries {number}: expected 1 or more", returncode=2)
+            raise ReeljudgeError(f"--queries {number}: expected 1 or more")
         seed = campaign.order_seed if options["seed"] is None else options["seed"]
         made = draw_gold(campaign, number, seed)
         self.stdout.write(f"{len(made)} checks made")

@@ -6,14 +6,12 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
-
-from base.errors import ReeljudgeError
+from base.commands import ReeljudgeCommand, written
 from judging.consensus import RULE
 from judging.ratings.settling import Settled, read, settle
 
 
-class Command(BaseCommand):
+class Command(ReeljudgeCommand):
     help = "Settle raw ratings (pair_id,worker,relevance) by the consensus. Needs no database."
     requires_system_checks: list[str] = []
     requires_migrations_checks = False
@@ -24,15 +22,9 @@ class Command(BaseCommand):
 
     def handle(self, **options: Any) -> None:
         began = time.monotonic()
-        try:
-            result = settle(read(options["file"]))
+        result = settle(read(options["file"]))
+        with written("--out", options["out"]):
             _write(result, options["out"])
-        except ReeljudgeError as fault:
-            raise CommandError(str(fault), returncode=2) from fault
-        except OSError as fault:
-            raise CommandError(
-                f"--out {options['out']}: cannot be written ({fault.strerror})", returncode=2
-            ) from fault
         self.stdout.write(_summary(result, time.monotonic() - began))
 
 

@@ -3,14 +3,12 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
-
-from base.errors import ReeljudgeError
-from campaigns.lookup import campaign_named
+from base.commands import ReeljudgeCommand
+from campaigns.models import Campaign
 from judging.pool.study import Plan, ask_for_study
 
 
-class Command(BaseCommand):
+class Command(ReeljudgeCommand):
     help = "Ask for a study of grade against similarity; a worker ranks its candidates and opens its batches."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -25,10 +23,7 @@ class Command(BaseCommand):
             parser.add_argument(f"--{field}", type=int, default=default, help=f"{meaning}; default {default}")
 
     def handle(self, **options: Any) -> None:
-        campaign = campaign_named(options["campaign"])
+        campaign = Campaign.objects.named(options["campaign"])
         plan = Plan(**{field: options[field] for field in Plan._fields})
-        try:
-            job = ask_for_study(campaign, plan)
-        except ReeljudgeError as fault:
-            raise CommandError(str(fault), returncode=2) from fault
+        job = ask_for_study(campaign, plan)
         self.stdout.write(f"{job}: {job.state}; a worker does the rest (manage.py worker)")

@@ -7,15 +7,14 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
-
+from base.commands import ReeljudgeCommand
 from base.errors import ReeljudgeError
 from base.text import printable
 from releases.archive import UNREADABLE, ReleaseArchive
 from releases.difference import HEADER, difference
 
 
-class Command(BaseCommand):
+class Command(ReeljudgeCommand):
     help = "Print the pairs added, changed and gone from one release to another, as CSV. Needs no database."
     requires_system_checks: list[str] = []
     requires_migrations_checks = False
@@ -27,11 +26,9 @@ class Command(BaseCommand):
     def handle(self, **options: Any) -> None:
         try:
             changes = list(difference(ReleaseArchive(options["old"]), ReleaseArchive(options["new"])))
-        except ReeljudgeError as fault:
-            raise CommandError(printable(str(fault)), returncode=2) from fault
         except UNREADABLE as fault:
-            raise CommandError(
-                f"qrels.txt cannot be read ({printable(str(fault)[:300])}); try verify_release", returncode=2
+            raise ReeljudgeError(
+                f"qrels.txt cannot be read ({str(fault)[:300]}); try verify_release"
             ) from fault
         writer = csv.writer(self.stdout, lineterminator="\n")
         writer.writerow(HEADER)

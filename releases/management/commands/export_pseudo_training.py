@@ -6,16 +6,16 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
-
+from base.commands import ReeljudgeCommand, written
 from base.errors import ReeljudgeError
-from campaigns.lookup import campaign_named
+from campaigns.models import Campaign
 from corpus.errors import CorpusError
 from releases.training.sets import USUAL_DEPTHS
 from releases.training.writing import DEEPEST, file_name, write
 
 
-class Command(BaseCommand):
+class Command(ReeljudgeCommand):
+    refusals = (CorpusError,)
     help = "Write pseudo training sets: for each caption that is no query, the N moments with the nearest captions."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -34,22 +34,17 @@ class Command(BaseCommand):
         )
 
     def handle(self, **options: Any) -> None:
-        campaign, folder = campaign_named(options["campaign"]), options["out"]
+        campaign, folder = Campaign.objects.named(options["campaign"]), options["out"]
         depths = sorted(set(options["top"]))
         if wrong := [depth for depth in depths if not 1 <= depth <= DEEPEST]:
-            raise CommandError(f"--top {wrong[0]}: expected 1 to {DEEPEST:,}", returncode=2)
+            raise ReeljudgeError(f"--top {wrong[0]}: expected 1 to {DEEPEST:,}")
         parts = {depth: folder / f"{file_name(depth)}.part" for depth in depths}
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            queries = write(campaign, parts, _progress)
-            for part in parts.values():
-                part.rename(part.with_suffix(""))
-        except OSError as fault:
-            raise CommandError(
-                f"--out {folder}: cannot be written ({fault.strerror})", returncode=2
-            ) from fault
-        except (CorpusError, ReeljudgeError) as fault:
-            raise CommandError(str(fault), returncode=2) from fault
+            with written("--out", folder):
+                folder.mkdir(parents=True, exist_ok=True)
+                queries = write(campaign, parts, _progress)
+                for part in parts.values():
+                    part.rename(part.with_suffix(""))
         finally:
             for part in parts.values():
                 with suppress(OSError):

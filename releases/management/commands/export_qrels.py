@@ -4,13 +4,12 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
-
-from campaigns.lookup import campaign_named
+from base.commands import ReeljudgeCommand, written
+from campaigns.models import Campaign
 from releases.exports import FILES
 
 
-class Command(BaseCommand):
+class Command(ReeljudgeCommand):
     help = "Write a campaign's qrels (TREC, TVR-Ranking), its raw ratings, and what is needed to read them."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -20,14 +19,10 @@ class Command(BaseCommand):
         )
 
     def handle(self, **options: Any) -> None:
-        campaign, folder = campaign_named(options["campaign"]), options["out"]
-        try:
+        campaign, folder = Campaign.objects.named(options["campaign"]), options["out"]
+        with written("--out", folder):
             folder.mkdir(parents=True, exist_ok=True)
             for export in FILES:
                 with (folder / export.file).open("w", encoding="utf-8", newline="") as out:
                     out.writelines(export.lines(campaign))
                 self.stdout.write(f"{folder / export.file}: {export.what}")
-        except OSError as fault:
-            raise CommandError(
-                f"--out {folder}: cannot be written ({fault.strerror})", returncode=2
-            ) from fault

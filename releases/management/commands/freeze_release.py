@@ -4,15 +4,14 @@ import sys
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
-
+from base.commands import ReeljudgeCommand
 from base.errors import ReeljudgeError
-from campaigns.lookup import campaign_named
+from campaigns.models import Campaign
 from releases.data_card import LICENCES
 from releases.freezing import freeze, write
 
 
-class Command(BaseCommand):
+class Command(ReeljudgeCommand):
     help = (
         "Freeze a campaign's next release and write its zip. Prints the SHA-256 and where the file is stored."
     )
@@ -28,15 +27,12 @@ class Command(BaseCommand):
         )
 
     def handle(self, **options: Any) -> None:
-        campaign = campaign_named(options["campaign"])
+        campaign = Campaign.objects.named(options["campaign"])
         lead = campaign.memberships.leads().order_by("worker").first()
         if lead is None:
-            raise CommandError(f"campaign {campaign.name}: has no lead, who freezes releases", returncode=2)
+            raise ReeljudgeError(f"campaign {campaign.name}: has no lead, who freezes releases")
         choice = {"with_unfinished": options["with_unfinished"]}
-        try:
-            release = freeze(campaign, lead, options["licence"], options["notes"], **choice)
-        except ReeljudgeError as fault:
-            raise CommandError(str(fault), returncode=2) from fault
+        release = freeze(campaign, lead, options["licence"], options["notes"], **choice)
         write(release, _progress)
         number = len(release.unfinished)
         fate = "held" if release.with_unfinished else "left out"

@@ -4,9 +4,9 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
-from base.errors import ReeljudgeError
+from base.commands import ReeljudgeCommand
 from base.text import printable
 from releases.archive import ReleaseArchive
 from releases.verifying import CHECKS, MOST_FAULTS, known_faults, verify
@@ -15,7 +15,7 @@ MOST_FINDINGS = 10
 LONGEST = 300  # characters of a finding
 
 
-class Command(BaseCommand):
+class Command(ReeljudgeCommand):
     help = "Check a release's zip: checksums, consensus, qrels, counts. Needs no database; exit code 1 if broken."
     requires_system_checks: list[str] = []
     requires_migrations_checks = False
@@ -24,10 +24,7 @@ class Command(BaseCommand):
         parser.add_argument("file", type=Path)
 
     def handle(self, **options: Any) -> None:
-        try:
-            release = ReleaseArchive(options["file"])
-        except ReeljudgeError as fault:
-            raise CommandError(printable(str(fault)), returncode=2) from fault
+        release = ReleaseArchive(options["file"])
         self.stdout.write(printable(f"{release.manifest['campaign']}, release {release.manifest['version']}"))
         found = verify(release)
         for check in CHECKS:

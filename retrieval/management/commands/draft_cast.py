@@ -4,15 +4,13 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
-
-from base.errors import ReeljudgeError
+from base.commands import ReeljudgeCommand, written
+from corpus.models import Corpus
 from retrieval.rewriting.cast_file import write_cast
 from retrieval.rewriting.drafting import draft
-from retrieval.rewriting.lookup import corpus_named
 
 
-class Command(BaseCommand):
+class Command(ReeljudgeCommand):
     help = (
         "Draft a cast list from a corpus: its names by frequency, with contexts and a guess at each phrase."
     )
@@ -24,23 +22,17 @@ class Command(BaseCommand):
         )
 
     def handle(self, **options: Any) -> None:
-        try:
-            entries = draft(corpus_named(options["corpus"]))
-        except ReeljudgeError as fault:
-            raise CommandError(str(fault), returncode=2) from fault
+        entries = draft(Corpus.objects.named(options["corpus"]))
         unconfirmed = sum(not entry.confirmed for entry in entries)
         self.stdout.write(
             f"{options['corpus']}: {len(entries):,} names, {unconfirmed:,} of them to be confirmed"
         )
         if options["out"]:
-            try:
-                with options["out"].open("w", encoding="utf-8", newline="") as out:
-                    write_cast(entries, out)
-            except OSError as fault:
-                raise CommandError(
-                    f"--out {options['out']}: cannot be written ({fault.strerror}); expected a file",
-                    returncode=2,
-                ) from fault
+            with (
+                written("--out", options["out"], "a file"),
+                options["out"].open("w", encoding="utf-8", newline="") as out,
+            ):
+                write_cast(entries, out)
             self.stdout.write(
                 f"  {options['out']}: correct it, write yes into the column confirmed, and reword by it"
             )
