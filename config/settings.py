@@ -105,7 +105,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "base.middleware.languages",
-                "campaigns.accounts.ways_in.ways_in",
+                "campaigns.accounts.views.ways_in",
                 "config.operations.requests.version",
             ],
             "builtins": [
@@ -207,7 +207,7 @@ AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = [
         "OPTIONS": {"min_length": 12},
     },
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
-    {"NAME": "campaigns.accounts.passwords.HardToGuess"},
+    {"NAME": "campaigns.accounts.forms.HardToGuess"},
 ]
 CSRF_FAILURE_VIEW = "base.problem_documents.csrf_failure"
 PASSWORD_RESET_TIMEOUT = 3600  # seconds; the mail, the page and the command say so

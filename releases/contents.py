@@ -34,9 +34,8 @@ from releases.exports import (
 )
 from releases.models import Release
 from releases.scope import Scope, by_query, by_rank
-from reports.figures import csv_files as figure_csv
 from reports.figures.catalogue import DRAWN, TABLES, Figure
-from reports.figures.numbers import Rows, Subject
+from reports.figures.numbers import Rows, Subject, rows_as_csv
 from reports.statistics.arrays import read
 from reports.statistics.collection import collection
 
@@ -194,7 +193,7 @@ def _figures(scope: Scope) -> Iterator[Part]:
     for figure in (each for each in (*TABLES, *DRAWN) if each.key != "figure-6"):
         if not (rows := _rounded(figure.rows(counts, Subject(campaign)))):
             continue
-        yield Part(f"figures/{figure.key}.csv", figure.title, partial(figure_csv.csv_lines, rows))
+        yield Part(f"figures/{figure.key}.csv", figure.title, partial(rows_as_csv, rows))
         if figure.drawn:
             yield Part(f"figures/{figure.key}.svg", f"{figure.title}, drawn", partial(_drawing, figure, rows))
 

@@ -18,8 +18,8 @@ from campaigns.models import Campaign, Token
 from jobs.models import Job
 from judging import doors
 from lead.views import exports
-from releases.comparing import compare
 from releases.data_card import LICENCES
+from releases.difference import compare
 from releases.exports import FILES
 from releases.freezing import FREEZE, LONGEST_NOTES, freeze
 from releases.jobs import ask_to_verify, last_verified

@@ -1,4 +1,4 @@
-"""The forms of accounts: allauth's and Django's, in our words."""
+"""The forms of accounts: allauth's and Django's, in our words, and the rule that a password is hard to guess."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from allauth.account.forms import (
 )
 from allauth.account.models import EmailAddress
 from django.contrib.auth.forms import UserCreationForm
+from django.core.exceptions import ValidationError
 from django.forms import BaseForm
 from django.http import HttpRequest, HttpResponse
 from django.utils.functional import Promise
@@ -24,6 +25,14 @@ from django.utils.translation import gettext_lazy as _
 from campaigns.accounts import sessions
 
 FIRST, SECOND = _("New password"), _("New password, once more")
+# Words of this site; docs/security.md names them too.
+WORDS = [
+    *("reeljudge", "annotate", "annotator", "judge", "lead", "researcher"),
+    *("campaign", "batch", "query", "video", "moment", "clip", "grade", "relevance", "retrieval"),
+]
+LOOKED_AT = 72  # characters; zxcvbn takes longer than in proportion, and this many are enough
+EASY = _("This password is easy to guess. Put several words together that nobody expects.")
+ENOUGH = 3  # of zxcvbn's scores from 0 to 4: at least 100 million guesses
 
 
 def _say(form: BaseForm, labels: dict[str, str | Promise]) -> None:
@@ -110,3 +119,18 @@ class MailAddressForm(AddEmailForm):  # type: ignore[misc]
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         _say(self, {"email": _("Mail address")})
+
+
+class HardToGuess:
+    """Refuses what zxcvbn finds easy: common words and passwords, names, dates, rows of keys, however combined."""
+
+    def validate(self, password: str, user: Any = None) -> None:
+        from zxcvbn import zxcvbn  # its lists take 14 MB, so a process loads them once it needs them
+
+        own = [user.get_username(), user.first_name, user.last_name, user.email] if user else []
+        known = WORDS + [word for word in own if word]
+        if zxcvbn(password[:LOOKED_AT], user_inputs=known)["score"] < ENOUGH:
+            raise ValidationError(EASY, code="easy_to_guess")
+
+    def get_help_text(self) -> str:
+        return str(EASY)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from allauth.account.adapter import get_adapter
 from allauth.account.internal.flows.login import record_authentication
+from allauth.account.models import EmailAddress
 from allauth.usersessions.models import UserSession
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
+from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -16,10 +18,10 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
 from base.errors import NotFound
+from base.transactions import all_or_nothing
 from campaigns import doors
 from campaigns.accounts.forms import SignUpForm
 from campaigns.accounts.sessions import wait
-from campaigns.accounts.sign_up import sign_up
 from campaigns.models import Invitation, Membership
 from campaigns.models.invitation import hash_of
 
@@ -99,3 +101,31 @@ def in_session(request: HttpRequest) -> Invitation | None:
 def named(invitation: Invitation) -> str:
     """Return a name for the new account: that of the invited person, without spaces."""
     return ".".join(invitation.name.lower().split())
+
+
+def sign_up(invitation: Invitation, username: str, password: str) -> User:
+    """Make an account and its membership, both or neither.
+
+    The address that the invitation was sent to is confirmed: nobody else has its link.
+
+    Raises
+    ------
+    Gone
+        If the invitation has ended.
+    """
+    hashed = make_password(password)  # slow on purpose, so it is done before anything is locked
+    return _sign_up(invitation, username, hashed)
+
+
+@all_or_nothing
+def _sign_up(invitation: Invitation, username: str, hashed: str) -> User:
+    user = User.objects.create(username=username, password=hashed)
+    invitation.accept(user)
+    confirm_address(user, invitation.address)
+    return user
+
+
+def confirm_address(user: User, address: str) -> None:
+    """Store a confirmed mail address of the person, unless there is none or somebody has confirmed it already."""
+    if address and not EmailAddress.objects.filter(email=address.lower(), verified=True).exists():
+        EmailAddress.objects.create(user=user, email=address.lower(), verified=True, primary=True)

@@ -21,8 +21,7 @@ from django.utils.translation import gettext as _
 
 from base.errors import Refused
 from base.transactions import all_or_nothing
-from campaigns.accounts.invitations import IN_SESSION, in_session
-from campaigns.accounts.sign_up import confirm_address
+from campaigns.accounts.invitations import IN_SESSION, confirm_address, in_session
 from campaigns.models import Invitation
 
 

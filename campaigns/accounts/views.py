@@ -15,6 +15,7 @@ from allauth.socialaccount.models import SocialAccount
 from allauth.socialaccount.providers.openid_connect import views as oidc
 from allauth.usersessions.internal.flows.sessions import end_other_sessions, end_sessions
 from allauth.usersessions.models import UserSession
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.views import LogoutView
@@ -123,3 +124,8 @@ def _end_what_began_before(request: HttpRequest) -> None:
     """End the person's other sessions, and all tokens: they were begun and made without the new factor."""
     end_other_sessions(request, request.user)
     doors.signed_in(request).tokens.all().delete()
+
+
+def ways_in(request: HttpRequest) -> dict[str, object]:
+    """Return the name of single sign-on, or an empty text if there is none, and whether this site sends mails."""
+    return {"sso": settings.OIDC_ISSUER and settings.OIDC_NAME, "mails": settings.MAILS}

@@ -12,11 +12,10 @@ from django.db import transaction
 from base.text import abbreviated, storable
 from corpus.errors import BadLines, CorpusError, Problem
 from corpus.importers.checking import Checker
-from corpus.importers.comparing import Stored, compare
+from corpus.importers.comparison import Stored, compare, replace
 from corpus.importers.interface import Source
 from corpus.importers.lengths import FilmLengths, Measured, film_lengths
 from corpus.importers.registry import importer_of
-from corpus.importers.replacing import replace
 from corpus.importers.report import Report
 from corpus.importers.rows import Row
 from corpus.models import Corpus, Moment, Video

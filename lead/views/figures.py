@@ -20,9 +20,8 @@ from judging import doors
 from judging.models import Kind, Query
 from judging.pool.study import Plan, ask_for_study
 from reports.figures.catalogue import BY_KEY, DRAWN, TABLES, Figure
-from reports.figures.csv_files import csv_lines
 from reports.figures.explanations import NOTHING
-from reports.figures.numbers import Rows, Subject
+from reports.figures.numbers import Rows, Subject, rows_as_csv
 from reports.summaries import FIGURES, current_summary
 
 TYPES = {"svg": "image/svg+xml", "pdf": "application/pdf"}
@@ -118,7 +117,7 @@ def query_of(request: HttpRequest, member: Membership) -> Query | None:
 
 def _file(figure: Figure, rows: Rows, ending: str) -> HttpResponse:
     if ending == "csv":
-        return HttpResponse("".join(csv_lines(rows)), content_type="text/csv; charset=utf-8")
+        return HttpResponse("".join(rows_as_csv(rows)), content_type="text/csv; charset=utf-8")
     from reports.figures import drawing
 
     if ending == "json":

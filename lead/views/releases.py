@@ -14,9 +14,8 @@ from campaigns.models import Campaign
 from campaigns.pages import campaign_page
 from jobs.models import Job
 from judging import doors
-from releases.comparing import changes, compare
 from releases.data_card import EARLY, LICENCES
-from releases.difference import HEADER
+from releases.difference import HEADER, changes, compare
 from releases.exports import csv_lines
 from releases.freezing import FREEZE, freeze
 from releases.models import Release

@@ -14,7 +14,7 @@ from corpus.predicted import moments_at
 from jobs.models import Job
 from jobs.registry import Report
 from judging.models import Query
-from judging.pool.further import open_further
+from judging.pool.opening import open_further
 from runs.models import Enlargement, Run, Source
 
 OPEN = "open further batches"  # the kind of job

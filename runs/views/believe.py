@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST, require_safe
 from campaigns.models import Membership
 from campaigns.pages import campaign_page
 from metrics import parse_measure
-from reports.figures.csv_files import csv_lines
+from reports.figures.numbers import rows_as_csv
 from runs import doors
 from runs.believe.asked import Asked, asked
 from runs.believe.catalogue import FIGURES
@@ -106,7 +106,7 @@ def _shown(found: Any, wanted: Asked, member: Membership) -> dict[str, Any]:
 
 def _content(key: str, rows: Any, format: str) -> bytes:
     if format == "csv":
-        return "".join(csv_lines(rows)).encode()
+        return "".join(rows_as_csv(rows)).encode()
     if not rows:
         raise Http404
     from reports.figures.drawing import pdf_of, svg_of

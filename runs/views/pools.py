@@ -18,7 +18,7 @@ from campaigns.pages import campaign_page
 from jobs.models import Job
 from metrics import parse_measure
 from releases.models import Release
-from reports.figures.csv_files import csv_lines
+from reports.figures.numbers import rows_as_csv
 from runs import doors
 from runs.measures import NDCG, USUAL
 from runs.models import Enlargement, Near
@@ -71,7 +71,7 @@ def as_csv(request: HttpRequest, name: str) -> HttpResponse:
     release, measure, compared = _compared(request, doors.membership(request, name))
     if release is None or compared is None:
         raise Http404
-    lines = csv_lines(compared.lines(release, measure))
+    lines = rows_as_csv(compared.lines(release, measure))
     answer = HttpResponse("".join(lines), content_type="text/csv; charset=utf-8")
     answer["Content-Disposition"] = f'attachment; filename="{name}-v{release.version}-pools.csv"'
     return answer

@@ -15,7 +15,7 @@ from base.request_fields import one_of, text_in
 from campaigns.pages import campaign_page
 from jobs.models import Job
 from judging.pool.clips import clips_found
-from reports.figures.csv_files import csv_lines
+from reports.figures.numbers import rows_as_csv
 from retrieval.search.searching import Answer, search
 from retrieval.systems.registry import SYSTEMS
 from runs import doors
@@ -106,7 +106,7 @@ def curves(request: HttpRequest, name: str, number: int, format: str) -> HttpRes
     points = row.rows_of_curves()
     if format not in ("json", *TYPES) or not points:
         raise Http404
-    answer = HttpResponse("".join(csv_lines(points)), content_type=TYPES["csv"])
+    answer = HttpResponse("".join(rows_as_csv(points)), content_type=TYPES["csv"])
     if format != "csv":
         from reports.figures.drawing import pdf_of, svg_of
         from runs.systems.drawing import specification

@@ -15,7 +15,7 @@ from base.templatetags.page_parts import Heading
 from campaigns.models import Campaign, Membership
 from campaigns.pages import campaign_page
 from metrics import CONVENTIONS
-from reports.figures.csv_files import csv_lines
+from reports.figures.numbers import rows_as_csv
 from runs import doors
 from runs.models import Run
 from runs.scoring import newest_release
@@ -94,7 +94,7 @@ def scatter(request: HttpRequest, name: str, number: int, format: str) -> HttpRe
     rows = _points(wanted, lines, member.campaign)
     if format == "csv":
         kept = [{key: row[key] for key in ("query", "text", "x", "y")} for row in rows]
-        answer = HttpResponse("".join(csv_lines(kept)), content_type=TYPES[format])
+        answer = HttpResponse("".join(rows_as_csv(kept)), content_type=TYPES[format])
     else:
         from reports.figures.drawing import pdf_of, svg_of
         from runs.why.drawing import specification

@@ -15,7 +15,7 @@ from django.test import Client
 from django.urls import reverse
 
 from base.errors import Gone
-from campaigns.accounts.sign_up import sign_up
+from campaigns.accounts.invitations import sign_up
 from campaigns.models import Campaign, Invitation, Membership
 from judging.work import leaving
 from tests.cast import browser, days_left

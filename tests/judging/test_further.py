@@ -13,8 +13,7 @@ from corpus.models import Corpus, Moment, Video
 from corpus.predicted import moments_at
 from judging.audit import audit
 from judging.models import Batch, Candidate, Query, Review
-from judging.pool.further import open_further
-from judging.pool.opening import open_batch
+from judging.pool.opening import open_batch, open_further
 from judging.pool.ranking import moments_of
 from judging.review.recommending import CLOSE, recommendation
 from judging.review.reopening import reopen, scope_of_batch

@@ -32,9 +32,8 @@ from judging.pool.opening import open_batch
 from judging.review.reopening import reopen, scope_of_candidate
 from judging.work import grading
 from releases.archive import ReleaseArchive
-from releases.comparing import compare
 from releases.data_card import EARLY
-from releases.difference import difference
+from releases.difference import compare, difference
 from releases.exports import FILES
 from releases.freezing import FREEZE, freeze, write
 from releases.models import Release
@@ -264,7 +263,7 @@ def test_versions_follow_each_other_and_the_difference_is_told(
 def test_a_difference_is_found_once_and_kept(
     judged: Campaign, leo: Membership, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("releases.comparing.MOST_CHANGES", 2)
+    monkeypatch.setattr("releases.difference.MOST_CHANGES", 2)
     old = frozen(judged, leo)
     Candidate.objects.settled().update(outcome=Candidate.Outcome.DISCARDED, grade=None)
     new = frozen(judged, leo)
