@@ -13,9 +13,8 @@ from django.db.models import Count
 from django.db.models.functions import Now
 
 from corpus.models import Corpus, Moment
-from jobs.keys import key_of
 from jobs.models import Job
-from jobs.registry import Report
+from jobs.registry import SELF, Report, kind
 from retrieval.rewriting.estimating import Estimate, estimate
 from retrieval.rewriting.models import CaptionFigures, Rewording, Substitution, is_under_way
 from retrieval.rewriting.replaced import Replacements, Word, replacements
@@ -73,13 +72,14 @@ def counted(corpus: Corpus) -> Counted:
     figures = Figures.of(row.figures) if row else None
     if row and row.mark == mark_of(corpus):
         return Counted(figures)
-    job = Job.objects.filter(kind=COUNT_CAPTIONS, key=key_of(corpus)).first()
+    job = count_captions.jobs(corpus).first()
     if (job is None or job.state == Job.State.DONE) and not is_under_way(corpus):
-        job = Job.objects.ask(COUNT_CAPTIONS, key_of(corpus), corpus=corpus.pk)
+        job = count_captions.ask(corpus)
     return Counted(figures, row.at if row else None, job)
 
 
-def count_and_keep(corpus: Corpus, report: Report) -> None:
+@kind("count-captions", "Count captions", of=Corpus, owner=SELF, page=("captions", "pk"), for_leads=True)
+def count_captions(corpus: Corpus, report: Report) -> None:
     """Count, and store what was counted."""
     mark = mark_of(corpus)  # before counting: what changes meanwhile has to be counted again
     figures = asdict(count(corpus, report))

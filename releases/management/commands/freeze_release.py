@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 from base.errors import ReeljudgeError
 from campaigns.lookup import campaign_named
 from releases.data_card import LICENCES
-from releases.freezing import freeze, write
+from releases.freezing import freeze, freeze_release
 
 
 class Command(BaseCommand):
@@ -37,7 +37,7 @@ class Command(BaseCommand):
             release = freeze(campaign, lead, options["licence"], options["notes"], **choice)
         except ReeljudgeError as fault:
             raise CommandError(str(fault), returncode=2) from fault
-        write(release, _progress)
+        freeze_release(release, _progress)
         number = len(release.unfinished)
         fate = "held" if release.with_unfinished else "left out"
         self.stdout.write(f"{campaign.name}, release {release.version}")
