@@ -6,8 +6,6 @@ from django.conf import settings
 from django.db import models
 from django.db.models.functions import Now
 
-from jobs.keys import key_of
-
 
 class StoredAnswer(models.Model):
     """What was answered to a request with an idempotency key. It is forgotten after a day."""
@@ -69,7 +67,3 @@ class Delivery(models.Model):
 
     def __str__(self) -> str:
         return f"{self.event} {self.pk}"
-
-    @property
-    def job_key(self) -> str:
-        return key_of(self)

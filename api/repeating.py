@@ -18,7 +18,7 @@ from base.errors import BadValue, KeyReused
 from base.text import abbreviated
 from base.transactions import all_or_nothing
 from campaigns.accounts.encryption import decrypt, encrypt
-from jobs.upkeep import each_hour
+from jobs.registry import each_hour
 
 HEADER = "Idempotency-Key"
 LONGEST = 100  # characters

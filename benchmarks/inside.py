@@ -144,12 +144,12 @@ def _signed_in(client: Any, user: Any) -> str:
 def release(name: str) -> dict[str, Any]:
     """Freeze the campaign and write the zip, as a worker does."""
     from campaigns.models import Campaign, Membership
-    from releases.freezing import freeze, write
+    from releases.freezing import freeze, freeze_release
 
     campaign = Campaign.objects.get(name=name)
     lead = Membership.objects.leads().get(campaign=campaign)
     frozen, began = freeze(campaign, lead, "CC-BY-4.0"), time.perf_counter()
-    write(frozen, lambda *_: None)
+    freeze_release(frozen, lambda *_: None)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     return {"seconds": time.perf_counter() - began, "megabytes": memory, "size": frozen.size}
 

@@ -25,7 +25,8 @@ PAGES = {
 
 def main(name: str) -> dict[str, Any]:
     from campaigns.models import Campaign
-    from runs.scoring import newest_release, yardstick_of
+    from runs.scoring import newest_release
+    from runs.yardsticks import yardstick_of
 
     campaign = Campaign.objects.get(name=name)
     release = newest_release(campaign)

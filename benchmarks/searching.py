@@ -18,7 +18,7 @@ from corpus.models import Corpus, Moment, Video
 from retrieval.encoders import model_key
 from retrieval.models import Vector
 from retrieval.nearest import nearest
-from retrieval.search.index import build, opened
+from retrieval.search.index import index_captions, opened
 from retrieval.search.one_query import encode_here
 from retrieval.search.searching import search
 
@@ -29,7 +29,7 @@ def figures() -> Iterator[str]:
     call_command("migrate", verbosity=0)
     corpus = _corpus()
     began = time.perf_counter()
-    build(corpus, lambda done, total, message="": None)
+    index_captions(corpus, lambda done, total, message="": None)
     yield f"index of {CAPTIONS:,} captions whose vectors are stored, written in {time.perf_counter() - began:.1f} s"
     rows, queries = (
         opened(corpus.indexes.get()),

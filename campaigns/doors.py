@@ -13,6 +13,8 @@ from django.shortcuts import get_object_or_404
 from campaigns.creating import corpora_open_to, may_create_campaigns
 from campaigns.models import Campaign, Draft, Membership, Upload
 from corpus.models import Corpus
+from jobs.models import Job
+from jobs.queue import JobQuerySet, key_of
 
 
 def corpora(request: HttpRequest) -> QuerySet[Corpus]:
@@ -109,3 +111,47 @@ def annotator_of(member: Membership, worker: int) -> Membership:
     """Return the annotator with that worker number in the member's campaign."""
     memberships = member.campaign.memberships.select_related("campaign", "user")
     return get_object_or_404(memberships, worker=worker, role=Membership.Role.ANNOTATOR)
+
+
+def jobs(member: Membership) -> JobQuerySet:
+    """Return the jobs of the member's campaign and of its corpus that the member may see."""
+    owned = Job.objects.owned_by(member.campaign, member.campaign.corpus)
+    return _seen(owned, member.user_id, manages=member.may_review)
+
+
+def jobs_of_corpus(request: HttpRequest, corpus: Corpus) -> JobQuerySet:
+    """Return the jobs of a corpus that the person may see, who may see the corpus."""
+    manages = corpora_to_reword(request).filter(pk=corpus.pk).exists()
+    return _seen(Job.objects.owned_by(corpus), signed_in(request).pk, manages)
+
+
+def jobs_of_site(request: HttpRequest) -> JobQuerySet:
+    """Return all jobs to those who run the site, and to everybody else those that are for this person alone."""
+    user = signed_in(request)
+    return Job.objects.all() if user.is_superuser else Job.objects.filter(person=user)
+
+
+def _seen(jobs: JobQuerySet, user: int, manages: bool) -> JobQuerySet:
+    seen = jobs.filter(Q(person=None) | Q(person=user))
+    return seen if manages else seen.filter(for_leads=False)
+
+
+def jobs_to_change(request: HttpRequest) -> JobQuerySet:
+    """Return the jobs that the person may cancel.
+
+    They are those of the campaigns that the person leads and of the corpora that the person may reword, and those that
+    are for this person alone. Those who run the site may cancel all.
+    """
+    user = signed_in(request)
+    if user.is_superuser:
+        return Job.objects.all()
+    led = Campaign.objects.filter(pk__in=Membership.objects.leads().filter(user=user).values("campaign"))
+    of_all = Q(owner__in=[*map(key_of, (*led, *corpora_to_reword(request)))], person=None)
+    return Job.objects.filter(of_all | Q(person=user))
+
+
+def jobs_to_try_again(request: HttpRequest) -> JobQuerySet:
+    """Return the jobs that the person may have done once more: those to change, and what every member may ask for."""
+    followed = [key_of(campaign) for campaign in Campaign.objects.led_by(signed_in(request))]
+    of_members = Job.objects.filter(owner__in=followed, person=None, by_members=True)
+    return jobs_to_change(request) | of_members

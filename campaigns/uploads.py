@@ -28,7 +28,7 @@ from base.transactions import all_or_nothing, locked
 from campaigns.models.draft import FILMS, ArrivingFile, Draft, Upload
 from corpus.errors import FULL
 from corpus.models import Corpus
-from jobs.upkeep import each_hour
+from jobs.registry import each_hour
 
 Arriving = TypeVar("Arriving", bound=ArrivingFile)
 MIB = 2**20

@@ -7,4 +7,4 @@ from celery import Celery
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 app = Celery("reeljudge")
 app.config_from_object("config.celeryconfig")
-app.autodiscover_tasks(["jobs"])
+app.autodiscover_tasks(["jobs"], related_name="running")

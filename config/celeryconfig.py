@@ -2,7 +2,7 @@
 
 from django.conf import settings
 
-from jobs.upkeep import SECONDS_BETWEEN
+from jobs.queue import SECONDS_BETWEEN_UPKEEP
 
 broker_url = settings.REDIS_URL or "memory://"
 broker_transport_options = {
@@ -34,6 +34,10 @@ SWEEP = 30.0  # seconds
 # A message that nobody has taken when the next one is sent is of no use any more: without an end they pile up.
 beat_schedule = {
     "sweep": {"task": "jobs.sweep", "schedule": SWEEP, "options": {"expires": SWEEP}},
-    "upkeep": {"task": "jobs.upkeep", "schedule": SECONDS_BETWEEN, "options": {"expires": SECONDS_BETWEEN}},
+    "upkeep": {
+        "task": "jobs.upkeep",
+        "schedule": SECONDS_BETWEEN_UPKEEP,
+        "options": {"expires": SECONDS_BETWEEN_UPKEEP},
+    },
 }
 beat_schedule_filename = str(settings.HOME / "celery-beat")

@@ -11,7 +11,7 @@ from django.db.models.functions import Now
 
 from base.errors import ReeljudgeError
 from jobs.models import Job
-from jobs.terminal import work_off
+from jobs.running import work_off
 
 SECONDS_BETWEEN_LOOKS = 0.2
 

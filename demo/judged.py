@@ -23,7 +23,7 @@ from demo.finishing import finish_jobs
 from demo.generating import Cast, store_queries
 from demo.simulated_annotators import own_server
 from demo.systems import SEEDS, SYSTEMS, Grades, Ranks, run_of
-from jobs.terminal import work_off
+from jobs.running import work_off
 from judging.models import Batch, Candidate, Query
 from judging.pool.clips import prepare
 from metrics import Client

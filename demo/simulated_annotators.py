@@ -19,15 +19,14 @@ import httpx
 from django.contrib.auth.models import User
 from django.core.servers.basehttp import ThreadedWSGIServer, WSGIRequestHandler
 from django.core.wsgi import get_wsgi_application
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.urls import reverse
 
 from campaigns.models import Campaign, Membership
-from jobs.keys import keys_of
 from jobs.models import Job
 from judging.models import Assignment, Batch, Candidate
-from judging.pool.clips import CUT_CLIPS
-from judging.pool.ranking import RANK
+from judging.pool.clips import cut_clips
+from judging.pool.ranking import rank_candidates
 from judging.review.recommending import recommendation
 
 Truth = Callable[[Candidate], int]
@@ -184,8 +183,7 @@ def _work(
 def preparing(campaign: Campaign) -> QuerySet[Job]:
     """Return the jobs without which more work cannot be had: ranking, and the clips of batches."""
     batches = Batch.objects.in_campaign(campaign).filter(state=Batch.State.PREPARING)
-    ranking, clips = Q(kind=RANK, key=campaign.job_key), Q(kind=CUT_CLIPS, key__in=keys_of(batches))
-    return Job.objects.unfinished().filter(ranking | clips)
+    return (rank_candidates.jobs(campaign) | cut_clips.jobs(batches)).unfinished()
 
 
 class _Quiet(WSGIRequestHandler):

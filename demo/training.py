@@ -11,9 +11,9 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from campaigns.models import Membership
-from jobs.models import Job
-from runs.systems.asking import TRAIN, Wanted, ask_to_train
+from runs.systems.asking import Wanted, ask_to_train
 from runs.systems.feature_sets import DESCRIPTOR
+from runs.systems.training import train_system
 
 CLIP_SECONDS = 1.0  # the films' moments are of 2 to 11 seconds
 DEPTH = 5  # moments of each training query; with more, the few that a film shows become many that only sound alike
@@ -75,5 +75,5 @@ def ask_for_systems(researcher: Membership) -> None:
         wanted = Wanted(name, name, DESCRIPTOR, CLIP_SECONDS, DEPTH, system.seeds, ALIKE | system.options)
         for row in ask_to_train(researcher, wanted):
             due = Now() + timedelta(seconds=wait)
-            Job.objects.filter(kind=TRAIN, key=row.job_key).update(due=due)
+            train_system.jobs(row).update(due=due)
             wait += system.seconds

@@ -1,4 +1,4 @@
-"""The errors by which work says how its job goes on, or does not."""
+"""The errors by which work says how its job goes on, or does not. Importing them needs no Django."""
 
 
 class JobError(Exception):

@@ -12,77 +12,13 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from base.transactions import all_or_nothing
 from jobs.errors import JobLost
-from jobs.sending import send
+from jobs.queue import JobQuerySet, JobState, machine_of, send
 
-FIRST_WAIT, LONGEST_WAIT = (
-    30,
-    3600,
-)  # seconds until a postponed job is tried again; each wait is twice the one before
+# Seconds until a postponed job is tried again; each wait is twice the one before.
+FIRST_WAIT, LONGEST_WAIT = 30, 3600
 LEAST_TO_ESTIMATE = 2.0  # seconds of a stage before its pace tells how long it takes
 SPREAD = 0.25  # of each wait, by chance, so that jobs that were postponed together do not come back together
-
-
-class JobState(models.TextChoices):
-    WAITING = "waiting"
-    RUNNING = "running"
-    DONE = "done"
-    FAILED = "failed"
-
-
-class JobQuerySet(models.QuerySet["Job"]):
-    def due(self, machine: str = "") -> JobQuerySet:
-        """Return the jobs that a worker on this machine, or on any, can take.
-
-        These are waiting ones that are due, waiting ones that only other machines have left, and running ones with an
-        old lease.
-        """
-        left_by_others = ~Q(left_by="") & ~Q(left_by__contains=f"|{machine}|")
-        waiting = Q(state=Job.State.WAITING) & (Q(due__lte=Now()) | left_by_others)
-        abandoned = Q(state=Job.State.RUNNING, lease__lt=Now())
-        return self.filter(waiting | abandoned)
-
-    def unfinished(self) -> JobQuerySet:
-        return self.filter(state__in=[Job.State.WAITING, Job.State.RUNNING])
-
-    def ask(self, kind: str, key: str, **arguments: Any) -> Job:
-        """Return the job of this kind and key. Make it if there is none, and queue it again if it has ended.
-
-        Call this in the transaction that makes the work necessary, so that the job exists exactly if it commits.
-        """
-        fields = {"arguments": arguments, "due": Now()}
-        with transaction.atomic():
-            job, made = self.select_for_update().get_or_create(kind=kind, key=key, defaults=fields)
-            if not made:
-                job.ask_again(arguments)
-        transaction.on_commit(lambda: send(job.pk))
-        return job
-
-    def take(self, worker: str, pk: int | None = None) -> Job | None:
-        """Lease a due job to the worker: the one that has been due longest, or the one with this primary key.
-
-        Return None if no job is due, for which nobody has to wait. A job whose workers die again and again fails
-        instead.
-
-        Raises
-        ------
-        Busy
-            If others were in the way three times.
-        """
-        due = self.due(machine_of(worker))
-        due = due if pk is None else due.filter(pk=pk)
-        return _take(due, worker) if due.exists() else None
-
-
-@all_or_nothing
-def _take(due: JobQuerySet, worker: str) -> Job | None:
-    jobs = due.select_for_update(skip_locked=True).order_by("due", "pk")
-    while (job := jobs.first()) and job.is_worn_out:
-        job.fail(f"its worker died without a report, {job.attempts} times; the last was {job.worker}")
-    if job:
-        job.start(worker)
-    return job
 
 
 def stage(message: str) -> str:
@@ -90,19 +26,29 @@ def stage(message: str) -> str:
     return message.partition(":")[0]
 
 
-def machine_of(worker: str) -> str:
-    """Return the machine of a worker, whose name is `machine:process`."""
-    return worker.rpartition(":")[0] or worker
-
-
 class Job(models.Model):
-    """A piece of long work. There is one job for each kind and key."""
+    """A piece of long work. There is one job for each kind, row and key."""
 
     State = JobState
 
     kind = models.CharField(max_length=40)
-    key = models.CharField(max_length=200)
+    row = models.BigIntegerField(default=0, help_text="primary key of what it is about; 0 if that is no row")
+    key = models.CharField(max_length=200, blank=True, help_text="of several jobs about one row")
     arguments = models.JSONField(default=dict)
+    # For people
+    label = models.CharField(max_length=60, blank=True, help_text="what kind of work it is")
+    subject = models.CharField(max_length=200, blank=True, help_text="what it is about")
+    address = models.CharField(max_length=300, blank=True, help_text="of the page about that")
+    owner = models.CharField(max_length=40, blank=True, help_text="such as campaign 7; empty: the site")
+    for_leads = models.BooleanField(default=False, help_text="whether only leads see it")
+    by_members = models.BooleanField(default=False, help_text="whether whoever sees it may try it again")
+    person = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.CASCADE,
+        null=True,
+        related_name="+",
+        help_text="whom alone it is for",
+    )
     state = models.CharField(max_length=10, choices=State.choices, default=State.WAITING)
     due = models.DateTimeField()
     done = models.PositiveIntegerField(default=0)
@@ -124,15 +70,15 @@ class Job(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["kind", "key"], name="one_job_per_kind_and_key"),
+            models.UniqueConstraint(fields=["kind", "row", "key"], name="one_job_per_kind_row_and_key"),
             models.CheckConstraint(
                 condition=~Q(state=JobState.RUNNING) | Q(lease__isnull=False), name="running_job_has_a_lease"
             ),
         ]
-        indexes = [models.Index(fields=["state", "due"])]
+        indexes = [models.Index(fields=["state", "due"]), models.Index(fields=["owner", "state"])]
 
     def __str__(self) -> str:
-        return f"{self.kind} {self.key}"
+        return ", ".join(filter(None, [self.label or self.kind, self.subject or self.key]))
 
     @property
     def percent(self) -> int:
@@ -170,18 +116,24 @@ class Job(models.Model):
     def is_worn_out(self) -> bool:
         return self.is_running and self.attempts >= settings.JOB_ATTEMPTS
 
-    def ask_again(self, arguments: dict[str, Any]) -> None:
+    def try_again(self) -> Job:
+        """Have the job done once more, from its beginning, and now. Doing it twice is harmless."""
+        return Job.objects.ask(self.kind, self.key, self.row, **self.arguments)
+
+    def ask_again(self, arguments: dict[str, Any], about: dict[str, Any]) -> None:
         """Have the job run once more for work that came after its last start. The caller holds the row's lock."""
         if self.state in (Job.State.DONE, Job.State.FAILED):
-            self.revive(arguments)
+            self.revive(arguments, about)
         elif self.state == Job.State.RUNNING:
             self.again = True
             self.save(update_fields=["again"])
         else:  # now, if it was to be later; else it keeps its place before those that came after it
             Job.objects.filter(pk=self.pk, due__gt=Now()).update(due=Now())
 
-    def revive(self, arguments: dict[str, Any]) -> None:
+    def revive(self, arguments: dict[str, Any], about: dict[str, Any]) -> None:
         """Queue an ended job again, and count its attempts from zero."""
+        for name, value in about.items():
+            setattr(self, name, value)
         self.arguments, self.state, self.due = arguments, Job.State.WAITING, Now()
         self.attempts = self.waits = self.done = self.total = 0
         self.message = self.error = self.left_by = ""

@@ -1,7 +1,26 @@
-"""The functions that run the kinds of job. Each app registers its own when Django starts."""
+"""What apps register: the kinds of job, what is done each hour, and what a server says when it starts."""
 
-from collections.abc import Callable
-from typing import Any, Protocol
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import reduce
+from importlib import import_module
+from typing import Any, Generic, ParamSpec, Protocol
+
+from django.apps import apps
+from django.conf import settings
+from django.db import DatabaseError, InterfaceError
+from django.db.models import Model, QuerySet
+from django.urls import reverse
+
+from jobs.models import Job
+from jobs.queue import JobQuerySet, key_of
+
+log = logging.getLogger(__name__)
+P = ParamSpec("P")
+SELF = "self"  # the path from a row to itself
 
 
 class Report(Protocol):
@@ -10,15 +29,146 @@ class Report(Protocol):
     def __call__(self, done: int, total: int, message: str = "") -> None: ...
 
 
-Work = Callable[[dict[str, Any], Report], None]
-KINDS: dict[str, Work] = {}
+@dataclass(frozen=True)
+class Kind(Generic[P]):
+    """A kind of job: the function that does the work, and what everybody has to know about its jobs.
+
+    Calling a kind calls the function.
+
+    Attributes
+    ----------
+    code, label
+        Its name for programs, such as `score-runs`, and for people.
+    of
+        The model of the rows that its jobs are about, or the model's name; None if they are about no row. The function
+        gets the row first, then the function that reports progress, then the arguments of the job.
+    owner
+        The path from the row to the campaign or corpus that the job belongs to, such as `query.campaign`, or `self`;
+        None if that is the site.
+    person
+        The path from the row to the one user whom the job is for, if it is not for all members.
+    subject
+        What the job is about, in words: a format of the row.
+    page
+        The name of the address of the page about it, and the paths from the row to its parameters.
+    for_leads
+        Whether only those who may change the owner see its jobs.
+    by_members
+        Whether everybody who sees a job may have it tried again, because everybody may ask for it.
+    refusals
+        Errors whose message says why the work cannot be done, so that trying again by itself is of no use.
+    """
+
+    code: str
+    label: str
+    work: Callable[P, None]
+    of: type[Model] | str | None = None
+    owner: str | None = None
+    person: str | None = None
+    subject: str = "{0}"
+    page: tuple[str, ...] = ()
+    for_leads: bool = False
+    by_members: bool = False
+    refusals: tuple[type[Exception], ...] = ()
+
+    def __call__(self, *arguments: P.args, **options: P.kwargs) -> None:
+        self.work(*arguments, **options)
+
+    def ask(self, row: Model | None = None, key: str = "", **arguments: Any) -> Job:
+        """Return the job about this row, as `Job.objects.ask`. The key tells several jobs about one row apart."""
+        about = self._about_row(row) if row else {"subject": key[:200]}
+        about |= {"label": self.label, "for_leads": self.for_leads, "by_members": self.by_members}
+        return Job.objects.ask(self.code, key, row.pk if row else 0, about, **arguments)
+
+    def _about_row(self, row: Model) -> dict[str, Any]:
+        name, *paths = self.page or ("",)
+        return {
+            "subject": self.subject.format(row)[:200],
+            "address": reverse(name, args=[_follow(row, path) for path in paths]) if name else "",
+            "owner": key_of(_follow(row, self.owner)) if self.owner else "",
+            "person": _follow(row, self.person) if self.person else None,
+        }
+
+    def jobs(self, rows: Model | QuerySet[Any] | Iterable[Model] | None = None) -> JobQuerySet:
+        """Return the jobs of this kind, or those about one row or several."""
+        jobs = Job.objects.filter(kind=self.code)
+        if rows is None:
+            return jobs
+        if isinstance(rows, Model):
+            return jobs.filter(row=rows.pk)
+        keys: Any = rows.order_by().values("pk") if isinstance(rows, QuerySet) else [row.pk for row in rows]
+        return jobs.filter(row__in=keys)
+
+    def run(self, job: Job, report: Report) -> None:
+        """Do the work of a job. If the row that it is about is gone, nothing is left to do."""
+        work: Callable[..., None] = self.work
+        if self.of is None:
+            work(report, **job.arguments)
+        elif row := self._rows().filter(pk=job.row).first():
+            work(row, report, **job.arguments)
+
+    def _rows(self) -> QuerySet[Any]:
+        model = apps.get_model(self.of) if isinstance(self.of, str) else self.of
+        assert model
+        rows: QuerySet[Any] = model._base_manager.all()
+        return rows if self.owner in (None, SELF) else rows.select_related(self.owner.replace(".", "__"))
 
 
-def kind(name: str) -> Callable[[Work], Work]:
-    """Register the decorated function as the one that runs jobs of this kind. It must be idempotent."""
+KINDS: dict[str, Kind[...]] = {}
 
-    def register(work: Work) -> Work:
-        KINDS[name] = work
-        return work
+
+def kind(code: str, label: str, **about: Any) -> Callable[[Callable[P, None]], Kind[P]]:
+    """Register the decorated function as the work of a kind of job; `Kind` has the rest. It must be idempotent."""
+
+    def register(work: Callable[P, None]) -> Kind[P]:
+        made = Kind(code, label, work, **about)
+        KINDS[code] = made
+        return made
 
     return register
+
+
+def _follow(row: Model, path: str) -> Any:
+    return row if path == SELF else reduce(getattr, path.split("."), row)
+
+
+Task = Callable[[], None]
+TASKS: list[Task] = []
+
+
+def each_hour(task: Task) -> Task:
+    """Register the decorated function as upkeep, in the order of the apps."""
+    TASKS.append(task)
+    return task
+
+
+def do_upkeep() -> None:
+    """Do all that is registered. What goes wrong in one task is logged, and hinders neither the others nor the jobs."""
+    for task in TASKS:
+        try:
+            task()
+        except (InterfaceError, DatabaseError):
+            raise  # The database is away, and the caller waits for it.
+        except Exception:
+            log.exception("upkeep: %s", task.__name__)
+
+
+@each_hour
+def clear_sessions() -> None:
+    """Delete the sessions that have expired. Nothing else does, and every sign-in makes one."""
+    import_module(settings.SESSION_ENGINE).SessionStore.clear_expired()
+
+
+Words = Callable[[str], list[str]]
+WORDS: list[Words] = []
+
+
+def at_start(words: Words) -> Words:
+    """Register the decorated function. It gets the address of this site, and returns the lines that `serve` prints."""
+    WORDS.append(words)
+    return words
+
+
+def words_at_start(address: str) -> list[str]:
+    """Return all lines, in the order of the apps."""
+    return [line for words in WORDS for line in words(address)]

@@ -5,4 +5,6 @@ class JudgingConfig(AppConfig):
     name = "judging"
 
     def ready(self) -> None:
-        from judging import jobs  # noqa: F401 - registers the kinds of job
+        # These register kinds of job.
+        from judging.pool import clips, ranking, rewording, study  # noqa: F401
+        from judging.review import reopening  # noqa: F401

@@ -11,12 +11,11 @@ from django.db.models import Count, Exists, F, Max, OuterRef, Q, Subquery
 
 from base.transactions import snapshot
 from campaigns.models import Campaign
-from jobs.models import Job
 from judging.consensus import RULE
 from judging.models import Adjudication, Assignment, Batch, Candidate, Judgement, Kind, Review, Revision
 from judging.models.pool import ANNOTATORS
 from judging.models.states import AssignmentState
-from judging.pool.clips import CUT_CLIPS
+from judging.pool.clips import cut_clips
 from judging.pool.queries import wording
 from judging.pool.selection import caption_id
 from judging.review.adjudicating import ADJUDICATED
@@ -151,10 +150,9 @@ def no_starvation(campaign: Campaign) -> Findings:
     for batch in full.annotate(live=live).filter(live=0):
         yield f"batch {batch.pk} is open and full, but nobody holds it"
     # A job that failed is known to the lead, who tries again or opens the batch without its clips.
-    known = Job.objects.filter(kind=CUT_CLIPS).exclude(state=Job.State.DONE)
-    keys = set(known.values_list("key", flat=True))
+    known = set(cut_clips.jobs().not_done().values_list("row", flat=True))
     for batch in batches.filter(state=Batch.State.PREPARING):
-        if batch.job_key not in keys:
+        if batch.pk not in known:
             yield f"batch {batch.pk} waits for clips that no job is cutting"
 
 

@@ -5,4 +5,4 @@ class LeadConfig(AppConfig):
     name = "lead"
 
     def ready(self) -> None:
-        from lead import jobs  # noqa: F401 - registers the kinds of job
+        from lead.making import building  # noqa: F401 - registers kinds of job, and upkeep

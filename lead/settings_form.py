@@ -14,10 +14,9 @@ from django.utils.formats import date_format
 from base.transactions import all_or_nothing, locked
 from campaigns.models import Campaign, Membership
 from campaigns.models.campaign import CHECK_RATES, MOST_BEYOND, MOST_PLAYS
-from jobs.models import Job
 from judging.consensus import GRADES
 from judging.models import Assignment, Batch, Candidate
-from judging.pool.clips import CUT_ANEW
+from judging.pool.clips import cut_clips_anew
 from judging.quality.examples import attach_clip
 from reports.pay.rates import store_past_rate
 
@@ -109,7 +108,7 @@ def _cut_anew(campaign: Campaign) -> None:
     """Shut the open batches until their clips are cut as the settings say now."""
     batches = Batch.objects.in_campaign(campaign).filter(state=Batch.State.OPEN)
     batches.update(state=Batch.State.PREPARING)
-    Job.objects.ask(CUT_ANEW, campaign.job_key, campaign=campaign.pk)
+    cut_clips_anew.ask(campaign)
     for example in campaign.examples.select_related("campaign", "moment__video"):
         attach_clip(example)
 

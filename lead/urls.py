@@ -26,6 +26,7 @@ from lead.views import (
     reviews,
     search,
     settings,
+    work,
 )
 
 urlpatterns = [
@@ -50,9 +51,13 @@ urlpatterns = [
     ),
     path("", campaigns.home, name="home"),
     path("campaigns/", campaigns.index, name="campaigns"),
+    path("work/", work.site, name="site-work"),
+    path("jobs/<int:pk>/again", work.try_again, name="job-again"),
+    path("jobs/<int:pk>/cancel", work.cancel, name="job-cancel"),
     path("corpora/", corpora.index, name="corpora"),
     path("corpora/<path:name>/moments/<int:pk>/", corpora.moment, name="corpus-moment"),
     path("corpora/<path:name>/moments/<int:pk>/cut", corpora.cut, name="corpus-moment-cut"),
+    path("corpora/<path:name>/work/", work.corpus, name="corpus-work"),
     path("corpora/<path:name>/", corpora.detail, name="corpus"),
     path("captions/<int:corpus>/", captions.index, name="captions"),
     path("captions/<int:corpus>/work", captions.work, name="captions-work"),
@@ -65,7 +70,7 @@ urlpatterns = [
     path("captions/<int:corpus>/cast/draft", cast.draft, name="cast-draft"),
     path("campaigns/<slug:name>/", campaigns.desk, name="campaign"),
     path("campaigns/<slug:name>/jobs", campaigns.jobs, name="campaign-jobs"),
-    path("campaigns/<slug:name>/jobs/<int:pk>", campaigns.try_again, name="job-again"),
+    path("campaigns/<slug:name>/work/", work.campaign, name="campaign-work"),
     path("campaigns/<slug:name>/batches/<int:pk>/", batches.detail, name="batch"),
     path("campaigns/<slug:name>/batches/<int:pk>/review", batches.review, name="review"),
     path("campaigns/<slug:name>/batches/<int:pk>/open", batches.open_one, name="batch-open"),
@@ -85,7 +90,6 @@ urlpatterns = [
     path("campaigns/<slug:name>/examples/<int:pk>/remove", examples.remove, name="example-remove"),
     path("campaigns/<slug:name>/search/", search.index, name="search"),
     path("campaigns/<slug:name>/search/cut", search.cut, name="search-cut"),
-    path("campaigns/<slug:name>/search/index", search.make_index, name="search-index"),
     path("campaigns/<slug:name>/settings", settings.edit, name="campaign-settings"),
     path("campaigns/<slug:name>/checks/", checks.index, name="checks"),
     path("campaigns/<slug:name>/checks/gold", checks.set_gold, name="set-gold"),
@@ -138,7 +142,7 @@ urlpatterns = [
     path("campaigns/<slug:name>/candidates/<int:pk>/grade", corrections.grade_candidate, name="adjudicate"),
     path("campaigns/<slug:name>/queries/<int:pk>/withdrawal", corrections.withdraw_page, name="withdraw"),
     path("campaigns/<slug:name>/exports/", exports.index, name="exports"),
-    path("campaigns/<slug:name>/exports/training/make", exports.make_training_set, name="training-set-make"),
+    path("campaigns/<slug:name>/exports/training/make", exports.ask_for_one, name="training-set-make"),
     path("campaigns/<slug:name>/exports/training/<int:depth>", exports.training_set, name="training-set"),
     path("campaigns/<slug:name>/exports/<str:file>", exports.download, name="export"),
 ]

@@ -5,4 +5,6 @@ class ReleasesConfig(AppConfig):
     name = "releases"
 
     def ready(self) -> None:
-        from releases import jobs  # noqa: F401 - registers the kinds of job
+        # These register kinds of job.
+        from releases import freezing, verifying  # noqa: F401
+        from releases.training import sets  # noqa: F401

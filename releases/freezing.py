@@ -23,16 +23,13 @@ from base.transactions import locked, snapshot
 from campaigns.models import Campaign, Membership
 from campaigns.news import Happened, tell
 from corpus.stored_files import store
-from jobs.models import Job
-from jobs.registry import Report
+from jobs.registry import Report, kind
 from judging.consensus import RULE
 from releases.archive import FORMAT
 from releases.contents import parts, scope_of
 from releases.data_card import LICENCES, counted
 from releases.models import Release
 from releases.scope import by_query
-
-FREEZE = "freeze a release"
 
 LONGEST_NOTES = 20_000  # characters
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip can hold; files in releases have no other time
@@ -65,12 +62,8 @@ def freeze(
     if release is None:
         version = newest.version + 1 if newest else 1
         release = Release.objects.create(campaign=campaign, version=version, by=lead, **wanted)
-    ask_for(release)
+    freeze_release.ask(release)
     return release
-
-
-def ask_for(release: Release) -> Job:
-    return Job.objects.ask(FREEZE, release.job_key, release=release.pk)
 
 
 @dataclass
@@ -82,7 +75,15 @@ class Progress:
     name: str = ""
 
 
-def write(release: Release, report: Report) -> None:
+@kind(
+    "freeze-release",
+    "Freeze a release",
+    of=Release,
+    owner="campaign",
+    subject="release {0.version}",
+    page=("releases", "campaign.name"),
+)
+def freeze_release(release: Release, report: Report) -> None:
     """Write the release's zip and store it. If the release is ready, nothing changes."""
     if release.state == Release.State.READY:
         return

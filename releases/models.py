@@ -5,8 +5,6 @@ from __future__ import annotations
 from django.db import models
 from django.db.models.functions import Now
 
-from jobs.keys import key_of
-
 
 class Release(models.Model):
     """A numbered release of a campaign. A job writes its file; after that nothing changes it."""
@@ -51,10 +49,6 @@ class Release(models.Model):
         """Whether it was made before all queries were finished, so that those with one batch are too many in it."""
         return bool(self.unfinished) and self.campaign.batches > 1
 
-    @property
-    def job_key(self) -> str:
-        return key_of(self)
-
 
 class TrainingSet(models.Model):
     """The newest pseudo training set of a campaign with this N. A job writes its file, and each time a new one."""
@@ -76,7 +70,3 @@ class TrainingSet(models.Model):
 
     def __str__(self) -> str:
         return f"{self.campaign_id} training set with N = {self.depth}"
-
-    @property
-    def job_key(self) -> str:
-        return key_of(self)

@@ -7,11 +7,18 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
+from django.utils import timezone
+
+from base.errors import ReeljudgeError
+from jobs.errors import JobPostponed
+from jobs.registry import Report, kind
 from judging.consensus import RULE, consensus
 from judging.models import Candidate
 from judging.models.states import WITH_GRADE
 from metrics.formats.json_reader import read_json
 from releases.archive import MANIFEST, UNREADABLE, Pair, ReleaseArchive
+from releases.models import Release
+from reports.models import Summary
 
 MOST_FAULTS = 1000  # of one check
 Findings = Iterator[str]
@@ -29,6 +36,41 @@ WITH_GRADES: dict[str, str] = {
 class Check:
     says: str
     find: Callable[[ReleaseArchive], Findings]
+
+
+@kind(
+    "verify-release",
+    "Verify a release",
+    of=Release,
+    owner="campaign",
+    subject="release {0.version}",
+    page=("releases", "campaign.name"),
+)
+def verify_release(release: Release, report: Report) -> None:
+    """Verify a release's file in the store, and keep what was found, with the time."""
+    report(0, 1, "reading the release")
+    try:
+        with release.file.open("rb") as content:
+            found = verify(ReleaseArchive(content))
+    except ReeljudgeError as fault:
+        found = {"the release can be read": [str(fault)]}
+    except OSError as fault:
+        raise JobPostponed(str(fault)) from fault
+    Summary.objects.update_or_create(
+        campaign_id=release.campaign_id,
+        name=_kept_as(release),
+        defaults={"made": timezone.now(), "counts": found},
+    )
+    report(1, 1)
+
+
+def last_verified(release: Release) -> Summary | None:
+    """Return what the last verification found; its counts have the faults of each check that ran."""
+    return Summary.objects.filter(campaign=release.campaign_id, name=_kept_as(release)).first()
+
+
+def _kept_as(release: Release) -> str:
+    return f"release {release.version} verified"
 
 
 def verify(release: ReleaseArchive) -> dict[str, list[str]]:

@@ -15,6 +15,7 @@ from django.utils import timezone
 from campaigns.models import Campaign
 from corpus.models import Moment
 from jobs.models import Job
+from jobs.registry import SELF, Report, kind
 from judging.models import Assignment, Candidate
 from reports.models import Summary
 from reports.statistics.agreement import agreement, by_query
@@ -23,7 +24,6 @@ from reports.statistics.collection import collection
 from reports.statistics.people import days_over, people
 from reports.statistics.progress import progress
 
-COUNT = "count agreement"  # the kind of job
 AGREEMENT, QUERIES, FIGURES = "agreement", "queries", "figures"
 PROGRESS, PEOPLE, DAYS = "progress", "people", "days"
 # How each summary is computed. The campaign's arrays are read once, when the first summary needs them.
@@ -70,7 +70,7 @@ def current_summaries(campaign: Campaign, *names: str) -> dict[str, CurrentSumma
     if small:
         now, pool = timezone.now(), cache(partial(read, campaign))
         return {name: CurrentSummary(NAMES[name](campaign, pool), now) for name in names}
-    job = Job.objects.filter(kind=COUNT, key=campaign.job_key).first()
+    job = count_agreement.jobs(campaign).first()
     rows = Summary.objects.filter(campaign=campaign, name__in=names)
     summaries = {summary.name: summary for summary in rows}
     made = (
@@ -80,7 +80,7 @@ def current_summaries(campaign: Campaign, *names: str) -> dict[str, CurrentSumma
     )
     waiting = job is not None and job.state != Job.State.DONE  # only a person starts a failed job again
     if not waiting and _is_old(made, newest):
-        job = ask_to_count(campaign)
+        job = count_agreement.ask(campaign)
     return {
         name: CurrentSummary(summaries[name].counts if name in summaries else None, made, job)
         for name in names
@@ -93,6 +93,11 @@ def last_summary(campaign: Campaign, name: str) -> Any:
     return row.counts if row else None
 
 
+@kind("count-agreement", "Count agreement", of=Campaign, owner=SELF, page=("agreement", "name"))
+def count_agreement(campaign: Campaign, report: Report) -> None:
+    store_summaries(campaign)
+
+
 def store_summaries(campaign: Campaign) -> None:
     """Compute all summaries of the campaign, and replace the stored ones."""
     made = timezone.now()  # before reading, so that judgements stored meanwhile are newer
@@ -103,10 +108,6 @@ def store_summaries(campaign: Campaign) -> None:
             Summary.objects.update_or_create(
                 campaign=campaign, name=name, defaults={"made": made, "counts": counts}
             )
-
-
-def ask_to_count(campaign: Campaign) -> Job:
-    return Job.objects.ask(COUNT, campaign.job_key, campaign=campaign.pk)
 
 
 def _size_and_newest(campaign: Campaign) -> tuple[bool, datetime | None]:

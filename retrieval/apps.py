@@ -5,5 +5,7 @@ class RetrievalConfig(AppConfig):
     name = "retrieval"
 
     def ready(self) -> None:
-        from retrieval import jobs  # noqa: F401 - registers the kinds of job
-        from retrieval.search import jobs as searching  # noqa: F401
+        # These register kinds of job, and upkeep.
+        from retrieval.rewriting import counting, drafting  # noqa: F401
+        from retrieval.search import searching  # noqa: F401
+        from retrieval.simcse import making  # noqa: F401

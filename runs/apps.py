@@ -5,9 +5,8 @@ class RunsConfig(AppConfig):
     name = "runs"
 
     def ready(self) -> None:
-        from runs import (
-            jobs,  # noqa: F401 - registers the kinds of job
-            receiving,  # noqa: F401 - registers upkeep
-            scoring,  # noqa: F401 - registers what follows a release
-        )
-        from runs.systems import jobs as jobs_of_systems  # noqa: F401 - registers the kinds of job, and upkeep
+        # These register kinds of job, upkeep, and what follows a release.
+        from runs import receiving, resampling, scoring  # noqa: F401
+        from runs.believe import inquiries  # noqa: F401
+        from runs.pools import comparing, opening, proposing  # noqa: F401
+        from runs.systems import searching, training  # noqa: F401

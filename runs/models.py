@@ -6,6 +6,7 @@ import secrets
 from pathlib import Path
 
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.core.validators import URLValidator
 from django.db import models
 from django.db.models import F, Q
@@ -13,7 +14,6 @@ from django.db.models.functions import Now
 
 from campaigns.models import Membership
 from campaigns.models.draft import ArrivingFile, token
-from jobs.keys import key_of
 from runs.pools.models import Enlargement, Near, PoolScore, Source
 from runs.systems.models import SystemSearch, TrainedSystem
 
@@ -79,10 +79,6 @@ class Submission(Described):
     def folder(self) -> Path:
         """The folder of its files, on every machine that has `UPLOAD_ROOT`."""
         return Path(settings.UPLOAD_ROOT) / "runs" / self.token
-
-    @property
-    def job_key(self) -> str:
-        return key_of(self)
 
     def file_for(self, purpose: str) -> Arrival | None:
         return self.files.filter(purpose=purpose).first()
@@ -250,5 +246,13 @@ class Inquiry(models.Model):
         return f"runs {self.runs} on {self.release} ({self.convention})"
 
     @property
-    def job_key(self) -> str:
-        return key_of(self)
+    def compared(self) -> RunQuerySet:
+        """The runs that it is about."""
+        numbers = [int(number) for number in self.runs.split(",")]
+        return Run.objects.filter(campaign=self.release.campaign_id, number__in=numbers)
+
+    @property
+    def keeper(self) -> User | None:
+        """Who alone may know of it, because a run that it is about is private; None if no run is."""
+        private = self.compared.filter(visibility=Visibility.PRIVATE).select_related("by__user").first()
+        return private.by.user if private else None

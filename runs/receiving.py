@@ -26,7 +26,7 @@ from corpus.models import Video
 from corpus.stored_files import store
 from jobs.errors import JobLeft
 from jobs.models import Job
-from jobs.upkeep import each_hour
+from jobs.registry import Report, each_hour, kind
 from metrics import MeasureError, MeasureWarning
 from metrics.formats.errors import Faults
 from metrics.formats.read_runs import check_run_file
@@ -36,7 +36,6 @@ from runs.models import Arrival, Run, Submission, TrainedSystem
 from runs.scoring import ask_for_scores
 from runs.tables import store_table
 
-RECEIVE = "receive a run"  # the kind of job
 MOST_MIB = 64  # of a file
 AT_ONCE = 1 << 20
 FORGOTTEN_AFTER = timedelta(days=7)
@@ -127,7 +126,19 @@ def submit(submission: Submission) -> Job:
     if submission.file_for(Arrival.Purpose.RUN) is None:
         raise BadValue("run", "no file", "the file of a run")
     Submission.objects.filter(pk=submission.pk).update(findings={}, touched=Now())
-    return Job.objects.ask(RECEIVE, submission.job_key, submission=submission.pk)
+    return receive_run.ask(submission)
+
+
+@kind(
+    "receive-run",
+    "Receive a run",
+    of=Submission,
+    owner="by.campaign",
+    person="by.user",
+    page=("run-check", "by.campaign.name", "token"),
+)
+def receive_run(submission: Submission, report: Report) -> None:
+    receive(submission)
 
 
 def receive(submission: Submission) -> Run | None:

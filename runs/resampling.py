@@ -13,8 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from jobs.models import Job
-from jobs.registry import Report
+from jobs.registry import Report, kind
 from metrics import CONVENTIONS, parse_measures
 from metrics import Run as Predictions
 from metrics.analysis.many_gradings import means_by_grading
@@ -24,10 +23,9 @@ from releases.archive import ReleaseArchive
 from releases.models import Release
 from runs.measures import NDCG
 from runs.models import Run, Score
-from runs.raw_grades import judged_in
 from runs.tables import read_table
+from runs.yardsticks import judged_in
 
-RESAMPLE = "resample annotators"  # the kind of job
 GRADED = ("paper", "released", "spr")  # conventions that score NDCG
 RESAMPLES = 1000
 RUNS_AT_ONCE = 20
@@ -50,11 +48,16 @@ class GradesByPair(NamedTuple):
     final: Gradings
 
 
-def ask_for_resampling(release: Release) -> None:
-    Job.objects.ask(RESAMPLE, release.job_key, release=release.pk)
-
-
-def resample(release: Release, report: Report) -> None:
+@kind(
+    "resample-annotators",
+    "Resample annotators",
+    of=Release,
+    owner="campaign",
+    subject="release {0.version}",
+    page=("leaderboard", "campaign.name"),
+    by_members=True,
+)
+def resample_annotators(release: Release, report: Report) -> None:
     """Store the interval over annotators with each score of NDCG that has none yet."""
     scores = Score.objects.filter(
         scoring__release=release, measure__in=NDCG, convention__in=GRADED, value__isnull=False

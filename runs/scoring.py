@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 import numpy as np
 
@@ -14,25 +11,24 @@ from base.errors import BadValue
 from base.transactions import all_or_nothing, locked
 from campaigns.models import Campaign
 from campaigns.news import About, Happened, listens, tell
-from jobs.models import Job
-from jobs.registry import Report
-from metrics import CONVENTIONS, Evaluator, Measure, MeasureError, Qrels, read_qrels
+from jobs.queue import JobQuerySet
+from jobs.registry import Report, kind
+from metrics import CONVENTIONS, Evaluator, Measure, MeasureError, Qrels
 from metrics import Run as Predictions
 from metrics.analysis.compare import bootstrap_columns
 from metrics.measures.aggregate import reported
 from metrics.measures.ground import Ground
 from metrics.measures.results import Scores
 from metrics.measures.scene import Scene
-from releases.archive import ReleaseArchive
 from releases.models import Release
 from runs.measures import NAMES, further_of, measures_of
 from runs.models import Run, Score, Scoring, Yardstick
-from runs.tables import packed_values, read_table, store_table
+from runs.pools.comparing import ask_to_compare
+from runs.resampling import resample_annotators
+from runs.tables import packed_values, read_table
+from runs.yardsticks import yardstick_of
 
-SCORE = "score runs"  # the kind of job
-QRELS = "qrels.jsonl"
 MOST_FURTHER = 50  # measures
-SPLITS, QUERIES = "splits/", ".queries.txt"
 
 
 def newest_release(campaign: Campaign) -> Release | None:
@@ -54,10 +50,15 @@ def score_what_is_frozen(campaign: int, what: Happened, about: About) -> None:
         ask_for_scores_on(releases.get(campaign=campaign, version=about["version"]))
 
 
+def jobs_on(release: Release) -> JobQuerySet:
+    """Return the jobs about the scores of a release's runs."""
+    return (score_runs.jobs(release) | resample_annotators.jobs(release)).order_by("pk")
+
+
 def ask_for_scores_on(release: Release) -> None:
     """Ask for the job that scores the runs of a release's campaign on it, if there are any."""
     if release.campaign.runs.exists():
-        Job.objects.ask(SCORE, release.job_key, release=release.pk)
+        score_runs.ask(release)
 
 
 @all_or_nothing
@@ -82,17 +83,32 @@ def ask_for_measure(release: Release, measure: Measure) -> None:
     ask_for_scores_on(release)
 
 
+@kind(
+    "score-runs",
+    "Score runs",
+    of=Release,
+    owner="campaign",
+    subject="release {0.version}",
+    page=("leaderboard", "campaign.name"),
+    by_members=True,
+)
 def score_runs(release: Release, report: Report) -> None:
-    """Score every run of the release's campaign that is not scored on it yet, or not by all measures."""
+    """Score all runs of the release's campaign on it, and ask for what follows."""
+    _score_unscored(release, report)
+    resample_annotators.ask(release)
+    ask_to_compare(release)
+
+
+def _score_unscored(release: Release, report: Report) -> None:
+    """Score every run that is not scored on the release yet, or not by all measures."""
     yardstick = yardstick_of(release)
     waiting = list(_unscored(release, yardstick))
     if not waiting:
         return
     ground = Ground(read_table(Qrels, yardstick.table))
     for number, run in enumerate(waiting):
-        report(
-            number, len(waiting), "scoring runs"
-        )  # without a name: others read it too, and some are private
+        # Without the run's name: others read it too, and some runs are private.
+        report(number, len(waiting), "scoring runs")
         score(run, yardstick, ground)
     report(len(waiting), len(waiting))
 
@@ -102,40 +118,6 @@ def _unscored(release: Release, yardstick: Yardstick) -> Iterator[Run]:
     for run in release.campaign.runs.order_by("number"):
         if run.pk not in scored or not {*yardstick.measures} <= {*scored[run.pk]}:
             yield run
-
-
-def yardstick_of(release: Release) -> Yardstick:
-    """Return what scoring knows of a release. The first call reads it from the release's file."""
-    if found := Yardstick.objects.filter(release=release).first():
-        return found
-    with release.file.open("rb") as file:
-        archive = ReleaseArchive(file)
-        qrels, split_of = _qrels(archive), _splits(archive)
-    relevant = np.bincount(qrels.query_of_row(), qrels.grades > 0, minlength=len(qrels)).astype(int)
-    queries = [
-        [query, split_of.get(query, ""), len(qrels.texts.get(query, "").split()), count]
-        for query, count in zip(qrels.queries, relevant.tolist(), strict=True)
-    ]
-    table = store_table(f"runs/{release.campaign.name}/release-{release.version}.npz", qrels)
-    fields = {"table": table, "queries": queries}
-    return Yardstick.objects.get_or_create(release=release, defaults=fields)[0]
-
-
-def _qrels(archive: ReleaseArchive) -> Qrels:
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / QRELS
-        file.write_bytes(archive.archive.read(QRELS))
-        return read_qrels(file, "jsonl", lenient=True)
-
-
-def _splits(archive: ReleaseArchive) -> dict[str, str]:
-    """Return the split of each query that has one."""
-    listed = [name for name in archive.names if name.startswith(SPLITS) and name.endswith(QUERIES)]
-    return {
-        line.strip(): unquote(name.removeprefix(SPLITS).removesuffix(QUERIES))
-        for name in listed
-        for line in archive.lines(name)
-    }
 
 
 def score(run: Run, yardstick: Yardstick, ground: Ground) -> Scoring:

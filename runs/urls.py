@@ -23,7 +23,6 @@ urlpatterns = [
     path("campaigns/<slug:name>/runs/<int:number>/query", why.query, name="run-query"),
     path("campaigns/<slug:name>/leaderboard/", board.index, name="leaderboard"),
     path("campaigns/<slug:name>/leaderboard/measures", board.ask_for, name="leaderboard-measure"),
-    path("campaigns/<slug:name>/leaderboard/again", board.try_again, name="leaderboard-again"),
     path("campaigns/<slug:name>/leaderboard/<slug:format>", board.download, name="leaderboard-file"),
     path("campaigns/<slug:name>/believe/", believe.index, name="believe"),
     path("campaigns/<slug:name>/believe/examine", believe.ask, name="believe-ask"),
@@ -37,7 +36,6 @@ urlpatterns = [
     path("campaigns/<slug:name>/systems/", systems.index, name="systems"),
     path("campaigns/<slug:name>/systems/new", systems.new, name="system-new"),
     path("campaigns/<slug:name>/systems/<int:number>/", systems.detail, name="system"),
-    path("campaigns/<slug:name>/systems/<int:number>/again", systems.again, name="system-again"),
     path("campaigns/<slug:name>/systems/<int:number>/remove", systems.remove_one, name="system-remove"),
     path(
         "campaigns/<slug:name>/systems/<int:number>/curves/<slug:format>",

@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from campaigns.models import Campaign, Membership
 from corpus.models import Moment
-from jobs.terminal import work_off
+from jobs.running import work_off
 from judging.models import Assignment, Batch, Candidate, Judgement, Kind, Query, Review, Revision
 from judging.pool import opening
 from judging.review.reopening import reopen_all_of

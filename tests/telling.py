@@ -15,7 +15,7 @@ import numpy as np
 
 from campaigns.models import Campaign
 from corpus.models import Corpus, Moment, Video
-from jobs.terminal import work_off
+from jobs.running import work_off
 from judging.models import Batch
 from tests.cast import make_query
 from tests.numbered import RATE, numbered, seen

@@ -22,7 +22,7 @@ from django.urls import NoReverseMatch, reverse
 from api.urls import urlpatterns
 from campaigns.models import Campaign, Event, Membership, Message
 from corpus.models import Clip, Moment
-from jobs.terminal import work_off
+from jobs.running import work_off
 from judging.models import Assignment, Batch, Candidate, Example, Flag
 from judging.quality.exam import set_exam
 from judging.quality.examples import add_own_example

@@ -22,14 +22,13 @@ from django.core.files.storage import default_storage
 from django.db import connection, transaction
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
-from django.utils import timezone
 
 from api.models import Delivery, Webhook
 from campaigns.models import CacheEntry, Campaign, Draft, Guideline, Membership, Message, Upload
 from corpus.models import Clip, Corpus, Moment
 from jobs.models import Job
 from judging.models import Assignment, Batch, Candidate, Example, Flag, Kind, Query, Review
-from judging.pool.ranking import RANK
+from judging.pool.ranking import rank_candidates
 from judging.review import reviewing
 from judging.work import submitting
 from releases.freezing import freeze
@@ -120,7 +119,11 @@ MATRIX = {
     "cast-draft": ("POST", 302, 404, 404, 404, 404, 302),
     "campaign": ("GET", 302, 404, 404, 404, 200, 200),
     "campaign-jobs": ("GET", 302, 404, 404, 404, 200, 200),
+    "campaign-work": ("GET", 302, 404, 404, 404, 200, 200),
+    "corpus-work": ("GET", 302, 404, 404, 404, 200, 200),
+    "site-work": ("GET", 302, 200, 200, 200, 200, 200),
     "job-again": ("POST", 302, 404, 404, 404, 404, 302),
+    "job-cancel": ("POST", 302, 404, 404, 404, 404, 302),
     "batch": ("GET", 302, 404, 404, 404, 200, 200),
     "review": ("POST", 302, 404, 404, 404, 404, 302),
     "batch-open": ("POST", 302, 404, 404, 404, 404, 302),
@@ -171,7 +174,6 @@ MATRIX = {
     "leaderboard": ("GET", 302, 404, 404, 404, 200, 200),
     "leaderboard-file": ("GET", 302, 404, 404, 404, 200, 200),
     "leaderboard-measure": ("POST", 302, 404, 404, 404, 302, 302),
-    "leaderboard-again": ("POST", 302, 404, 404, 404, 400, 400),  # let in, but which job?
     "believe": ("GET", 302, 404, 404, 404, 200, 200),
     "believe-file": ("GET", 302, 404, 404, 404, 200, 200),
     "believe-ask": ("POST", 302, 404, 404, 404, 400, 400),  # let in, but there are no runs to examine
@@ -205,7 +207,6 @@ MATRIX = {
     "systems": ("GET", 302, 404, 404, 404, 200, 200),
     "system-new": ("GET", 302, 404, 404, 404, 200, 200),
     "system": ("GET", 302, 404, 404, 404, 200, 200),
-    "system-again": ("POST", 302, 404, 404, 404, 302, 302),
     "system-remove": ("POST", 302, 404, 404, 404, 302, 302),
     "system-curves": ("GET", 302, 404, 404, 404, 200, 200),
     "system-search": ("GET", 302, 404, 404, 404, 200, 200),
@@ -224,7 +225,6 @@ MATRIX = {
     "training-set": ("GET", 302, 404, 404, 404, 200, 200),
     "search": ("GET", 302, 404, 404, 404, 200, 200),
     "search-cut": ("POST", 302, 404, 404, 404, 404, 302),
-    "search-index": ("POST", 302, 404, 404, 404, 404, 302),
     # The API, by session. Whom a resource is not for finds nothing, as on the pages; what is asked is looked at first.
     "api-root": ("GET", 401, 200, 200, 200, 200, 200),
     "api-schema": ("GET", 200, 200, 200, 200, 200, 200),
@@ -235,6 +235,12 @@ MATRIX = {
     "api-jobs": ("GET", 401, 404, 404, 404, 200, 200),
     "api-job": ("GET", 401, 404, 404, 404, 200, 200),
     "api-job-again": ("POST", 401, 404, 404, 404, 404, 202),
+    "api-job-cancel": ("POST", 401, 404, 404, 404, 404, 200),
+    "api-corpus-jobs": ("GET", 401, 404, 404, 404, 200, 200),
+    "api-site-jobs": ("GET", 401, 200, 200, 200, 200, 200),
+    "api-any-job": ("GET", 401, 404, 404, 404, 404, 200),
+    "api-any-job-again": ("POST", 401, 404, 404, 404, 404, 202),
+    "api-any-job-cancel": ("POST", 401, 404, 404, 404, 404, 200),
     "api-queries": ("GET", 401, 404, 404, 404, 200, 200),
     "api-query": ("GET", 401, 404, 404, 404, 200, 200),
     "api-withdrawal": ("PUT", 401, 404, 404, 404, 404, 204),
@@ -472,6 +478,8 @@ ALONE = (
     *(
         "home",
         "corpora",
+        "site-work",
+        "api-site-jobs",
         "sign-in",
         "account_login",
         "mfa_authenticate",
@@ -591,9 +599,7 @@ def invited(held: Assignment) -> int:
 
 
 def failed(held: Assignment) -> Job:
-    job, _ = Job.objects.get_or_create(
-        kind=RANK, key=held.annotator.campaign.job_key, defaults={"due": timezone.now()}
-    )
+    job = rank_candidates.ask(held.annotator.campaign)
     Job.objects.filter(pk=job.pk).update(state=Job.State.FAILED)
     return job
 
@@ -722,10 +728,10 @@ OBJECTS: dict[str, Callable[[Assignment], list[object]]] = {
     "person-creates": lambda held: [worker(held)],
     "invitation-withdraw": lambda held: [invited(held)],
     "invitation-send": lambda held: [invited(held)],
-    "job-again": lambda held: [failed(held).pk],
     "agreement-annotator": lambda held: [worker(held)],
     "api-job": lambda held: [failed(held).pk],
     "api-job-again": lambda held: [failed(held).pk],
+    "api-job-cancel": lambda held: [failed(held).pk],
     "api-query": lambda held: [held.batch.query_id],
     "api-withdrawal": lambda held: [held.batch.query_id],
     "api-batch": lambda held: [held.batch_id],
@@ -786,7 +792,6 @@ OBJECTS: dict[str, Callable[[Assignment], list[object]]] = {
     "run-files": lambda held: [submission(held).token],
     "run-piece": lambda held: [submission(held).token, arrival(held).token],
     "system": lambda held: [trained_system(held).number],
-    "system-again": lambda held: [trained_system(held).number],
     "system-remove": lambda held: [trained_system(held).number],
     "system-curves": lambda held: [trained_system(held).number, "csv"],
     "system-search": lambda held: [trained_system(held).number],
@@ -820,6 +825,10 @@ TOKENS: dict[str, Callable[[Assignment], list[object]]] = {
             "cast-draft",
         ),
         lambda held: [held.annotator.campaign.corpus_id],
+    ),
+    **dict.fromkeys(
+        ("job-again", "job-cancel", "api-any-job", "api-any-job-again", "api-any-job-cancel"),
+        lambda held: [failed(held).pk],
     ),
     "caption-accept": lambda held: [held.annotator.campaign.corpus_id, waiting_caption(held)],
     "clip": lambda held: [clip_of(held).token],
@@ -859,6 +868,7 @@ TOKENS: dict[str, Callable[[Assignment], list[object]]] = {
     **dict.fromkeys(
         (
             "api-corpus",
+            "api-corpus-jobs",
             "api-moments",
             "api-captions",
             "api-reword",

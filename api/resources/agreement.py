@@ -17,7 +17,7 @@ from campaigns.models import Campaign, Token
 from judging import doors
 from judging.models import Query
 from reports.figures.numbers import annotator_of, week_name
-from reports.summaries import AGREEMENT, QUERIES, ask_to_count, current_summary
+from reports.summaries import AGREEMENT, QUERIES, count_agreement, current_summary
 
 READ, LEAD = Token.Scope.READ, Token.Scope.LEAD
 
@@ -63,7 +63,7 @@ class Agreement(Resource):
     @operation("Have everything counted again", scope=LEAD, answer=Numbers, later=True)
     def post(self, request: Request, name: str) -> Response:
         campaign = doors.lead(request, name).campaign
-        job = ask_to_count(campaign)
+        job = count_agreement.ask(campaign)
         found = current_summary(campaign, AGREEMENT)
         return under_way(name, job, counted(found, _by_worker(campaign, found.counts)).data)
 

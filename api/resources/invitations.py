@@ -134,5 +134,5 @@ class MailAgain(Resource):
         open_ones = doors.lead(request, name).campaign.invitations.open().exclude(address="")
         invitation = get_object_or_404(open_ones, pk=pk)
         must_send_mails()
-        mails.ask_for(mails.INVITATION, invitation.pk, request._request, invitation.language)
+        mails.ask_for(mails.mail_invitation, invitation, request._request, invitation.language)
         return Response(InvitationShape(invitation).data, 202)

@@ -14,13 +14,12 @@ from api.fields import Body, Choice, Number, Query, Shape, Whole
 from api.problems import unfit
 from api.resource import Resource, under_way
 from campaigns.models import Token
-from jobs.models import Job
 from releases.models import Release
 from runs import doors
 from runs.measures import NDCG
 from runs.models import Enlargement, Near
-from runs.pools.opening import OPEN, ask_to_open
-from runs.pools.proposing import PROPOSE, Plan, ask_to_propose
+from runs.pools.opening import ask_to_open, open_further_batches
+from runs.pools.proposing import Plan, ask_to_propose, propose_moments
 from runs.pools.rows import HEADLINE, comparison, found_moments
 
 READ, LEAD = Token.Scope.READ, Token.Scope.LEAD
@@ -116,7 +115,7 @@ class Enlargements(Resource):
         lead = doors.lead(request, name)
         with unfit():
             made = ask_to_propose(lead, Plan(**self.said))
-        return under_way(name, Job.objects.get(kind=PROPOSE, key=made.job_key), _shown(made))
+        return under_way(name, propose_moments.jobs(made).get(), _shown(made))
 
 
 class OneEnlargement(Resource):
@@ -152,7 +151,7 @@ class EnlargementOpening(Resource):
             opened = ask_to_open(
                 doors.enlargement(lead, number), lead, self.said["taken"], self.said.get("near", Near.LEAVE)
             )
-        return under_way(name, Job.objects.get(kind=OPEN, key=opened.job_key), _shown(opened))
+        return under_way(name, open_further_batches.jobs(opened).get(), _shown(opened))
 
 
 class PoolsAsked(Query):

@@ -15,17 +15,16 @@ from api.fields import Body, Choice, Query, Shape, Text, Truth, Whole
 from api.resource import Resource, under_way
 from base.errors import ReeljudgeError, WrongState
 from campaigns.models import Campaign, Token
-from jobs.models import Job
 from judging import doors
 from lead.views import exports
 from releases.data_card import LICENCES
 from releases.difference import compare
 from releases.exports import FILES
-from releases.freezing import FREEZE, LONGEST_NOTES, freeze
-from releases.jobs import ask_to_verify, last_verified
+from releases.freezing import LONGEST_NOTES, freeze, freeze_release
 from releases.models import Release
-from releases.training.sets import MAKE_TRAINING_SET, ask_for_training_set
+from releases.training.sets import ask_for_training_set, make_training_set
 from releases.training.writing import DEEPEST
+from releases.verifying import last_verified, verify_release
 
 READ, LEAD = Token.Scope.READ, Token.Scope.LEAD
 
@@ -82,7 +81,7 @@ class Releases(Resource):
         choice = {"with_unfinished": said.get("with_unfinished", False)}
         made = freeze(lead.campaign, lead, said["licence"], said.get("notes", ""), **choice)
         made.refresh_from_db()
-        return under_way(name, Job.objects.get(kind=FREEZE, key=made.job_key), ReleaseShape(made).data)
+        return under_way(name, freeze_release.jobs(made).get(), ReleaseShape(made).data)
 
 
 class OneRelease(Resource):
@@ -134,7 +133,7 @@ class Verify(Resource):
     )
     def post(self, request: Request, name: str, version: int) -> Response:
         release = ready(doors.membership(request, name).campaign, version)
-        return under_way(name, ask_to_verify(release), ReleaseShape(release).data)
+        return under_way(name, verify_release.ask(release), ReleaseShape(release).data)
 
 
 class TwoReleases(Query):
@@ -220,7 +219,7 @@ class TrainingSets(Resource):
     )
     def post(self, request: Request, name: str) -> Response:
         made = ask_for_training_set(doors.lead(request, name).campaign, self.said["depth"])
-        job = Job.objects.get(kind=MAKE_TRAINING_SET, key=made.job_key)
+        job = make_training_set.jobs(made).get()
         return under_way(name, job, TrainingSetShape(made).data)
 
 

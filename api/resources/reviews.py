@@ -19,7 +19,7 @@ from judging.models import Flag, Reopening, Review
 from judging.review import reviewing
 from judging.review.adjudicating import adjudicate, withdraw_adjudication
 from judging.review.recommending import as_seen
-from judging.review.reopening import jobs_of, reopen, reopen_all_of
+from judging.review.reopening import reopen, reopen_all_of, reopen_work
 from lead.tables.reopening_cost import cost_of
 from lead.views.corrections import scopes
 from lead.views.flags import ACTIONS
@@ -245,7 +245,7 @@ class Reopenings(Resource):
         lead = doors.lead(request, name)
         record = _reopen(lead, self.said)
         shown = ReopeningShape(record, context={"reader": lead}).data
-        job = jobs_of([record]).first() if record.annotator_id else None
+        job = reopen_work.jobs(record).first()
         return under_way(name, job, shown) if job else Response(shown, 201)
 
 

@@ -19,7 +19,7 @@ from judging import doors
 from judging.pool.clips import clips_found, cut_for_search
 from lead.views.search import HITS, LONGEST_QUERY
 from metrics.formats.moment_ids import moment_id
-from retrieval.search.index import ask_for_index
+from retrieval.search.index import index_captions
 from retrieval.search.searching import Hit, search
 
 
@@ -122,7 +122,7 @@ class SearchClip(Resource):
 
 class SearchIndexed(Shape):
     kind = serializers.CharField(help_text="of the job")
-    example = {"kind": "index captions"}
+    example = {"kind": "index-captions"}
 
 
 class SearchIndex(Resource):
@@ -133,5 +133,5 @@ class SearchIndex(Resource):
         later=True,
     )
     def post(self, request: Request, name: str) -> Response:
-        job = ask_for_index(doors.lead(request, name).campaign.corpus)
+        job = index_captions.ask(doors.lead(request, name).campaign.corpus)
         return under_way(name, job, {"kind": job.kind})

@@ -1,4 +1,4 @@
-"""Webhooks of a campaign: making one, and having it told what happened."""
+"""Webhooks of a campaign: making one, and telling it what happened."""
 
 from __future__ import annotations
 
@@ -10,24 +10,26 @@ from datetime import timedelta
 from uuid import uuid4
 
 from django.db import transaction
+from django.db.models import F
 from django.db.models.functions import Now
 from django.utils import timezone
 
 from api.models import Delivery, Webhook
 from api.webhooks.addresses import destination
-from base.errors import WrongState
+from api.webhooks.sending import FAULTS, send
+from base.errors import ReeljudgeError, WrongState
 from base.transactions import locked
 from campaigns.accounts.encryption import decrypt, encrypt, renews
 from campaigns.models import Campaign, Membership
 from campaigns.news import About, Happened, listens
-from jobs.keys import keys_of
+from jobs.errors import JobError, JobPostponed
 from jobs.models import Job
-from jobs.upkeep import each_hour
+from jobs.registry import Report, each_hour, kind
 
-DELIVER = "tell a webhook"  # the kind of job
 TEST = "test"
 MOST = 10  # webhooks of a campaign
 KEPT = timedelta(days=30)
+GIVE_UP = timedelta(hours=24)  # after it happened
 
 
 @transaction.atomic
@@ -98,8 +100,46 @@ def deliver(webhook: Webhook, event: str, about: About) -> Delivery:
         "about": about,
     }
     delivery = webhook.deliveries.create(event=event, body=json.dumps(told))
-    ask_for(delivery)
+    tell_webhook.ask(delivery)
     return delivery
+
+
+@kind(
+    "tell-webhook",
+    "Tell a webhook",
+    of=Delivery,
+    owner="webhook.campaign",
+    subject="{0.event} to {0.webhook}",
+    page=("webhook", "webhook.campaign.name", "webhook_id"),
+    for_leads=True,
+)
+def tell_webhook(delivery: Delivery, report: Report) -> None:
+    """Send one delivery. If it is not taken, wait longer each time, up to an hour, and give up after a day."""
+    if delivery.delivered or not delivery.webhook.enabled:
+        return
+    report(0, 1, "sending")
+    status, fault, is_final = _sent(delivery)
+    taken = status is not None and 200 <= status < 300
+    Delivery.objects.filter(pk=delivery.pk).update(
+        tries=F("tries") + 1, status=status, error=fault[:300], delivered=timezone.now() if taken else None
+    )
+    if not taken and (is_final or timezone.now() > delivery.at + GIVE_UP):
+        raise JobError(fault)
+    if not taken:
+        raise JobPostponed(fault)
+    report(1, 1)
+
+
+def _sent(delivery: Delivery) -> tuple[int | None, str, bool]:
+    """Return the status of the answer, what was wrong, and whether trying again is of no use."""
+    webhook = delivery.webhook
+    try:
+        status = send(webhook.address, secret_of(webhook), delivery.event, delivery.body)
+    except ReeljudgeError as refusal:
+        return None, str(refusal), True
+    except FAULTS as fault:
+        return None, f"no answer ({type(fault).__name__})", False
+    return status, "" if 200 <= status < 300 else f"status {status}; expected 200 to 299", False
 
 
 def test(webhook: Webhook) -> Delivery:
@@ -124,7 +164,7 @@ def send_again(delivery: Delivery) -> None:
     """
     _must_be_enabled(delivery.webhook)
     if delivery.delivered is None:
-        ask_for(delivery)
+        tell_webhook.ask(delivery)
 
 
 def _must_be_enabled(webhook: Webhook) -> None:
@@ -132,15 +172,9 @@ def _must_be_enabled(webhook: Webhook) -> None:
         raise WrongState("The webhook is disabled. Enable it first.")
 
 
-def ask_for(delivery: Delivery) -> Job:
-    return Job.objects.ask(DELIVER, delivery.job_key, delivery=delivery.pk)
-
-
 @each_hour
 def forget_deliveries() -> None:
     """Delete deliveries of more than 30 days ago, with their jobs."""
     old = Delivery.objects.filter(at__lt=Now() - KEPT)
-    Job.objects.filter(kind=DELIVER, key__in=keys_of(old.order_by())).exclude(
-        state=Job.State.RUNNING
-    ).delete()
+    tell_webhook.jobs(old).exclude(state=Job.State.RUNNING).delete()
     old.delete()

@@ -128,10 +128,10 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ha
             messages.add_message(request, level, message)
 
     def send_password_reset_mail(self, user: User, email: str, context: dict[str, Any]) -> None:
-        mails.ask_for(mails.RESET, user.pk, self.request)
+        mails.ask_for(mails.mail_new_password, user, self.request)
 
     def send_confirmation_mail(self, request: HttpRequest, emailconfirmation: Any, signup: bool) -> None:
-        mails.ask_for(mails.CONFIRMATION, emailconfirmation.email_address.pk, request)
+        mails.ask_for(mails.mail_confirmation, emailconfirmation.email_address, request)
 
 
 COUNTED = {"app": "allauth.account", "action": "login_failed"}

@@ -22,7 +22,7 @@ from campaigns.accounts.forms import SignUpForm
 from campaigns.accounts.sessions import wait
 from campaigns.models import FirstLink
 from campaigns.models.invitation import hash_of
-from jobs.starting import at_start
+from jobs.registry import at_start
 
 IN_SESSION = "first_link"  # the session stores the hash only, which opens nothing
 TO_SIGN_UP = 3600  # seconds from opening the link

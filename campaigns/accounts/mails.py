@@ -7,8 +7,7 @@ holds a secret that opens something.
 from __future__ import annotations
 
 import smtplib
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from allauth.account.forms import default_token_generator
 from allauth.account.models import EmailAddress, EmailConfirmationHMAC
@@ -16,6 +15,7 @@ from allauth.account.utils import user_pk_to_url_str
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.mail import EmailMessage
+from django.db.models import Model
 from django.db.models.functions import Now
 from django.http import HttpRequest
 from django.urls import reverse
@@ -26,11 +26,7 @@ from django.utils.translation import gettext as _
 
 from campaigns.models import Invitation, Membership
 from jobs.errors import JobError
-from jobs.models import Job
-from jobs.registry import Report, kind
-
-SEND = "send mail"
-INVITATION, RESET, CONFIRMATION = "invitation", "reset", "confirmation"
+from jobs.registry import SELF, Kind, Report, kind
 
 
 class Mail(NamedTuple):
@@ -39,38 +35,58 @@ class Mail(NamedTuple):
     text: str
 
 
-def key_of(what: str, pk: int) -> str:
-    """Return the key of the job that sends this mail."""
-    return f"{what} {pk}"
-
-
-def ask_for(what: str, pk: int, request: HttpRequest, language: str = "") -> None:
+def ask_for(mail: Kind[...], row: Model, request: HttpRequest, language: str = "") -> None:
     """Have a mail sent in that language; by default, in the one of who asks."""
-    Job.objects.ask(
-        SEND,
-        key_of(what, pk),
-        what=what,
-        pk=pk,
-        site=request.build_absolute_uri("/").rstrip("/"),
-        language=language or translation.get_language(),
-    )
+    site = request.build_absolute_uri("/").rstrip("/")
+    mail.ask(row, site=site, language=language or translation.get_language())
 
 
-@kind(SEND)
-def send(arguments: dict[str, Any], report: Report) -> None:
+@kind(
+    "mail-invitation",
+    "Send an invitation",
+    of=Invitation,
+    owner="campaign",
+    subject="{0.address}",
+    page=("people", "campaign.name"),
+    for_leads=True,
+)
+def mail_invitation(invitation: Invitation, report: Report, site: str, language: str) -> None:
+    """Send the invitation, unless it has ended meanwhile."""
+    if Invitation.objects.open().filter(pk=invitation.pk).exists():
+        with translation.override(language):
+            _send(_invitation(invitation, site))
+        Invitation.objects.filter(pk=invitation.pk).update(sent=Now())
+
+
+@kind("mail-new-password", "Send the link for a new password", of=User, person=SELF)
+def mail_new_password(user: User, report: Report, site: str, language: str) -> None:
+    address = EmailAddress.objects.get_verified(user) if user.is_active else None
+    if address:
+        with translation.override(language):
+            _send(_new_password(user, address.email, site))
+
+
+@kind(
+    "mail-confirmation",
+    "Send the link that confirms an address",
+    of=EmailAddress,
+    person="user",
+    subject="{0.user}",
+)
+def mail_confirmation(address: EmailAddress, report: Report, site: str, language: str) -> None:
+    if not address.verified:
+        with translation.override(language):
+            _send(_confirmation(address, site))
+
+
+def _send(mail: Mail) -> None:
     """Send one mail. If it is sent twice, both hold links that work."""
     if not settings.MAILS:
         raise JobError("there is no mail server: set EMAIL_URL, then send it again")
-    with translation.override(arguments["language"]):
-        mail = MAILS[arguments["what"]](arguments["pk"], arguments["site"])
-        if mail is None:
-            return
-        try:
-            EmailMessage(mail.subject, mail.text, to=[mail.to]).send()
-        except smtplib.SMTPRecipientsRefused as refusal:
-            raise JobError(f"{mail.to}: {_answer(refusal)}; expected an address that takes mail") from refusal
-    if arguments["what"] == INVITATION:
-        Invitation.objects.filter(pk=arguments["pk"]).update(sent=Now())
+    try:
+        EmailMessage(mail.subject, mail.text, to=[mail.to]).send()
+    except smtplib.SMTPRecipientsRefused as refusal:
+        raise JobError(f"{mail.to}: {_answer(refusal)}; expected an address that takes mail") from refusal
 
 
 def _answer(refusal: smtplib.SMTPRecipientsRefused) -> str:
@@ -78,12 +94,8 @@ def _answer(refusal: smtplib.SMTPRecipientsRefused) -> str:
     return f"the mail server refuses it ({status} {words.decode(errors='replace')})"
 
 
-def _invitation(pk: int, site: str) -> Mail | None:
-    """The invitation, unless it has ended meanwhile."""
-    invitation = Invitation.objects.open().filter(pk=pk).select_related("campaign").first()
-    if invitation is None:
-        return None
-    said = {
+def _invitation(invitation: Invitation, site: str) -> Mail:
+    params = {
         "name": invitation.name or invitation.address,
         "campaign": invitation.campaign,
         "role": Membership.Role(invitation.role).label.lower(),
@@ -96,20 +108,16 @@ def _invitation(pk: int, site: str) -> Mail | None:
         "opens it first can use it.\n"
     )
     subject = _("Invitation to %(campaign)s") % {"campaign": " ".join(str(invitation.campaign).split())}
-    return Mail(invitation.address, subject, text % said)
+    return Mail(invitation.address, subject, text % params)
 
 
-def _reset(pk: int, site: str) -> Mail | None:
-    user = User.objects.filter(pk=pk, is_active=True).first()
-    address = EmailAddress.objects.get_verified(user) if user else None
-    if user is None or address is None:
-        return None
+def _new_password(user: User, address: str, site: str) -> Mail:
     text = _(
         "Hello %(name)s,\n\nsomebody, probably you, asked for a new password. This link lets you choose one:\n\n"
         "%(link)s\n\nIt works once, within an hour. If it was not you, do nothing: your password stays as it is.\n"
     )
     return Mail(
-        address.email,
+        address,
         _("A new password"),
         text % {"name": user.get_username(), "link": reset_link(user, site)},
     )
@@ -121,21 +129,11 @@ def reset_link(user: User, site: str) -> str:
     return site + reverse("account_reset_password_from_key", args=[user_pk_to_url_str(user), key])
 
 
-def _confirmation(pk: int, site: str) -> Mail | None:
-    address = EmailAddress.objects.filter(pk=pk, verified=False).select_related("user").first()
-    if address is None:
-        return None
+def _confirmation(address: EmailAddress, site: str) -> Mail:
     link = site + reverse("account_confirm_email", args=[EmailConfirmationHMAC(address).key])
     text = _(
         "Hello %(name)s,\n\nopen this link to confirm that this is your mail address:\n\n%(link)s\n\nIf you did not "
         "ask for this, do nothing.\n"
     )
-    said = {"name": address.user.get_username(), "link": link}
-    return Mail(address.email, _("Confirm your mail address"), text % said)
-
-
-MAILS: dict[str, Callable[[int, str], Mail | None]] = {
-    INVITATION: _invitation,
-    RESET: _reset,
-    CONFIRMATION: _confirmation,
-}
+    params = {"name": address.user.get_username(), "link": link}
+    return Mail(address.email, _("Confirm your mail address"), text % params)

@@ -10,7 +10,7 @@ from django.contrib.sessions.models import Session
 from django.db.models import Exists, OuterRef
 from django.http import HttpRequest
 
-from jobs.upkeep import each_hour
+from jobs.registry import each_hour
 
 
 def wait(request: HttpRequest, seconds: int) -> None:

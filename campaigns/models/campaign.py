@@ -190,11 +190,6 @@ class Campaign(models.Model):
     def __str__(self) -> str:
         return self.title or self.name
 
-    @property
-    def job_key(self) -> str:
-        """The key of the campaign's jobs, of which there is one of each kind at most."""
-        return f"campaign {self.name}"
-
     def touch(self) -> None:
         """Note that a lead changed something that the statistics depend on, so that stored ones are out of date."""
         Campaign.objects.filter(pk=self.pk).update(touched=Now())

@@ -15,11 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from corpus.models import Corpus, Moment
-from jobs.keys import key_of
 from jobs.models import Job
-from jobs.registry import Report
+from jobs.registry import SELF, Report, kind
 
-COUNT_CORPUS = "count a corpus"
 AT_ONCE = 5000  # moments; a corpus with more is counted by a job
 CHUNK = 5000  # rows
 WORD = re.compile(r"\w+(?:['’]\w+)?")
@@ -43,10 +41,13 @@ def figures_of(corpus: Corpus) -> Counted:
     some = Moment.objects.filter(video__corpus=corpus).order_by()[: AT_ONCE + 1]
     if some.count() <= AT_ONCE:
         return Counted(count(corpus))
-    job = Job.objects.filter(kind=COUNT_CORPUS, key=key_of(corpus)).first()
-    if job is None or job.state == Job.State.DONE:
-        job = Job.objects.ask(COUNT_CORPUS, key_of(corpus), corpus=corpus.pk)
+    job = count_corpus.jobs(corpus).not_done().first() or count_corpus.ask(corpus)
     return Counted(None, job)
+
+
+@kind("count-corpus", "Count the corpus", of=Corpus, owner=SELF, page=("corpus", "name"))
+def count_corpus(corpus: Corpus, report: Report) -> None:
+    keep(corpus, count(corpus, report))
 
 
 def keep(corpus: Corpus, figures: Figures) -> None:

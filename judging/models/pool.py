@@ -11,7 +11,6 @@ from base.transactions import locked
 from campaigns.models.campaign import Campaign
 from campaigns.models.membership import Membership
 from corpus.models import Clip, Moment
-from jobs.keys import key_of
 from judging.consensus import RULE, consensus
 from judging.models.states import CLAIMED, WITH_GRADE, BatchState, CandidateOutcome, Kind
 
@@ -283,10 +282,6 @@ class Batch(models.Model):
     def of(cls, query: Query, number: int, **more: Any) -> Batch:
         """Return a new batch of the query, which the caller stores."""
         return cls(query=query, campaign_id=query.campaign_id, kind=query.kind, number=number, **more)
-
-    @property
-    def job_key(self) -> str:
-        return key_of(self)
 
     @property
     def is_done(self) -> bool:

@@ -8,7 +8,6 @@ from django.db import models
 from django.db.models import Case, Exists, OuterRef, Q, Value, When
 from django.db.models.functions import Now
 
-from jobs.keys import key_of
 from judging.consensus import GRADES
 from judging.models.pool import Batch
 from judging.models.states import WITHOUT_CONSENSUS
@@ -91,10 +90,6 @@ class Reopening(models.Model):
 
     def __str__(self) -> str:
         return self.what
-
-    @property
-    def job_key(self) -> str:
-        return key_of(self)
 
 
 class Adjudication(models.Model):

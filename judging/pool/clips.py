@@ -1,33 +1,31 @@
-"""Asking for the clips of batches and examples, which are cut ahead so that no annotator waits for one."""
+"""The clips of batches and examples: asking for them, and cutting them, ahead so that no annotator waits for one."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from functools import partial
+from random import SystemRandom
+from typing import NamedTuple
 
 from django.db import transaction
 
 from base.transactions import locked
 from campaigns.models.campaign import Campaign
-from corpus.clips import clips_of, widened
+from corpus.clips import clips_of, cutter, make, widened
+from corpus.errors import FilmAway
 from corpus.models import Clip, Moment
-from jobs.keys import key_of
-from jobs.models import Job
-from judging.models.states import BatchState
+from jobs.errors import JobError
+from jobs.registry import SELF, Report, kind
+from judging.models.pool import Batch
 
-if TYPE_CHECKING:
-    from judging.models import Batch
-
-CUT_CLIPS = "cut clips"
-CUT_CLIP = "cut a clip"
-CUT_ANEW = "cut clips anew"
 SEARCH = "search "  # the beginning of the audience of clips for a search; no campaign has such a name
 
 
 def prepare(batch: Batch) -> None:
     """Ask for the batch's clips. The batch opens when they are cut, or at once if there is nothing to cut."""
     if open_when_cut(batch):
-        Job.objects.ask(CUT_CLIPS, batch.job_key, batch=batch.pk)
+        cut_clips.ask(batch)
 
 
 @transaction.atomic
@@ -41,6 +39,83 @@ def open_when_cut(batch: Batch) -> list[Clip]:
     if not to_come:
         batch.open()
     return to_come
+
+
+@kind(
+    "cut-clips",
+    "Cut clips",
+    of=Batch,
+    owner="query.campaign",
+    page=("batch", "query.campaign.name", "pk"),
+)
+def cut_clips(batch: Batch, report: Report) -> None:
+    """Cut the clips of a batch, and open it. Without a clip that cannot be cut the batch waits for the lead's word."""
+    away = _cut_what_is_to_come(batch, report)
+    clips = list(Clip.objects.filter(candidates__batch=batch).distinct())
+    report(len(clips), len(clips), _outcome(clips))
+    if away:
+        raise away
+    if Batch.objects.filter(pk=batch.pk, state=Batch.State.PREPARING).exists():
+        raise JobError(f"{_outcome(clips)}. Try again, or open the batch without these clips")
+
+
+def _cut_what_is_to_come(batch: Batch, report: Report) -> FilmAway | None:
+    """Try once to cut each clip that is not there. Return the fault of one whose film this machine does not have."""
+    tried: set[int] = set()
+    away = None
+    with cutter() as tool:
+        # If the settings of clips change meanwhile, there are other clips to cut after these.
+        while to_come := [clip for clip in open_when_cut(batch) if clip.pk not in tried]:
+            # The store may tell when a clip was cut. That must not tell its rank.
+            SystemRandom().shuffle(to_come)
+            for number, clip in enumerate(to_come):
+                progress = partial(report, number, len(to_come))
+                progress()
+                tried.add(clip.pk)
+                try:
+                    make(clip, tool, progress)
+                except FilmAway as fault:
+                    away = fault
+    return away
+
+
+def _outcome(clips: list[Clip]) -> str:
+    """Return how many clips were cut, are missing, and failed, with the first error."""
+    count = Counter(clip.state for clip in clips)
+    outcome = f"{count[Clip.State.READY]} clips cut"
+    if count[Clip.State.MISSING]:
+        outcome += f", {count[Clip.State.MISSING]} missing"
+    if count[Clip.State.FAILED]:
+        first = next(clip.error for clip in clips if clip.state == Clip.State.FAILED)
+        outcome += f", {count[Clip.State.FAILED]} failed: {first}"
+    return outcome
+
+
+@kind("cut-clips-anew", "Cut clips anew", of=Campaign, owner=SELF, page=("campaign", "name"))
+def cut_clips_anew(campaign: Campaign, report: Report) -> None:
+    """Ask for the clips of every batch that was closed because the settings of clips have changed."""
+    batches = Batch.objects.filter(campaign=campaign, state=Batch.State.PREPARING)
+    keys = list(batches.values_list("pk", flat=True))
+    for number, batch in enumerate(keys):
+        report(number, len(keys))
+        prepare(Batch.objects.select_related("query__campaign").get(pk=batch))
+    report(len(keys), len(keys))
+
+
+@kind(
+    "cut-clip",
+    "Cut a clip",
+    of=Clip,
+    owner="video.corpus",
+    subject="{0.video} from {0.start:.1f} to {0.end:.1f} s",
+    page=("corpus", "video.corpus.name"),
+)
+def cut_clip(clip: Clip, report: Report) -> None:
+    """Cut a clip that belongs to no batch, such as that of a worked example."""
+    progress = partial(report, 0, 1)
+    with cutter() as tool:
+        make(clip, tool, progress)
+    report(1, 1)
 
 
 class AskedAgain(NamedTuple):
@@ -58,7 +133,7 @@ def retry_clips(batches: Iterable[Batch]) -> AskedAgain:
         with transaction.atomic():
             wanted = {clip.pk for clip in clips_for(batch) if _can_be_cut(clip)}
             Clip.objects.filter(pk__in=wanted).update(state=Clip.State.WAITING, error="")
-            if wanted or batch.state == BatchState.PREPARING:
+            if wanted or batch.state == Batch.State.PREPARING:
                 prepare(batch)
                 asked += 1
         clips |= wanted
@@ -71,7 +146,7 @@ def prepare_clip(clip: Clip) -> bool:
         return False
     clip.state, clip.error = Clip.State.WAITING, ""
     clip.save(update_fields=["state", "error"])
-    Job.objects.ask(CUT_CLIP, key_of(clip), clip=clip.pk)
+    cut_clip.ask(clip)
     return True
 
 

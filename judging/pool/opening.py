@@ -11,7 +11,7 @@ from base.transactions import all_or_nothing
 from campaigns.models import Event, Membership
 from corpus.models import Moment
 from judging.models.pool import Batch, Candidate, Query
-from judging.pool.clips import clips_for, open_when_cut, prepare
+from judging.pool.clips import clips_for, cut_clips, open_when_cut, prepare
 
 LAST_OF_RANKS = 2  # the highest number of a batch that holds ranks
 
@@ -54,6 +54,7 @@ def open_without_clips(lead: Membership, batch: Batch) -> bool:
     to_come = len(open_when_cut(batch))
     if not batch.open():
         return False
+    cut_clips.jobs(batch).failed().delete()  # which nobody has to try again
     reason = f"batch {batch.number} of query {batch.query.query_id}, without {to_come} of {len(clips_for(batch))} clips"
     lead.events.create(kind=Event.Kind.OPENED, by=lead, reason=reason[:500])
     return True

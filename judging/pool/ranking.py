@@ -10,10 +10,10 @@ from django.db import transaction
 
 from base.errors import ReeljudgeError
 from campaigns.models import Campaign
+from corpus.errors import CorpusError
 from corpus.models import Moment
 from jobs.errors import JobPostponed
-from jobs.models import Job
-from jobs.registry import Report
+from jobs.registry import SELF, Report, kind
 from judging.models import Candidate, Query
 from judging.pool import opening
 from judging.pool.queries import wording
@@ -22,15 +22,18 @@ from retrieval.encoders import same_model
 from retrieval.nearest import Nearest, nearest
 from retrieval.rewriting.models import is_under_way
 
-RANK = "rank candidates"
 QUERIES_AT_A_TIME = 50
 
 
-def ask_for_ranking(campaign: Campaign) -> Job:
-    return Job.objects.ask(RANK, campaign.job_key, campaign=campaign.pk)
-
-
-def rank(campaign: Campaign, report: Report) -> None:
+@kind(
+    "rank-candidates",
+    "Rank candidates",
+    of=Campaign,
+    owner=SELF,
+    page=("campaign", "name"),
+    refusals=(CorpusError,),
+)
+def rank_candidates(campaign: Campaign, report: Report) -> None:
     """Store candidates for every query that has none, and open its first batch. Running it again adds nothing."""
     queries = list(campaign.queries.filter(candidates__isnull=True).order_by("pk"))
     if not queries:

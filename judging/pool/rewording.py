@@ -14,17 +14,17 @@ from base.errors import BadValue, WrongState
 from base.text import abbreviated, storable
 from base.transactions import all_or_nothing, locked
 from campaigns.models import Campaign
+from corpus.errors import CorpusError
 from corpus.importers.rows import LONGEST_TEXT
 from corpus.models import Corpus, Moment
 from jobs.models import Job
-from jobs.registry import Report
+from jobs.registry import SELF, Report, kind
 from judging.models import Candidate
-from judging.pool.ranking import RANK
-from retrieval.rewriting.models import REWORD, Rewording, Substitution, is_under_way, job_key
+from judging.pool.ranking import rank_candidates
+from retrieval.rewriting.models import REWORD, Rewording, Substitution, is_under_way
 from retrieval.rewriting.substituters import differences
 from retrieval.rewriting.substituting import carry_out
 
-DRAFT = "draft the cast list"  # the kind of job
 By = Substitution.By
 
 
@@ -37,12 +37,11 @@ def refuse_if_ranked(corpus: Corpus, waiting: bool = True) -> None:
         If a campaign over the corpus has candidates, or they are being ranked, or, with `waiting`, are to be.
     """
     over = Campaign.objects.filter(corpus=corpus).order_by("pk")
-    keys = {campaign.job_key: campaign for campaign in over}
     ranked = Candidate.objects.filter(query__campaign__in=over).select_related("query__campaign").first()
     states = [Job.State.RUNNING, Job.State.WAITING] if waiting else [Job.State.RUNNING]
-    ranking = Job.objects.filter(kind=RANK, key__in=keys, state__in=states).first()
+    ranking = rank_candidates.jobs(over).filter(state__in=states).first()
     if ranked or ranking:
-        name = ranked.query.campaign if ranked else keys[ranking.key] if ranking else ""
+        name = ranked.query.campaign if ranked else ranking.subject if ranking else ""
         raise WrongState(
             f"The candidates of campaign {name} are ranked by the captions of corpus {corpus}, so these cannot change "
             "any more. Import the corpus under another name to reword it anew."
@@ -66,7 +65,7 @@ def ask_for_rewording(corpus: Corpus, by: str, asked_by: User | None = None, aga
     if is_under_way(corpus) and not same:
         raise WrongState(f"Corpus {corpus} is being reworded. Wait until that has ended.")
     order = unended if unended and same else _new_order(corpus, by, model, asked_by, again)
-    return Job.objects.ask(REWORD, job_key(corpus), substitution=order.pk)
+    return reword_descriptions.ask(corpus, substitution=order.pk)
 
 
 def _new_order(corpus: Corpus, by: str, model: str, asked_by: User | None, again: bool) -> Substitution:
@@ -75,6 +74,20 @@ def _new_order(corpus: Corpus, by: str, model: str, asked_by: User | None, again
     return Substitution.objects.create(
         corpus=corpus, by=by, model=model, asked_by=asked_by, again=again, **(prices if by == By.CHAT else {})
     )
+
+
+@kind(
+    REWORD,
+    "Reword descriptions",
+    of=Corpus,
+    owner=SELF,
+    page=("captions", "pk"),
+    for_leads=True,
+    refusals=(CorpusError,),
+)
+def reword_descriptions(corpus: Corpus, report: Report, substitution: int) -> None:
+    """Reword a corpus. If the chat endpoint is away, the job waits for it, and goes on where it stopped."""
+    reword(corpus.substitutions.get(pk=substitution), report)
 
 
 def reword(order: Substitution, report: Report) -> None:
@@ -126,11 +139,6 @@ def _as_caption(text: str) -> str:
     if not caption or not storable(text) or len(caption.encode()) > LONGEST_TEXT:
         raise BadValue("caption", abbreviated(caption), f"a text of at most {LONGEST_TEXT:,} bytes")
     return caption
-
-
-def ask_for_draft(corpus: Corpus) -> Job:
-    """Return the job that drafts a cast list from the corpus."""
-    return Job.objects.ask(DRAFT, job_key(corpus), corpus=corpus.pk)
 
 
 def count_waiting(corpus: Corpus) -> int:

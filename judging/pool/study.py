@@ -5,6 +5,7 @@ As in TVR-Ranking (section B.3), each query has its most similar moments, and as
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from random import Random
 from typing import NamedTuple
 
@@ -12,15 +13,15 @@ from django.db import transaction
 
 from base.errors import BadValue, WrongState
 from campaigns.models import Campaign
+from corpus.errors import CorpusError
 from corpus.models import Moment
 from jobs.models import Job
-from jobs.registry import Report
+from jobs.registry import SELF, Report, kind
 from judging.models import Batch, Candidate, Kind, Query
 from judging.pool.clips import prepare
 from judging.pool.queries import wording
 from judging.pool.ranking import check_encoder, compare, in_order, moments_of, own_moments
 
-STUDY = "start study"  # the kind of job
 MOST_QUERIES, MOST_CANDIDATES = 100, 1000
 
 
@@ -51,7 +52,19 @@ def ask_for_study(campaign: Campaign, plan: Plan) -> Job:
         raise WrongState("This campaign has a study already.")
     if not campaign.queries.pool().filter(batches__isnull=False).exists():
         raise WrongState("No query has candidates yet; the study takes its queries from the pool.")
-    return Job.objects.ask(STUDY, campaign.job_key, campaign=campaign.pk, plan=list(plan))
+    return start_study.ask(campaign, plan=list(plan))
+
+
+@kind(
+    "start-study",
+    "Start the study",
+    of=Campaign,
+    owner=SELF,
+    page=("figures", "name"),
+    refusals=(CorpusError,),
+)
+def start_study(campaign: Campaign, report: Report, plan: Sequence[int]) -> None:
+    start(campaign, Plan(*plan), report)
 
 
 def start(campaign: Campaign, plan: Plan, report: Report) -> None:

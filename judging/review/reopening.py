@@ -13,13 +13,12 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from django.db.models import F, Q, QuerySet
+from django.db.models import F, Q
 
 from base.errors import WrongState
 from base.transactions import all_or_nothing
 from campaigns.models.membership import Membership
-from jobs.models import Job
-from jobs.registry import Report
+from jobs.registry import Report, kind
 from judging.models.assignment import Assignment, AssignmentQuerySet
 from judging.models.judgement import Flag, Judgement
 from judging.models.pool import Batch, Candidate, CandidateQuerySet, Query
@@ -28,7 +27,6 @@ from judging.models.states import CLAIMED
 from judging.pool.clips import prepare
 from judging.review.reviewing import note_closed
 
-REOPEN = "reopen work"  # the kind of job
 LONGEST = 200  # characters of the description of what was reopened
 DONE = (Batch.State.SETTLED, Batch.State.REVIEWED)
 
@@ -120,10 +118,7 @@ def reopen_all_of(lead: Membership, annotator: Membership, reason: str) -> Reope
         If such a job is unfinished, or nothing can be reopened.
     """
     scope = scope_of_annotator(annotator)
-    if any(
-        job.state != Job.State.DONE
-        for job in jobs_of(annotator.campaign.reopenings.filter(annotator=annotator))
-    ):
+    if reopen_work.jobs(Reopening.objects.filter(annotator=annotator)).not_done().exists():
         raise WrongState(
             f"{scope.what.capitalize()} is being reopened already; the desk shows how far it is."
         )
@@ -132,16 +127,18 @@ def reopen_all_of(lead: Membership, annotator: Membership, reason: str) -> Reope
     record = Reopening.objects.create(
         campaign=lead.campaign, lead=lead, what=scope.what, reason=reason, annotator=annotator
     )
-    Job.objects.ask(REOPEN, record.job_key, reopening=record.pk)
+    reopen_work.ask(record)
     return record
 
 
-def jobs_of(reopenings: Iterable[Reopening]) -> QuerySet[Job]:
-    """Return the jobs of the reopenings of all work of an annotator. Other reopenings have no job."""
-    return Job.objects.filter(kind=REOPEN, key__in=[each.job_key for each in reopenings if each.annotator_id])
-
-
-def carry_out_reopening(record: Reopening, report: Report) -> None:
+@kind(
+    "reopen-work",
+    "Reopen work",
+    of=Reopening,
+    owner="campaign",
+    page=("reopenings", "campaign.name"),
+)
+def reopen_work(record: Reopening, report: Report) -> None:
     """Reopen all work of the record's annotator. Run again, it goes on with the queries that are left."""
     assert record.annotator
     queries = scope_of_annotator(record.annotator).queries

@@ -36,10 +36,10 @@ def needs(campaign: Campaign, failed_jobs: int) -> list[Need]:
     counts = _counts(campaign)
     pages = {
         name: reverse(name, args=[campaign.name])
-        for name in ("campaign", "people", "flags", "reviews", "exam")
+        for name in ("campaign", "campaign-work", "people", "flags", "reviews", "exam")
     }
     listed = [
-        Need(failed_jobs, "job failed", "jobs failed", f"{pages['campaign']}#jobs"),
+        Need(failed_jobs, "job failed", "jobs failed", f"{pages['campaign-work']}?state=failed"),
         Need(counts["paused"], "annotator is paused", "annotators are paused", pages["people"]),
         Need(
             counts["stuck"],

@@ -21,17 +21,17 @@ from campaigns.uploads import keep_films_only, read_whole
 from corpus.errors import BadLines, CorpusError
 from corpus.importers.load import Report as Imported
 from corpus.importers.load import preview
-from corpus.importers.staging import reveal
+from corpus.importers.staging import forget, reveal, unfinished
 from corpus.models import Corpus
-from jobs.registry import Report
+from jobs.registry import Report, each_hour, kind
 from judging.pool.queries import load_queries
-from judging.pool.ranking import ask_for_ranking
+from judging.pool.ranking import rank_candidates
 from judging.pool.selection import Selection, store
 from lead.making.drawing import selection_of, told_of
 from lead.making.films import faults_of_films
 from lead.making.queries import queries_file
 from lead.making.sources import must_be_here, partial_films, source_of
-from lead.making.storing import corpus_of
+from lead.making.storing import corpus_of, store_corpus
 
 DRAWN = "The drawn queries"
 MOST_SHOWN = 100  # problems and notes of each check
@@ -57,7 +57,15 @@ class Findings:
         }
 
 
-def check(draft: Draft, report: Report) -> None:
+@kind(
+    "check-draft",
+    "Check a draft",
+    of=Draft,
+    person="owner",
+    page=("draft-check", "token"),
+    refusals=(CorpusError,),
+)
+def check_draft(draft: Draft, report: Report) -> None:
     """Find out whether the campaign can be made, store nothing of it, and store with the draft what was found."""
     must_be_here(draft)
     seen = marks(draft)
@@ -118,7 +126,15 @@ def marks(draft: Draft) -> list[Any]:
     return [fields.get(), *draft.uploads.order_by("pk").values_list("pk", "received")]
 
 
-def make(draft: Draft, report: Report) -> None:
+@kind(
+    "make-campaign",
+    "Make a campaign",
+    of=Draft,
+    person="owner",
+    page=("draft-check", "token"),
+    refusals=(CorpusError,),
+)
+def make_campaign(draft: Draft, report: Report) -> None:
     """Make the campaign, with its corpus, queries and members, and ask for the ranking. Doing it twice is harmless.
 
     Raises
@@ -155,7 +171,7 @@ def _finish(draft: Draft, corpus: Corpus, selection: Selection | None) -> None:
     if found.problems:
         raise ReeljudgeError("\n".join(found.problems[:MOST_SHOWN]))
     Draft.objects.filter(pk=draft.pk).update(campaign=campaign)
-    ask_for_ranking(campaign)
+    rank_candidates.ask(campaign)
 
 
 def _build(draft: Draft, found: Findings, corpus: Corpus | None, selection: Selection | None) -> Campaign:
@@ -198,6 +214,20 @@ def _told(found: Findings, what: str) -> Iterator[None]:
         found.problems += [f"{what}, {name}: {' '.join(said)}" for name, said in fault.message_dict.items()]
     except (CorpusError, ReeljudgeError) as fault:
         found.problems += [f"{what}: {printable(line)}" for line in str(fault).splitlines()]
+
+
+@each_hour
+def forget_unfinished_corpora() -> None:
+    """Delete corpora that a job began to store and that no job goes on with."""
+    for name, corpus in unfinished():
+        draft = Draft.objects.filter(token=name).first()
+        if draft is None or not is_being_stored(draft):
+            forget(corpus)
+
+
+def is_being_stored(draft: Draft) -> bool:
+    """Return whether a job stores the draft's corpus or makes the campaign of it, or is to."""
+    return any(each.jobs(draft).unfinished().exists() for each in (make_campaign, store_corpus))
 
 
 def _queries(draft: Draft, campaign: Campaign, found: Findings) -> None:

@@ -8,7 +8,7 @@ from base.errors import ReeljudgeError
 from campaigns.models import Draft
 from corpus.errors import CorpusError
 from corpus.models import Corpus
-from jobs.registry import Report
+from jobs.registry import Report, kind
 from judging.pool.selection import Counts, Selection, select
 from retrieval.models import Rewording
 
@@ -54,7 +54,8 @@ def captions_of(corpus: Corpus) -> dict[str, Any]:
     return {"begun": rows.exists(), "settled": rows.settled().count(), "queued": rows.queued().count()}
 
 
-def draw(draft: Draft, report: Report) -> None:
+@kind("draw-queries", "Draw queries", of=Draft, person="owner", page=("draft-queries", "token"))
+def draw_queries(draft: Draft, report: Report) -> None:
     """Draw, and store with the draft what was drawn and of what, or why it cannot be drawn."""
     report(0, 0, "drawing queries")
     try:

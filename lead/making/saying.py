@@ -8,10 +8,9 @@ from django.contrib.auth.models import User
 from base.errors import WrongState
 from campaigns.models import Draft, Upload
 from campaigns.uploads import store_text
-from jobs.keys import key_of
 from jobs.models import Job
+from lead.making.building import check_draft, make_campaign
 from lead.making.forms import CorpusForm, FilmsForm, NewSettingsForm, PeopleForm, QueriesForm
-from lead.making.storing import CHECK, MAKE
 
 MOST_DRAFTS = 50  # of one person at a time
 
@@ -70,14 +69,9 @@ def say_people(draft: Draft, form: PeopleForm) -> None:
     draft.change(people=form.cleaned_data["people"])
 
 
-def ask_for(kind: str, draft: Draft) -> Job:
-    """Ask for one of a draft's jobs."""
-    return Job.objects.ask(kind, key_of(draft), draft=draft.pk)
-
-
 def ask_to_check(draft: Draft) -> Job:
     draft.change()
-    return ask_for(CHECK, draft)
+    return check_draft.ask(draft)
 
 
 def ask_to_make(draft: Draft) -> None:
@@ -90,4 +84,4 @@ def ask_to_make(draft: Draft) -> None:
     """
     if not draft.campaign and not draft.is_ready:
         raise WrongState("Check the draft first: something has changed, or is wrong.")
-    ask_for(MAKE, draft)
+    make_campaign.ask(draft)

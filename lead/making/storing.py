@@ -11,22 +11,21 @@ from base.errors import ReeljudgeError
 from base.transactions import locked
 from campaigns.models import Draft, Upload
 from campaigns.uploads import remove
-from corpus.importers.staging import forget, reveal, staged, unfinished
+from corpus.errors import CorpusError
+from corpus.importers.staging import reveal, staged
 from corpus.models import Corpus
-from jobs.keys import key_of
-from jobs.models import Job
-from jobs.registry import Report
-from jobs.upkeep import each_hour
+from jobs.registry import Report, kind
 from lead.making.sources import must_be_here, partial_films, source_of
 
-CHECK, MAKE, STORE, DRAW = (
-    "check a draft",
-    "make a campaign",
-    "store a corpus",
-    "draw queries",
-)  # kinds of job
 
-
+@kind(
+    "store-corpus",
+    "Store a corpus",
+    of=Draft,
+    person="owner",
+    page=("draft-queries", "token"),
+    refusals=(CorpusError,),
+)
 def store_corpus(draft: Draft, report: Report) -> None:
     """Store a draft's new corpus, which is the draft's corpus then. Doing it twice is harmless.
 
@@ -66,13 +65,3 @@ def corpus_of(draft: Draft, report: Report) -> Iterator[Corpus]:
     sign(0)
     with staged(draft.token, source_of(draft), sign) as corpus:
         yield corpus
-
-
-@each_hour
-def forget_unfinished_corpora() -> None:
-    """Delete corpora that a job began to store and that no job goes on with."""
-    for token, corpus in unfinished():
-        draft = Draft.objects.filter(token=token).first()
-        jobs = Job.objects.unfinished().filter(kind__in=[MAKE, STORE])
-        if draft is None or not jobs.filter(key=key_of(draft)).exists():
-            forget(corpus)

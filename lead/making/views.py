@@ -14,13 +14,13 @@ from base.errors import WrongState
 from base.problem_documents import refusal_as_message
 from campaigns.models import Campaign, Draft, Upload
 from campaigns.uploads import most_mib, remove_draft
-from jobs.keys import key_of
 from jobs.models import Job
+from jobs.registry import Kind
 from judging import doors
-from lead.making.drawing import captions_of, drawn
+from lead.making.building import check_draft, is_being_stored, make_campaign
+from lead.making.drawing import captions_of, draw_queries, drawn
 from lead.making.forms import CorpusForm, FilmsForm, NewSettingsForm, PeopleForm, QueriesForm
 from lead.making.saying import (
-    ask_for,
     ask_to_check,
     ask_to_make,
     begin_draft,
@@ -33,10 +33,10 @@ from lead.making.saying import (
 )
 from lead.making.sources import wrong_at_first_look
 from lead.making.steps import after, steps
-from lead.making.storing import CHECK, DRAW, MAKE, STORE
+from lead.making.storing import store_corpus
 from retrieval.rewriting.counting import counted, ready_in
 
-KINDS = (CHECK, MAKE, STORE, DRAW)  # of a draft's jobs
+KINDS = (check_draft, make_campaign, store_corpus, draw_queries)  # of a draft's jobs
 page_or_form = require_http_methods(["GET", "HEAD", "POST"])
 
 
@@ -91,11 +91,11 @@ def queries(request: HttpRequest, token: str) -> HttpResponse:
     if form.is_valid():
         say_queries(draft, form)
         if "look" in request.POST and form.selection:
-            ask_for(DRAW, draft)
+            draw_queries.ask(draft)
             return redirect("draft-queries", token)
         return redirect(after(draft, "draft-queries"))
     about = captions_of(draft.corpus) if draft.corpus else {}
-    about |= {"counted": known, "drawn": drawn(draft), "working": jobs_of(draft, DRAW, STORE)}
+    about |= {"counted": known, "drawn": drawn(draft), "working": jobs_of(draft, draw_queries, store_corpus)}
     return _page(request, draft, "draft-queries", "lead/making/queries.html", form, **about)
 
 
@@ -103,7 +103,7 @@ def queries(request: HttpRequest, token: str) -> HttpResponse:
 def start_storing(request: HttpRequest, token: str) -> HttpResponse:
     """Store the new corpus before the campaign is made, so that its descriptions can be reworded."""
     draft = open_draft(request, token)
-    ask_for(STORE, draft)
+    store_corpus.ask(draft)
     return redirect("draft-queries", token)
 
 
@@ -185,7 +185,7 @@ def open_draft(request: HttpRequest, token: str) -> Draft:
         raise WrongState(f"The campaign {draft.campaign} was made of this draft already.")
     if request.method in ("GET", "HEAD"):
         return draft
-    if Job.objects.unfinished().filter(kind__in=[MAKE, STORE], key=key_of(draft)).exists():
+    if is_being_stored(draft):
         raise WrongState("What this draft holds is being stored. Wait until that has ended.")
     return draft
 
@@ -206,7 +206,7 @@ def _page(
         "form": form,
         "steps": steps(draft, here),
         "uploads": uploads,
-        "jobs": (jobs := jobs_of(draft, CHECK, MAKE, STORE)),
+        "jobs": (jobs := jobs_of(draft, check_draft, make_campaign, store_corpus)),
         "progress": reverse("draft-progress", args=[draft.token]),
         "upload_to": reverse("uploads", args=[draft.token]),
         "unfinished": any(job.is_unfinished for job in jobs),
@@ -215,8 +215,8 @@ def _page(
     return render(request, template, context | about, status=400 if form and form.is_bound else 200)
 
 
-def jobs_of(draft: Draft, *kinds: str) -> list[Job]:
+def jobs_of(draft: Draft, *kinds: Kind[...]) -> list[Job]:
     """Return the jobs under way, and those that failed since the draft was last changed."""
-    jobs = Job.objects.filter(kind__in=kinds, key=key_of(draft))
+    jobs = Job.objects.filter(kind__in=[kind.code for kind in kinds], row=draft.pk)
     failed = Q(state=Job.State.FAILED, ended__gte=draft.touched)
     return list(jobs.filter(failed | Q(pk__in=jobs.unfinished())).order_by("pk"))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from corpus.models import Clip
 from jobs.models import Job
 from judging.models import Batch, Candidate
-from judging.pool.clips import CUT_CLIPS
+from judging.pool.clips import cut_clips
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class ClipsToCome:
             return None
         candidates = list(batch.candidates.select_related("clip").order_by("rank"))
         to_come = [each for each in candidates if each.clip and each.clip.is_to_come]
-        job = Job.objects.filter(kind=CUT_CLIPS, key=batch.job_key).exclude(state=Job.State.DONE).first()
+        job = cut_clips.jobs(batch).not_done().first()
         return cls(batch, to_come, len(candidates), job)
 
     @property

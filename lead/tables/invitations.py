@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from django.db.models import Q
 
-from campaigns.accounts.mails import INVITATION, SEND, key_of
+from campaigns.accounts.mails import mail_invitation
 from campaigns.models import Campaign, Invitation
 from jobs.models import Job
 
@@ -34,9 +34,6 @@ def invitation_rows(campaign: Campaign) -> list[InvitationRow]:
         .order_by("-pk")[:SHOWN]
     )
     open_ones = set(campaign.invitations.open().values_list("pk", flat=True))
-    keys = [key_of(INVITATION, each.pk) for each in found if each.address]
-    jobs = {job.key: job for job in Job.objects.filter(kind=SEND, key__in=keys)}
-    rows = [
-        InvitationRow(each, each.pk in open_ones, jobs.get(key_of(INVITATION, each.pk))) for each in found
-    ]
+    jobs = {job.row: job for job in mail_invitation.jobs(found)}
+    rows = [InvitationRow(each, each.pk in open_ones, jobs.get(each.pk)) for each in found]
     return [row for row in rows if row.is_open or row.invitation.used]

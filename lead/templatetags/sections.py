@@ -32,6 +32,7 @@ SECTIONS: dict[str, tuple[Page, ...]] = {
         Page("reopen"),
         Page("withdraw"),
         Page("search", "Search"),
+        Page("campaign-work", "Work"),
     ),
     "People": (
         Page("people", "People", lead_only=True),

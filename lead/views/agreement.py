@@ -20,7 +20,7 @@ from lead.tables.judgements import ON_A_PAGE, filters_of, judgements_page, only_
 from lead.views.figures import plot_of
 from reports.figures.catalogue import DRIFT, WEEKS
 from reports.figures.numbers import Subject, annotator_of, week_name
-from reports.summaries import AGREEMENT, FIGURES, QUERIES, ask_to_count, current_summary
+from reports.summaries import AGREEMENT, FIGURES, QUERIES, count_agreement, current_summary
 
 NUMBERS = {
     "judged": "Judged",
@@ -128,7 +128,7 @@ def counting(request: HttpRequest, name: str) -> HttpResponse:
 @require_POST
 def count(request: HttpRequest, name: str) -> HttpResponse:
     """Have everything counted again."""
-    ask_to_count(doors.lead(request, name).campaign)
+    count_agreement.ask(doors.lead(request, name).campaign)
     messages.success(request, "The numbers are being counted again.")
     return redirect("agreement", name=name)
 

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_POST, require_safe
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_safe
 
 from campaigns.creating import may_create_campaigns
 from campaigns.models import Campaign
 from campaigns.pages import campaign_page
-from jobs.models import Job
 from judging import doors
 from lead.desk.charts import charts
 from lead.desk.checklist import checklist
 from lead.desk.needs import at_a_glance, needs
-from lead.desk.queries import SORTS, Table, filters, jobs_of, query_rows, unfinished_jobs
+from lead.desk.queries import SORTS, Table, filters, jobs_of, query_rows
 from reports.summaries import AGREEMENT, PROGRESS, current_summaries
 
 QUERIES_ON_A_PAGE = 50
@@ -42,7 +41,7 @@ def index(request: HttpRequest) -> HttpResponse:
 def desk(request: HttpRequest, name: str) -> HttpResponse:
     """The desk: what needs the lead now, how it goes, and the queries. To a researcher it tells no needs and no pay."""
     member = doors.membership(request, name)
-    campaign, table, found = member.campaign, Table.asked(request.GET), jobs_of(member.campaign)
+    campaign, table, found = member.campaign, Table.asked(request.GET), jobs_of(member)
     kept = current_summaries(campaign, PROGRESS, AGREEMENT)
     page = Paginator(table.queries(campaign), QUERIES_ON_A_PAGE).get_page(request.GET.get("page"))
     rows = query_rows(list(page))
@@ -65,20 +64,11 @@ def desk(request: HttpRequest, name: str) -> HttpResponse:
     )
 
 
-@require_POST
-def try_again(request: HttpRequest, name: str, pk: int) -> HttpResponse:
-    """A failed job once more, from its beginning. Doing it twice is harmless."""
-    campaign = doors.lead(request, name).campaign
-    job = get_object_or_404(unfinished_jobs(campaign), pk=pk)
-    Job.objects.ask(job.kind, job.key, **job.arguments)
-    return redirect("campaign", name=name)
-
-
 @require_safe
 def jobs(request: HttpRequest, name: str) -> HttpResponse:
     """The bars of the work under way; asks for itself again while there is any."""
     member = doors.membership(request, name)
-    found = jobs_of(member.campaign)
+    found = jobs_of(member)
     answer = campaign_page(request, member, "lead/_jobs.html", jobs=found)
     if not found["unfinished"]:
         answer["HX-Refresh"] = "true"

@@ -20,10 +20,11 @@ from base.request_fields import one_of, whole_in
 from campaigns import doors
 from corpus.models import Corpus
 from jobs.models import Job
-from judging.pool.rewording import DRAFT, By, accept_caption, ask_for_rewording, count_waiting
+from judging.pool.rewording import By, accept_caption, ask_for_rewording, count_waiting
 from retrieval.models import CastName, Rewording, Substitution
-from retrieval.rewriting.counting import COUNT_CAPTIONS, counted
-from retrieval.rewriting.models import REWORD, is_under_way, job_key
+from retrieval.rewriting.counting import count_captions, counted
+from retrieval.rewriting.drafting import draft_cast
+from retrieval.rewriting.models import REWORD, is_under_way
 from retrieval.rewriting.replaced import rows
 
 ON_A_PAGE = 25
@@ -68,9 +69,8 @@ def work(request: HttpRequest, corpus: int) -> HttpResponse:
 
 
 def _jobs(corpus: Corpus) -> dict[str, Any]:
-    kinds = [REWORD, DRAFT, COUNT_CAPTIONS]
-    undone = Job.objects.filter(kind__in=kinds, key=job_key(corpus)).exclude(state=Job.State.DONE)
-    jobs = list(undone.order_by("pk"))
+    kinds = [REWORD, draft_cast.code, count_captions.code]
+    jobs = list(Job.objects.owned_by(corpus).not_done().filter(kind__in=kinds).order_by("pk"))
     return {"jobs": jobs, "is_working": any(not job.has_failed for job in jobs)}
 
 

@@ -15,10 +15,10 @@ from django.views.decorators.http import require_http_methods, require_POST
 from base.errors import ReeljudgeError
 from campaigns import doors
 from corpus.models import Corpus
-from judging.pool.rewording import ask_for_draft
 from lead.views.captions import corpus_page
 from retrieval.models import CastName
 from retrieval.rewriting.cast_file import Line, checked, store_cast
+from retrieval.rewriting.drafting import draft_cast
 
 NAMES_ON_A_PAGE = 50
 SHOWN = {"": "All", "open": "To be confirmed", "confirmed": "Confirmed"}
@@ -47,7 +47,7 @@ def edit(request: HttpRequest, corpus: int) -> HttpResponse:
 @require_POST
 def draft(request: HttpRequest, corpus: int) -> HttpResponse:
     """Have a worker draft the list. Drafting again keeps what the lead said."""
-    ask_for_draft(doors.corpus_to_reword(request, corpus))
+    draft_cast.ask(doors.corpus_to_reword(request, corpus))
     return redirect("captions", corpus=corpus)
 
 

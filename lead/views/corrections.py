@@ -16,16 +16,15 @@ from base.request_fields import KEY, is_whole, reason_in
 from base.text import abbreviated
 from campaigns.models import Membership
 from campaigns.pages import campaign_page
-from jobs.models import Job
 from judging import doors
 from judging.consensus import GRADES
 from judging.models import Assignment, Judgement, Query
 from judging.review.adjudicating import adjudicate, withdraw_adjudication
 from judging.review.reopening import (
     Scope,
-    jobs_of,
     reopen,
     reopen_all_of,
+    reopen_work,
     scope_of_annotator,
     scope_of_batch,
     scope_of_candidate,
@@ -83,13 +82,13 @@ def reopenings(request: HttpRequest, name: str) -> HttpResponse:
     rows = member.campaign.reopenings.select_related("lead__user").order_by("-pk")
     people = member.campaign.memberships.annotators().select_related("user")
     page = Paginator(rows, ON_A_PAGE).get_page(request.GET.get("page"))
-    jobs = {job.key: job for job in jobs_of(page).exclude(state=Job.State.DONE)}
+    jobs = {job.row: job for job in reopen_work.jobs(page).not_done()}
     return campaign_page(
         request,
         member,
         "lead/reopenings.html",
         page=page,
-        reopenings=[(each, jobs.get(each.job_key)) for each in page],
+        reopenings=[(each, jobs.get(each.pk)) for each in page],
         people=people.order_by("worker"),
     )
 

@@ -9,14 +9,13 @@ from django.views.decorators.http import require_POST, require_safe
 from base.request_fields import whole
 from campaigns.models import Campaign
 from campaigns.pages import campaign_page
-from jobs.keys import keys_of
 from jobs.models import Job
 from judging import doors
 from judging.consensus import RULE
 from judging.models import Candidate
 from releases.exports import BY_NAME, FILES
 from releases.models import TrainingSet
-from releases.training.sets import MAKE_TRAINING_SET, USUAL_DEPTHS, ask_for_training_set
+from releases.training.sets import USUAL_DEPTHS, ask_for_training_set, make_training_set
 from releases.training.writing import file_name
 
 
@@ -42,9 +41,8 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
 def _training_sets(campaign: Campaign) -> list[tuple[TrainingSet, Job | None]]:
     """Return the training sets, each with its job unless that is done."""
     sets = campaign.training_sets.all()
-    jobs = Job.objects.filter(kind=MAKE_TRAINING_SET, key__in=keys_of(sets)).exclude(state=Job.State.DONE)
-    by_key = {job.key: job for job in jobs}
-    return [(each, by_key.get(each.job_key)) for each in sets]
+    jobs = {job.row: job for job in make_training_set.jobs(sets).not_done()}
+    return [(each, jobs.get(each.pk)) for each in sets]
 
 
 @require_safe
@@ -62,7 +60,7 @@ def download(request: HttpRequest, name: str, file: str) -> StreamingHttpRespons
 
 
 @require_POST
-def make_training_set(request: HttpRequest, name: str) -> HttpResponse:
+def ask_for_one(request: HttpRequest, name: str) -> HttpResponse:
     lead = doors.lead(request, name)
     depth = whole("N", request.POST.get("depth", ""), "a number of moments for each query")
     ask_for_training_set(lead.campaign, depth)

@@ -164,7 +164,7 @@ def invite_all(request: HttpRequest, lead: Membership, form: InvitationsForm) ->
         invitation = lead.campaign.invite_by_mail(
             said["role"], lead, lifetime, address=address, name=name, language=language
         )
-        mails.ask_for(mails.INVITATION, invitation.pk, request, language)
+        mails.ask_for(mails.mail_invitation, invitation, request, language)
     return len(said["people"])
 
 
@@ -174,7 +174,7 @@ def send_invitation(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     lead = doors.lead(request, name)
     invitation = get_object_or_404(lead.campaign.invitations.open().exclude(address=""), pk=pk)
     must_send_mails()
-    mails.ask_for(mails.INVITATION, invitation.pk, request, invitation.language)
+    mails.ask_for(mails.mail_invitation, invitation, request, invitation.language)
     messages.success(request, f"The mail to {invitation.address} is on its way.")
     return redirect("people", name)
 

@@ -12,12 +12,11 @@ from django.views.decorators.http import require_POST, require_safe
 from base.request_fields import whole
 from campaigns.models import Campaign
 from campaigns.pages import campaign_page
-from jobs.models import Job
 from judging import doors
 from releases.data_card import EARLY, LICENCES
 from releases.difference import HEADER, changes, compare
 from releases.exports import csv_lines
-from releases.freezing import FREEZE, freeze
+from releases.freezing import freeze, freeze_release
 from releases.models import Release
 
 USUAL_LICENCE = "CC-BY-4.0"
@@ -27,12 +26,11 @@ USUAL_LICENCE = "CC-BY-4.0"
 def index(request: HttpRequest, name: str) -> HttpResponse:
     member = doors.membership(request, name)
     releases = list(member.campaign.releases.select_related("by", "campaign")[:50])
-    jobs = Job.objects.filter(kind=FREEZE, key__in=[each.job_key for each in releases])
-    by_key = {job.key: job for job in jobs}
-    ended = {job.key for job in jobs if job.state == Job.State.FAILED}
+    jobs = {job.row: job for job in freeze_release.jobs(releases)}
+    failed = {row for row, job in jobs.items() if job.has_failed}
     context: dict[str, Any] = {
-        "releases": [(each, by_key.get(each.job_key)) for each in releases],
-        "making": any(each.state == Release.State.MAKING and each.job_key not in ended for each in releases),
+        "releases": [(each, jobs.get(each.pk)) for each in releases],
+        "making": any(each.state == Release.State.MAKING and each.pk not in failed for each in releases),
         "early": EARLY if any(each.is_early for each in releases) else "",
         "licences": LICENCES.items(),
         "chosen": releases[0].licence if releases else USUAL_LICENCE,

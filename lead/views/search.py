@@ -13,11 +13,9 @@ from base.request_fields import text_in, whole_in
 from campaigns.models import Campaign
 from campaigns.pages import campaign_page
 from corpus.models import Clip, Moment
-from jobs.keys import key_of
 from jobs.models import Job
 from judging import doors
-from judging.pool.clips import CUT_CLIP, clips_found, cut_for_search
-from retrieval.search.index import ask_for_index
+from judging.pool.clips import clips_found, cut_clip, cut_for_search
 from retrieval.search.searching import Answer, Hit, search
 
 LONGEST_QUERY = 500  # characters
@@ -39,10 +37,10 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
 def _with_clips(hits: list[Hit], campaign: Campaign) -> list[tuple[Hit, Clip | None, Job | None]]:
     """Return each hit with its clip, and with the job that cuts it unless that has ended."""
     clips = clips_found([hit.moment for hit in hits], campaign)
-    to_come = {key_of(clip) for clip in clips.values() if clip.is_waiting}
-    jobs = {job.key: job for job in Job.objects.unfinished().filter(kind=CUT_CLIP, key__in=to_come)}
+    to_come = [clip for clip in clips.values() if clip.is_waiting]
+    jobs = {job.row: job for job in cut_clip.jobs(to_come).unfinished()}
     found = ((hit, clips.get(hit.moment.pk)) for hit in hits)
-    return [(hit, clip, jobs.get(key_of(clip)) if clip else None) for hit, clip in found]
+    return [(hit, clip, jobs.get(clip.pk) if clip else None) for hit, clip in found]
 
 
 @require_POST
@@ -53,10 +51,3 @@ def cut(request: HttpRequest, name: str) -> HttpResponse:
     cut_for_search(get_object_or_404(moments, pk=whole_in(request.POST, "moment")), lead.campaign)
     words = text_in(request.POST, "q", LONGEST_QUERY)
     return redirect(f"{reverse('search', args=[name])}?{urlencode({'q': words})}")
-
-
-@require_POST
-def make_index(request: HttpRequest, name: str) -> HttpResponse:
-    """Ask once more for an index whose job has failed."""
-    ask_for_index(doors.lead(request, name).campaign.corpus)
-    return redirect("search", name=name)

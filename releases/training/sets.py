@@ -11,14 +11,13 @@ from django.db.models.functions import Now
 
 from base.errors import BadValue
 from campaigns.models import Campaign
+from corpus.errors import CorpusError
 from corpus.stored_files import store
-from jobs.models import Job
-from jobs.registry import Report
+from jobs.registry import Report, kind
 from releases.models import TrainingSet
 from releases.training.writing import DEEPEST, file_name, write
 from retrieval.embedding import model_name
 
-MAKE_TRAINING_SET = "make a training set"  # the kind of job
 USUAL_DEPTHS = (1, 20, 40)  # TVR-Ranking's
 
 
@@ -36,11 +35,20 @@ def ask_for_training_set(campaign: Campaign, depth: int) -> TrainingSet:
     if not 1 <= depth <= DEEPEST:
         raise BadValue("N", str(depth)[:20], f"1 to {DEEPEST:,} moments for each query")
     training_set, _ = TrainingSet.objects.get_or_create(campaign=campaign, depth=depth)
-    Job.objects.ask(MAKE_TRAINING_SET, training_set.job_key, training_set=training_set.pk)
+    make_training_set.ask(training_set)
     return training_set
 
 
-def make(training_set: TrainingSet, report: Report) -> None:
+@kind(
+    "make-training-set",
+    "Make a training set",
+    of=TrainingSet,
+    owner="campaign",
+    subject="N = {0.depth}",
+    page=("exports", "campaign.name"),
+    refusals=(CorpusError,),
+)
+def make_training_set(training_set: TrainingSet, report: Report) -> None:
     """Write the file and store it in place of the one before."""
     campaign, before = training_set.campaign, training_set.file.name
     with tempfile.TemporaryDirectory() as folder:

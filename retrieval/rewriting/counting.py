@@ -14,9 +14,8 @@ from django.db.models import Count, F
 from django.db.models.functions import Now
 
 from corpus.models import Corpus, Moment
-from jobs.keys import key_of
 from jobs.models import Job
-from jobs.registry import Report
+from jobs.registry import SELF, Report, kind
 from retrieval.rewriting.by_chat import ChatSubstituter, messages
 from retrieval.rewriting.endpoint import tokens
 from retrieval.rewriting.models import (
@@ -28,7 +27,6 @@ from retrieval.rewriting.models import (
 )
 from retrieval.rewriting.replaced import Replacements, Word, replacements
 
-COUNT_CAPTIONS = "count captions"
 AT_ONCE = 5000  # moments; a corpus with more is counted by a job
 FRAME = '{"number": 10, "caption": ""}, '  # what surrounds each caption in an answer
 
@@ -81,13 +79,14 @@ def counted(corpus: Corpus) -> Counted:
     figures = Figures.of(row.figures) if row else None
     if row and row.mark == mark_of(corpus):
         return Counted(figures)
-    job = Job.objects.filter(kind=COUNT_CAPTIONS, key=key_of(corpus)).first()
+    job = count_captions.jobs(corpus).first()
     if (job is None or job.state == Job.State.DONE) and not is_under_way(corpus):
-        job = Job.objects.ask(COUNT_CAPTIONS, key_of(corpus), corpus=corpus.pk)
+        job = count_captions.ask(corpus)
     return Counted(figures, row.at if row else None, job)
 
 
-def count_and_keep(corpus: Corpus, report: Report) -> None:
+@kind("count-captions", "Count captions", of=Corpus, owner=SELF, page=("captions", "pk"), for_leads=True)
+def count_captions(corpus: Corpus, report: Report) -> None:
     """Count, and store what was counted."""
     mark = mark_of(corpus)  # before counting: what changes meanwhile has to be counted again
     figures = asdict(count(corpus, report))

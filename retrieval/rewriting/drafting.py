@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from django.db import transaction
 
 from corpus.models import Corpus, Moment
+from jobs.registry import SELF, Report, kind
 from retrieval.rewriting.models import CastName
 from retrieval.rewriting.words import TITLES, Found, Lexicon, words_of
 
@@ -22,6 +23,13 @@ def descriptions_of(corpus: Corpus) -> list[str]:
     """Return the distinct descriptions of a corpus, in a fixed order."""
     texts = Moment.objects.filter(video__corpus=corpus).order_by("description")
     return list(texts.values_list("description", flat=True).distinct())
+
+
+@kind("draft-cast", "Draft the cast list", of=Corpus, owner=SELF, page=("cast", "pk"), for_leads=True)
+def draft_cast(corpus: Corpus, report: Report) -> None:
+    report(0, 1, "counting capitalised words")
+    draft(corpus)
+    report(1, 1)
 
 
 def draft(corpus: Corpus) -> list[CastName]:

@@ -12,6 +12,7 @@ from django.conf import settings
 
 from base.errors import ReeljudgeError
 from base.text import printable
+from jobs.errors import JobPostponed
 from metrics import MeasureError
 from metrics.formats.json_reader import read_json
 from retrieval.rewriting.substituters import Beat
@@ -27,7 +28,7 @@ REFUSED = (
 )
 
 
-class EndpointAway(ReeljudgeError):
+class EndpointAway(ReeljudgeError, JobPostponed):
     """The endpoint does not answer now, or is too busy. Later it may."""
 
 

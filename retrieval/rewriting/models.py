@@ -8,10 +8,9 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.db.models.functions import Now
 
 from corpus.models import Corpus, Moment
-from jobs.keys import key_of
 from jobs.models import Job
 
-REWORD = "reword descriptions"  # the kind of job
+REWORD = "reword-descriptions"  # the kind of job, which judging carries out
 LONGEST_NAME = 100  # characters, also of noun phrases
 
 
@@ -167,14 +166,9 @@ class CaptionFigures(models.Model):
         return f"captions of {self.corpus}"
 
 
-def job_key(corpus: Corpus) -> str:
-    """Return the key of the job that rewords a corpus, of which there is one at a time."""
-    return key_of(corpus)
-
-
 def is_under_way(corpus: Corpus) -> bool:
     """Return whether a job is rewording the corpus, or waits to do so."""
-    return Job.objects.unfinished().filter(kind=REWORD, key=job_key(corpus)).exists()
+    return Job.objects.unfinished().filter(kind=REWORD, row=corpus.pk).exists()
 
 
 def may_become_queries(corpus: Corpus) -> QuerySet[Moment]:

@@ -27,16 +27,13 @@ from numpy.typing import NDArray
 from corpus.errors import CorpusError, Unavailable
 from corpus.models import Corpus, Moment
 from corpus.stored_files import STORE_FAULTS, store
-from jobs.keys import key_of
-from jobs.models import Job
-from jobs.registry import Report
+from jobs.registry import SELF, Report, kind
 from metrics.formats.moment_ids import moment_id
 from retrieval.embedding import Vectors, embed
 from retrieval.encoders import model_key
 from retrieval.models import SearchIndex
 from retrieval.search import approximate
 
-INDEX = "index captions"  # the kind of job
 FOLDER = "indexes"  # of the store, and of the home of a machine that fetches them
 RECORD = np.dtype([("moment", "<i8"), ("caption", "<u8")])
 fetching = Lock()
@@ -54,11 +51,6 @@ class Rows(NamedTuple):
 
     records: NDArray[Any]
     vectors: Vectors
-
-
-def ask_for_index(corpus: Corpus) -> Job:
-    """Ask for the job that writes the corpus's index anew."""
-    return Job.objects.ask(INDEX, key_of(corpus), corpus=corpus.pk)
 
 
 def checksum(caption: str) -> int:
@@ -84,7 +76,15 @@ def lacks_approximate(index: SearchIndex) -> bool:
     return not index.approximate and approximate.is_wanted(index.moments) and approximate.is_installed()
 
 
-def build(corpus: Corpus, report: Report) -> None:
+@kind(
+    "index-captions",
+    "Index captions",
+    of=Corpus,
+    owner=SELF,
+    page=("corpus", "name"),
+    refusals=(CorpusError,),
+)
+def index_captions(corpus: Corpus, report: Report) -> None:
     """Encode the captions that are new, and write the index.
 
     Raises

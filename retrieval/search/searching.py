@@ -6,33 +6,34 @@ The search is exact, except among more than a million captions if faiss is insta
 from __future__ import annotations
 
 import hashlib
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from corpus.errors import Unavailable
+from corpus.errors import CorpusError, Unavailable
 from corpus.models import Corpus, Moment
-from jobs.keys import key_of
 from jobs.models import Job
-from retrieval.embedding import Vectors
+from jobs.registry import SELF, Report, each_hour, kind
+from retrieval.embedding import Vectors, embed
 from retrieval.encoders import model_key
 from retrieval.models import SearchIndex, Vector
 from retrieval.nearest import Nearest, nearest
 from retrieval.search import approximate
 from retrieval.search.index import (
-    INDEX,
     Rows,
-    ask_for_index,
     changes_of,
     checksum,
+    holds_every_caption,
+    index_captions,
+    lacks_approximate,
     opened,
     opened_approximate,
 )
 from retrieval.search.one_query import encode_here
 
-ENCODE = "encode a query"  # the kind of job
 SPARE = 20  # rows that are looked at beyond those wanted, because two descriptions of one moment are one hit
 
 
@@ -81,7 +82,7 @@ def search(corpus: Corpus, text: str, k: int = 20) -> Answer:
     text = " ".join(text.split())
     vector = _vector_of(text)
     if vector is None:
-        return Answer(captions=index.moments, job=_ask_to_encode(text))
+        return Answer(captions=index.moments, job=_ask_to_encode(corpus, text))
     try:
         rows, quick = opened(index), opened_approximate(index)
     except Unavailable:  # the file is lost, or the store is away; then the job waits for it
@@ -100,8 +101,16 @@ def search(corpus: Corpus, text: str, k: int = 20) -> Answer:
 
 def job_of_index(corpus: Corpus) -> Job:
     """Return the job that writes the index. It is asked for, unless it is under way or has failed."""
-    job = Job.objects.filter(kind=INDEX, key=key_of(corpus)).exclude(state=Job.State.DONE).first()
-    return job or ask_for_index(corpus)
+    return index_captions.jobs(corpus).not_done().first() or index_captions.ask(corpus)
+
+
+@each_hour
+def ask_for_indexes_that_are_out_of_date() -> None:
+    """Find the changed captions that no search has come upon, and large corpora on machines that have got faiss."""
+    for index in SearchIndex.objects.filter(model=model_key()).select_related("corpus"):
+        with suppress(Unavailable):  # a search says so
+            if lacks_approximate(index) or not holds_every_caption(index):
+                job_of_index(index.corpus)
 
 
 def _vector_of(text: str) -> Vectors | None:
@@ -112,10 +121,22 @@ def _vector_of(text: str) -> Vectors | None:
     return encode_here(text) if stored is None else np.frombuffer(stored, "<f4")
 
 
-def _ask_to_encode(text: str) -> Job:
+def _ask_to_encode(corpus: Corpus, text: str) -> Job:
     """Have a worker encode the text and store its vector, where no web process can."""
-    job = Job.objects.filter(kind=ENCODE, key=_hash(text)).exclude(state=Job.State.DONE).first()
-    return job or Job.objects.ask(ENCODE, _hash(text), text=text)
+    job = encode_query.jobs(corpus).filter(key=_hash(text)).not_done().first()
+    return job or encode_query.ask(corpus, _hash(text), text=text)
+
+
+@kind(
+    "encode-query",
+    "Encode a query",
+    of=Corpus,
+    owner=SELF,
+    page=("corpus", "name"),
+    refusals=(CorpusError,),
+)
+def encode_query(corpus: Corpus, report: Report, text: str) -> None:
+    embed([text])
 
 
 def _hash(text: str) -> str:

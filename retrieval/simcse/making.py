@@ -16,22 +16,22 @@ from django.db import transaction
 from django.db.models import Max
 
 from base.errors import ReeljudgeError
+from corpus.errors import CorpusError
 from corpus.models import Corpus, Moment
 from jobs.models import Job
-from jobs.upkeep import each_hour
+from jobs.registry import Report, each_hour, kind
 from retrieval.encoders import CARD, encoder, fingerprint, model_name, weights_hash
 from retrieval.models import TrainedEncoder
 from retrieval.simcse.comparing import compare
 from retrieval.simcse.recipe import Captions, Recipe, origin, split
 from retrieval.simcse.report import as_text
 from retrieval.simcse.training import load_base, train
+from retrieval.systems.errors import SystemsError
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
-Report = Callable[[int, int, str], None]
 IN_TRAINING = "in-training"  # the folder with the checkpoints, beside the models
-TRAIN_SIMCSE = "train simcse"  # the kind of job
 ABANDONED_AFTER = 7 * 24 * 3600.0  # seconds since anything was written
 
 
@@ -58,6 +58,32 @@ def captions_of(corpus: Corpus, recipe: Recipe) -> Captions:
     """Return the corpus's distinct captions, split by the recipe's seed."""
     rows = Moment.objects.filter(video__corpus=corpus).values_list("caption", flat=True).distinct()
     return split(list(rows), recipe)
+
+
+def ask_for_training(plan: Plan) -> Job:
+    """Return the job that trains a model. A name has one job at a time.
+
+    Raises
+    ------
+    ReeljudgeError
+        If the plan cannot be carried out, or another plan of this name is not done yet.
+    """
+    check_plan(plan)
+    unfinished = train_simcse.jobs().unfinished().filter(key=plan.name).first()
+    if unfinished and unfinished.arguments != plan.arguments():
+        raise ReeljudgeError(
+            f"--name {plan.name}: is being trained with other options (job {unfinished.pk}); "
+            f"wait for it, end it (manage.py jobs {unfinished.pk} --end), or choose another name"
+        )
+    if unfinished and unfinished.is_running:
+        return unfinished
+    return train_simcse.ask(key=plan.name, **plan.arguments())
+
+
+@kind("train-simcse", "Train a SimCSE model", refusals=(CorpusError, SystemsError))
+def train_simcse(report: Report, **plan: Any) -> None:
+    made = make(Plan.of(plan), report)
+    report(1, 1, f"{made} is stored")
 
 
 def make(plan: Plan, report: Report) -> TrainedEncoder:
@@ -146,7 +172,7 @@ def _store(
 def forget_trainings() -> None:
     """Delete what trainings left: folders whose name no job has, and in which nothing was written for a week."""
     root = Path(settings.MODELS_ROOT) / IN_TRAINING
-    names = Job.objects.unfinished().filter(kind=TRAIN_SIMCSE).values_list("key", flat=True)
+    names = train_simcse.jobs().unfinished().values_list("key", flat=True)
     for folder in root.iterdir() if root.is_dir() else ():
         under_way = any(folder.name.startswith(f"{name}-") for name in names)
         written = max(each.stat().st_mtime for each in (folder, *folder.iterdir())) if folder.is_dir() else 0

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 from base.errors import BadValue
 from base.transactions import all_or_nothing
-from jobs.errors import JobError
 from jobs.models import Job
-from jobs.registry import Report
+from jobs.registry import Report, kind
 from metrics import MeasureError, Qrels, convention_named
 from metrics import Run as Predictions
 from releases.archive import ReleaseArchive
@@ -16,11 +15,9 @@ from releases.models import Release
 from runs.believe.findings import Subject, examine
 from runs.measures import AXIOU, NDCG, measures_of
 from runs.models import Inquiry, Run, Scoring
-from runs.raw_grades import judged_in
-from runs.scoring import yardstick_of
 from runs.tables import read_table
+from runs.yardsticks import judged_in, yardstick_of
 
-EXAMINE = "examine measures"  # the kind of job
 MOST_RUNS = 30
 CONVENTIONS = ("paper", "released", "spr")  # of graded qrels with several systems
 HITS = [f"Success_IoU(iou={iou})@{cutoff}" for cutoff in (1, 5, 10) for iou in (0.3, 0.5, 0.7)]
@@ -52,34 +49,41 @@ def ask_to_examine(runs: Sequence[Run], release: Release, convention: str) -> In
     inquiry, _ = Inquiry.objects.get_or_create(release=release, convention=convention, runs=_numbers(runs))
     job = job_of(inquiry)
     if inquiry.findings is None and not (job and job.is_unfinished):
-        Job.objects.ask(EXAMINE, inquiry.job_key, inquiry=inquiry.pk)
+        examine_measures.ask(inquiry)
     return inquiry
 
 
 def job_of(inquiry: Inquiry | None) -> Job | None:
-    return Job.objects.filter(kind=EXAMINE, key=inquiry.job_key).first() if inquiry else None
+    return examine_measures.jobs(inquiry).first() if inquiry else None
 
 
+@kind(
+    "examine-measures",
+    "Examine measures",
+    of=Inquiry,
+    owner="release.campaign",
+    person="keeper",
+    subject="release {0.release.version}, runs {0.runs}",
+    page=("believe", "release.campaign.name"),
+    by_members=True,
+    refusals=(MeasureError,),
+)
 def examine_measures(inquiry: Inquiry, report: Report) -> None:
     """Examine the measures, and store what was found.
 
     Raises
     ------
-    JobError
+    MeasureError
         If the runs cannot be compared, for instance because no query counts for all of them.
     """
     if inquiry.findings is not None:
         return
-    try:
-        inquiry.findings = examine(_subject(inquiry), report)
-    except MeasureError as fault:
-        raise JobError(str(fault)) from fault
+    inquiry.findings = examine(_subject(inquiry), report)
     inquiry.save(update_fields=["findings"])
 
 
 def _subject(inquiry: Inquiry) -> Subject:
-    numbers = [int(number) for number in inquiry.runs.split(",")]
-    runs = Run.objects.filter(campaign=inquiry.release.campaign_id, number__in=numbers).order_by("number")
+    runs = inquiry.compared.order_by("number")
     known = {str(measure) for measure in measures_of(inquiry.convention)}
     with inquiry.release.file.open("rb") as file:
         judged = judged_in(ReleaseArchive(file))

@@ -8,9 +8,7 @@ import numpy as np
 from django.db import transaction
 from numpy.typing import NDArray
 
-from jobs.errors import JobError
-from jobs.models import Job
-from jobs.registry import Report
+from jobs.registry import Report, kind
 from judging.models import Candidate
 from metrics import MeasureError, Qrels, qrels_from_dict
 from metrics import Run as Predictions
@@ -21,10 +19,9 @@ from releases.contents import FURTHER
 from releases.models import Release
 from runs.measures import NDCG, USUAL
 from runs.models import Enlargement, PoolScore, Run, Scoring, Source
-from runs.scoring import yardstick_of
 from runs.tables import read_table
+from runs.yardsticks import yardstick_of
 
-COMPARE = "compare pools"  # the kind of job
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 
@@ -32,15 +29,24 @@ Floats = NDArray[np.float64]
 def ask_to_compare(release: Release) -> None:
     """Ask for the job that compares the pools of a release, if its campaign has enlarged one."""
     if Enlargement.objects.filter(campaign=release.campaign_id, opened__isnull=False).exists():
-        Job.objects.ask(COMPARE, release.job_key, release=release.pk)
+        compare_pools.ask(release)
 
 
+@kind(
+    "compare-pools",
+    "Compare pools",
+    of=Release,
+    owner="campaign",
+    subject="release {0.version}",
+    page=("pools", "campaign.name"),
+    refusals=(MeasureError,),
+)
 def compare_pools(release: Release, report: Report) -> None:
     """Store the scores of all runs by pools, in place of those that are stored. There are none without two pools.
 
     Raises
     ------
-    JobError
+    MeasureError
         If the runs cannot be scored with the first pool alone.
     """
     report(0, 4, "reading the release")
@@ -52,18 +58,15 @@ def compare_pools(release: Release, report: Report) -> None:
     read = [read_table(Predictions, run.table, name=run.name) for run in runs]
     groups = _groups(runs)
     everything = np.ones_like(further)
-    try:
-        report(1, 4, "scoring with each pool")
-        first, whole = (means_of_part(qrels, kept, read, NDCG) for kept in (~further, everything))
-        report(2, 4, "scoring without what only one system found")
-        finders = _finders(release, qrels, runs, groups)
-        without = means_without_own(qrels, finders, read, groups, NDCG)
-        report(3, 4, "scoring with reused grades")
-        more = None
-        if reused:
-            more = means_of_part(reused, np.ones(reused.grades.size, np.bool_), read, NDCG)
-    except MeasureError as fault:
-        raise JobError(str(fault)) from fault
+    report(1, 4, "scoring with each pool")
+    first, whole = (means_of_part(qrels, kept, read, NDCG) for kept in (~further, everything))
+    report(2, 4, "scoring without what only one system found")
+    finders = _finders(release, qrels, runs, groups)
+    without = means_without_own(qrels, finders, read, groups, NDCG)
+    report(3, 4, "scoring with reused grades")
+    more = None
+    if reused:
+        more = means_of_part(reused, np.ones(reused.grades.size, np.bool_), read, NDCG)
     _store(release, runs, [first, whole, without, more])
     report(4, 4)
 

@@ -7,8 +7,6 @@ from typing import Any
 from django.db import models
 from django.db.models.functions import Now
 
-from jobs.keys import key_of
-
 
 class Near(models.TextChoices):
     """What becomes of a moment that overlaps a judged one so much that both may be the same."""
@@ -54,10 +52,6 @@ class Enlargement(models.Model):
 
     def __str__(self) -> str:
         return f"enlargement {self.number}"
-
-    @property
-    def job_key(self) -> str:
-        return key_of(self)
 
     @property
     def moments(self) -> list[dict[str, Any]]:

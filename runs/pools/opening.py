@@ -11,13 +11,11 @@ from base.errors import BadValue, WrongState
 from base.transactions import all_or_nothing, locked
 from campaigns.models import Membership
 from corpus.predicted import moments_at
-from jobs.models import Job
-from jobs.registry import Report
+from jobs.registry import Report, kind
 from judging.models import Query
 from judging.pool.opening import open_further
 from runs.models import Enlargement, Run, Source
 
-OPEN = "open further batches"  # the kind of job
 Moment = dict[str, Any]  # as an enlargement keeps it
 
 
@@ -53,11 +51,18 @@ def ask_to_open(enlargement: Enlargement, lead: Membership, taken: int, near: st
     enlargement.save(update_fields=["taken", "near", "opened", "opened_by"])
     enlargement.refresh_from_db()
     lead.campaign.touch()
-    Job.objects.ask(OPEN, enlargement.job_key, enlargement=enlargement.pk)
+    open_further_batches.ask(enlargement)
     return enlargement
 
 
-def open_batches(enlargement: Enlargement, report: Report) -> None:
+@kind(
+    "open-further-batches",
+    "Open further batches",
+    of=Enlargement,
+    owner="campaign",
+    page=("pool", "campaign.name", "number"),
+)
+def open_further_batches(enlargement: Enlargement, report: Report) -> None:
     """Open the batches of an enlargement, query by query. Run again, it goes on with the queries that are left."""
     assert enlargement.taken is not None
     by_query: dict[str, list[Moment]] = defaultdict(list)

@@ -15,19 +15,18 @@ from campaigns.models import Campaign, Membership
 from corpus.cutting import LONGEST
 from corpus.models import Video
 from corpus.predicted import DIGITS
-from jobs.models import Job
-from jobs.registry import Report
+from jobs.registry import Report, kind
 from judging.models import Candidate
-from metrics import Qrels
+from metrics import MeasureError, Qrels
 from metrics import Run as Predictions
 from metrics.analysis.pooling import SAME, Found, influence, undecided
 from metrics.measures.ground import Ground
 from metrics.measures.iou import temporal_iou
 from runs.models import Enlargement, Run, Visibility
-from runs.scoring import newest_release, yardstick_of
+from runs.scoring import newest_release
 from runs.tables import read_table
+from runs.yardsticks import yardstick_of
 
-PROPOSE = "propose moments to judge"  # the kind of job
 MOST_RUNS, DEEPEST, MOST_MOMENTS = 30, 100, 5000
 THRESHOLDS = (0.3, 0.5, 0.7)
 
@@ -81,11 +80,19 @@ def ask_to_propose(lead: Membership, plan: Plan) -> Enlargement:
         iou=plan.iou,
         runs=runs,
     )
-    Job.objects.ask(PROPOSE, made.job_key, enlargement=made.pk)
+    propose_moments.ask(made)
     return made
 
 
-def propose(enlargement: Enlargement, report: Report) -> None:
+@kind(
+    "propose-moments",
+    "Propose moments to judge",
+    of=Enlargement,
+    owner="campaign",
+    page=("pool", "campaign.name", "number"),
+    refusals=(MeasureError,),
+)
+def propose_moments(enlargement: Enlargement, report: Report) -> None:
     """Find the moments of an enlargement, and store them, the most decisive first. Once found, nothing changes."""
     if enlargement.found is not None:
         return

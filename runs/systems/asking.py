@@ -22,9 +22,9 @@ from retrieval.systems.options import options_from
 from retrieval.systems.registry import entry
 from runs.systems.feature_sets import must_be_a_set
 from runs.systems.models import SystemSearch, TrainedSystem
+from runs.systems.searching import search_with_system
+from runs.systems.training import train_system
 
-TRAIN = "train a system"  # the kinds of job
-SEARCH = "search with a system"
 MOST_SEEDS = 20
 SHORTEST, LONGEST = 0.1, 600.0  # seconds of a clip
 LEARNED, ENCODER = "learned", "encoder"  # where the vectors of words come from
@@ -156,7 +156,7 @@ def ask_again(row: TrainedSystem) -> Job:
     """
     if row.is_submitted:
         raise WrongState("This system is trained, and its run is submitted.")
-    return Job.objects.ask(TRAIN, row.job_key, system=row.pk)
+    return train_system.ask(row)
 
 
 @all_or_nothing
@@ -172,7 +172,7 @@ def ask_to_search(row: TrainedSystem, text: str) -> SystemSearch:
         raise WrongState("This system is not trained yet. Search with it once it is.")
     search, made = SystemSearch.objects.get_or_create(system=row, text=text)
     if made:
-        Job.objects.ask(SEARCH, search.job_key, search=search.pk)
+        search_with_system.ask(search)
     return search
 
 
@@ -182,7 +182,6 @@ def remove(row: TrainedSystem) -> None:
 
     A worker that trains it stops at its next report. What it writes until then, `forget_folders` deletes.
     """
-    for job in Job.objects.filter(kind=TRAIN, key=row.job_key):
-        job.end()
+    train_system.jobs(row).delete()
     TrainedSystem.objects.filter(pk=row.pk).delete()
     transaction.on_commit(partial(shutil.rmtree, row.folder, ignore_errors=True))

@@ -12,7 +12,6 @@ from django.db.models.functions import Now
 
 from campaigns.models import Campaign, Membership
 from campaigns.models.draft import token
-from jobs.keys import key_of
 from retrieval.systems.interface import Progress, System
 from retrieval.systems.registry import Entry, entry, system
 
@@ -66,10 +65,6 @@ class TrainedSystem(models.Model):
     def entry(self) -> Entry:
         """What is known of the system without loading it."""
         return entry(self.system)
-
-    @property
-    def job_key(self) -> str:
-        return key_of(self)
 
     @property
     def is_submitted(self) -> bool:
@@ -130,7 +125,3 @@ class SystemSearch(models.Model):
 
     def __str__(self) -> str:
         return self.text
-
-    @property
-    def job_key(self) -> str:
-        return key_of(self)

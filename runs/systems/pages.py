@@ -10,8 +10,8 @@ from django.urls import reverse
 
 from jobs.models import Job
 from metrics import parse_measure
-from runs.systems.asking import TRAIN
 from runs.systems.models import TrainedSystem
+from runs.systems.training import train_system
 
 FORMATS = ("json", "svg", "pdf", "csv")
 
@@ -26,8 +26,7 @@ class Figure:
 
 def jobs_of(rows: list[TrainedSystem]) -> dict[int, Job]:
     """Return the job of each system that has one, by the system's key."""
-    keys = {row.job_key: row.pk for row in rows}
-    return {keys[job.key]: job for job in Job.objects.filter(kind=TRAIN, key__in=keys)}
+    return {job.row: job for job in train_system.jobs(rows)}
 
 
 class State(models.TextChoices):

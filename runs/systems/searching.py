@@ -10,12 +10,15 @@ from django.db.models.functions import Now
 
 from base.transactions import all_or_nothing
 from campaigns.models import Campaign
+from corpus.errors import CorpusError
 from corpus.models import Clip, Moment, Video
-from jobs.upkeep import each_hour
+from jobs.registry import Report, each_hour, kind
 from judging.pool.clips import clips_found, cut_for_search
 from retrieval.systems.data import Query
+from retrieval.systems.errors import SystemsError
 from retrieval.systems.interface import System
 from runs.systems.models import SystemSearch, TrainedSystem
+from runs.systems.training import full_disks_pass
 from runs.systems.words import queries_as_read
 
 HITS = 10
@@ -31,6 +34,21 @@ class Hit:
     end: float
     score: float
     clip: Clip | None
+
+
+@kind(
+    "search-with-system",
+    "Search with a system",
+    of=SystemSearch,
+    owner="system.campaign",
+    subject="{0.system}",
+    page=("system-search", "system.campaign.name", "system.number"),
+    by_members=True,
+    refusals=(CorpusError, SystemsError),
+)
+def search_with_system(search: SystemSearch, report: Report) -> None:
+    with full_disks_pass():
+        find(search)
 
 
 def find(search: SystemSearch) -> None:

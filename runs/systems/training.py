@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,13 @@ from django.conf import settings
 from django.db.models.functions import Now
 
 from base.transactions import all_or_nothing, locked
-from campaigns.uploads import append
-from jobs.upkeep import each_hour
+from campaigns.uploads import NoRoom, append
+from corpus.errors import FULL, CorpusError
+from jobs.errors import JobPostponed
+from jobs.registry import Report, each_hour, kind
 from metrics import Run as Predictions
 from retrieval.systems.data import Data, Videos
+from retrieval.systems.errors import SystemsError
 from retrieval.systems.features.detections import notice_of
 from retrieval.systems.interface import Progress, System
 from runs.models import Arrival, Submission, Visibility
@@ -33,6 +37,34 @@ SECONDS_BETWEEN_NOTES = 1.0
 ABANDONED_AFTER = 24 * 3600.0  # seconds
 
 Say = Callable[[int, int, str], None]
+
+
+@kind(
+    "train-system",
+    "Train a system",
+    of=TrainedSystem,
+    owner="campaign",
+    page=("system", "campaign.name", "number"),
+    by_members=True,
+    refusals=(CorpusError, SystemsError),
+)
+def train_system(row: TrainedSystem, report: Report) -> None:
+    with full_disks_pass():
+        train(row, report)
+    report(1, 1, "the run is submitted")
+
+
+@contextmanager
+def full_disks_pass() -> Iterator[None]:
+    """Postpone the job if a disk is full, on which there may be room later."""
+    try:
+        yield
+    except NoRoom as fault:
+        raise JobPostponed(str(fault)) from fault
+    except SystemsError as fault:
+        if getattr(fault.__cause__, "errno", None) in FULL:
+            raise JobPostponed(str(fault)) from fault
+        raise
 
 
 def train(row: TrainedSystem, say: Say) -> None:

@@ -13,7 +13,6 @@ from base.request_fields import one_of, text_in, whole
 from base.templatetags.page_parts import Heading
 from campaigns.models import Membership
 from campaigns.pages import campaign_page
-from jobs.models import Job
 from metrics import CONVENTIONS
 from releases.models import Release
 from runs import doors
@@ -21,10 +20,9 @@ from runs.board.asked import Asked, asked, known_measures, measure_named
 from runs.board.bands import Queries
 from runs.board.files import FILES, caption
 from runs.board.table import Board, board
-from runs.jobs import jobs_on
 from runs.measures import NAMES
 from runs.models import Yardstick
-from runs.scoring import ask_for_measure, newest_release
+from runs.scoring import ask_for_measure, jobs_on, newest_release
 
 
 @require_safe
@@ -86,20 +84,6 @@ def ask_for(request: HttpRequest, name: str) -> HttpResponse:
     columns = [str(each) for each in dict.fromkeys([*shown, measure]) if each in known]
     address = urlencode({"convention": convention, "m": columns}, doseq=True)
     return redirect(f"{reverse('leaderboard', args=[name])}?{address}")
-
-
-@require_POST
-def try_again(request: HttpRequest, name: str) -> HttpResponse:
-    """Have a failed job about a release's scores done once more. Doing it twice is harmless."""
-    member = doors.membership(request, name)
-    yardstick = _yardstick(request, member)
-    job = get_object_or_404(jobs_on(yardstick.release) if yardstick else Job.objects.none(), pk=_job(request))
-    Job.objects.ask(job.kind, job.key, **job.arguments)
-    return redirect(f"{reverse('leaderboard', args=[name])}?{request.GET.urlencode()}")
-
-
-def _job(request: HttpRequest) -> int:
-    return whole("job", request.POST.get("job", ""), "the number of a job")
 
 
 def _yardstick(request: HttpRequest, member: Membership) -> Yardstick | None:

@@ -17,10 +17,9 @@ from base.request_fields import one_of, whole
 from campaigns.pages import campaign_page
 from metrics import CONVENTIONS
 from runs import doors
-from runs.jobs import jobs_on
 from runs.measures import NAMES
 from runs.models import Run, Score, Scoring, Visibility
-from runs.scoring import newest_release
+from runs.scoring import jobs_on, newest_release
 
 SUFFIXES = (".json", ".jsonl", ".txt", ".trec", ".gz")
 

@@ -22,16 +22,16 @@ from reports.figures.numbers import rows_as_csv
 from runs import doors
 from runs.measures import NDCG, USUAL
 from runs.models import Enlargement, Near
-from runs.pools.comparing import COMPARE
-from runs.pools.opening import OPEN, ask_to_open
+from runs.pools.comparing import compare_pools
+from runs.pools.opening import ask_to_open, open_further_batches
 from runs.pools.proposing import (
     DEEPEST,
     MOST_RUNS,
-    PROPOSE,
     THRESHOLDS,
     Plan,
     ask_to_propose,
     open_runs,
+    propose_moments,
 )
 from runs.pools.rows import HEADLINE, Comparison, batches_of, comparison, found_moments
 from runs.scoring import newest_release
@@ -93,8 +93,7 @@ def _headings(has_reused: bool) -> list[Heading]:
 
 
 def _jobs_of_release(release: Release | None) -> list[Job]:
-    found = Job.objects.filter(kind=COMPARE, key=release.job_key) if release else Job.objects.none()
-    return list(found.unfinished())
+    return list(compare_pools.jobs(release).not_done()) if release else []
 
 
 @require_POST
@@ -112,9 +111,8 @@ def detail(request: HttpRequest, name: str, number: int) -> HttpResponse:
     """An enlargement: its moments, the most decisive first, and what became of them."""
     member = doors.membership(request, name)
     enlargement = doors.enlargement(member, number)
-    jobs = list(
-        Job.objects.filter(kind__in=[PROPOSE, OPEN], key=enlargement.job_key).exclude(state=Job.State.DONE)
-    )
+    both = propose_moments.jobs(enlargement) | open_further_batches.jobs(enlargement)
+    jobs = list(both.not_done())
     progress = reverse("pool", args=[name, number])
     if request.headers.get("hx-request"):
         answer = render(request, "parts/progress.html", {"progress": progress, "jobs": jobs})

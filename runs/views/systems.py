@@ -19,11 +19,11 @@ from reports.figures.numbers import rows_as_csv
 from retrieval.search.searching import Answer, search
 from retrieval.systems.registry import SYSTEMS
 from runs import doors
-from runs.systems.asking import SEARCH, ask_again, ask_to_search, ask_to_train, remove
+from runs.systems.asking import ask_to_search, ask_to_train, remove
 from runs.systems.forms import OptionsForm, WantedForm, show_fault, wanted
 from runs.systems.models import LONGEST_QUERY
 from runs.systems.pages import State, jobs_of, plot_of, state_of, where_of
-from runs.systems.searching import HITS, hits_of
+from runs.systems.searching import HITS, hits_of, search_with_system
 from runs.views.uploading import page_or_form
 
 TYPES = {"svg": "image/svg+xml", "pdf": "application/pdf", "csv": "text/csv; charset=utf-8"}
@@ -120,15 +120,6 @@ def curves(request: HttpRequest, name: str, number: int, format: str) -> HttpRes
 
 
 @require_POST
-def again(request: HttpRequest, name: str, number: int) -> HttpResponse:
-    """Go on with a training that has failed."""
-    row = doors.trained_system(doors.membership(request, name), number)
-    ask_again(row)
-    messages.success(request, "The training goes on where it was stored last.")
-    return redirect("system", name, number)
-
-
-@require_POST
 def remove_one(request: HttpRequest, name: str, number: int) -> HttpResponse:
     """Remove a system that is no longer wanted; its run stays."""
     row = doors.removable_system(doors.membership(request, name), number)
@@ -144,7 +135,7 @@ def query(request: HttpRequest, name: str, number: int) -> HttpResponse:
     row = doors.trained_system(member, number)
     words = text_in(request.GET, "q", LONGEST_QUERY)
     asked = ask_to_search(row, words) if words and row.trained else None
-    job = Job.objects.filter(kind=SEARCH, key=asked.job_key).first() if asked else None
+    job = search_with_system.jobs(asked).first() if asked else None
     hits = hits_of(asked, member.campaign) if asked else []
     answer = search(member.campaign.corpus, words, HITS) if asked else Answer()
     clips = clips_found([hit.moment for hit in answer.hits], member.campaign)

@@ -17,7 +17,7 @@ from jobs.models import Job
 from runs import doors
 from runs.forms import RunForm
 from runs.models import Arrival, Submission
-from runs.receiving import MOST_MIB, RECEIVE, announce, describe, must_be_open, submit
+from runs.receiving import MOST_MIB, announce, describe, must_be_open, receive_run, submit
 
 page_or_form = require_http_methods(["GET", "HEAD", "POST"])
 
@@ -93,4 +93,4 @@ def _told(member: Membership, file: Arrival, status: int) -> HttpResponse:
 
 def _jobs(submission: Submission) -> list[Job]:
     """Return the job that checks the submission, while it is under way or after it failed."""
-    return list(Job.objects.filter(kind=RECEIVE, key=submission.job_key).exclude(state=Job.State.DONE))
+    return list(receive_run.jobs(submission).not_done())

@@ -28,7 +28,7 @@ from config import media_store
 from corpus.media_audit import audit_media
 from corpus.models import Clip, Moment
 from jobs.models import Job
-from jobs.terminal import work_off
+from jobs.running import work_off
 from judging.models import Batch
 from judging.pool.clips import retry_clips
 from tests.cast import browser, claim, content_of

@@ -17,7 +17,7 @@ import pytest
 from django.db import connection
 
 from campaigns.models import Membership, Token
-from jobs.terminal import work_off
+from jobs.running import work_off
 from judging.models import Batch, Judgement
 from releases.models import Release
 from runs.models import TrainedSystem

@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 
 from campaigns.creating import let_create
 from campaigns.models import Campaign, Draft
-from jobs.terminal import work_off
+from jobs.running import work_off
 from tests.api.asking import Program, problem_in
 from tests.api.test_runs import piece
 from tests.lead.making.conftest import MOMENTS

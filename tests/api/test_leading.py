@@ -13,7 +13,7 @@ from django.utils import timezone
 from api.models import StoredAnswer
 from api.repeating import forget_answers
 from campaigns.models import Campaign, Invitation, Membership
-from jobs.terminal import work_off
+from jobs.running import work_off
 from judging.models import Batch
 from releases.models import Release
 from tests.api.asking import Program, problem_in

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from campaigns.models import Membership
-from jobs.terminal import work_off
+from jobs.running import work_off
 from judging.models import Batch
 from releases.freezing import freeze
 from runs.models import Run, Submission

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from campaigns.models import Membership
-from jobs.terminal import work_off
+from jobs.running import work_off
 from runs.models import Run, TrainedSystem
 from tests.api.asking import Program, problem_in
 from tests.cast import content_of
@@ -93,7 +93,7 @@ def test_from_the_request_to_the_runs_and_a_search(rio: Membership) -> None:
     assert program.get(f"{SYSTEMS}/1").json() == found | {"curves": []}
     first = program.get(f"{SYSTEMS}/1/search", q="a dog")
     assert (first.status_code, first.json()["found"], first.json()["hits"]) == (202, False, [])
-    assert program.get(first["Location"]).json()["kind"] == "search with a system"
+    assert program.get(first["Location"]).json()["kind"] == "search-with-system"
     work_off(StringIO())
     second = program.get(f"{SYSTEMS}/1/search", q="a dog")
     hits = second.json()["hits"]

@@ -27,7 +27,7 @@ from base.errors import BadValue
 from campaigns.models import Campaign, Membership
 from campaigns.news import Happened
 from jobs.models import Job
-from jobs.terminal import work_off
+from jobs.running import work_off
 from judging.models import Batch, Review
 from judging.review.reviewing import review
 from tests.api.asking import Program, problem_in
@@ -110,7 +110,7 @@ def test_what_is_undone_is_not_told(batch: Batch, ada: Membership, bob: Membersh
     assert Delivery.objects.count() == 1
     transaction.savepoint_rollback(before)
     assert not Delivery.objects.exists()
-    assert not Job.objects.filter(kind=announcing.DELIVER).exists()
+    assert not Job.objects.filter(kind=announcing.tell_webhook.code).exists()
 
 
 @pytest.mark.django_db
@@ -121,7 +121,7 @@ def test_a_site_that_is_away_is_tried_again_for_a_day(campaign: Campaign, site: 
     waits = []
     for _ in range(9):
         work_off(StringIO())
-        job = Job.objects.get(kind=announcing.DELIVER)
+        job = Job.objects.get(kind=announcing.tell_webhook.code)
         waits.append((job.due - timezone.now()).total_seconds())
         Job.objects.update(due=timezone.now() - timedelta(seconds=1))
     assert waits[0] < 40 < 2000 < waits[-1] < 4600  # seconds: longer each time, up to an hour and a quarter
@@ -132,7 +132,7 @@ def test_a_site_that_is_away_is_tried_again_for_a_day(campaign: Campaign, site: 
     work_off(StringIO())
     assert Job.objects.get(pk=job.pk).has_failed
     site.status = 200
-    announcing.ask_for(delivery)
+    announcing.tell_webhook.ask(delivery)
     work_off(StringIO())
     delivery.refresh_from_db()
     assert delivery.delivered
@@ -230,7 +230,7 @@ def test_what_the_settings_no_longer_allow_is_not_sent(campaign: Campaign, site:
     work_off(StringIO())
     assert site.told == []
     assert "private network" in Delivery.objects.get().error
-    assert Job.objects.get(kind=announcing.DELIVER).has_failed
+    assert Job.objects.get(kind=announcing.tell_webhook.code).has_failed
 
 
 @pytest.mark.django_db
@@ -311,7 +311,7 @@ def test_old_deliveries_are_forgotten_with_their_jobs(campaign: Campaign, site: 
     Delivery.objects.update(at=timezone.now() - timedelta(days=31))
     announcing.forget_deliveries()
     assert not Delivery.objects.exists()
-    assert not Job.objects.filter(kind=announcing.DELIVER).exists()
+    assert not Job.objects.filter(kind=announcing.tell_webhook.code).exists()
 
 
 def test_a_site_that_answers_by_drops_is_given_up(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ from django.utils import translation
 
 from base import translations
 from campaigns.models import Campaign, Membership, Message
-from jobs.terminal import work_off
+from jobs.running import work_off
 from judging.models import Assignment, Batch
 from judging.quality.checks import WARNING
 from judging.work import grading

@@ -18,7 +18,7 @@ from campaigns.accounts.first import tell_the_link
 from campaigns.creating import corpora_open_to, let_create, may_create_campaigns
 from campaigns.models import Campaign, FirstLink, Membership
 from corpus.models import Corpus
-from jobs.starting import words_at_start
+from jobs.registry import words_at_start
 from tests.cast import browser
 from tests.terminal import printed, refused
 from tests.together import at_once

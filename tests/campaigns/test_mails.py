@@ -23,7 +23,7 @@ from django.urls import reverse
 
 from campaigns.models import Campaign, Invitation, Membership
 from jobs.models import Job
-from jobs.terminal import work_off
+from jobs.running import work_off
 from tests.cast import browser, text_between_tags
 from tests.terminal import printed, refused
 
@@ -276,7 +276,7 @@ class TestForgottenPassword:
 
     def test_the_job_holds_no_link(self, nora: User, post: MailServer) -> None:
         forget()
-        assert set(Job.objects.get().arguments) == {"what", "pk", "site", "language"}
+        assert set(Job.objects.get().arguments) == {"site", "language"}
 
     def test_many_requests_send_one_mail_and_then_none(self, nora: User, post: MailServer) -> None:
         statuses = [

@@ -20,7 +20,7 @@ from django.utils import timezone
 
 from campaigns.models import CacheEntry, Membership
 from campaigns.templatetags.devices import device
-from jobs.tasks import upkeep
+from jobs.running import upkeep
 from tests.cast import browser, days_left
 
 PASSWORD = "a-long-word-7"

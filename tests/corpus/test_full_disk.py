@@ -15,7 +15,7 @@ from django.db.models.functions import Now
 from campaigns.models import Membership
 from corpus.models import Clip
 from jobs.models import Job
-from jobs.terminal import work_off
+from jobs.running import work_off
 from judging.models import Batch
 from judging.pool.clips import retry_clips
 from releases.freezing import freeze

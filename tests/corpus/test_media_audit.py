@@ -15,7 +15,7 @@ from django.core.management import CommandError, call_command
 from corpus import media_audit
 from corpus.media_audit import Fault, audit_media
 from corpus.models import Clip
-from jobs.terminal import work_off
+from jobs.running import work_off
 from judging.models import Batch
 from tests.numbered import draw_film
 from tests.terminal import printed

@@ -19,7 +19,7 @@ from demo.simulated_annotators import Person, own_server, play, truth_from
 from jobs.models import Job
 from judging.audit import audit
 from judging.models import Assignment, Batch, Candidate, Kind
-from judging.pool.clips import CUT_CLIPS
+from judging.pool.clips import cut_clips
 from judging.quality import checks
 from judging.quality.gold import draw_gold
 from tests.cast import by_rank, settled_and_more
@@ -82,7 +82,7 @@ def test_only_the_jobs_that_bring_work_are_run_and_what_is_waited_for_is_told(
     batch = Batch.objects.in_campaign(campaign).filter(state=Batch.State.OPEN, query__kind=Kind.POOL).first()
     assert batch is not None
     Batch.objects.filter(pk=batch.pk).update(state=Batch.State.PREPARING)
-    Job.objects.ask(CUT_CLIPS, batch.job_key, batch=batch.pk)
+    cut_clips.ask(batch)
     monkeypatch.setattr(simulate, "SECONDS_BETWEEN_LINES", 0)
     out, err = StringIO(), StringIO()
     call_command("simulate", "films", "--annotators", "2", "--truth", str(truths), stdout=out, stderr=err)

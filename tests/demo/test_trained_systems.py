@@ -46,7 +46,7 @@ for row in rows:
         true[row.name] = next(iter(found.values()))
 print(json.dumps({{
     "runs": [row.run and row.run.name for row in rows],
-    "jobs": [[job.state, job.error] for job in Job.objects.filter(kind="train a system")],
+    "jobs": [[job.state, job.error] for job in Job.objects.filter(kind="train-system")],
     "scores": {{each.scoring.run.name: each.value for each in scores.select_related("scoring__run")}},
     "true": true,
 }}))

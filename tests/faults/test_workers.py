@@ -13,7 +13,7 @@ from contextlib import suppress
 import pytest
 from celery import Celery
 
-from jobs.sending import TASK
+from jobs.queue import TASK
 from tests import browsing
 from tests.faults.account import Account, check
 from tests.faults.conftest import Note
@@ -31,15 +31,15 @@ SWEEPER = "-B"
 DIE_BEFORE_SENDING = """
 import os, signal, django
 django.setup()
-import jobs.models
+import jobs.queue
 from campaigns.models import Campaign
-from judging.pool.ranking import RANK
-jobs.models.send = lambda pk: os.kill(os.getpid(), signal.SIGKILL)
-jobs.models.Job.objects.ask(RANK, "campaign {0}", campaign=Campaign.objects.get(name="{0}").pk)
+from judging.pool.ranking import rank_candidates
+jobs.queue.send = lambda pk: os.kill(os.getpid(), signal.SIGKILL)
+rank_candidates.ask(Campaign.objects.get(name="{0}"))
 """
 # Asks for it anew without a message.
 ASK_SILENTLY = DIE_BEFORE_SENDING.replace("os.kill(os.getpid(), signal.SIGKILL)", "None")
-RUNNING = "SELECT worker FROM jobs_job WHERE state = 'running' AND kind = 'cut clips'"
+RUNNING = "SELECT worker FROM jobs_job WHERE state = 'running' AND kind = 'cut-clips'"
 UNFINISHED = "SELECT count(*) FROM jobs_job WHERE state IN ('waiting', 'running')"
 
 

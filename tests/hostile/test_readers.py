@@ -25,7 +25,7 @@ from corpus.importers.durations import read_durations
 from corpus.importers.fields import columns_in
 from corpus.importers.load import Source, preview
 from corpus.importers.registry import FORMATS
-from jobs.terminal import work_off
+from jobs.running import work_off
 from judging.models import Batch
 from judging.pool.queries import load_queries
 from judging.ratings import settling

@@ -25,13 +25,10 @@ from base.errors import Busy
 from config import celeryconfig
 from jobs.errors import JobError, JobLost
 from jobs.models import Job
-from jobs.registry import Report
-from jobs.running import run
-from jobs.tasks import run_job, sweep, upkeep
-from jobs.terminal import work_off
-from jobs.upkeep import do_all
+from jobs.registry import Report, do_upkeep
+from jobs.running import run, run_job, sweep, upkeep, work_off
 from judging.models import Batch
-from judging.pool.clips import CUT_CLIPS
+from judging.pool.clips import cut_clips
 from tests.jobs.conftest import Register
 from tests.terminal import ROOT, environment
 from tests.waiting import wait_until
@@ -244,7 +241,7 @@ def test_a_kind_that_nobody_knows_fails_readably() -> None:
     job = Job.objects.get()
     assert job.state == Job.State.FAILED
     assert job.error.startswith("no work is registered for jobs of kind 'knit'; known: ")
-    assert "cut clips" in job.error
+    assert "cut-clips" in job.error
 
 
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit])
@@ -315,8 +312,8 @@ def test_progress_is_printed_in_a_terminal(work: Register) -> None:
     ask()
     screen = Screen()
     assert work_off(screen) == []
-    assert "\r\x1b[K  count sheep  ━━━━━━━━━━━━               50 %: counting" in screen.getvalue()
-    assert screen.getvalue().endswith("\r\033[K  count sheep: done\n")
+    assert "\r\x1b[K  count, sheep  ━━━━━━━━━━━━               50 %: counting" in screen.getvalue()
+    assert screen.getvalue().endswith("\r\033[K  count, sheep: done\n")
 
 
 def test_elsewhere_one_line_a_job_is_printed(work: Register) -> None:
@@ -324,7 +321,7 @@ def test_elsewhere_one_line_a_job_is_printed(work: Register) -> None:
     ask("a"), ask("b")
     out = StringIO()
     work_off(out)
-    assert out.getvalue() == "  count a: done\n  count b: done\n"
+    assert out.getvalue() == "  count, a: done\n  count, b: done\n"
 
 
 def test_what_is_not_done_is_told_and_ends_the_command_with_an_error(
@@ -337,10 +334,10 @@ def test_what_is_not_done_is_told_and_ends_the_command_with_an_error(
     ask("a", final=True), ask("b", final=False)
     out = StringIO()
     assert [job.key for job in work_off(out)] == ["a", "b"]
-    told = "  count a: failed: no sheep\n  count b: waiting: ValueError: lost count; next attempt at "
+    told = "  count, a: failed: no sheep\n  count, b: waiting: ValueError: lost count; next attempt at "
     assert out.getvalue().startswith(told)
     ask("a", final=True)
-    with pytest.raises(CommandError, match=r"1 job\(s\) are not done; the last: count a: no sheep"):
+    with pytest.raises(CommandError, match=r"1 job\(s\) are not done; the last: count, a: no sheep"):
         call_command("worker", "--until-idle")
 
 
@@ -381,12 +378,12 @@ def ends(worker: subprocess.Popen[str]) -> tuple[int, str]:
 
 @pytest.mark.django_db(transaction=True)
 def test_the_embedded_worker_works_jobs_off_and_ends_when_it_is_told(batch: Batch) -> None:
-    job = Job.objects.ask(CUT_CLIPS, f"batch {batch.pk}", batch=batch.pk)
+    job = cut_clips.ask(batch)
     command = [sys.executable, "manage.py", "worker"]
     worker = subprocess.Popen(command, cwd=ROOT, env=environment(), stderr=subprocess.PIPE, text=True)
     try:
         wait_for(job, Job.State.DONE)
-        wait_for(Job.objects.ask(CUT_CLIPS, f"batch {batch.pk}", batch=batch.pk), Job.State.DONE)
+        wait_for(cut_clips.ask(batch), Job.State.DONE)
         assert ends(worker) == (0, "")
     finally:
         worker.kill()
@@ -398,8 +395,8 @@ django.setup()
 from django.core.management import call_command
 from jobs.registry import kind
 
-@kind("count")
-def count(arguments, report):
+@kind("count", "Count")
+def count(report):
     while True:
         report(1, 2)
         signal.pause()
@@ -452,8 +449,8 @@ def test_a_task_of_upkeep_that_fails_hinders_no_other(
     def broken() -> None:
         raise ValueError("a damaged file")
 
-    monkeypatch.setattr("jobs.upkeep.TASKS", [broken, lambda: done.append("the other")])
-    do_all()
+    monkeypatch.setattr("jobs.registry.TASKS", [broken, lambda: done.append("the other")])
+    do_upkeep()
     assert done == ["the other"]
     assert "upkeep: broken" in caplog.text
 

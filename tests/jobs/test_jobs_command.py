@@ -10,8 +10,7 @@ from django.core.management import CommandError, call_command
 from jobs.errors import JobError, JobPostponed
 from jobs.models import Job
 from jobs.registry import KINDS
-from jobs.running import run
-from jobs.tasks import sweep
+from jobs.running import run, sweep
 from tests.jobs.conftest import Register
 from tests.jobs.test_jobs import ask, count, take
 from tests.jobs.test_postponed import raise_
@@ -45,7 +44,7 @@ def test_the_jobs_that_are_not_done_are_listed_with_their_errors(jobs: dict[str,
     failed, delayed, running = (jobs[key] for key in ("failed", "delayed", "running"))
     lines = printed("jobs").splitlines()
     assert [line.split() for line in lines] == [
-        ["number", "state", "kind", "key", "progress"],
+        ["number", "state", "kind", "label", "subject", "progress"],
         [str(failed.pk), "failed", "count", "failed", "0/0", *f"since {failed.ended:%F %T}".split()],
         ["film", "\\x1b[31m.mp4"],
         [

@@ -14,9 +14,7 @@ from django.db.models.functions import Now
 from jobs.errors import JobError, JobLeft, JobPostponed
 from jobs.models import FIRST_WAIT, LONGEST_WAIT, SPREAD, Job
 from jobs.registry import Report
-from jobs.running import run
-from jobs.tasks import sweep
-from jobs.terminal import work_off
+from jobs.running import run, sweep, work_off
 from tests.jobs.conftest import Register
 from tests.jobs.test_jobs import ask, come_due, take
 
@@ -55,7 +53,7 @@ def test_a_fault_of_the_surroundings_uses_up_no_attempt(
     job.refresh_from_db()
     assert (job.state, job.attempts, job.waits, job.lease) == (Job.State.WAITING, 0, 5, None)
     assert str(fault) in job.error
-    assert caplog.messages[0] == f"count sheep is postponed: {job.error}"
+    assert caplog.messages[0] == f"count, sheep is postponed: {job.error}"
     assert not any(record.exc_info for record in caplog.records)
     work(lambda arguments, report: None)
     run(take())
@@ -129,7 +127,7 @@ def test_when_a_job_is_tried_again_is_told_in_a_terminal(work: Register) -> None
     assert work_off(out) == [job]
     job.refresh_from_db()
     told = f"{job.due:%Y-%m-%d %H:%M:%S}"
-    assert out.getvalue() == (f"  count sheep: waiting: the store does not answer; next attempt at {told}\n")
+    assert out.getvalue() == (f"  count, sheep: waiting: the store does not answer; next attempt at {told}\n")
 
 
 def test_a_terminal_obeys_no_sign_of_an_error(work: Register) -> None:
@@ -141,7 +139,7 @@ def test_a_terminal_obeys_no_sign_of_an_error(work: Register) -> None:
     ask("sheep\x1b[2J")
     out = StringIO()
     work_off(out)
-    assert out.getvalue() == "  count sheep\\x1b[2J: failed: film \\x1b[31m\\r\\n\\u202e.mp4\n"
+    assert out.getvalue() == "  count, sheep\\x1b[2J: failed: film \\x1b[31m\\r\\n\\u202e.mp4\n"
 
 
 def test_an_ended_job_is_no_workers_any_more(work: Register) -> None:

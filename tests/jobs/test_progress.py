@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from jobs import running, terminal
+from jobs import running
 from jobs.models import Job
 from jobs.registry import Report
-from jobs.terminal import run_in_log
+from jobs.running import run_in_log
 from tests.jobs.conftest import Register
 from tests.jobs.test_jobs import ask, take
 
@@ -67,7 +67,7 @@ def test_a_worker_tells_of_long_jobs_only(work: Register, monkeypatch: pytest.Mo
     ask("short")
     run_in_log(take("wanda:7"), out)
     assert out.getvalue() == ""
-    monkeypatch.setattr(terminal, "SECONDS_BETWEEN_LINES", 0)
+    monkeypatch.setattr(running, "SECONDS_BETWEEN_LINES", 0)
     ask("long")
     run_in_log(take("wanda:7"), out)
     lines = out.getvalue().splitlines()

@@ -21,9 +21,9 @@ from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from config import celeryconfig
-from jobs import sending
+from jobs import queue
 from jobs.models import Job
-from jobs.sending import DEADLINE, TASK, Publisher
+from jobs.queue import DEADLINE, TASK, Publisher
 from tests.installation import ROOT, Installation, sql
 from tests.redis_servers import RedisServer, own_redis
 from tests.waiting import a_while, wait_until
@@ -45,7 +45,7 @@ def app(redis: RedisServer, monkeypatch: pytest.MonkeyPatch, settings: Any) -> c
     app.config_from_object(celeryconfig)
     app.conf.broker_url = settings.REDIS_URL = redis.url
     monkeypatch.setattr(celery, "current_app", app)
-    monkeypatch.setattr(sending, "publisher", Publisher())
+    monkeypatch.setattr(queue, "publisher", Publisher())
     return app
 
 
@@ -75,7 +75,7 @@ def test_who_asks_for_jobs_waits_a_second_at_most_and_once(
     assert sum(took) < PATIENCE + 1
     assert Job.objects.count() == 21
     redis.start() if fault == "stopped" else redis.thaw()
-    sending.publisher.resting_until = 0
+    queue.publisher.resting_until = 0
     seconds_to_ask("after")
     assert waiting(app) >= 1
 
@@ -96,14 +96,14 @@ NOT_IMPORTED_YET = """
 import sys
 import django
 django.setup()
-from jobs import sending
-send, late = sending._send_task, []
+from jobs import queue
+send, late = queue._send_task, []
 def send_task(*arguments):
     before = {*sys.modules}
     send(*arguments)
     late.extend({*sys.modules} - before)
-sending._send_task = send_task
-print(sending.publisher.publish(1), sorted(late))
+queue._send_task = send_task
+print(queue.publisher.publish(1), sorted(late))
 """
 
 

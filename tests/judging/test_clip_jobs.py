@@ -21,10 +21,10 @@ from corpus.errors import CorpusError
 from corpus.models import Clip, Corpus, Moment, Video
 from corpus.stored_files import TIME_OF_ALL_FILES
 from jobs.models import Job
-from jobs.running import run
-from jobs.terminal import work_off
+from jobs.running import run, work_off
 from judging.audit import audit
 from judging.models import Batch, Candidate
+from judging.pool.clips import cut_clips
 from judging.pool.opening import open_without_clips
 from lead.settings_form import set_up
 from tests.cast import browser, claim, content_of, make_query
@@ -121,7 +121,7 @@ def test_cutting_again_leaves_what_is_ready(tmp_path: Path, media: Path) -> None
     batch = open_batch(tmp_path, "--media", media)
     work_off(StringIO())
     before = list(Clip.objects.order_by("pk").values())
-    Job.objects.ask("cut clips", f"batch {batch.pk}", batch=batch.pk)
+    cut_clips.ask(batch)
     work_off(StringIO())
     assert list(Clip.objects.order_by("pk").values()) == before
     assert len(default_storage.listdir("clips")[1]) == 2
@@ -147,7 +147,7 @@ def test_a_worker_without_the_films_leaves_the_job_to_others_and_says_so_once(
         run(take("willy:1"))
     assert clips()["good 0"].state == clips()["good 2"].state == Clip.State.READY
     assert clips()["good 7"].state == Clip.State.FAILED
-    assert not any(job.is_delayed for job in Job.objects.filter(key=other.job_key))
+    assert not any(job.is_delayed for job in cut_clips.jobs(other))
 
 
 @pytest.mark.django_db
@@ -260,7 +260,7 @@ def test_padding_that_changes_while_clips_are_cut_holds_for_that_batch_too(
         if len(made) == 1:
             assert set_up(lead, SENT | {"padding": "0.5", "order_seed": "3"}).is_valid()
 
-    monkeypatch.setattr("judging.jobs.make", make_slowly)
+    monkeypatch.setattr("judging.pool.clips.make", make_slowly)
     assert len(work_off(StringIO())) == 1
     assert {(clip.start, clip.end) for clip in ready_clips(batch)} == {(0, 1.5), (1.5, 3.5)}
     assert not Clip.objects.filter(candidates__batch=batch, state=Clip.State.WAITING).exists()
@@ -316,7 +316,7 @@ def test_clips_are_cut_in_no_order_and_their_files_have_one_time(
         order.append(clip.candidates.get().rank)
         make(clip, *rest)
 
-    monkeypatch.setattr("judging.jobs.make", note)
+    monkeypatch.setattr("judging.pool.clips.make", note)
     batch = cut_telling_batch(tmp_path)
     assert sorted(order) == list(range(1, 21))
     assert abs(kendalltau(order, range(20)).statistic) < 0.8  # it is more once in a million times

@@ -16,8 +16,8 @@ from base.errors import WrongState
 from campaigns.models import Campaign, Membership
 from corpus.models import Clip, Moment
 from jobs.models import Job
-from judging.jobs import cut_clip
 from judging.models import Batch, Candidate, Example, Kind, Query
+from judging.pool.clips import cut_clip
 from judging.quality.examples import add_example, add_own_example, levels, visible_examples
 from tests.cast import browser, claim, content_of, settle_round_one
 
@@ -218,8 +218,8 @@ def test_its_clip_is_cut_by_a_job_and_tried_again(campaign: Campaign, leo: Membe
     moment.video.corpus.save()
     (tmp_path / "nothing.mp4").touch()
     made = add_own_example(leo, "A dog barks.", moment, 1, "x")
-    job = Job.objects.get(kind="cut a clip")
-    cut_clip(job.arguments, lambda done, total, message="": None)
+    job = Job.objects.get(kind="cut-clip")
+    cut_clip(Clip.objects.get(pk=job.row), lambda done, total, message="": None)
     assert made.clip
     made.clip.refresh_from_db()
     assert made.clip.state == Clip.State.FAILED

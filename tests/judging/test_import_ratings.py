@@ -15,7 +15,7 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 
 from campaigns.models import Campaign, Membership
-from jobs.terminal import work_off
+from jobs.running import work_off
 from judging.models import Assignment, Candidate, Judgement
 from judging.review.adjudicating import adjudicate, withdraw_adjudication
 from releases.data_card import counted

@@ -15,7 +15,7 @@ from campaigns.models import Campaign
 from corpus.importers.rows import LONGEST_TEXT
 from corpus.models import Corpus, Moment, Video
 from jobs.models import Job
-from jobs.terminal import work_off
+from jobs.running import work_off
 from judging.models import Batch, Candidate, Query
 from judging.review.recommending import recommendation
 from metrics.formats.moment_ids import moment_id
@@ -76,7 +76,7 @@ def creating(file: Path, name: str = "small") -> tuple[object, ...]:
 def rank() -> Job:
     """Work the ranking off, as a worker does."""
     work_off(StringIO())
-    return Job.objects.get(kind="rank candidates")
+    return Job.objects.get(kind="rank-candidates")
 
 
 def ranked() -> Ranked:
@@ -113,7 +113,7 @@ def test_ranking_says_what_it_is_doing(
     small: Campaign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, out: StringIO
 ) -> None:
     """In a log, in a terminal, and in the job, whose message the campaign's page shows."""
-    monkeypatch.setattr("jobs.terminal.SECONDS_BETWEEN_LINES", 0)
+    monkeypatch.setattr("jobs.running.SECONDS_BETWEEN_LINES", 0)
     monkeypatch.setattr("jobs.running.SECONDS_BETWEEN_REPORTS", 0)
     monkeypatch.setattr("retrieval.embedding.TEXTS_AT_A_TIME", 2)
     printed(*creating(queries(tmp_path, "Someone opens a door")))

@@ -11,24 +11,24 @@ from django.urls import reverse
 from django.utils import timezone
 
 from base.errors import Stale, WrongState
+from campaigns import doors
 from campaigns.models import Campaign, Membership
 from jobs.models import Job
-from jobs.terminal import work_off
+from jobs.running import work_off
 from judging.audit import audit
 from judging.models import Assignment, Batch, Candidate, Flag, Judgement, Query, Reopening, Review, Revision
 from judging.review.recommending import recommendation
 from judging.review.reopening import (
-    REOPEN,
-    carry_out_reopening,
     reopen,
     reopen_all_of,
+    reopen_work,
     scope_of_annotator,
     scope_of_batch,
     scope_of_candidate,
 )
 from judging.review.reviewing import review, review_in_force, undo
 from judging.work import claiming, grading, submitting
-from lead.desk.queries import Table, unfinished_jobs
+from lead.desk.queries import Table
 from lead.tables.batch import Editions, candidate_rows
 from lead.tables.reopening_cost import cost_of
 from releases.exports import FILES
@@ -377,9 +377,9 @@ def test_it_goes_on_where_it_was_cut_off(
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        carry_out_reopening(record, report)
+        reopen_work(record, report)
     assert Batch.objects.filter(state=Batch.State.REPLACED).count() == 1
-    carry_out_reopening(record, lambda *_: None)
+    reopen_work(record, lambda *_: None)
     assert (begun, Batch.objects.filter(state=Batch.State.REPLACED).count()) == ([3, 3], 3)
     assert Reopening.objects.get() == record
     assert sound(campaign)
@@ -389,8 +389,8 @@ def test_it_is_asked_for_once(settled: Batch, ada: Membership, leo: Membership) 
     record = reopen_all_of(leo, ada, "again")
     with pytest.raises(WrongState, match="All work of worker 1 is being reopened already"):
         reopen_all_of(leo, ada, "again")
-    job = Job.objects.get(kind=REOPEN)
-    assert list(unfinished_jobs(settled.query.campaign)) == [job]
+    job = Job.objects.get(kind=reopen_work.code)
+    assert list(doors.jobs(leo).not_done()) == [job]
     assert "0 % done" in browser(leo).get(reverse("reopenings", args=["films"])).content.decode()
     taken = Job.objects.take("a worker")
     assert taken == job
@@ -398,7 +398,7 @@ def test_it_is_asked_for_once(settled: Batch, ada: Membership, leo: Membership) 
     page = browser(leo).get(reverse("reopenings", args=["films"])).content.decode()
     assert "stopped at 0 %" in page
     work_off(StringIO())
-    browser(leo).post(reverse("job-again", args=["films", job.pk]))
+    browser(leo).post(reverse("job-again", args=[job.pk]))
     work_off(StringIO())
     settled.refresh_from_db()
     assert (settled.state, record.judgements.count()) == ("replaced", 40)

@@ -10,10 +10,10 @@ from django.urls import reverse
 
 from base.errors import WrongState
 from campaigns.models import Campaign, Membership
-from jobs.models import Job
-from jobs.terminal import work_off
+from jobs.running import work_off
 from judging.audit import audit
 from judging.models import Assignment, Batch, Candidate, Judgement, Query, Review, Revision
+from judging.pool.clips import cut_clips
 from judging.review.recommending import recommendation
 from judging.review.reviewing import review, review_in_force, undo
 from judging.work import grading, submitting
@@ -159,7 +159,7 @@ def test_opening_the_second_batch_is_undone_while_nobody_has_it(settled: Batch, 
 
 def test_a_job_of_a_second_batch_that_was_undone_ends_quietly(settled: Batch, leo: Membership) -> None:
     said = review(settled, leo, "second")
-    Job.objects.ask("cut clips", f"batch {settled.query.batches.get(number=2).pk}", batch=said.pk + 10**6)
+    cut_clips.ask(settled.query.batches.get(number=2))
     undo(said, leo)
     assert work_off() == []
 

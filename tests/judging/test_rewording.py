@@ -13,9 +13,9 @@ from base.errors import BadValue, WrongState
 from campaigns.models import Campaign, Membership
 from corpus.models import Corpus, Moment, Video
 from jobs.models import Job
-from jobs.terminal import work_off
+from jobs.running import work_off
 from judging.models import Candidate, Query
-from judging.pool.ranking import ask_for_ranking
+from judging.pool.ranking import rank_candidates
 from judging.pool.rewording import By, accept_caption, ask_for_rewording
 from retrieval.models import CastName, Rewording, Substitution
 from tests import chat_endpoint as stub
@@ -121,7 +121,7 @@ def test_an_endpoint_that_is_away_is_waited_for(
     monkeypatch.setattr("retrieval.rewriting.endpoint.FIRST_WAIT", 0.0)
     endpoint.faults = [stub.status(503)] * 6
     assert "status 503" in refused("reword", "named", "--chat")
-    job = Job.objects.get(kind="reword descriptions")
+    job = Job.objects.get(kind="reword-descriptions")
     assert job.is_delayed
     Job.objects.update(due=LONG_AGO)
     work_off(StringIO())
@@ -161,12 +161,12 @@ def test_a_substitution_stops_if_candidates_came_first(films: Corpus, cast: Path
     printed("reword", "named", "--cast", cast, "--later")
     ranked(films)
     work_off(StringIO())
-    assert "are ranked by the captions" in Job.objects.get(kind="reword descriptions").error
+    assert "are ranked by the captions" in Job.objects.get(kind="reword-descriptions").error
     assert captions() == TEXTS
 
 
 def test_captions_do_not_change_while_candidates_are_being_ranked(waiting: Rewording, outsider: User) -> None:
-    ask_for_ranking(Campaign.objects.create(name="c", corpus=waiting.corpus))
+    rank_candidates.ask(Campaign.objects.create(name="c", corpus=waiting.corpus))
     with pytest.raises(WrongState, match="campaign c"):
         accept_caption(waiting, outsider, "She looks at a girl.")
     with pytest.raises(WrongState, match="campaign c"):
@@ -177,7 +177,7 @@ def test_ranking_waits_for_the_rewording(films: Corpus, cast: Path) -> None:
     printed("reword", "named", "--cast", cast, "--later")
     campaign = Campaign.objects.create(name="c", corpus=films)
     Query.objects.create(campaign=campaign, query_id="1", text="A man lifts a box.")
-    ranking = ask_for_ranking(campaign)
+    ranking = rank_candidates.ask(campaign)
     Job.objects.filter(pk=ranking.pk).update(due=LONG_AGO)  # so that it comes first
     work_off(StringIO())
     ranking.refresh_from_db()

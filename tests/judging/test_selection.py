@@ -15,7 +15,7 @@ from base.errors import BadValue, WrongState
 from campaigns.models import Campaign
 from corpus.models import Corpus, Moment, Video
 from jobs.models import Job
-from jobs.terminal import work_off
+from jobs.running import work_off
 from judging.audit import own_caption_first
 from judging.models import Candidate, Kind, Query
 from judging.pool import selection as module

@@ -9,9 +9,9 @@ from django.urls import reverse
 
 from campaigns.models import Campaign, Membership
 from jobs.models import Job
-from jobs.terminal import work_off
+from jobs.running import work_off
 from judging.models import Batch, Candidate, Kind
-from judging.pool.ranking import ask_for_ranking
+from judging.pool.ranking import rank_candidates
 from releases.exports import FILES
 from reports.statistics.arrays import read
 from reports.statistics.collection import collection
@@ -29,7 +29,7 @@ def ranked(campaign: Campaign) -> Campaign:
     campaign.save()
     for number, text in enumerate(("secret caption 2 3", "secret caption 5 7"), 1):
         campaign.queries.create(query_id=str(number), text=text)
-    ask_for_ranking(campaign)
+    rank_candidates.ask(campaign)
     assert work_off() == []
     return campaign
 
@@ -103,8 +103,8 @@ def test_a_campaign_has_one_study(ranked: Campaign, leo: Membership) -> None:
     assert "has a study already" in refused("start_study", ranked.name)
     answer = browser(leo).post(reverse("start-study", args=["films"]), follow=True)
     assert "has a study already" in answer.content.decode()
-    job = Job.objects.get(kind="start study")
-    job.revive(job.arguments)  # delivered twice
+    job = Job.objects.get(kind="start-study")
+    job.try_again()  # delivered twice
     assert work_off() == []
     assert Candidate.objects.filter(query__kind=Kind.STUDY).count() == 30
 
@@ -112,7 +112,7 @@ def test_a_campaign_has_one_study(ranked: Campaign, leo: Membership) -> None:
 def test_the_lead_starts_it_from_the_page(ranked: Campaign, leo: Membership) -> None:
     form = {"queries": "2", "top": "5", "random": "5", "seed": "3"}
     assert browser(leo).post(reverse("start-study", args=["films"]), form).status_code == 302
-    assert Job.objects.get(kind="start study").arguments["plan"] == [2, 5, 5, 3]
+    assert Job.objects.get(kind="start-study").arguments["plan"] == [2, 5, 5, 3]
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,7 @@ from django.utils import timezone
 
 from campaigns.models import Campaign, Membership
 from jobs.models import Job
-from jobs.running import worker_name
-from jobs.terminal import work_off
+from jobs.running import work_off, worker_name
 from judging.models import Assignment, Batch, Judgement, Query
 from judging.review.withdrawing import withdraw
 from reports import summaries
@@ -60,7 +59,7 @@ def test_the_numbers_are_there_at_once(contested: Batch, leo: Membership) -> Non
     assert "of 17 pairs" in text
     assert "of 46 judgements" in text
     assert "15.0 %" in text  # three of twenty contested
-    assert not Job.objects.filter(kind=summaries.COUNT).exists()
+    assert not Job.objects.filter(kind=summaries.count_agreement.code).exists()
 
 
 def test_researchers_see_numbers_for_names(
@@ -138,12 +137,12 @@ def test_a_large_campaign_is_counted_by_a_job(contested: Batch, leo: Membership,
     assert "hx-get" in fragment.content.decode()
     assert "HX-Refresh" not in fragment
     page(lead, "agreement")
-    assert Job.objects.filter(kind=summaries.COUNT).count() == 1
+    assert Job.objects.filter(kind=summaries.count_agreement.code).count() == 1
     assert work_off() == []
     assert lead.get(reverse("agreement-counting", args=["films"]))["HX-Refresh"] == "true"
     assert "of 20 pairs in round one" in page(lead, "agreement")
     assert "A person sits down." in page(lead, "agreement-queries")
-    assert Job.objects.get(kind=summaries.COUNT).state == Job.State.DONE
+    assert Job.objects.get(kind=summaries.count_agreement.code).state == Job.State.DONE
 
 
 def test_small_and_large_campaigns_show_the_same(

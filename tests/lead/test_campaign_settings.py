@@ -13,8 +13,8 @@ from django.urls import reverse
 from campaigns.models import Campaign, Membership
 from corpus.models import Clip, Corpus, Video
 from jobs.models import Job
-from judging.jobs import cut_clips_anew
 from judging.models import Assignment, Batch
+from judging.pool.clips import cut_clips, cut_clips_anew
 from judging.work import claiming
 from lead.settings_form import SettingsForm, set_up
 from tests.cast import browser, claim
@@ -182,18 +182,18 @@ def test_other_padding_cuts_the_clips_anew(batch: Batch, leo: Membership, ada: M
     batch.refresh_from_db()
     assert batch.state == Batch.State.PREPARING
     assert claiming.claim(ada) is None
-    cut_clips_anew(Job.objects.get(kind="cut clips anew").arguments, lambda done, total, message="": None)
+    cut_clips_anew(batch.query.campaign, lambda done, total, message="": None)
     clips = Clip.objects.filter(candidates__batch=batch)
     assert not before & set(clips.values_list("pk", flat=True))
     assert {clip.end - clip.start for clip in clips} == {3.25 + 2 + 1.25, 3.25 + 4}
-    assert Job.objects.filter(kind="cut clips", key=f"batch {batch.pk}").exists()
+    assert cut_clips.jobs(batch).exists()
 
 
 def test_other_words_cut_nothing(batch: Batch, leo: Membership) -> None:
     assert send(leo, title="Other").status_code == 302
     batch.refresh_from_db()
     assert batch.state == Batch.State.OPEN
-    assert not Job.objects.filter(kind="cut clips anew").exists()
+    assert not Job.objects.filter(kind="cut-clips-anew").exists()
 
 
 @pytest.mark.django_db(transaction=True)

@@ -12,7 +12,7 @@ from django.urls import reverse
 from campaigns.models import Campaign, Membership
 from corpus.models import Corpus, Moment, Video
 from jobs.models import Job
-from jobs.terminal import work_off
+from jobs.running import work_off
 from retrieval.models import CastName, Rewording
 from retrieval.rewriting import counting
 from tests.cast import browser
@@ -212,9 +212,9 @@ def test_a_large_corpus_is_counted_by_a_job_and_old_numbers_say_so(
     assert "word,,woman," in lead.get(reverse("replaced-csv", args=[films.pk])).content.decode()
     for answer in ("captions", "replaced"):  # nothing has changed, so nothing is counted again
         page(lead, answer, films.pk)
-    assert Job.objects.get(kind=counting.COUNT_CAPTIONS).state == Job.State.DONE
+    assert Job.objects.get(kind=counting.count_captions.code).state == Job.State.DONE
     row = Rewording.objects.queued().first()
     assert row
     post(lead, "caption-accept", films.pk, row.pk, caption="He looks at a girl.", page=1, place=1)
     assert "changed since" in page(lead, "captions", films.pk)
-    assert Job.objects.get(kind=counting.COUNT_CAPTIONS).is_unfinished
+    assert Job.objects.get(kind=counting.count_captions.code).is_unfinished

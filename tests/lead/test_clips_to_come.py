@@ -16,7 +16,7 @@ from campaigns.models import Event, Membership
 from corpus.models import Clip
 from jobs.models import Job
 from judging.models import Batch
-from judging.pool.clips import CUT_CLIPS
+from judging.pool.clips import cut_clips
 from judging.work.claiming import claim
 from tests.cast import browser, make_query
 
@@ -35,7 +35,7 @@ def close(batch: Batch) -> Batch:
     Clip.objects.filter(pk__in=clips).update(state=Clip.State.FAILED, error=ERROR)
     Batch.objects.filter(pk=batch.pk).update(state=Batch.State.PREPARING)
     batch.refresh_from_db()
-    job = Job.objects.ask(CUT_CLIPS, batch.job_key, batch=batch.pk)
+    job = cut_clips.ask(batch)
     Job.objects.filter(pk=job.pk).update(state=Job.State.FAILED, error=f"2 failed: {ERROR}")
     return batch
 
@@ -81,7 +81,7 @@ def test_all_such_batches_are_opened_at_once_and_no_other(closed: Batch, leo: Me
     )
     close(second)
     close(delayed)
-    Job.objects.filter(key=delayed.job_key).update(state=Job.State.WAITING)
+    cut_clips.jobs(delayed).update(state=Job.State.WAITING)
     desk = page(browser(leo), "campaign")
     assert "2 jobs failed" in desk
     assert reverse("batch", args=["films", closed.pk]) in desk
@@ -101,5 +101,5 @@ def test_when_a_delayed_job_is_tried_again_is_told(closed: Batch, leo: Membershi
     assert f"is delayed: {error}. Next attempt at 14:30 on 6 May 2031." in desk
     told = page(client, "batch", closed.pk)
     assert f"The next attempt is at 14:30 on 6 May 2031: {error}." in told
-    assert client.post(reverse("job-again", args=["films", Job.objects.get().pk])).status_code == 302
+    assert client.post(reverse("job-again", args=[Job.objects.get().pk])).status_code == 302
     assert Job.objects.take("wanda")

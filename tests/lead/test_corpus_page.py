@@ -17,7 +17,7 @@ from corpus.models import Clip, Corpus, Moment, Video
 from corpus.size import counting
 from corpus.size.counting import count, figures_of, verb_forms, words
 from jobs.models import Job
-from jobs.terminal import work_off
+from jobs.running import work_off
 from lead.tables import moments as listing
 from tests.cast import browser, content_of
 from tests.films import write_film
@@ -101,7 +101,7 @@ def test_a_large_corpus_is_counted_by_a_job(
     monkeypatch.setattr(counting, "AT_ONCE", 10)
     assert "is being counted for the first time" in page(lead)
     assert 'hx-select="#figures"' in page(lead)  # the page asks for the numbers by itself
-    assert Job.objects.get().kind == counting.COUNT_CORPUS
+    assert Job.objects.get().kind == counting.count_corpus.code
     work_off()
     assert "Verb forms" in page(lead)
     assert "hx-select" not in page(lead)

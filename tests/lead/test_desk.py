@@ -19,7 +19,7 @@ from campaigns.models import Campaign, Membership
 from demo.generating import generate
 from jobs.models import Job
 from judging.models import Assignment, Batch, Candidate, Flag, Query, Review, Sitting
-from judging.pool.ranking import RANK
+from judging.pool.ranking import rank_candidates
 from judging.pool.study import Plan, ask_for_study
 from lead.desk.needs import needs
 from lead.desk.queries import Table
@@ -59,7 +59,7 @@ def test_all_that_needs_the_lead_is_listed_most_urgent_first(
     Assignment.objects.update(submitted=timezone.now() - timedelta(days=2))
     cleo.pause(leo, "a word first")
     Sitting.objects.create(member=dan, round=1, result=Sitting.Result.FAILED)
-    Job.objects.ask(RANK, "campaign films", campaign=batch.query.campaign_id)
+    rank_candidates.ask(batch.query.campaign)
     Job.objects.update(state=Job.State.FAILED)
     page = desk(leo)
     assert "A person waves." not in desk(leo, show="stuck")
@@ -95,16 +95,16 @@ def test_whatever_failed_is_tried_again_from_the_desk(batch: Batch, leo: Members
         'hx-trigger="every 2s"' not in browser(leo).get(reverse("releases", args=["films"])).content.decode()
     )
     for job in Job.objects.all():
-        answer = browser(leo).post(reverse("job-again", args=["films", job.pk]))
+        answer = browser(leo).post(reverse("job-again", args=[job.pk]))
         assert answer.status_code == 302
-    assert set(Job.objects.values_list("state", "arguments__release")) == {
-        ("waiting", release.pk),
-        ("waiting", None),
+    assert set(Job.objects.values_list("state", "kind", "row")) == {
+        ("waiting", "freeze-release", release.pk),
+        ("waiting", "start-study", campaign.pk),
     }
     done = Job.objects.create(
-        kind="count agreement", key="campaign other", state=Job.State.FAILED, due=timezone.now()
+        kind="count-agreement", owner="campaign 0", state=Job.State.FAILED, due=timezone.now()
     )
-    assert browser(leo).post(reverse("job-again", args=["films", done.pk])).status_code == 404
+    assert browser(leo).post(reverse("job-again", args=[done.pk])).status_code == 404
 
 
 def test_a_contested_batch_is_stuck_only_after_a_day_without_anybody(

@@ -14,12 +14,12 @@ from django.urls import reverse
 from campaigns.models import Campaign, Membership
 from corpus.models import Clip, Moment, Video
 from jobs.models import Job
-from jobs.terminal import work_off
+from jobs.running import work_off
 from judging.models import Batch
-from judging.pool.clips import CUT_CLIP, search_audience
+from judging.pool.clips import cut_clip, search_audience
 from retrieval.models import SearchIndex
 from retrieval.search import approximate
-from retrieval.search.index import INDEX
+from retrieval.search.index import index_captions
 from tests.cast import browser, content_of
 
 pytestmark = pytest.mark.django_db
@@ -55,7 +55,7 @@ def test_the_first_search_waits_for_the_index(leads: Client) -> None:
     assert AGAIN not in empty
     assert "being prepared for the search" in page(leads)
     assert AGAIN in page(leads)
-    assert Job.objects.get().kind == INDEX
+    assert Job.objects.get().kind == index_captions.code
     work_off()
     found = page(leads)
     assert AGAIN not in found
@@ -80,7 +80,7 @@ def test_a_job_that_failed_is_asked_for_again_by_a_lead_only(
     researcher = browser(member("rosa", "researcher"))
     assert "Try again" not in page(researcher)
     assert Job.objects.get().has_failed
-    leads.post(reverse("search-index", args=["films"]))
+    leads.post(reverse("job-again", args=[Job.objects.get().pk]))
     assert work_off() == []
     assert "The nearest of 60 captions." in page(researcher)
 
@@ -97,7 +97,7 @@ def test_a_lead_has_a_clip_cut_for_the_search_alone(
     assert "The clip is not cut." in page(researcher)
     assert [cut(leads, own()), cut(leads, own())] == [302, 302]
     clip = Clip.objects.get(audience=search_audience(Campaign.objects.get()))
-    assert Job.objects.filter(kind=CUT_CLIP).count() == 1
+    assert Job.objects.filter(kind=cut_clip.code).count() == 1
     assert "The clip is being cut." in page(leads)
     assert AGAIN in page(leads)
     ready(clip)

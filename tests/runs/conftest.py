@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from campaigns.models import Campaign, Membership
-from jobs.terminal import work_off
+from jobs.running import work_off
 from judging.models import Batch, Candidate, Query
 from releases.freezing import freeze
 from releases.models import Release

@@ -16,7 +16,7 @@ from django.urls import reverse
 
 from campaigns.models import Campaign
 from jobs.models import Job
-from jobs.terminal import work_off
+from jobs.running import work_off
 from metrics import Qrels
 from metrics.analysis.other_judging import final_grades, with_grades
 from releases.archive import ReleaseArchive
@@ -24,11 +24,10 @@ from releases.freezing import freeze
 from releases.models import Release
 from runs.believe import findings
 from runs.believe.catalogue import FIGURES
-from runs.believe.inquiries import EXAMINE
+from runs.believe.inquiries import examine_measures
 from runs.models import Inquiry, Score
-from runs.raw_grades import judged_in
-from runs.scoring import yardstick_of
 from runs.tables import read_table
+from runs.yardsticks import judged_in, yardstick_of
 from tests.cast import browser
 from tests.runs.systems import person, system
 from tests.runs.uploading import uploaded
@@ -80,7 +79,7 @@ def test_it_is_examined_once_and_each_figure_is_there_as_a_page_and_as_files(
     assert "Examine the measures" in leo.get(PAGE).content.decode()
     for _ in range(2):
         assert leo.post(reverse("believe-ask", args=["trial"]), {"convention": "paper"}).status_code == 302
-    assert Job.objects.filter(kind=EXAMINE).count() == 1
+    assert Job.objects.filter(kind=examine_measures.code).count() == 1
     assert "waits for a worker" in leo.get(PAGE).content.decode()
     assert work_off(StringIO()) == []
     assert leo.get(PAGE, headers={"hx-request": "true"})["HX-Refresh"] == "true"

@@ -14,7 +14,7 @@ from base.errors import BadValue, WrongState
 from campaigns.models import Campaign, Membership
 from corpus.models import Moment
 from jobs.models import Job
-from jobs.terminal import work_off
+from jobs.running import work_off
 from judging.audit import audit
 from judging.models import Batch, Candidate
 from judging.review.reviewing import review
@@ -246,7 +246,7 @@ def test_what_is_refused_and_what_is_left_out(two: list[Run], leo: Membership) -
         ask_to_open(made, leo, 1, Near.LEAVE)
     there = set(Source.objects.values_list("candidate__query__query_id", flat=True))
     assert there == {"q2", "q3", "q4", "q5"}
-    job = Job.objects.get(kind="open further batches")
+    job = Job.objects.get(kind="open-further-batches")
     assert "1 moments are left out" in job.message
     Job.objects.filter(pk=job.pk).update(state=Job.State.WAITING)
     assert work_off(StringIO()) == []  # run again, it adds nothing

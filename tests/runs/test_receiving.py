@@ -17,7 +17,7 @@ from django.db import IntegrityError, transaction
 
 from base.errors import BadValue, TooLarge, WrongState
 from campaigns.models import Campaign, Membership
-from jobs.terminal import work_off
+from jobs.running import work_off
 from judging.models import Query
 from metrics import Run as Predictions
 from runs.models import Run, Submission, Visibility

@@ -21,7 +21,8 @@ from django.urls import reverse
 
 from campaigns.models import Campaign, Membership
 from jobs.models import Job
-from jobs.terminal import work_off
+from jobs.registry import Kind
+from jobs.running import work_off
 from judging.consensus import Status, consensus
 from metrics import CONVENTIONS, calc, run_from_dict
 from metrics.analysis.compare import holm, p_value
@@ -31,10 +32,10 @@ from releases.freezing import freeze
 from releases.models import Release
 from runs.measures import NAMES
 from runs.models import Run, Score, Scoring
-from runs.raw_grades import judged_in
-from runs.resampling import RESAMPLE, GradesByPair, by_pair, redrawn
-from runs.scoring import SCORE
+from runs.resampling import GradesByPair, by_pair, redrawn, resample_annotators
+from runs.scoring import score_runs
 from runs.tables import unpacked_values
+from runs.yardsticks import judged_in
 from tests.cast import browser, text_between_tags
 from tests.runs.conftest import ODD, best
 from tests.runs.uploading import uploaded
@@ -59,28 +60,28 @@ def page(rio: Membership) -> Callable[..., Any]:
     return get
 
 
-@pytest.mark.parametrize("kind", [SCORE, RESAMPLE])
+@pytest.mark.parametrize("kind", [score_runs, resample_annotators])
 def test_a_job_that_failed_is_told_and_tried_again_where_it_was_asked_for(
-    kind: str, release: Release, rio: Membership, leo: Membership, runs: list[Run]
+    kind: Kind[...], release: Release, rio: Membership, leo: Membership, runs: list[Run]
 ) -> None:
     """On the leaderboard, among the runs, and by the API."""
     work_off()
-    job = Job.objects.get(kind=kind, key=release.job_key)
+    job = kind.jobs(release).get()
     Job.objects.filter(pk=job.pk).update(state=Job.State.FAILED, error="disk full")
-    client, again = browser(rio), reverse("leaderboard-again", args=["films"])
+    client, again = browser(rio), reverse("job-again", args=[job.pk])
     for name in ("leaderboard", "runs"):
         words = unescape(client.get(reverse(name, args=["films"])).content.decode())
-        assert f"{kind.capitalize()} failed: disk full." in " ".join(words.split())
+        assert f"{kind.label} failed: disk full." in " ".join(words.split())
         assert "Try again" in words
     listed = client.get(reverse("api-jobs", args=["films"])).json()["results"]
-    assert [(each["kind"], each["error"]) for each in listed] == [(kind, "disk full")]
+    assert [(each["kind"], each["error"]) for each in listed] == [(kind.code, "disk full")]
     address = reverse("api-job-again", args=["films", job.pk])
     assert browser(leo).post(address, content_type="application/json").status_code == 202
     job.refresh_from_db()
     assert (job.state, job.error) == (Job.State.WAITING, "")
     Job.objects.filter(pk=job.pk).update(state=Job.State.FAILED, error="disk full")
-    assert client.post(again, {"job": job.pk}).status_code == 302
-    assert client.post(again, {"job": job.pk}).status_code == 302
+    assert client.post(again).status_code == 302
+    assert client.post(again).status_code == 302
     work_off()
     assert Job.objects.get(pk=job.pk).state == Job.State.DONE
 

@@ -21,18 +21,17 @@ from campaigns.models import Campaign, Membership
 from corpus.models import Moment
 from demo.training import MINUTES, SYSTEMS, ask_for_systems
 from jobs.models import Job
-from jobs.running import run
-from jobs.terminal import work_off
+from jobs.running import run, work_off
 from releases.models import Release
 from retrieval.encoders import model_name
 from retrieval.systems.registry import SYSTEMS as REGISTERED
 from retrieval.systems.registry import entry
 from runs.models import Arrival, Run, Scoring, Submission, SystemSearch, TrainedSystem
 from runs.receiving import forget_submissions
-from runs.systems.asking import TRAIN, Wanted, ask_to_search, ask_to_train, remove
+from runs.systems.asking import Wanted, ask_to_search, ask_to_train, remove
 from runs.systems.feature_sets import videos_of
 from runs.systems.forms import OptionsForm
-from runs.systems.training import train
+from runs.systems.training import train, train_system
 from tests.cast import browser
 from tests.films import write_film
 
@@ -121,7 +120,7 @@ def done() -> None:
 
 def failed(row: TrainedSystem) -> str:
     work_off(StringIO())
-    job = Job.objects.get(kind=TRAIN, key=row.job_key)
+    job = train_system.jobs(row).get()
     assert job.has_failed
     return job.error
 
@@ -258,12 +257,13 @@ def test_features_that_do_not_fit_are_told_and_mended_ones_are_gone_on_with(
     page = browser(told).get(reverse("system", args=["films", row.number])).content.decode()
     assert "The training failed" in page
     assert "Go on" in page
+    again = reverse("job-again", args=[train_system.jobs(row).get().pk])
     np.savez(features / "i3d.npz", **arrays())
-    assert browser(told).post(reverse("system-again", args=["films", row.number])).status_code == 302
+    assert browser(told).post(again).status_code == 302
     done()
     row.refresh_from_db()
     assert row.run is not None
-    assert browser(told).post(reverse("system-again", args=["films", row.number])).status_code == 409
+    assert browser(told).post(again).status_code == 404
 
 
 @pytest.mark.parametrize("kind", [".npz", ".objects.jsonl"])
@@ -291,11 +291,11 @@ def test_a_full_disk_is_told_and_waited_for_and_nothing_is_lost(
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", full)
         work_off(StringIO())
-    job = Job.objects.get(kind=TRAIN, key=row.job_key)
+    job = train_system.jobs(row).get()
     assert job.is_delayed
     assert "No space left on device" in job.error
     assert "what was there is kept" in job.error
-    Job.objects.ask(TRAIN, row.job_key, system=row.pk)
+    train_system.ask(row)
     done()
     row.refresh_from_db()
     assert row.run is not None
@@ -427,7 +427,7 @@ def test_searches_are_made_once_and_forgotten(told: Membership) -> None:
     for _ in range(2):
         assert browser(told).get(page, {"q": "A dog"}).status_code == 200
     assert SystemSearch.objects.count() == 1
-    assert Job.objects.filter(kind="search with a system").count() == 1
+    assert Job.objects.filter(kind="search-with-system").count() == 1
     SystemSearch.objects.update(asked="2020-01-01T00:00Z")
     forget_searches()
     assert SystemSearch.objects.count() == 0
@@ -461,8 +461,8 @@ def test_the_demo_asks_for_its_systems_once_and_one_after_the_other(rio: Members
     rows = list(TrainedSystem.objects.order_by("number"))
     of_row = [system for system in SYSTEMS.values() for _ in system.seeds]
     assert [row.system for row in rows] == [name for name, system in SYSTEMS.items() for _ in system.seeds]
-    jobs = {job.key: job.due for job in Job.objects.filter(kind=TRAIN)}
-    due = [jobs[row.job_key] for row in rows]
+    jobs = {job.row: job.due for job in train_system.jobs()}
+    due = [jobs[row.pk] for row in rows]
     waits = [round((later - first).total_seconds()) for first, later in itertools.pairwise(due)]
     assert waits == [system.seconds for system in of_row[:-1]]
     assert sum(system.seconds for system in of_row) < 60 * MINUTES

@@ -14,13 +14,13 @@ from django.urls import reverse
 
 from base.errors import BadValue
 from campaigns.models import Campaign, Membership
-from jobs.models import Job
-from jobs.terminal import work_off
+from jobs.running import work_off
 from retrieval.encoders import model_name
 from retrieval.systems.data import Query
 from runs.models import Run, TrainedSystem
 from runs.systems import words
-from runs.systems.asking import SEARCH, ask_to_search, ask_to_train
+from runs.systems.asking import ask_to_search, ask_to_train
+from runs.systems.searching import search_with_system
 from runs.systems.training import index, train
 from runs.systems.words import queries_as_read
 from tests.cast import browser
@@ -119,7 +119,7 @@ def test_what_was_trained_with_another_encoder_is_refused(told: Membership) -> N
     row.refresh_from_db()
     search = ask_to_search(row, "A dog")
     work_off(StringIO())
-    assert fault in Job.objects.get(kind=SEARCH, key=search.job_key).error
+    assert fault in search_with_system.jobs(search).get().error
 
 
 def test_a_campaign_without_an_encoder_says_so(told: Membership) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from campaigns.models import Membership
 from campaigns.uploads import append
-from jobs.terminal import work_off
+from jobs.running import work_off
 from runs.models import Arrival, Run, Submission
 from runs.receiving import announce, describe, submit
 

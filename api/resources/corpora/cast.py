@@ -18,9 +18,9 @@ from base.transactions import all_or_nothing, locked
 from campaigns import doors
 from campaigns.models import Token
 from corpus.models import Corpus
-from judging.pool.rewording import ask_for_draft
 from lead.views.cast import NAMES_ON_A_PAGE, names_shown, save_names
 from retrieval.models import CastName
+from retrieval.rewriting.drafting import draft_cast
 from retrieval.rewriting.models import LONGEST_NAME
 
 READ, LEAD = Token.Scope.READ, Token.Scope.LEAD
@@ -128,5 +128,5 @@ class DraftCast(Resource):
     )
     def post(self, request: Request, corpus: int) -> Response:
         found = doors.corpus_to_reword(request, corpus)
-        ask_for_draft(found)
+        draft_cast.ask(found)
         return rewording_later(found)

@@ -26,8 +26,9 @@ from campaigns.models import Draft, Token, Upload
 from campaigns.uploads import begin, remove_draft
 from judging import doors
 from lead.making.building import marks
-from lead.making.saying import ask_for, ask_to_check, ask_to_make, begin_draft
-from lead.making.storing import DRAW, STORE
+from lead.making.drawing import draw_queries
+from lead.making.saying import ask_to_check, ask_to_make, begin_draft
+from lead.making.storing import store_corpus
 from lead.making.upload_views import remove_file
 from lead.making.views import KINDS, jobs_of, open_draft
 
@@ -180,13 +181,13 @@ class StoreCorpus(_DraftJob):
         later=True,
     )
     def post(self, request: Request, token: str) -> Response:
-        return self._ask(open_draft(request, token), partial(ask_for, STORE))
+        return self._ask(open_draft(request, token), store_corpus.ask)
 
 
 class DrawQueries(_DraftJob):
     @operation("Draw the queries to look at them", scope=LEAD, answer=DraftShape, later=True)
     def post(self, request: Request, token: str) -> Response:
-        return self._ask(open_draft(request, token), partial(ask_for, DRAW))
+        return self._ask(open_draft(request, token), draw_queries.ask)
 
 
 class MakeCampaign(_DraftJob):

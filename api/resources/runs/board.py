@@ -13,7 +13,6 @@ from api.problems import unfit
 from api.resource import Resource, under_way
 from api.resources.runs.reading import OfRelease
 from campaigns.models import Membership, Token
-from jobs.models import Job
 from runs import doors
 from runs.board.asked import asked, measure_named
 from runs.board.bands import Queries
@@ -21,7 +20,7 @@ from runs.board.files import numbers_of
 from runs.board.table import board
 from runs.measures import NAMES
 from runs.models import Yardstick
-from runs.scoring import SCORE, ask_for_measure
+from runs.scoring import ask_for_measure, score_runs
 
 READ, RUNS = Token.Scope.READ, Token.Scope.RUNS
 LARGEST = 10**9 - 1
@@ -99,7 +98,7 @@ class Measures(Resource):
             measure = measure_named(self.said["measure"])
             ask_for_measure(release, measure)
         told = {"measure": str(measure), "release": release.version}
-        job = Job.objects.filter(kind=SCORE, key=release.job_key).first()
+        job = score_runs.jobs(release).first()
         return under_way(name, job, told) if job else Response(told)
 
 

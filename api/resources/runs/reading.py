@@ -14,10 +14,9 @@ from api.describing import operation
 from api.fields import Body, Choice, Query, Shape
 from api.resource import Resource, under_way
 from campaigns.models import Token
-from jobs.models import Job
 from runs import doors
 from runs.models import Scoring, Visibility
-from runs.scoring import SCORE, newest_release
+from runs.scoring import newest_release, score_runs
 
 READ, RUNS = Token.Scope.READ, Token.Scope.RUNS
 BYTES = "application/octet-stream"
@@ -127,7 +126,7 @@ class Scores(Resource):
         if "release" in self.asked:
             return Response(_scores(get_object_or_404(scorings, release__version=self.asked["release"])))
         newest = newest_release(member.campaign)
-        job = Job.objects.filter(kind=SCORE, key=newest.job_key).first() if newest else None
+        job = score_runs.jobs(newest).first() if newest else None
         found = scorings.first()
         if job and job.is_unfinished and (found is None or found.release_id != newest.pk):  # type: ignore[union-attr]
             return under_way(name, job, _scores(found))

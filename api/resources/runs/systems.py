@@ -28,9 +28,7 @@ from runs.systems.asking import (
     LEARNED,
     LONGEST,
     MOST_SEEDS,
-    SEARCH,
     SHORTEST,
-    TRAIN,
     Wanted,
     ask_again,
     ask_to_search,
@@ -40,7 +38,8 @@ from runs.systems.asking import (
 from runs.systems.feature_sets import sets_of
 from runs.systems.models import LONGEST_QUERY, TrainedSystem
 from runs.systems.pages import State, jobs_of, state_of
-from runs.systems.searching import Hit, hits_of
+from runs.systems.searching import Hit, hits_of, search_with_system
+from runs.systems.training import train_system
 from runs.views import systems
 
 READ, RUNS = Token.Scope.READ, Token.Scope.RUNS
@@ -153,7 +152,8 @@ class SystemShape(Shape):
         "by": 4,
         "at": "2026-01-05T09:00:00Z",
         "state": "running",
-        "job": JobShape.example | {"kind": TRAIN, "done": 300, "total": 2000},
+        "job": JobShape.example
+        | {"kind": train_system.code, "label": train_system.label, "done": 300, "total": 2000},
         "trained": None,
         "findings": None,
         "run": None,
@@ -253,7 +253,7 @@ class Systems(Resource):
         member = doors.membership(request, name)
         with unfit():
             made = ask_to_train(member, Wanted(**self.said))
-        return under_way(name, Job.objects.get(kind=TRAIN, key=made[0].job_key), _shown(made))
+        return under_way(name, train_system.jobs(made[0]).get(), _shown(made))
 
 
 class OneSystem(Resource):
@@ -335,7 +335,7 @@ class SystemSearches(Resource):
         member = doors.membership(request, name)
         asked = ask_to_search(doors.trained_system(member, number), self.asked["q"])
         found = asked.moments is not None
-        job = None if found else Job.objects.filter(kind=SEARCH, key=asked.job_key).first()
+        job = None if found else search_with_system.jobs(asked).first()
         hits = [_hit(each) for each in hits_of(asked, member.campaign)]
         shown = SystemFound({"found": found, "job": job, "hits": hits}).data
         return under_way(name, job, shown) if job and job.is_unfinished else Response(shown)

@@ -25,7 +25,7 @@ from demo.judged import NAME, TITLE, make_judged
 from demo.training import MINUTES, ask_for_systems
 from judging.models import Batch
 from judging.pool.queries import load_queries
-from judging.pool.ranking import ask_for_ranking
+from judging.pool.ranking import rank_candidates
 from judging.pool.rewording import By, ask_for_rewording
 from judging.quality.examples import add_own_example
 from retrieval.models import Rewording
@@ -137,7 +137,7 @@ def _campaign(folder: Path) -> Campaign:
     corpus = Corpus.objects.get(name="demo")
     campaign = Campaign.objects.create(name="demo", title="Demo: drawn films", corpus=corpus, order_seed=1)
     load_queries(campaign, folder / "queries.json")
-    ask_for_ranking(campaign)
+    rank_candidates.ask(campaign)
     for username in ACCOUNTS:
         user = User.objects.create_user(username, password=PASSWORD)
         campaign.add_member(user, ROLES.get(username, Membership.Role.ANNOTATOR))

@@ -25,7 +25,7 @@ from demo.simulated_annotators import (
     truth_from,
     truth_from_similarity,
 )
-from jobs.terminal import SECONDS_BETWEEN_LINES, outcome, work_off_one
+from jobs.running import SECONDS_BETWEEN_LINES, outcome, work_off_one
 
 MOST = 500
 

@@ -12,7 +12,7 @@ from jobs.models import Job
 from jobs.registry import KINDS
 
 MOST_LISTED = 100
-HEAD = ("number", "state", "kind", "key", "progress", "")
+HEAD = ("number", "state", "kind", "label", "subject", "progress", "")
 
 
 class Command(BaseCommand):
@@ -21,7 +21,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("numbers", nargs="*", type=int, metavar="NUMBER", help="numbers of jobs")
         parser.add_argument("--state", choices=Job.State.values)
-        parser.add_argument("--kind", help="such as “cut clips”")
+        parser.add_argument("--kind", help="such as cut-clips")
         act = parser.add_mutually_exclusive_group()
         act.add_argument("--retry", action="store_true", help="try failed and waiting jobs again now")
         act.add_argument(
@@ -36,8 +36,8 @@ class Command(BaseCommand):
             raise CommandError("which jobs? Name them by number, --state or --kind", returncode=2)
         else:
             for job in jobs.iterator(chunk_size=500):
-                told = _retry(job) if options["retry"] else _end(job)
-                self.stdout.write(f"{job.pk} {printable(str(job))}: {told}")
+                outcome = _retry(job) if options["retry"] else _end(job)
+                self.stdout.write(f"{job.pk} {printable(str(job))}: {outcome}")
 
     def _asked_for(self, numbers: list[int], state: str | None, kind: str | None) -> QuerySet[Job]:
         jobs = Job.objects.order_by("pk")
@@ -73,8 +73,8 @@ class Command(BaseCommand):
 
 
 def _row(job: Job) -> tuple[str, ...]:
-    kind, key, worker = printable(job.kind), printable(job.key), printable(job.worker)
-    return (str(job.pk), job.state, kind, key, f"{job.done}/{job.total}", _when(job, worker))
+    texts = map(printable, (job.kind, job.label, job.subject or job.key))
+    return (str(job.pk), job.state, *texts, f"{job.done}/{job.total}", _when(job, printable(job.worker)))
 
 
 def _when(job: Job, worker: str) -> str:
@@ -88,7 +88,7 @@ def _when(job: Job, worker: str) -> str:
 def _retry(job: Job) -> str:
     if job.state == Job.State.RUNNING:
         return "it is running"
-    Job.objects.ask(job.kind, job.key, **job.arguments)
+    job.try_again()
     return "asked for again"
 
 

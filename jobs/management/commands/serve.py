@@ -22,7 +22,7 @@ from django.db import DatabaseError, InterfaceError, connections
 from gunicorn.app.base import BaseApplication
 from gunicorn.glogging import Logger
 
-from jobs.starting import words_at_start
+from jobs.registry import words_at_start
 
 SECONDS_BEFORE_RESTART = 2
 REACHABLE = "reachable"  # the tag of checks that matter if others can reach this installation

@@ -14,9 +14,9 @@ from django.db import DatabaseError, InterfaceError, close_old_connections
 from base.errors import Busy
 from base.text import printable
 from jobs.models import Job, Sign
-from jobs.running import worker_name
-from jobs.terminal import run_in_log, work_off
-from jobs.upkeep import SECONDS_BETWEEN, do_all
+from jobs.queue import SECONDS_BETWEEN_UPKEEP
+from jobs.registry import do_upkeep
+from jobs.running import run_in_log, work_off, worker_name
 
 log = logging.getLogger(__name__)
 SECONDS_BETWEEN_LOOKS = 0.5
@@ -48,8 +48,8 @@ def _work_for_ever() -> None:
         close_old_connections()
         try:
             if time.monotonic() >= next_upkeep:
-                next_upkeep = time.monotonic() + SECONDS_BETWEEN
-                do_all()
+                next_upkeep = time.monotonic() + SECONDS_BETWEEN_UPKEEP
+                do_upkeep()
             if time.monotonic() >= next_sign:
                 next_sign = time.monotonic() + SECONDS_BETWEEN_SIGNS
                 Sign.leave(worker_name())

@@ -12,7 +12,7 @@ from base.errors import ReeljudgeError
 from campaigns.models import Campaign
 from corpus.models import Corpus
 from judging.pool.queries import load_queries
-from judging.pool.ranking import ask_for_ranking
+from judging.pool.ranking import rank_candidates
 from judging.pool.selection import Counts, select, store
 
 OF_A_SELECTION = ("validation", "test", "seed", "strata")  # options
@@ -74,7 +74,7 @@ def _create(options: dict[str, Any]) -> list[str]:
         told.append(
             f"{campaign.name}: {added:,} queries added, {merged:,} merged with a query of the same text."
         )
-    ask_for_ranking(campaign)
+    rank_candidates.ask(campaign)
     return told
 
 

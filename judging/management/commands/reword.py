@@ -10,8 +10,7 @@ from base.commands import ReeljudgeCommand
 from base.errors import ReeljudgeError
 from corpus.models import Corpus
 from jobs.models import Job
-from jobs.running import run, worker_name
-from jobs.terminal import progress_on
+from jobs.running import progress_on, run, worker_name
 from judging.pool.rewording import By, ask_for_rewording
 from retrieval.rewriting.cast_file import read_cast, store_cast
 from retrieval.rewriting.counting import estimate

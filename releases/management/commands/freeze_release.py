@@ -8,7 +8,7 @@ from base.commands import ReeljudgeCommand
 from base.errors import ReeljudgeError
 from campaigns.models import Campaign
 from releases.data_card import LICENCES
-from releases.freezing import freeze, write
+from releases.freezing import freeze, freeze_release
 
 
 class Command(ReeljudgeCommand):
@@ -33,7 +33,7 @@ class Command(ReeljudgeCommand):
             raise ReeljudgeError(f"campaign {campaign.name}: has no lead, who freezes releases")
         choice = {"with_unfinished": options["with_unfinished"]}
         release = freeze(campaign, lead, options["licence"], options["notes"], **choice)
-        write(release, _progress)
+        freeze_release(release, _progress)
         number = len(release.unfinished)
         fate = "held" if release.with_unfinished else "left out"
         self.stdout.write(f"{campaign.name}, release {release.version}")

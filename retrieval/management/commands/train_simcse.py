@@ -13,9 +13,8 @@ from base.errors import ReeljudgeError
 from corpus.errors import CorpusError
 from corpus.models import Corpus
 from jobs.models import Job
-from jobs.terminal import work_off_one
-from retrieval.jobs import ask_for_training
-from retrieval.simcse.making import Plan, made_of
+from jobs.running import work_off_one
+from retrieval.simcse.making import Plan, ask_for_training, made_of
 from retrieval.simcse.recipe import Recipe
 from retrieval.simcse.report import as_text
 from retrieval.systems.errors import SystemsError

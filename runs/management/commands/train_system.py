@@ -10,12 +10,13 @@ from base.errors import BadValue
 from campaigns.lookup import campaign_named, user_named
 from campaigns.models import Membership
 from jobs.models import Job
-from jobs.terminal import work_off_one
+from jobs.running import work_off_one
 from retrieval.systems.registry import SYSTEMS
-from runs.systems.asking import ENCODER, LEARNED, TRAIN, Wanted, ask_again, ask_to_train
+from runs.systems.asking import ENCODER, LEARNED, Wanted, ask_again, ask_to_train
 from runs.systems.commanding import told
 from runs.systems.feature_sets import DESCRIPTOR
 from runs.systems.models import TrainedSystem
+from runs.systems.training import train_system
 
 
 class Command(BaseCommand):
@@ -53,7 +54,7 @@ class Command(BaseCommand):
         with told():
             rows = _rows(_member(options["campaign"], options["by"]), _wanted(options))
         for row in rows:
-            job = Job.objects.get(kind=TRAIN, key=row.job_key)
+            job = train_system.jobs(row).get()
             if not options["now"]:
                 self.stdout.write(f"system {row.number} ({row}): {job.state}; a worker does the rest")
             elif work_off_one(job):

@@ -15,10 +15,10 @@ from campaigns.uploads import begin, store_text
 from corpus.importers.staging import UNFINISHED, staged
 from corpus.models import Corpus, Moment, Video
 from jobs.models import Job
-from jobs.terminal import work_off
+from jobs.running import work_off
 from judging.pool import selection
+from lead.making.building import forget_unfinished_corpora
 from lead.making.sources import source_of
-from lead.making.storing import forget_unfinished_corpora
 from retrieval.models import CastName
 from tests.films import write_film
 from tests.lead.making.conftest import announced
@@ -155,10 +155,10 @@ def test_what_a_killed_job_has_left_goes_with_the_next_attempt_or_within_the_hou
     stored(client, named)
     assert not Video.objects.filter(name="left").exists()
     leave(named.token)
-    Job.objects.filter(kind="store a corpus").update(state=Job.State.WAITING)
+    Job.objects.filter(kind="store-corpus").update(state=Job.State.WAITING)
     forget_unfinished_corpora()
     assert Video.objects.filter(name="left").exists()  # a job goes on with it
-    Job.objects.filter(kind="store a corpus").update(state=Job.State.DONE)
+    Job.objects.filter(kind="store-corpus").update(state=Job.State.DONE)
     forget_unfinished_corpora()
     assert not Video.objects.filter(name="left").exists()
     assert Corpus.everything.get().name == "own"

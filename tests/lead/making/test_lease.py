@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -24,7 +25,7 @@ from corpus.importers.staging import UNFINISHED
 from corpus.media import finding
 from corpus.models import Corpus, Moment, Video
 from jobs.models import Job
-from jobs.terminal import work_off
+from jobs.running import work_off
 from lead.making import storing
 from lead.making.sources import source_of
 
@@ -36,7 +37,7 @@ FILM = b"no film"
 @pytest.fixture(autouse=True)
 def _small_parts(monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
     settings.JOB_LEASE = LEASE
-    monkeypatch.setattr("lead.making.building.ask_for_ranking", lambda campaign: None)
+    monkeypatch.setattr("lead.making.building.rank_candidates", SimpleNamespace(ask=lambda campaign: None))
     for module, name, size in (
         (staging, "AT_A_TIME", 5),
         (load, "CHUNK", 5),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from html import unescape
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,9 +18,9 @@ from campaigns.models import Campaign, Draft, Membership
 from campaigns.uploads import append, begin, store_text
 from corpus.models import Corpus, Moment, Video
 from jobs.models import Job
-from jobs.terminal import work_off
+from jobs.running import work_off
 from judging.models import Query
-from judging.pool.ranking import RANK
+from judging.pool.ranking import rank_candidates
 from tests.cast import browser
 from tests.films import write_film
 from tests.lead.making.conftest import MOMENTS, announced
@@ -39,7 +40,7 @@ def checked(client: Client, draft: Draft) -> dict[str, Any]:
 
 def without_ranking(monkeypatch: pytest.MonkeyPatch) -> None:
     """These tests are about what is stored; the ranking has tests of its own."""
-    monkeypatch.setattr("lead.making.building.ask_for_ranking", lambda campaign: None)
+    monkeypatch.setattr("lead.making.building.rank_candidates", SimpleNamespace(ask=lambda campaign: None))
 
 
 def test_a_draft_becomes_a_campaign(
@@ -78,7 +79,7 @@ def test_making_twice_makes_one_campaign_and_asks_for_the_ranking(client: Client
         client.post(reverse("draft-make", args=[draft.token]))
     work_off()
     assert Campaign.objects.count() == Corpus.objects.count() == 1
-    assert Job.objects.get(kind=RANK).state == Job.State.DONE
+    assert Job.objects.get(kind=rank_candidates.code).state == Job.State.DONE
     assert Query.objects.filter(candidates__isnull=False).distinct().count() == 2
 
 
@@ -134,7 +135,7 @@ def test_a_change_asks_for_another_check(client: Client, draft: Draft) -> None:
     draft.refresh_from_db()
     assert (draft.findings, draft.split) == ({}, "val")
     client.post(reverse("draft-make", args=[draft.token]))
-    assert not Job.objects.filter(kind="make a campaign").exists()
+    assert not Job.objects.filter(kind="make-campaign").exists()
 
 
 def test_who_lost_the_permission_makes_nothing(client: Client, draft: Draft, nora: User) -> None:

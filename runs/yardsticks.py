@@ -1,17 +1,59 @@
-"""The raw grades of a release, read from its file: what the final grades were made of."""
+"""What runs are measured by, read from a release's file: its qrels, and the raw grades that these were made of."""
 
 from __future__ import annotations
 
+import tempfile
 from dataclasses import replace
+from pathlib import Path
+from urllib.parse import unquote
 
 import numpy as np
 
 from judging.models import Candidate
-from metrics import qrels_from_dict
+from metrics import Qrels, qrels_from_dict, read_qrels
 from metrics.analysis.other_judging import NO_GRADE, Judged, RawGrades
 from releases.archive import ReleaseArchive
+from releases.models import Release
+from runs.models import Yardstick
+from runs.tables import store_table
 
+QRELS = "qrels.jsonl"
+SPLITS, QUERIES = "splits/", ".queries.txt"
 Span = tuple[str, str, float, float]  # query, video, start and end in seconds
+
+
+def yardstick_of(release: Release) -> Yardstick:
+    """Return what scoring knows of a release. The first call reads it from the release's file."""
+    if found := Yardstick.objects.filter(release=release).first():
+        return found
+    with release.file.open("rb") as file:
+        archive = ReleaseArchive(file)
+        qrels, split_of = _qrels(archive), _splits(archive)
+    relevant = np.bincount(qrels.query_of_row(), qrels.grades > 0, minlength=len(qrels)).astype(int)
+    queries = [
+        [query, split_of.get(query, ""), len(qrels.texts.get(query, "").split()), count]
+        for query, count in zip(qrels.queries, relevant.tolist(), strict=True)
+    ]
+    table = store_table(f"runs/{release.campaign.name}/release-{release.version}.npz", qrels)
+    fields = {"table": table, "queries": queries}
+    return Yardstick.objects.get_or_create(release=release, defaults=fields)[0]
+
+
+def _qrels(archive: ReleaseArchive) -> Qrels:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / QRELS
+        file.write_bytes(archive.archive.read(QRELS))
+        return read_qrels(file, "jsonl", lenient=True)
+
+
+def _splits(archive: ReleaseArchive) -> dict[str, str]:
+    """Return the split of each query that has one."""
+    listed = [name for name in archive.names if name.startswith(SPLITS) and name.endswith(QUERIES)]
+    return {
+        line.strip(): unquote(name.removeprefix(SPLITS).removesuffix(QUERIES))
+        for name in listed
+        for line in archive.lines(name)
+    }
 
 
 def judged_in(release: ReleaseArchive) -> Judged:
@@ -38,7 +80,7 @@ def _pairs(release: ReleaseArchive) -> tuple[dict[str, Span], dict[str, int]]:
     """Return where each pair is, and its final grade, -1 for those that annotators discarded."""
     spans: dict[str, Span] = {}
     final: dict[str, int] = {}
-    for each in release.records("qrels.jsonl"):
+    for each in release.records(QRELS):
         pair = str(each["pair_id"])
         start, end = each["timestamp"]
         spans[pair] = (str(each["query_id"]), each["video_name"], float(start), float(end))

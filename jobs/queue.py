@@ -1,0 +1,196 @@
+"""The queue of jobs: asking for one, taking one, choosing among them, and waking workers up.
+
+Celery wakes them up if there is Redis. Without it the embedded worker looks at the table itself.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from datetime import timedelta
+from functools import cache
+from importlib import import_module
+from threading import Thread
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+from django.db import models, transaction
+from django.db.models import Case, Count, F, Q, When
+from django.db.models.functions import Now
+
+from base.transactions import all_or_nothing
+
+if TYPE_CHECKING:
+    from jobs.models import Job
+
+log = logging.getLogger(__name__)
+TASK = "jobs.run"  # the name of the Celery task that runs a job
+SECONDS_BETWEEN_UPKEEP = 3600.0
+DEADLINE = 1.0  # seconds that whoever asks for a job waits for Redis, whatever is wrong with it
+REST = 15.0  # seconds without messages after one that was not published
+LATELY = timedelta(days=7)  # for as long a job that is done is listed
+
+
+class JobState(models.TextChoices):
+    WAITING = "waiting"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+
+
+class JobQuerySet(models.QuerySet["Job"]):
+    def due(self, machine: str = "") -> JobQuerySet:
+        """Return the jobs that a worker on this machine, or on any, can take.
+
+        These are waiting ones that are due, waiting ones that only other machines have left, and running ones with an
+        old lease.
+        """
+        left_by_others = ~Q(left_by="") & ~Q(left_by__contains=f"|{machine}|")
+        waiting = Q(state=JobState.WAITING) & (Q(due__lte=Now()) | left_by_others)
+        abandoned = Q(state=JobState.RUNNING, lease__lt=Now())
+        return self.filter(waiting | abandoned)
+
+    def unfinished(self) -> JobQuerySet:
+        return self.filter(state__in=[JobState.WAITING, JobState.RUNNING])
+
+    def running(self) -> JobQuerySet:
+        return self.filter(state=JobState.RUNNING)
+
+    def failed(self) -> JobQuerySet:
+        return self.filter(state=JobState.FAILED)
+
+    def not_done(self) -> JobQuerySet:
+        """Return the jobs that are waited for, and those that failed and can be tried again."""
+        return self.exclude(state=JobState.DONE)
+
+    def current(self) -> JobQuerySet:
+        """Return the jobs that are not done, and those that were done this week."""
+        return self.filter(~Q(state=JobState.DONE) | Q(ended__gt=Now() - LATELY))
+
+    def numbers(self) -> dict[str, int]:
+        """Return how many jobs there are in each state."""
+        return dict.fromkeys(JobState.values, 0) | dict(
+            self.order_by().values_list("state").annotate(Count("pk"))
+        )
+
+    def in_order(self) -> JobQuerySet:
+        """Sort the jobs for people: what runs, what failed, what waits, and what is done, the last first."""
+        order = [JobState.RUNNING, JobState.FAILED, JobState.WAITING, JobState.DONE]
+        place = Case(*(When(state=state, then=number) for number, state in enumerate(order)))
+        ended = Case(When(state__in=[JobState.FAILED, JobState.DONE], then=F("ended")))
+        return self.order_by(place, ended.desc(nulls_last=True), "due", "pk")
+
+    def owned_by(self, *owners: models.Model) -> JobQuerySet:
+        """Return the jobs of these campaigns and corpora."""
+        return self.filter(owner__in=[key_of(owner) for owner in owners])
+
+    def ask(
+        self, kind: str, key: str = "", row: int = 0, about: dict[str, Any] | None = None, **arguments: Any
+    ) -> Job:
+        """Return the job of this kind, row and key. Make it if there is none, and queue it again if it has ended.
+
+        Call this in the transaction that makes the work necessary, so that the job exists exactly if it commits.
+        `about` holds the columns that tell people what the job is.
+        """
+        about = about or {}
+        with transaction.atomic():
+            job, made = self.select_for_update().get_or_create(
+                kind=kind, key=key, row=row, defaults={"arguments": arguments, "due": Now(), **about}
+            )
+            if not made:
+                job.ask_again(arguments, about)
+        transaction.on_commit(lambda: send(job.pk))
+        return job
+
+    def take(self, worker: str, pk: int | None = None) -> Job | None:
+        """Lease a due job to the worker: the one that has been due longest, or the one with this primary key.
+
+        Return None if no job is due, for which nobody has to wait. A job whose workers die again and again fails
+        instead.
+
+        Raises
+        ------
+        Busy
+            If others were in the way three times.
+        """
+        due = self.due(machine_of(worker))
+        due = due if pk is None else due.filter(pk=pk)
+        return _take(due, worker) if due.exists() else None
+
+
+@all_or_nothing
+def _take(due: JobQuerySet, worker: str) -> Job | None:
+    jobs = due.select_for_update(skip_locked=True).order_by("due", "pk")
+    while (job := jobs.first()) and job.is_worn_out:
+        job.fail(f"its worker died without a report, {job.attempts} times; the last was {job.worker}")
+    if job:
+        job.start(worker)
+    return job
+
+
+def key_of(owner: models.Model) -> str:
+    """Return by what name jobs know their owner: its model and its primary key, as in `campaign 7`."""
+    return f"{owner._meta.model_name} {owner.pk}"
+
+
+def machine_of(worker: str) -> str:
+    """Return the machine of a worker, whose name is `machine:process`."""
+    return worker.rpartition(":")[0] or worker
+
+
+class Publisher:
+    """Publishes messages to Redis. Neither a Redis that refuses nor one that is silent delays anybody for long.
+
+    A message is published in a thread of its own, because no time limit of a client covers all that can hang: finding
+    the address, connecting, and waiting for an answer. After a failure no messages are published for a while, so that
+    somebody who asks for a thousand jobs waits only once.
+    """
+
+    def __init__(self) -> None:
+        self.resting_until = 0.0
+
+    def publish(self, pk: int) -> bool:
+        """Return whether Redis has taken the message within the deadline."""
+        if time.monotonic() < self.resting_until:
+            return False
+        faults: list[str] = []
+        _get_ready()
+        thread = Thread(target=_send_task, args=(pk, faults), daemon=True)
+        thread.start()
+        thread.join(DEADLINE)
+        if thread.is_alive():
+            faults.append(f"no answer in {DEADLINE:g} s")
+        if faults:
+            self.resting_until = time.monotonic() + REST
+            log.warning("Redis does not answer (%s); the sweeper will send job %s later", faults[0], pk)
+        return not faults
+
+
+publisher = Publisher()
+
+
+def send(pk: int) -> None:
+    """Send a message that wakes up a worker for the job. If it is lost, the sweeper sends it again."""
+    if settings.REDIS_URL:
+        publisher.publish(pk)
+
+
+@cache
+def _get_ready() -> None:
+    """Import all that sending needs, which Celery imports late. It takes seconds on a busy machine, and Redis none."""
+    from celery import current_app
+
+    for name in ("app.events", "backends.base", "canvas", "events", "result"):
+        import_module(f"celery.{name}")
+    with current_app.connection_for_write() as connection:  # which does not connect yet
+        _ = current_app.amqp, connection.transport
+
+
+def _send_task(pk: int, faults: list[str]) -> None:
+    from celery import current_app
+    from kombu.exceptions import OperationalError
+
+    try:
+        current_app.send_task(TASK, [pk], retry=False)
+    except (OperationalError, OSError) as fault:
+        faults.append(str(fault))

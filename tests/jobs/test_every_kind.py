@@ -1,0 +1,174 @@
+"""Whatever its kind, a job that failed is listed, explained and tried again: on a page, by the API, in the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from html import unescape
+from typing import Any, cast
+
+import pytest
+from django.apps import apps
+from django.contrib.auth.models import User
+from django.db import models
+from django.db.models import NOT_PROVIDED, Model
+from django.urls import reverse
+from django.utils import timezone
+
+from campaigns.creating import let_create
+from campaigns.models import Campaign, Membership
+from corpus.models import Clip, Corpus
+from jobs.models import Job
+from jobs.registry import KINDS, Kind
+from judging.models import Batch
+from runs.models import TrainedSystem
+from tests.cast import browser
+from tests.terminal import printed
+
+pytestmark = pytest.mark.django_db
+ERROR = "the disk <is> full"
+# Values of required fields, by the type that their column has in Python.
+VALUES: dict[type[Any], Any] = {
+    models.CharField: "1",
+    models.TextField: "{}",
+    models.FloatField: 1.0,
+    models.IntegerField: 1,
+    models.JSONField: {},
+    models.DateTimeField: timezone.now(),
+}
+
+
+class Rows:
+    """Rows of any model: those that are known, and others with as little in them as their columns demand."""
+
+    def __init__(self, *known: Model) -> None:
+        self.known = {type(row): row for row in known}
+
+    def __call__(self, model: type[Model]) -> Model:
+        if model not in self.known:
+            fields = [field for field in model._meta.concrete_fields if _is_required(field)]
+            values = {field.name: self._value(field) for field in fields}
+            self.known[model] = model._base_manager.create(**values)
+        return self.known[model]
+
+    def _value(self, field: Any) -> Any:
+        if field.is_relation:
+            return self(field.related_model)
+        return next(value for kind, value in VALUES.items() if isinstance(field, kind))
+
+
+def _is_required(field: Any) -> bool:
+    free = field.primary_key or field.null or field.blank or field.has_default()
+    return not free and field.db_default is NOT_PROVIDED
+
+
+@pytest.fixture
+def rows(batch: Batch, leo: Membership) -> Rows:
+    clip = Clip.objects.filter(candidates__batch=batch)[0]
+    let_create(leo.user)  # so that drafts have pages
+    row = {
+        "name": "prior",
+        "system": "prior",
+        "options": {},
+        "features": "i3d",
+        "clip_seconds": 1,
+        "depth": 1,
+    }
+    system = TrainedSystem.objects.create(campaign=leo.campaign, by=leo, number=1, **row)
+    return Rows(batch, clip, leo, leo.user, leo.campaign, leo.campaign.corpus, system)
+
+
+@pytest.fixture(params=sorted(KINDS))
+def kind(request: pytest.FixtureRequest) -> Kind[...]:
+    return KINDS[request.param]
+
+
+@pytest.fixture
+def job(kind: Kind[...], rows: Rows) -> Job:
+    """A failed one."""
+    model = apps.get_model(kind.of) if isinstance(kind.of, str) else kind.of
+    made = kind.ask(rows(model)) if model else kind.ask(key="key")
+    Job.objects.filter(pk=made.pk).update(state=Job.State.FAILED, error=ERROR, ended=timezone.now())
+    made.refresh_from_db()
+    return made
+
+
+@pytest.fixture
+def who(job: Job, leo: Membership) -> User:
+    """Who may do something about it: the lead, or who runs the site."""
+    mine = job.owner or job.person_id == leo.user.pk
+    return leo.user if mine else User.objects.create(username="root", is_superuser=True)
+
+
+def pages_of(job: Job, corpus: Corpus) -> list[str]:
+    if job.owner.startswith("campaign"):
+        return [reverse("campaign-work", args=["films"])]
+    if job.owner:
+        return [reverse("campaign-work", args=["films"]), reverse("corpus-work", args=[corpus.name])]
+    return [reverse("site-work")]
+
+
+def is_waiting(job: Job) -> bool:
+    job.refresh_from_db()
+    return (job.state, job.error) == (Job.State.WAITING, "")
+
+
+def test_on_the_page(job: Job, who: User, campaign: Campaign) -> None:
+    client = browser(who)
+    for page in pages_of(job, campaign.corpus):
+        words = unescape(client.get(page, {"state": "failed"}).content.decode())
+        assert all(word in words for word in (job.label, job.subject, ERROR, "Try again"))
+        assert reverse("job-again", args=[job.pk]) in words
+    answer = client.post(reverse("job-again", args=[job.pk]), {"back": page})
+    assert (answer.status_code, answer["Location"], is_waiting(job)) == (302, page, True)
+    client.post(reverse("job-cancel", args=[job.pk]), {"back": "https://example.org/"})
+    job.refresh_from_db()
+    assert (job.state, job.error) == (Job.State.FAILED, "ended by hand")
+
+
+def test_by_the_api(job: Job, who: User, campaign: Campaign) -> None:
+    client, args = browser(who), ["films"] if job.owner else []
+    listed, again = ("api-jobs", "api-job-again") if job.owner else ("api-site-jobs", "api-any-job-again")
+    [found] = client.get(reverse(listed, args=args)).json()["results"]
+    assert {name: found[name] for name in ("kind", "label", "subject", "address", "error")} == {
+        "kind": job.kind,
+        "label": KINDS[job.kind].label,
+        "subject": job.subject,
+        "address": job.address,
+        "error": ERROR,
+    }
+    answer = client.post(reverse(again, args=[*args, job.pk]), content_type="application/json")
+    assert (answer.status_code, is_waiting(job)) == (202, True)
+    assert client.get(answer["Location"]).json()["state"] == "waiting"
+
+
+def test_in_the_terminal(job: Job) -> None:
+    words = printed("jobs", "--kind", job.kind)
+    assert all(word in words for word in (str(job.pk), "failed", job.label, job.subject, ERROR))
+    assert printed("jobs", job.pk, "--retry").endswith(": asked for again\n")
+    assert is_waiting(job)
+
+
+def test_its_page_is_there(job: Job, who: User) -> None:
+    if job.address:
+        assert browser(who).get(job.address).status_code in (200, 302)
+
+
+def test_nobody_else_sees_it(job: Job, who: User, member: Callable[..., Membership]) -> None:
+    """An annotator sees no job, and a researcher none that is for leads or for one person."""
+    annotator, researcher = browser(member("nina")), browser(member("rio", "researcher"))
+    hidden = job.for_leads or job.person_id or not job.owner
+    assert annotator.get(reverse("campaign-work", args=["films"])).status_code == 404
+    assert annotator.post(reverse("job-again", args=[job.pk])).status_code == 404
+    assert annotator.post(reverse("job-cancel", args=[job.pk])).status_code == 404
+    page = researcher.get(reverse("campaign-work", args=["films"])).content.decode()
+    assert (job.label in page) == (not hidden)
+    may = 302 if job.by_members and not hidden else 404
+    assert researcher.post(reverse("job-cancel", args=[job.pk])).status_code == 404
+    assert researcher.post(reverse("job-again", args=[job.pk])).status_code == may
+
+
+def test_a_job_about_a_row_that_is_gone_ends_quietly(kind: Kind[...], job: Job) -> None:
+    if kind.of:
+        Job.objects.filter(pk=job.pk).update(row=10**9)
+        job.refresh_from_db()
+        kind.run(job, cast(Any, None))
