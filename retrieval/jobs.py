@@ -10,7 +10,7 @@ from jobs.models import Job
 from jobs.registry import Report, kind
 from retrieval.rewriting.counting import COUNT_CAPTIONS, count_and_keep
 from retrieval.simcse.making import TRAIN_SIMCSE, Plan, check_plan, make
-from retrieval.systems.errors import SystemsError
+from systems.errors import SystemsError
 
 
 def ask_for_training(plan: Plan) -> Job:

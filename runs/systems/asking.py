@@ -17,11 +17,11 @@ from base.transactions import all_or_nothing, locked
 from campaigns.models import Campaign, Membership
 from jobs.models import Job
 from releases.training.writing import DEEPEST
-from retrieval.systems.errors import BadOption
-from retrieval.systems.options import options_from
-from retrieval.systems.registry import entry
 from runs.systems.feature_sets import must_be_a_set
 from runs.systems.models import SystemSearch, TrainedSystem
+from systems.errors import BadOption
+from systems.interface import entry
+from systems.options import options_from
 
 TRAIN = "train a system"  # the kinds of job
 SEARCH = "search with a system"

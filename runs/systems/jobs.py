@@ -8,14 +8,15 @@ from typing import Any
 
 from base.errors import ReeljudgeError
 from campaigns.uploads import NoRoom
-from corpus.errors import FULL, CorpusError, Unavailable
+from corpus.errors import CorpusError, Unavailable
 from jobs.errors import JobError, JobPostponed
 from jobs.registry import Report, kind
-from retrieval.systems.errors import SystemsError
 from runs.systems.asking import SEARCH, TRAIN
 from runs.systems.models import SystemSearch, TrainedSystem
 from runs.systems.searching import find
 from runs.systems.training import train
+from systems.errors import FULL, SystemsError
+from systems.errors import Unavailable as OutOfRoom
 
 
 @kind(TRAIN)
@@ -46,7 +47,7 @@ def _told() -> Iterator[None]:
         yield
     except Unavailable:
         raise
-    except NoRoom as fault:
+    except (NoRoom, OutOfRoom) as fault:
         raise JobPostponed(str(fault)) from fault
     except SystemsError as fault:
         if getattr(fault.__cause__, "errno", None) in FULL:

@@ -13,10 +13,10 @@ from campaigns.models import Campaign
 from corpus.models import Clip, Moment, Video
 from jobs.upkeep import each_hour
 from judging.pool.clips import clips_found, cut_for_search
-from retrieval.systems.data import Query
-from retrieval.systems.interface import System
 from runs.systems.models import SystemSearch, TrainedSystem
 from runs.systems.words import queries_as_read
+from systems.data import Query
+from systems.interface import System
 
 HITS = 10
 FORGOTTEN_AFTER = timedelta(days=7)

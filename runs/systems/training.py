@@ -16,15 +16,15 @@ from base.transactions import all_or_nothing, locked
 from campaigns.uploads import append
 from jobs.upkeep import each_hour
 from metrics import Run as Predictions
-from retrieval.systems.data import Data, Videos
-from retrieval.systems.features.detections import notice_of
-from retrieval.systems.interface import Progress, System
 from runs.models import Arrival, Submission, Visibility
 from runs.receiving import announce, describe, submit
 from runs.systems.examples import data_of, queries_of
 from runs.systems.feature_sets import videos_of
 from runs.systems.models import TrainedSystem
 from runs.systems.words import data_as_read, queries_as_read, videos_as_read
+from systems.data import Data, Videos
+from systems.features.detections import notice_of
+from systems.interface import Progress, System
 
 DEPTH = 100  # predictions of a query
 PIECE = 1 << 20  # bytes

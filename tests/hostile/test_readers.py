@@ -37,11 +37,11 @@ from metrics.formats.names import QRELS_FORMATS, RUN_FORMATS
 from releases.archive import ReleaseArchive
 from releases.verifying import verify
 from retrieval.rewriting.cast_file import read_cast
-from retrieval.systems import storing
-from retrieval.systems.data import Video, Videos
-from retrieval.systems.errors import SystemsError
-from retrieval.systems.features.detections import read_objects
-from retrieval.systems.queries import queries_in
+from systems import storage as storing
+from systems.data import Video, Videos
+from systems.errors import SystemsError
+from systems.examples import queries_in
+from systems.features.detections import read_objects
 from tests.hostile.texts import FILES
 from tests.installation import ROOT
 from tests.metrics.shared import run_cli

@@ -18,7 +18,7 @@ from retrieval.jobs import ask_for_training
 from retrieval.simcse.making import Plan, made_of
 from retrieval.simcse.recipe import Recipe
 from retrieval.simcse.report import as_text
-from retrieval.systems.errors import SystemsError
+from systems.errors import SystemsError
 
 MEANINGS = {
     "epochs": "how often each caption is seen",

@@ -1,0 +1,33 @@
+"""What the systems need of the measuring library: `metrics` in the checkout, `reeljudge` where it is installed."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING or __package__ == "systems":
+    from metrics import Evaluator, MeasureError, Qrels, Run, as_qrels, parse_measure, qrels_from_dict
+    from metrics.commands.main import Parser
+    from metrics.formats.json_reader import read_json
+    from metrics.formats.read_runs import read_durations
+    from metrics.formats.training_sets import read_training_set
+    from metrics.formats.writers import run_as_ranking
+else:
+    from reeljudge import Evaluator, MeasureError, Qrels, Run, as_qrels, parse_measure, qrels_from_dict
+    from reeljudge.commands.main import Parser
+    from reeljudge.formats.json_reader import read_json
+    from reeljudge.formats.read_runs import read_durations
+    from reeljudge.formats.training_sets import read_training_set
+    from reeljudge.formats.writers import run_as_ranking
+
+__all__ = [
+    "Evaluator",
+    "MeasureError",
+    "Parser",
+    "Qrels",
+    "Run",
+    "as_qrels",
+    "parse_measure",
+    "qrels_from_dict",
+    "read_durations",
+    "read_json",
+    "read_training_set",
+    "run_as_ranking",
+]
