@@ -6,16 +6,14 @@ if TYPE_CHECKING or __package__ == "systems":
     from metrics import Evaluator, MeasureError, Qrels, Run, as_qrels, parse_measure, qrels_from_dict
     from metrics.commands.main import Parser
     from metrics.formats.json_reader import read_json
-    from metrics.formats.read_runs import read_durations
+    from metrics.formats.json_runs import read_durations, run_as_ranking
     from metrics.formats.training_sets import read_training_set
-    from metrics.formats.writers import run_as_ranking
 else:
     from reeljudge import Evaluator, MeasureError, Qrels, Run, as_qrels, parse_measure, qrels_from_dict
     from reeljudge.commands.main import Parser
     from reeljudge.formats.json_reader import read_json
-    from reeljudge.formats.read_runs import read_durations
+    from reeljudge.formats.json_runs import read_durations, run_as_ranking
     from reeljudge.formats.training_sets import read_training_set
-    from reeljudge.formats.writers import run_as_ranking
 
 __all__ = [
     "Evaluator",

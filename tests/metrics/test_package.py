@@ -112,7 +112,7 @@ def test_a_server_without_the_extra_is_an_error_that_names_it(place: Path, tmp_p
 
 
 def test_systems_without_the_extra_are_an_error_that_names_it(place: Path, tmp_path: Path) -> None:
-    command = [place / "bin" / "reeljudge", "systems", "--help"]
+    command = [str(place / "bin" / "reeljudge"), "systems", "--help"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr == "error: systems need PyTorch: pip install 'reeljudge[systems]'\n"

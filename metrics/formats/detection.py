@@ -1,11 +1,10 @@
-"""Which format a file has, told from its content; and what a file is that stands in the wrong place."""
+"""Detection of a file's format from its content, and of what a file is that stands in the wrong place."""
 
 import re
 from typing import Any
 
-from .errors import MeasureError
+from .errors import MeasureError, show
 from .json_files import looks_like_json
-from .showing import show
 
 SWAPPED = "are --qrels and --run swapped?"
 TREC_QRELS, TREC_RUN = 4, 6  # fields of a line

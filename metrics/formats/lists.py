@@ -1,7 +1,7 @@
-"""Columns of many records at once, in the shapes that files of the field have.
+"""Lists of moments or predictions by query, as columns: many records at once, or one by one.
 
-Each function returns None where a record is not of that shape, or a value not of the expected type; the careful
-readers then go through the records one by one, and name what is wrong or take what is merely unusual.
+The functions for many records return None where one is not of the usual shape, or a value not of the expected type;
+then the records are read one by one, which names what is wrong or takes what is merely unusual.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,8 +13,8 @@ from typing import Any, ParamSpec
 import numpy as np
 
 from .arrays import Floats, Ints
-from .columns import Columns, Numbers, repeated
-from .rows import Kind
+from .columns import Columns, Kind, Numbers, Rows, repeated
+from .errors import Faults, MeasureError, Place, show
 
 P = ParamSpec("P")
 Names = Mapping[int, str]
@@ -84,7 +84,7 @@ def columns_of_pairs(records: Sequence[Any], source: str, where: Callable[[int],
     group = queries.of(ids)
     codes, video, (start, end, value) = _in_blocks(records, lambda block: _fields(block, "relevance"))
     names = tuple(map(str, queries))
-    said = dict(zip(ids, map(dict.get, records, repeat("query")), strict=True))
+    texts = dict(zip(ids, map(dict.get, records, repeat("query")), strict=True))
     return Columns(
         source=source,
         where=where,
@@ -95,13 +95,13 @@ def columns_of_pairs(records: Sequence[Any], source: str, where: Callable[[int],
         start=start,
         end=end,
         value=value,
-        texts=texts_of(said),
+        texts=texts_of(texts),
     )
 
 
-def texts_of(said: Mapping[Any, Any]) -> dict[str, str]:
+def texts_of(texts: Mapping[Any, Any]) -> dict[str, str]:
     """The queries' texts, where there are any."""
-    return {str(query): text for query, text in said.items() if isinstance(text, str) and text}
+    return {str(query): text for query, text in texts.items() if isinstance(text, str) and text}
 
 
 def _columns(
@@ -190,3 +190,39 @@ def _only(values: Sequence[Any], *kinds: set[type]) -> None:
     there = set(map(type, values))
     if not any(there <= kind for kind in kinds):
         raise UnusualError
+
+
+def one_by_one(
+    found: Mapping[Any, Iterable[Any]],
+    source: str,
+    kind: Kind,
+    read: Callable[[Place, Any], tuple[Any, Any, Any, Any]],
+    faults: Faults | None = None,
+) -> Columns:
+    """Columns of lists by query; `read` gives video, start, end and value of an item.
+
+    With `faults`, items that cannot be read are added to them and left out; without, the first is an error.
+    """
+    rows = Rows(source, kind, dict.fromkeys(map(str, found)))
+    for query, items in found.items():
+        for n, item in enumerate(items, 1):
+            place = Place(source, f"query {str(query)!r}, {kind.row} {n}")
+            if faults is None:
+                rows.add(place, str(query), *read(place, item))
+                continue
+            try:
+                rows.add(place, str(query), *_of_right_types(place, kind, read(place, item)))
+            except MeasureError as fault:
+                faults.add(fault)
+    return rows.columns()
+
+
+def _of_right_types(place: Place, kind: Kind, item: tuple[Any, Any, Any, Any]) -> tuple[Any, Any, Any, Any]:
+    """The video, start, end and value of an item; one that is no text or no number is an error."""
+    video, *values = item
+    if not isinstance(video, str) or not video:
+        raise place.fail(f"video name {show(video)} must be a text that is not empty")
+    for name, value in zip(("timestamp (start)", "timestamp (end)", kind.value), values, strict=True):
+        if type(value) not in (int, float):
+            raise place.fail(f"{name} is {show(value)}; it must be a finite number")
+    return item
