@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from .analysis.project import project as project
     from .client.async_client import AsyncClient as AsyncClient
     from .client.client import Client as Client
-    from .client.asking import ApiError as ApiError
-    from .client.uploading import RunRefused as RunRefused
+    from .client.requests import ApiError as ApiError
+    from .client.uploads import RunRefused as RunRefused
     from .formats.dicts import qrels_from_dict as qrels_from_dict
     from .formats.dicts import run_from_dict as run_from_dict
     from .formats.errors import MeasureError as MeasureError
@@ -64,10 +64,10 @@ _NAMES = {
     ".analysis.groups": ("grouped",),
     ".analysis.nms": ("temporal_nms",),
     ".analysis.project": ("project",),
-    ".client.asking": ("ApiError",),
+    ".client.requests": ("ApiError",),
     ".client.async_client": ("AsyncClient",),
     ".client.client": ("Client",),
-    ".client.uploading": ("RunRefused",),
+    ".client.uploads": ("RunRefused",),
     ".formats.errors": ("MeasureError", "MeasureWarning"),
     ".formats.moment_ids": ("moment_id", "parse_moment_id"),
     ".formats.ratings": ("Ratings", "read_ratings"),

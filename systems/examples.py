@@ -36,11 +36,11 @@ def examples_from(
     vectors = tokens([query.text for query in queries]) if tokens else [None] * len(queries)
     examples = []
     for query, own in zip(queries, vectors, strict=True):
-        asked = Query(query.id, query.text, own)
+        query_of_moments = Query(query.id, query.text, own)
         for moment in query.moments:
             if videos is None or moment.video in videos:
                 weight = min(1.0, max(0.0, moment.similarity))
-                examples.append(Example(asked, moment.video, moment.start, moment.end, weight))
+                examples.append(Example(query_of_moments, moment.video, moment.start, moment.end, weight))
     if not examples:
         raise SystemsError(f"{file}: none of its moments is of a video that has features")
     return examples
@@ -70,9 +70,9 @@ def examples_of(qrels: Qrels, videos: Collection[str], source: str) -> list[Exam
         qrels.grades.tolist(),
         strict=True,
     )
-    asked = [Query(query, qrels.texts.get(query, "")) for query in qrels.queries]
+    queries = [Query(query, qrels.texts.get(query, "")) for query in qrels.queries]
     examples = [
-        Example(asked[query], video, start, end, grade / highest)
+        Example(queries[query], video, start, end, grade / highest)
         for query, video, start, end, grade in rows
         if grade > 0 and start < end and video in videos
     ]

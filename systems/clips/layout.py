@@ -192,8 +192,8 @@ def _raise(folder: Path, plan: Plan, wrong: list[str]) -> None:
 
 
 def _read(folder: Path, number: int, plan: Plan) -> Shard:
-    said = _said(folder, number, plan)
-    videos, clips = said["videos"], said["clips"]
+    description = _description(folder, number, plan)
+    videos, clips = description["videos"], description["clips"]
     try:
         rows = _mapped(folder / ROWS, clips, plan.dimensions)
         offsets, names, durations = (
@@ -204,7 +204,7 @@ def _read(folder: Path, number: int, plan: Plan) -> Shard:
     if (len(offsets), len(names), len(durations)) != (videos + 1, videos, videos) or offsets[-1] != clips:
         raise SystemsError(f"shard {number} does not hold {videos} videos of {clips} clips; {AGAIN}")
     codes = folder / CODES
-    return Shard(number, rows, offsets, names, durations, codes if CODES in said["files"] else None)
+    return Shard(number, rows, offsets, names, durations, codes if CODES in description["files"] else None)
 
 
 def _mapped(file: Path, clips: int, dimensions: int) -> Rows:
@@ -213,23 +213,23 @@ def _mapped(file: Path, clips: int, dimensions: int) -> Rows:
     return np.asarray(np.memmap(file, "<f4", "r", shape=(clips, dimensions)))
 
 
-def _said(folder: Path, number: int, plan: Plan) -> Any:
+def _description(folder: Path, number: int, plan: Plan) -> Any:
     """Return what a shard says of itself, after a look at its files' sizes."""
     if not (folder / SHARD).exists():
         raise SystemsError(f"shard {number} is missing; write it")
-    said = read_json(folder / SHARD)
-    if not isinstance(said, dict) or said.get("version") != VERSION:
+    description = read_json(folder / SHARD)
+    if not isinstance(description, dict) or description.get("version") != VERSION:
         raise SystemsError(f"shard {number} has another format than version {VERSION}; {AGAIN}")
-    if said.get("index") != plan.key:
+    if description.get("index") != plan.key:
         raise SystemsError(f"shard {number} belongs to another index; {AGAIN}")
-    for name, of_file in said["files"].items():
+    for name, of_file in description["files"].items():
         file = folder / name
         size = file.stat().st_size if file.exists() else 0
         if size != of_file["bytes"]:
             raise SystemsError(
                 f"shard {number} has {size:,} of {of_file['bytes']:,} bytes of {name}; {AGAIN}"
             )
-    return said
+    return description
 
 
 def _changed(folder: Path, number: int) -> Iterator[str]:

@@ -118,11 +118,11 @@ class TwoStages(System):
 def _half(report: Report, half: int, stage: str) -> Report:
     """Return a report of one of two trainings as half of the work."""
 
-    def told(progress: Progress) -> None:
+    def report_half(progress: Progress) -> None:
         done = progress.done + half * progress.total
         report(replace(progress, done=done, total=2 * progress.total, text=f"{stage}: {progress.text}"))
 
-    return told
+    return report_half
 
 
 def _run(name: str, queries: Sequence[Query], ranked: list[Ranked], index: ClipIndex) -> Run:

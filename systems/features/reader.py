@@ -58,23 +58,23 @@ def read_videos(
     ------
     SystemsError
         Naming the file and the first video that is missing, too long, too short, of another width than the others,
-        or has values that are not numbers; also if reading exceeds the limits. `Unavailable`, a `CorpusError`, if there
-        is no room for temporary files, or somebody ended the process that reads.
+        or has values that are not numbers; also if reading exceeds the limits. `Unavailable` if there is no room for
+        temporary files, or somebody ended the process that reads.
     """
     if not clip_seconds > 0:
         raise SystemsError(f"clip length: {clip_seconds:g} s; expected more than 0")
     rows = _read(clips, durations, clip_seconds, sign)
-    said = _read(subtitles, durations, clip_seconds, sign) if subtitles else None
-    videos = [Video(name, duration, *_as_long(name, rows, said)) for name, duration in durations.items()]
+    words = _read(subtitles, durations, clip_seconds, sign) if subtitles else None
+    videos = [Video(name, duration, *_as_long(name, rows, words)) for name, duration in durations.items()]
     return Videos.of(videos, clip_seconds, objects)
 
 
-def _as_long(name: str, rows: dict[str, Rows], said: dict[str, Rows] | None) -> tuple[Rows, Rows | None]:
+def _as_long(name: str, rows: dict[str, Rows], words: dict[str, Rows] | None) -> tuple[Rows, Rows | None]:
     """Return a video's clips and subtitles, with as many rows in both."""
     clips = rows[name]
-    if said is None:
+    if words is None:
         return clips, None
-    subtitles = said[name][: len(clips)]
+    subtitles = words[name][: len(clips)]
     lacking = np.zeros((len(clips) - len(subtitles), subtitles.shape[1]), subtitles.dtype)
     return clips, np.concatenate([subtitles, lacking])
 
@@ -93,10 +93,10 @@ def _read(
         reader.ask(path, readable, {"names": list(durations)}, sign)
         order: dict[str, Any] = {"clip_seconds": clip_seconds, "width": None}
         for videos in _parts(durations, clip_seconds):
-            told = reader.ask(path, readable, order | {"videos": videos}, sign)
-            order["width"] = told["width"]
-            rows = reader.rows(told["type"]).reshape(-1, told["width"])
-            each = np.split(rows, np.cumsum(told["counts"])[:-1])
+            part = reader.ask(path, readable, order | {"videos": videos}, sign)
+            order["width"] = part["width"]
+            rows = reader.rows(part["type"]).reshape(-1, part["width"])
+            each = np.split(rows, np.cumsum(part["counts"])[:-1])
             arrays |= zip((name for name, _, _ in videos), each, strict=True)
     return arrays
 

@@ -45,9 +45,9 @@ class McnNetwork(Network):
         self.moment = Perceptron(options, 0, 2 * visual + 2 * options.endpoints)
 
     def costs(self, queries: Sequence[Query], videos: Videos, windows: Windows) -> torch.Tensor:
-        asked, _, _ = self.language(queries)
+        sentences, _, _ = self.language(queries)
         moments = self.moments(Clips(videos, bool(self.visual)), windows)
-        return (moments.unflatten(0, (len(queries), -1)) - asked.unsqueeze(1)).square().sum(-1)
+        return (moments.unflatten(0, (len(queries), -1)) - sentences.unsqueeze(1)).square().sum(-1)
 
     def moments(self, clips: Clips, windows: Windows) -> torch.Tensor:
         """Return the vectors of windows: shape (windows, embedding)."""
@@ -81,8 +81,8 @@ class Mcn(Contrasted):
         moments = torch.from_numpy(index.arrays["moments"])
         for start in range(0, len(queries), QUERIES_AT_A_TIME):
             with torch.inference_mode():
-                asked, _, _ = self.network.language(queries[start : start + QUERIES_AT_A_TIME])
-                yield from as_rows(-squared_distances(asked, moments))
+                sentences, _, _ = self.network.language(queries[start : start + QUERIES_AT_A_TIME])
+                yield from as_rows(-squared_distances(sentences, moments))
 
 
 class TefOnly(Mcn):

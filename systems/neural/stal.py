@@ -130,9 +130,9 @@ class ClipsNetwork(Network):
         clips = Clips(videos, has_context=True)
         rows, owner, sizes = clips.of(windows)
         vectors = self.clip(rows, clips.context_of(windows), owner)
-        asked, _, _ = self.language(queries)
+        sentences, _, _ = self.language(queries)
         each = len(windows) // len(queries)
-        distances = (vectors - asked[owner // each]).square().sum(1, keepdim=True)
+        distances = (vectors - sentences[owner // each]).square().sum(1, keepdim=True)
         return Ragged(distances, owner, sizes).means().view(len(queries), each)
 
 
@@ -170,7 +170,7 @@ class StalClips(Contrasted):
         clips, first = torch.from_numpy(index.arrays["clips"]), index.arrays["first"]
         length = index.windows.stop - index.windows.first
         for start in range(0, len(queries), QUERIES_AT_A_TIME):
-            asked = torch.from_numpy(self.query_vectors(queries[start : start + QUERIES_AT_A_TIME]))
-            for distances in as_rows(squared_distances(asked, clips)):
+            sentences = torch.from_numpy(self.query_vectors(queries[start : start + QUERIES_AT_A_TIME]))
+            for distances in as_rows(squared_distances(sentences, clips)):
                 sums = np.concatenate([[0.0], np.cumsum(distances, dtype=np.float64)])
                 yield (sums[first] - sums[first + length]) / length

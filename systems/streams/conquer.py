@@ -83,7 +83,7 @@ class Conquer(Learned):
             streams, clips = read(pairs.videos, candidates.ravel(), pairs.counts)
             there = torch.from_numpy(np.concatenate([np.ones_like(are_there[:, :1]), are_there], 1))
             seen = network.look(streams, clips)
-            judged = network.judge(network.ask(pairs.asked(batch)), seen, clips, there)
+            judged = network.judge(network.ask(pairs.queries_of(batch)), seen, clips, there)
             return weighted(losses_of(judged, batch, options.choice), batch.weights)
 
         return loss_of
@@ -175,11 +175,11 @@ def first_stage(options: kinds.Conquer) -> kinds.Reloclnet:
 def part_of(report: Report, before: int, size: int, total: int) -> Report:
     """Return a report for a part of the work, of so many steps, after others."""
 
-    def told(progress: Progress) -> None:
+    def report_part(progress: Progress) -> None:
         done = before + size * progress.done // max(1, progress.total)
         report(replace(progress, done=done, total=total))
 
-    return told
+    return report_part
 
 
 class Others:

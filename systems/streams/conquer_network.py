@@ -68,7 +68,7 @@ class ConquerNetwork(nn.Module):
         each = zip(streams, self.entries, self.blocks, strict=True)
         return torch.stack([block(entry(stream), are_there) for stream, entry, block in each], 1)
 
-    def judge(self, asked: Padded, seen: Tensor, clips: Tensor, candidates: Tensor) -> Judged:
+    def judge(self, query: Padded, seen: Tensor, clips: Tensor, candidates: Tensor) -> Judged:
         """Read each query together with its candidate videos.
 
         Parameters
@@ -79,8 +79,8 @@ class ConquerNetwork(nn.Module):
         candidates
             Which candidates there are: shape (queries, candidates).
         """
-        asked = Padded(*(each.repeat_interleave(candidates.shape[1], 0) for each in asked))
-        mixed = self.coupling(self.fuse(asked, seen), clips, asked)
+        query = Padded(*(each.repeat_interleave(candidates.shape[1], 0) for each in query))
+        mixed = self.coupling(self.fuse(query, seen), clips, query)
         read = self.reading(mixed, clips)
         starts = self.starts(read, clips)
         ends = self.ends(starts, clips)
@@ -97,9 +97,9 @@ class ConquerNetwork(nn.Module):
             videos.masked_fill(~candidates, NEVER),
         )
 
-    def fuse(self, asked: Padded, seen: Tensor) -> Tensor:
+    def fuse(self, query: Padded, seen: Tensor) -> Tensor:
         """Return one vector for each clip: the streams', weighted as the query wants it (query-dependent fusion)."""
-        shares = self.mix(self.pooling(*asked).squeeze(1)).softmax(1)
+        shares = self.mix(self.pooling(*query).squeeze(1)).softmax(1)
         return torch.einsum("vs,vsch->vch", shares, seen)
 
 
@@ -112,13 +112,15 @@ class Coupling(nn.Module):
         self.together = nn.Parameter(torch.randn(hidden) / math.sqrt(hidden))
         self.join, self.norm = nn.Linear(4 * hidden, hidden), nn.LayerNorm(hidden)
 
-    def forward(self, clips: Tensor, are_clips: Tensor, asked: Padded) -> Tensor:
+    def forward(self, clips: Tensor, are_clips: Tensor, query: Padded) -> Tensor:
         """Return the vectors of clips, which know of the query: shape (videos, clips, hidden)."""
-        words, are_words = asked
+        words, are_words = query
         similar = (clips * self.together) @ words.transpose(1, 2)
         similar = similar + self.of_clips(clips) + self.of_words(words).transpose(1, 2)
         to_words = similar.masked_fill(~are_words[:, None], NEVER).softmax(2)
         to_clips = similar.masked_fill(~are_clips[:, :, None], NEVER).softmax(1)
-        said = to_words @ words
+        from_words = to_words @ words
         heard = to_words @ (to_clips.transpose(1, 2) @ clips)
-        return self.norm(clips + self.join(torch.cat([clips, said, clips * said, clips * heard], 2)))
+        return self.norm(
+            clips + self.join(torch.cat([clips, from_words, clips * from_words, clips * heard], 2))
+        )

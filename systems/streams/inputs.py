@@ -72,7 +72,9 @@ def widths_of(videos: Videos) -> list[int]:
 def check_streams(videos: Videos, features: Sequence[int]) -> None:
     """Raise SystemsError if videos do not have the streams that a network was trained on."""
     if (found := widths_of(videos)) != list(features):
-        raise SystemsError(f"the videos have {_told(found)}; expected {_told(features)}, as in training")
+        raise SystemsError(
+            f"the videos have {_in_words(found)}; expected {_in_words(features)}, as in training"
+        )
 
 
 def check_validation(data: Data) -> None:
@@ -81,7 +83,7 @@ def check_validation(data: Data) -> None:
         check_streams(data.validation.videos, widths_of(data.videos))
 
 
-def _told(features: Sequence[int]) -> str:
+def _in_words(features: Sequence[int]) -> str:
     subtitles = f"{features[1]} of subtitles" if len(features) > 1 else "none of subtitles"
     return f"{features[0]} features of a clip and {subtitles}"
 

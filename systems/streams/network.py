@@ -18,7 +18,7 @@ from .options import Streams
 Clips = tuple[Tensor, Tensor]
 
 
-class Asked(NamedTuple):
+class QueryVectors(NamedTuple):
     """The vectors of queries, one for each stream: for finding a video, and for finding a moment in it.
 
     Their shapes are (queries, streams, hidden).
@@ -68,11 +68,13 @@ class Network(nn.Module):
         self.seconds = nn.ModuleList(Block(hidden, heads, dropout) for _ in features)
         self.boundaries = ConvSE(options.kernel)
 
-    def ask(self, queries: Sequence[Query]) -> Asked:
+    def ask(self, queries: Sequence[Query]) -> QueryVectors:
         """Read queries (XML, Section 4.1: modular vectors)."""
         words, are_there = self.words(queries)
         pooled = self.pooling(self.block(self.entry(words), are_there), are_there)
-        return Asked(pooled, torch.stack([ask(pooled[:, place]) for place, ask in enumerate(self.asks)], 1))
+        return QueryVectors(
+            pooled, torch.stack([ask(pooled[:, place]) for place, ask in enumerate(self.asks)], 1)
+        )
 
     def look(self, streams: Sequence[Tensor], are_there: Tensor) -> Seen:
         """Look at videos: first each stream by itself, then each at the other, if there are two.
@@ -127,15 +129,15 @@ class Compared(NamedTuple):
     by_clip: Tensor
 
 
-def compare(asked: Tensor, seen: Tensor, are_there: Tensor) -> Compared:
-    """Compare as many queries with as many videos; shapes as in `Asked` and `Seen`.
+def compare(query: Tensor, seen: Tensor, are_there: Tensor) -> Compared:
+    """Compare as many queries with as many videos; shapes as in `QueryVectors` and `Seen`.
 
     Products are divided by the square root of the vectors' size, so that the losses do not grow with it.
     """
-    products = torch.einsum("qsh,vsch->qvsc", asked, seen) / math.sqrt(asked.shape[2])
-    lengths = asked.norm(dim=2)[:, None, :, None] * seen.norm(dim=3)[None] / math.sqrt(asked.shape[2])
+    products = torch.einsum("qsh,vsch->qvsc", query, seen) / math.sqrt(query.shape[2])
+    lengths = query.norm(dim=2)[:, None, :, None] * seen.norm(dim=3)[None] / math.sqrt(query.shape[2])
     is_none = ~are_there[None, :, None]
-    rows = torch.arange(len(asked))
+    rows = torch.arange(len(query))
     return Compared(
         (products / lengths.clamp(min=1e-6)).masked_fill(is_none, NEVER).amax(3).mean(2),
         products.masked_fill(is_none, NEVER).amax(3).mean(2),

@@ -73,6 +73,6 @@ class Pairs:
         """Return which videos hold a moment that the training set gives the query, by broadcasting."""
         return np.isin(query * len(self.videos) + video, self._known)
 
-    def asked(self, batch: Batch) -> list[Query]:
+    def queries_of(self, batch: Batch) -> list[Query]:
         """Return the queries of a step."""
         return [self.queries[number] for number in batch.query.tolist()]

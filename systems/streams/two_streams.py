@@ -27,7 +27,7 @@ from .losses import (
     video_losses,
     weighted,
 )
-from .network import Asked, Boundaries, Network, compare, spans
+from .network import Boundaries, Network, QueryVectors, compare, spans
 from .options import Streams
 from .pairs import Batch, Pairs
 
@@ -93,25 +93,27 @@ class TwoStreams(Learned):
 
     def _ranked(self, index: Index, queries: Sequence[Query], depth: int) -> Iterator[Ranked]:
         for start in range(0, len(queries), QUERIES_AT_A_TIME):
-            asked = self.ask(queries[start : start + QUERIES_AT_A_TIME])
-            for scores, of_moments in zip(self.of_videos(index, asked), asked.of_moments, strict=True):
+            query_vectors = self.ask(queries[start : start + QUERIES_AT_A_TIME])
+            for scores, of_moments in zip(
+                self.of_videos(index, query_vectors), query_vectors.of_moments, strict=True
+            ):
                 numbers = best_videos(scores, self.numbers.candidates)
                 found = self.moments(index, of_moments, numbers)
                 closeness = self.numbers.closeness * scores[numbers]
                 yield best_moments(index, numbers, found, closeness, self.options, depth)
 
-    def ask(self, queries: Sequence[Query]) -> Asked:
+    def ask(self, queries: Sequence[Query]) -> QueryVectors:
         """Return the vectors of queries."""
         with torch.inference_mode():
-            return cast(Asked, self.network.ask(queries))
+            return cast(QueryVectors, self.network.ask(queries))
 
-    def of_videos(self, index: Index, asked: Asked) -> Rows:
+    def of_videos(self, index: Index, query_vectors: QueryVectors) -> Rows:
         """Return the scores of all videos, from -1 to 1: shape (queries, videos); -inf for a video without clips.
 
         A video's score is the query's highest cosine with a clip, mean of the streams (XML, Eq. 4).
         """
-        streams, hidden = asked.of_videos.shape[1:]
-        vectors = as_rows(functional.normalize(asked.of_videos, dim=2))
+        streams, hidden = query_vectors.of_videos.shape[1:]
+        vectors = as_rows(functional.normalize(query_vectors.of_videos, dim=2))
         offsets = index.offsets
         scores = np.full((len(vectors), len(index.names)), -np.inf, np.float32)
         for numbers in video_blocks(index.counts, ROWS_AT_A_TIME):
@@ -132,8 +134,8 @@ class TwoStreams(Learned):
         rows, are_there = index.of(numbers, skipped=streams * hidden)
         own = torch.from_numpy(rows).unflatten(2, (streams, hidden)).transpose(1, 2)
         with torch.inference_mode():
-            asked = of_moments.expand(len(numbers), -1, -1)
-            found = self.network.find(asked, own, torch.from_numpy(are_there))
+            query_vectors = of_moments.expand(len(numbers), -1, -1)
+            found = self.network.find(query_vectors, own, torch.from_numpy(are_there))
             return Boundaries(found.starts.log_softmax(1), found.ends.log_softmax(1))
 
 
@@ -168,10 +170,10 @@ def best_moments(
 def loss_of(network: Network, pairs: Pairs, step: int, options: Streams) -> Tensor:
     """Return the loss of a step; dropout and the negatives of the hinge are drawn from torch's random numbers."""
     batch = pairs.batch(step)
-    asked = network.ask(pairs.asked(batch))
+    query_vectors = network.ask(pairs.queries_of(batch))
     seen = network.look(*read(pairs.videos, batch.video, pairs.counts))
-    compared = compare(asked.of_videos, seen.for_videos, seen.are_there)
-    found = network.find(asked.of_moments, seen.for_moments, seen.are_there)
+    compared = compare(query_vectors.of_videos, seen.for_videos, seen.are_there)
+    found = network.find(query_vectors.of_moments, seen.for_moments, seen.are_there)
     losses = options.span * boundary_losses(found.starts, found.ends, batch.first, batch.last)
     if options.ranking:
         hardest = options.hardest if step >= options.hard_after else None

@@ -36,7 +36,7 @@ def test_the_mask_has_all_videos_of_a_query_in_the_step() -> None:
     several = 0
     for step in range(4):
         batch = pairs.batch(step)
-        asked = pairs.asked(batch)
+        asked = pairs.queries_of(batch)
         names = [data.videos.names[number] for number in batch.video]
         slow = [[name in answers_of(list(data.examples), query.id) for name in names] for query in asked]
         assert batch.positives.tolist() == slow
@@ -50,7 +50,12 @@ def test_a_pairs_clips_are_those_that_its_moment_touches() -> None:
     pairs = Pairs(data, Streams(batch_size=36))
     batch = pairs.batch(0)
     seen = zip(
-        pairs.asked(batch), batch.video, batch.first.tolist(), batch.last.tolist(), batch.weights, strict=True
+        pairs.queries_of(batch),
+        batch.video,
+        batch.first.tolist(),
+        batch.last.tolist(),
+        batch.weights,
+        strict=True,
     )
     found = {
         (query.id, data.videos.names[number], first, last, float(weight))

@@ -8,7 +8,7 @@ from uuid import uuid4
 from ..formats.errors import MeasureError
 from ..formats.files import read_beginning
 from . import calls
-from .asking import ApiError, Ask, Steps, asked, below_api, json_of, one_line, until
+from .requests import ApiError, Ask, Steps, answer_to, below_api, json_of, one_line, until
 from .shapes import About, StoredRun
 
 PIECE = 1 << 20  # bytes
@@ -17,14 +17,14 @@ PIECE = 1 << 20  # bytes
 class RunRefused(MeasureError):
     """A server found faults in a run, and stored nothing.
 
-    `told` has the first hundred faults, each with its place, its field and what would be right; `count` is the
+    `messages` has the first hundred faults, each with its place, its field and what would be right; `count` is the
     number of all.
     """
 
-    def __init__(self, file: str, told: list[str], count: int) -> None:
-        self.told, self.count = tuple(map(one_line, told)), count
+    def __init__(self, file: str, messages: list[str], count: int) -> None:
+        self.messages, self.count = tuple(map(one_line, messages)), count
         faults = "one fault" if count == 1 else f"{count} faults, the first"
-        super().__init__(f"{file}: not stored because of {faults}: {self.told[0]}")
+        super().__init__(f"{file}: not stored because of {faults}: {self.messages[0]}")
 
 
 def usual_name(file: str | Path) -> str:
@@ -52,10 +52,10 @@ def submit(
     files = {"run": Path(file)} | ({"videos": Path(videos)} if videos else {})
     for path in files.values():
         read_beginning(path)
-    said = {field: value for field, value in about.items() if value is not None}
-    said["name"] = name or usual_name(file)
+    payload = {field: value for field, value in about.items() if value is not None}
+    payload["name"] = name or usual_name(file)
     key = {"Idempotency-Key": str(uuid4())}
-    made = yield from json_of(Ask("POST", calls.inside(campaign, "runs"), said=said, headers=key))
+    made = yield from json_of(Ask("POST", calls.inside(campaign, "runs"), payload=payload, headers=key))
     where = calls.inside(campaign, "submissions", made["token"])
     for purpose, path in files.items():
         yield from _send(where, purpose, path)
@@ -69,8 +69,8 @@ def submit(
 
 def _send(where: str, purpose: str, path: Path) -> Steps[None]:
     """Send a file in pieces; where an answer was lost, go on at the place that the server names."""
-    said = {"purpose": purpose, "name": path.name, "size": path.stat().st_size}
-    file = yield from json_of(Ask("POST", f"{where}/files", said=said))
+    payload = {"purpose": purpose, "name": path.name, "size": path.stat().st_size}
+    file = yield from json_of(Ask("POST", f"{where}/files", payload=payload))
     address = f"{where}/files/{file['token']}"
     while not file["whole"]:
         before = file["received"]
@@ -104,7 +104,7 @@ def _piece(address: str, path: Path, place: int) -> Ask:
 def _check(where: str, patience: float) -> Steps[None]:
     """Have the server check the files, and wait for the job that does."""
     try:
-        begun = yield from asked(Ask("POST", f"{where}/check"))
+        begun = yield from answer_to(Ask("POST", f"{where}/check"))
     except ApiError as fault:
         if fault.status != 409:
             raise

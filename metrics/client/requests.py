@@ -44,7 +44,7 @@ class Ask:
     method: str
     path: str
     query: Mapping[str, Any] | None = None
-    said: Any = None  # becomes JSON
+    payload: Any = None  # becomes JSON
     content: bytes | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     to: Path | None = None  # where the content of a good answer goes, instead of into the memory
@@ -74,15 +74,15 @@ class Answer:
     @property
     def wait(self) -> float:
         """Return the seconds that the server asks to wait; 0 if it does not say."""
-        said = self.headers.get("retry-after", "")
-        return min(float(said), LONGEST_WAIT) if said.isdecimal() else 0.0
+        seconds = self.headers.get("retry-after", "")
+        return min(float(seconds), LONGEST_WAIT) if seconds.isdecimal() else 0.0
 
 
 T = TypeVar("T")
 Steps: TypeAlias = Generator[Ask | Pause, Answer, T]
 
 
-def asked(ask: Ask) -> Steps[Answer]:
+def answer_to(ask: Ask) -> Steps[Answer]:
     """Return the answer to a request; what a server cannot do now is asked again, a few times.
 
     Raises
@@ -103,7 +103,7 @@ def asked(ask: Ask) -> Steps[Answer]:
 
 
 def json_of(ask: Ask) -> Steps[Any]:
-    return (yield from asked(ask)).json()
+    return (yield from answer_to(ask)).json()
 
 
 def rows_of(path: str, limit: int = MOST_OF_A_PAGE) -> Steps[list[Any]]:
@@ -148,8 +148,8 @@ def problem(ask: Ask, answer: Answer) -> ApiError:
         return ApiError(f"{where}: is at {one_line(answer.headers['location'])} instead", answer.status)
     try:
         document = read_json(answer.content)
-        told, fields = f"{where}: {document['detail']}", dict(document.get("fields", {}))
-        return ApiError(one_line(told), answer.status, str(document.get("code", "")), fields)
+        message, fields = f"{where}: {document['detail']}", dict(document.get("fields", {}))
+        return ApiError(one_line(message), answer.status, str(document.get("code", "")), fields)
     except (ValueError, KeyError, TypeError):
         text = f"{where}: answered with the status {answer.status}, and not as a Reeljudge answers"
         return ApiError(text, answer.status)
