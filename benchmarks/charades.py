@@ -14,13 +14,13 @@ from typing import Any, cast
 import numpy as np
 
 from benchmarks.first_hits import IOUS, first_hits, overlaps_of, summary
-from metrics.formats.annotations import charades_line
-from metrics.formats.place import Place
-from retrieval.systems.commands import options_of
-from retrieval.systems.data import Data, Example, Query, Videos
-from retrieval.systems.exhaustive import Exhaustive, Index
-from retrieval.systems.registry import entry, system
-from retrieval.systems.windows import clips_in
+from metrics.formats.captions import charades_line
+from metrics.formats.errors import Place
+from systems.commands import options_of
+from systems.data import Data, Example, Query, Videos
+from systems.exhaustive import Exhaustive, Index
+from systems.interface import entry, system
+from systems.windows import clips_in
 
 CLIP_SECONDS = 3.0
 SHARED = Path(os.environ.get("REELJUDGE_SHARED", "../shared")) / "data" / "charades_sta"

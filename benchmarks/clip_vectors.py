@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from retrieval.systems.data import Rows, Videos
+from systems.data import Rows, Videos
 
 CLIPS, SECONDS, DIMENSIONS = 20, 3.0, 100  # of a video, as in STAL's Section 4.3
 VIDEOS_AT_A_TIME = 5_000

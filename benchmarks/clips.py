@@ -16,15 +16,14 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.clip_vectors import CLIPS, DIMENSIONS, SECONDS, VIDEOS_AT_A_TIME, Drawn
-from retrieval.systems.clips.around import windows_around
-from retrieval.systems.clips.building import plan_index, write_shard
-from retrieval.systems.clips.chamfer import chamfer, squared_distances
-from retrieval.systems.clips.codes import wanted_sample
-from retrieval.systems.clips.index import ClipIndex, Found
-from retrieval.systems.clips.layout import CODES, ROWS, shard_folder
-from retrieval.systems.clips.stages import chamfer_cost, rank_around
-from retrieval.systems.data import Ints, Rows
-from retrieval.systems.windows import Scales
+from systems.clips.building import plan_index, write_shard
+from systems.clips.chamfer import chamfer, squared_distances
+from systems.clips.codes import wanted_sample
+from systems.clips.index import ClipIndex, Found
+from systems.clips.layout import CODES, ROWS, shard_folder
+from systems.clips.stages import chamfer_cost, rank_around, windows_around
+from systems.data import Ints, Rows
+from systems.windows import Scales
 
 VIDEOS = int(os.environ.get("CLIPS_VIDEOS", 100_000))
 SHARDS, K, QUERIES, BESIDE, WORDS = 4, 200, 100, 15, 10

@@ -17,11 +17,11 @@ import numpy as np
 
 from benchmarks.clip_vectors import CLIPS, SECONDS, Drawn
 from benchmarks.clips import QUERIES, K, exact, recall, rows_of, sizes, stages
-from retrieval.systems.clips.building import plan_index, write_shard
-from retrieval.systems.clips.codes import wanted_sample
-from retrieval.systems.clips.index import ClipIndex
-from retrieval.systems.clips.layout import PLAN, shard_folder
-from retrieval.systems.data import Ints, Rows
+from systems.clips.building import plan_index, write_shard
+from systems.clips.codes import wanted_sample
+from systems.clips.index import ClipIndex
+from systems.clips.layout import PLAN, shard_folder
+from systems.data import Ints, Rows
 
 VIDEOS, SHARDS = 1_000_000, 10
 FOLDER = Path(os.environ.get("CLIPS_FOLDER", "var/clips"))

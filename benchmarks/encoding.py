@@ -10,10 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
-from retrieval.encoders import BUNDLED, encoder, encoder_in_bfloat16
+from retrieval.encoders import encoder, encoder_in_bfloat16
 from retrieval.encoding import Vectors, encode
 from retrieval.nearest import nearest
 from retrieval.simcse.measuring import overlap
+from systems.encoders import BUNDLED
 
 SHARED = Path(os.environ.get("REELJUDGE_SHARED", "../shared")) / "data"
 CAPTIONS = int(os.environ.get("ENCODING_CAPTIONS", "4000"))  # of each corpus

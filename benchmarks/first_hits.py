@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from retrieval.systems.data import Example, Floats, Ints, Rows
-from retrieval.systems.exhaustive import Exhaustive, Index
-from retrieval.systems.sampling import overlaps
+from systems.data import Example, Floats, Ints, Rows
+from systems.exhaustive import Exhaustive, Index
+from systems.neural.samples import overlaps
 
 IOUS = (0.5, 0.7)
 DEPTHS = (1, 10, 100)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from retrieval.systems.data import (
+from systems.data import (
     Data,
     Example,
     Floats,

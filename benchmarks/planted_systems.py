@@ -13,9 +13,9 @@ import numpy as np
 
 from benchmarks.first_hits import first_hits, summary
 from benchmarks.planted import Planted, planted
-from retrieval.systems.data import Data
-from retrieval.systems.exhaustive import Exhaustive
-from retrieval.systems.registry import system
+from systems.data import Data
+from systems.exhaustive import Exhaustive
+from systems.interface import system
 
 SYSTEMS = ("chance", "prior", "tef_only", "mcn", "stal_clips", "stal")
 WINDOWS: dict[str, Any] = {"shortest": 2, "longest": 6}

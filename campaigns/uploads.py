@@ -26,9 +26,9 @@ from base.errors import BadValue, ReeljudgeError, TooLarge, WrongState
 from base.text import abbreviated, printable, storable
 from base.transactions import all_or_nothing, locked
 from campaigns.models.draft import FILMS, ArrivingFile, Draft, Upload
-from corpus.errors import FULL
 from corpus.models import Corpus
 from jobs.registry import each_hour
+from systems.errors import FULL
 
 Arriving = TypeVar("Arriving", bound=ArrivingFile)
 MIB = 2**20

@@ -6,8 +6,8 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from corpus.confinement import Confined
 from corpus.errors import CorpusError, FilmAway, Unavailable
+from systems.features.confinement import Confined
 
 CLIP = "clip.mp4"  # what the process writes
 
@@ -16,9 +16,11 @@ class Cutter(Confined):
     """Cuts clips one after the other. The process reads no files but those beside the film."""
 
     module = "corpus.cutting"
+    packages = ("base", "corpus", "jobs", "systems")
     doing = "cutting"
     largest = 2**30
     kinds = {kind.__name__: kind for kind in (CorpusError, FilmAway, Unavailable)}
+    stopped = Unavailable
 
     def cut(
         self,

@@ -14,8 +14,9 @@ from av.video.reformatter import ColorRange, Interpolation, VideoReformatter
 from PIL import Image
 
 from corpus.errors import CorpusError, kind_of
-from corpus.films import frames, open_film, pictures
 from corpus.sound import LAYOUT, RATE, sound
+from systems.errors import SystemsError
+from systems.features.films import frames, open_film, pictures
 
 MOST_LINES = 480
 LONGEST = 600.0  # seconds
@@ -86,6 +87,8 @@ def cut(
             _write(to, frames(source, start, end), lambda first: sound(source, first, end))
         else:
             _write(to, frames(source, start, end))
+    except SystemsError as fault:
+        raise CorpusError(str(fault)) from fault
     except UNREADABLE as fault:
         reason = getattr(fault, "strerror", None) or fault or "it needs too much memory"
         raise kind_of(fault)(f"{source.name}: cannot be decoded ({reason})") from fault
@@ -106,8 +109,8 @@ def length(source: Path) -> float:
             seconds = ticks / av.time_base
             if not ticks and stream and stream.duration and stream.time_base:
                 seconds = float(stream.duration * stream.time_base)
-    except CorpusError:
-        raise
+    except SystemsError as fault:
+        raise CorpusError(str(fault)) from fault
     except UNREADABLE as fault:
         raise kind_of(fault)(f"{source.name}: cannot be read ({fault})") from fault
     if seconds <= 0:

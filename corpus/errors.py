@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from base.text import printable
 from jobs.errors import JobLeft, JobPostponed
+from systems.errors import FULL
 
 # What the system says where a film is not, is on a disk that has gone, or may not be read.
 AWAY = {errno.ENOENT, errno.EACCES, errno.ENODEV, errno.ESTALE, errno.ENOTCONN, errno.EHOSTDOWN}
-FULL = {errno.ENOSPC, errno.EDQUOT, errno.EROFS}  # and where nothing can be written
 
 
 class CorpusError(Exception):

@@ -12,7 +12,7 @@ from av.error import BlockingIOError as Hungry
 from av.error import EOFError as Over
 from av.filter import Graph
 
-from corpus.films import beginning, open_film
+from systems.features.films import beginning, open_film
 
 RATE = 48_000  # samples a second
 LAYOUT = "stereo"

@@ -27,7 +27,7 @@ from jobs.running import work_off
 from judging.models import Batch, Candidate, Query
 from judging.pool.clips import prepare
 from metrics import Client
-from metrics.client.asking import Answer, Ask, Pause
+from metrics.client.requests import Answer, Ask, Pause
 from releases.freezing import freeze
 
 NAME, TITLE = "demo-judged", "Demo: judged, with runs"

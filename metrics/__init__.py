@@ -18,22 +18,22 @@ if TYPE_CHECKING:
     from .analysis.groups import grouped as grouped
     from .analysis.nms import temporal_nms as temporal_nms
     from .analysis.project import project as project
-    from .client.asking import ApiError as ApiError
     from .client.async_client import AsyncClient as AsyncClient
     from .client.client import Client as Client
-    from .client.uploading import RunRefused as RunRefused
+    from .client.requests import ApiError as ApiError
+    from .client.uploads import RunRefused as RunRefused
     from .formats.dicts import qrels_from_dict as qrels_from_dict
     from .formats.dicts import run_from_dict as run_from_dict
     from .formats.errors import MeasureError as MeasureError
     from .formats.errors import MeasureWarning as MeasureWarning
     from .formats.moment_ids import moment_id as moment_id
     from .formats.moment_ids import parse_moment_id as parse_moment_id
+    from .formats.qrels import as_qrels as as_qrels
+    from .formats.qrels import read_qrels as read_qrels
     from .formats.ratings import Ratings as Ratings
     from .formats.ratings import read_ratings as read_ratings
-    from .formats.read_qrels import read_qrels as read_qrels
-    from .formats.read_runs import read_run as read_run
-    from .formats.sources import as_qrels as as_qrels
-    from .formats.sources import as_run as as_run
+    from .formats.runs import as_run as as_run
+    from .formats.runs import read_run as read_run
     from .formats.tables import Qrels as Qrels
     from .formats.tables import Run as Run
     from .measures.conventions import CONVENTIONS as CONVENTIONS
@@ -64,16 +64,15 @@ _NAMES = {
     ".analysis.groups": ("grouped",),
     ".analysis.nms": ("temporal_nms",),
     ".analysis.project": ("project",),
-    ".client.asking": ("ApiError",),
+    ".client.requests": ("ApiError",),
     ".client.async_client": ("AsyncClient",),
     ".client.client": ("Client",),
-    ".client.uploading": ("RunRefused",),
+    ".client.uploads": ("RunRefused",),
     ".formats.errors": ("MeasureError", "MeasureWarning"),
     ".formats.moment_ids": ("moment_id", "parse_moment_id"),
     ".formats.ratings": ("Ratings", "read_ratings"),
-    ".formats.read_qrels": ("read_qrels",),
-    ".formats.read_runs": ("read_run",),
-    ".formats.sources": ("as_qrels", "as_run"),
+    ".formats.qrels": ("as_qrels", "read_qrels"),
+    ".formats.runs": ("as_run", "read_run"),
     ".formats.dicts": ("qrels_from_dict", "run_from_dict"),
     ".formats.tables": ("Qrels", "Run"),
     ".measures.conventions": ("CONVENTIONS", "Convention", "Options", "convention_named"),

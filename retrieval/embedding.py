@@ -10,19 +10,18 @@ from django.conf import settings
 
 from corpus.errors import CorpusError
 from retrieval.encoders import (
-    BUNDLED,
     FULL,
     encoder,
     encoder_in_bfloat16,
-    is_simcse,
     model_key,
     model_name,
     weights_hash,
 )
 from retrieval.encoding import Vectors, encode
 from retrieval.models import Vector
+from systems.encoders import BUNDLED
 
-__all__ = ["BUNDLED", "Vectors", "embed", "encoder", "is_simcse", "model_name"]
+__all__ = ["Vectors", "embed", "model_name"]
 
 TEXTS_AT_A_TIME = 1024
 ROWS_AT_A_TIME = 500

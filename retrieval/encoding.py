@@ -53,20 +53,6 @@ def encode(model: SentenceTransformer, texts: Sequence[str]) -> Vectors:
     return vectors
 
 
-def encode_tokens(model: SentenceTransformer, texts: Sequence[str]) -> list[Vectors]:
-    """Return the vectors of each text's tokens, those of its beginning and end included.
-
-    Returns
-    -------
-    list of arrays of shape (tokens, dimensions), float32
-    """
-    model.eval()
-    found: Any = model.encode(
-        list(texts), output_value="token_embeddings", show_progress_bar=False, convert_to_numpy=False
-    )
-    return [np.asarray(each.float().cpu().numpy(), np.float32) for each in found]
-
-
 def _side_by_side(work: Callable[[Rows], Encoded], each: Iterable[Rows]) -> list[Encoded]:
     """Do the work in as many threads as there are cores, each of which multiplies alone.
 

@@ -28,9 +28,9 @@ from jobs.errors import JobLeft
 from jobs.models import Job
 from jobs.registry import Report, each_hour, kind
 from metrics import MeasureError, MeasureWarning
+from metrics.formats.checks import Known
 from metrics.formats.errors import Faults
-from metrics.formats.read_runs import check_run_file
-from metrics.formats.run_faults import Known
+from metrics.formats.runs import check_run_file
 from metrics.formats.tables import Run as Predictions
 from runs.models import Arrival, Run, Submission, TrainedSystem
 from runs.scoring import ask_for_scores
@@ -158,7 +158,7 @@ def receive(submission: Submission) -> Run | None:
         warnings.simplefilter("always", MeasureWarning)
         predictions, faults = _checked(submission, file)
     if predictions is None:
-        _refuse(submission, faults.told, faults.count)
+        _refuse(submission, faults.messages, faults.count)
         return None
     notes = [str(each.message).replace(str(file.path), file.name) for each in unusual]
     return _store(submission, file, predictions, notes)
@@ -187,7 +187,7 @@ def _checked(submission: Submission, file: Arrival) -> tuple[Predictions | None,
         predictions = None
         faults.add(fault)
     for each in filter(None, (file, videos)):
-        faults.told = [told.replace(str(each.path), each.name) for told in faults.told]
+        faults.messages = [message.replace(str(each.path), each.name) for message in faults.messages]
     return (_renamed(predictions, names) if predictions else None), faults
 
 

@@ -12,7 +12,7 @@ from django.db.models.functions import Now
 
 from corpus.models import Corpus
 
-# The endings of `corpus.films.DEMUXERS`, whose libraries no web process needs; a test compares them.
+# The endings of `systems.features.films.DEMUXERS`, whose libraries no web process needs; a test compares them.
 FILMS = {
     *(".mp4", ".m4v", ".mov", ".mkv", ".webm", ".avi", ".3gp", ".flv", ".ts", ".mts", ".m2ts"),
     *(".mpg", ".mpeg", ".vob", ".ogv", ".wmv"),

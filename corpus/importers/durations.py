@@ -10,7 +10,7 @@ from typing import Any
 from base.text import printable
 from corpus.errors import CorpusError
 from corpus.importers.rows import seconds
-from metrics.formats.csv_lines import separator_of
+from metrics.formats.csv_tables import separator_of
 from metrics.formats.json_reader import read_json
 
 VIDEO = ("video", "video_name", "vid_name", "vid", "video_id", "id")  # names of columns

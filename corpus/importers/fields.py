@@ -9,7 +9,7 @@ from base.text import printable
 from corpus.errors import CorpusError
 from corpus.importers.rows import LONGEST_LINE
 from metrics import MeasureError
-from metrics.formats.csv_lines import CsvLines
+from metrics.formats.csv_tables import CsvLines
 
 # Each field with what it holds. Without the first four there is no moment.
 FIELDS = {

@@ -13,8 +13,8 @@ from corpus.errors import CorpusError, Problem
 from corpus.importers.rows import Row, json_object, lines
 from corpus.media.finding import MediaFolder
 from metrics import MeasureError
+from metrics.formats.errors import Place
 from metrics.formats.json_entries import Entry, json_entries
-from metrics.formats.place import Place
 
 OVERHANG = 1.0  # seconds; a moment that ends at most so much after its video is cut off there
 

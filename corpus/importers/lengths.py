@@ -12,12 +12,12 @@ from django.conf import settings
 from base.text import printable
 from corpus.cutter import Cutter
 from corpus.errors import CorpusError
-from corpus.films import PICTURES
 from corpus.importers.interface import Source
 from corpus.importers.registry import importer_of
 from corpus.importers.rows import Row
 from corpus.media.fetching import film_at
 from corpus.media.finding import MediaFolder
+from systems.features.films import PICTURES
 
 TOLERANCE = 1.0  # seconds by which a film and the corpus may differ
 NOT_TOLD = "field duration: missing, and its film does not tell it: "

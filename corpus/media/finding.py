@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePath, PurePosixPath
 
 from corpus.errors import CorpusError
-from corpus.films import DEMUXERS, PICTURES
 from corpus.media.fetching import is_remote, names_below
 from corpus.models import Video
+from systems.features.films import DEMUXERS, PICTURES
 
 AT_A_TIME = 200  # videos in one statement, which takes longer for each of them the more there are
 

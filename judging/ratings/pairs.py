@@ -12,10 +12,10 @@ from base.errors import ReeljudgeError
 from corpus.errors import CorpusError
 from corpus.importers.rows import LONGEST_NAME, LONGEST_TEXT, BadField, json_object, lines, number, text
 from metrics import MeasureError
-from metrics.formats.csv_qrels import csv_rows
+from metrics.formats.csv_tables import csv_rows
+from metrics.formats.errors import Place
 from metrics.formats.files import read_beginning, read_text
 from metrics.formats.json_files import looks_like_json
-from metrics.formats.place import Place
 
 NEEDED = ("pair_id", "query_id", "query", "video", "start", "end")
 LONGEST_ID, LONGEST_SPLIT = 100, 20  # bytes of UTF-8

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..formats.arrays import Bools, Ints
-from ..formats.sources import as_run
+from ..formats.runs import as_run
 from ..formats.tables import Run
 from ..measures.iou import check_threshold
 from ..measures.matching import Pairs, Spans, join, ranks

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from ..formats.arrays import Ints
-from ..formats.sources import as_qrels, as_run
+from ..formats.qrels import as_qrels
+from ..formats.runs import as_run
 from ..formats.tables import Qrels, Run
 from ..measures.conventions import Convention, Options, convention_named
 from ..measures.ground import Ground, Pick, Plan

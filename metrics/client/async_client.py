@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from . import calls
-from .asking import BROKEN, Answer, Ask, Pause, Steps, T
+from .requests import BROKEN, Answer, Ask, Pause, Steps, T
 from .site import PATIENCE, TIMEOUT, Site, answer_of, request_of, whole_file
-from .uploading import submit
+from .uploads import submit
 
 if TYPE_CHECKING:
     from .shapes import About, Choices, Leaderboard, OwnCampaign, Progress, RunScores, StoredRun

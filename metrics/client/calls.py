@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from .asking import Answer, Ask, Steps, asked, json_of, rows_of, until
 from .exports import frame_of, rows_in
+from .requests import Answer, Ask, Steps, answer_to, json_of, rows_of, until
 from .shapes import Choices, Leaderboard, OwnCampaign, Progress, RunScores, StoredRun
 
 
@@ -36,14 +36,14 @@ def releases(campaign: str) -> Steps[list[dict[str, Any]]]:
 
 
 def export(campaign: str, file: str) -> Steps[Any]:
-    answer = yield from asked(Ask("GET", inside(campaign, "exports", file)))
+    answer = yield from answer_to(Ask("GET", inside(campaign, "exports", file)))
     return frame_of(rows_in(file, answer.content))
 
 
 def download(path: str, to: str | Path) -> Steps[Path]:
     """Store a file under a path, as a whole or not at all."""
     to = Path(to)
-    yield from asked(Ask("GET", path, to=to))
+    yield from answer_to(Ask("GET", path, to=to))
     return to
 
 
@@ -53,7 +53,7 @@ def scores(campaign: str, number: int, release: int | None, patience: float) -> 
     ask = Ask("GET", inside(campaign, "runs", number, "scores"), query)
 
     def look() -> Steps[RunScores | None]:
-        answer: Answer = yield from asked(ask)
+        answer: Answer = yield from answer_to(ask)
         return None if answer.status == 202 else answer.json()
 
     return until(look, patience, f"the scores of run {number} are not computed")

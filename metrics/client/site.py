@@ -8,7 +8,7 @@ from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from ..formats.errors import MeasureError
-from .asking import API, BROKEN, Answer, Ask
+from .requests import API, BROKEN, Answer, Ask
 
 if TYPE_CHECKING:
     import httpx
@@ -38,14 +38,14 @@ class Site:
         return {"base_url": self.address + API, "headers": headers, "timeout": timeout}
 
     def broken(self, fault: Exception) -> Answer:
-        told = f"{self.address} does not answer: {str(fault) or type(fault).__name__}"
-        return Answer(BROKEN, told.encode())
+        message = f"{self.address} does not answer: {str(fault) or type(fault).__name__}"
+        return Answer(BROKEN, message.encode())
 
 
 def request_of(ask: Ask) -> dict[str, Any]:
-    given = {"params": ask.query or None, "json": ask.said, "content": ask.content}
-    said = {name: value for name, value in given.items() if value is not None}
-    return {"method": ask.method, "url": ask.path, "headers": dict(ask.headers)} | said
+    given = {"params": ask.query or None, "json": ask.payload, "content": ask.content}
+    params = {name: value for name, value in given.items() if value is not None}
+    return {"method": ask.method, "url": ask.path, "headers": dict(ask.headers)} | params
 
 
 def answer_of(found: "httpx.Response", content: bytes = b"") -> Answer:

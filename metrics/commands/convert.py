@@ -39,38 +39,40 @@ def run(args: argparse.Namespace) -> None:
 
 
 def convert_qrels(args: argparse.Namespace) -> str:
-    from ..formats import writers
+    from ..formats.csv_tables import side_file
+    from ..formats.qrels import QRELS_WRITERS
 
     qrels = inputs.load_qrels(args)
     check_name("qrels format", args.to, TO_QRELS)
     if args.moments_out:
-        inputs.save(args.moments_out, writers.side_file(qrels))
-    return writers.QRELS_WRITERS[args.to](qrels)
+        inputs.save(args.moments_out, side_file(qrels))
+    return QRELS_WRITERS[args.to](qrels)
 
 
 def convert_run(args: argparse.Namespace) -> str:
     from .. import MeasureError
-    from ..formats import writers
-    from ..formats.read_runs import read_video_index
+    from ..formats.csv_tables import side_file
+    from ..formats.json_runs import read_video_index, run_as_predictions
+    from ..formats.runs import RUN_WRITERS
 
     run = inputs.load_run(args, args.run_file)
     check_name("run format", args.to, TO_RUN)
     if args.moments_out:
-        inputs.save(args.moments_out, writers.side_file(run))
+        inputs.save(args.moments_out, side_file(run))
     if args.to == "trec":
         note_new_scores(run)
     if args.to != "predictions":
-        return writers.RUN_WRITERS[args.to](run)
+        return RUN_WRITERS[args.to](run)
     if not args.videos:
         raise MeasureError("this format names videos by index: give the video index file with --videos")
-    return writers.run_as_predictions(run, {name: n for n, name in read_video_index(args.videos).items()})
+    return run_as_predictions(run, {name: n for n, name in read_video_index(args.videos).items()})
 
 
 def note_new_scores(run: Any) -> None:
     """Say on standard error for how many queries the scores are replaced by ranks."""
-    from ..formats import writers
+    from ..formats.trec import falls
 
     bounds = run.offsets.tolist()
-    flat = sum(not writers.falls(run.scores[low:high]) for low, high in pairwise(bounds))
+    flat = sum(not falls(run.scores[low:high]) for low, high in pairwise(bounds))
     if flat:
         print(f"note: scores of {flat} queries do not fall strictly; ranks replace them", file=sys.stderr)

@@ -146,8 +146,8 @@ def add_measures(parser: argparse.ArgumentParser, default: str = "NDCG@10,20,40 
 
 def load_qrels(args: argparse.Namespace) -> "Qrels":
     """The qrels; what is plainly wrong with the runs beside them is said first."""
-    from ..formats.read_qrels import read_qrels
-    from ..formats.read_runs import look_at_run
+    from ..formats.qrels import read_qrels
+    from ..formats.runs import look_at_run
 
     for path in runs_of(args):
         look_at_run(path, args.format_run)
@@ -170,7 +170,7 @@ def is_lenient(args: argparse.Namespace) -> bool:
 def load_run(args: argparse.Namespace, path: str) -> "Run":
     """The run in a file, after the suppression that --nms asks for."""
     from ..analysis.nms import temporal_nms
-    from ..formats.read_runs import read_run
+    from ..formats.runs import read_run
 
     run = read_run(path, args.format_run, args.videos, args.moments, args.task, is_lenient(args))
     return run if args.nms is None else temporal_nms(run, args.nms)

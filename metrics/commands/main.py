@@ -14,9 +14,9 @@ from typing import Any, NoReturn
 
 from .. import __version__
 from ..formats.errors import MeasureError, MeasureWarning
-from . import annotators, axioms, compare, convert, evaluate, inputs, meta, project, server
+from . import annotators, axioms, compare, convert, evaluate, inputs, meta, project, server, systems
 
-COMMANDS = (evaluate, compare, convert, project, meta, axioms, annotators, server)
+COMMANDS = (evaluate, compare, convert, project, meta, axioms, annotators, server, systems)
 INTERRUPTED = 128 + signal.SIGINT  # as a shell reports it
 
 
@@ -29,8 +29,11 @@ class Parser(argparse.ArgumentParser):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit code: 0, 2 for bad input, 130 after Ctrl-C."""
-    args = parser().parse_args(arguments)
+    arguments = sys.argv[1:] if arguments is None else arguments
     try:
+        if arguments[:1] == [systems.NAME]:
+            return systems.main(arguments[1:], program())
+        args = parser().parse_args(arguments)
         with warnings.catch_warnings():
             warnings.simplefilter("always", MeasureWarning)
             warnings.showwarning = note
@@ -55,11 +58,8 @@ def note(message: Warning | str, *place: Any, **more: Any) -> None:
 
 
 def parser() -> Parser:
-    """The parser of all commands; its name is the one by which the program was called."""
-    package = __name__.partition(".")[0]
-    called = package if Path(sys.argv[0]).stem == package else f"python -m {package}"
     top = Parser(
-        prog=called,
+        prog=program(),
         description="Scores for video moment retrieval.",
         epilog=inputs.MEASURES_HELP,
         formatter_class=inputs.Help,
@@ -69,3 +69,9 @@ def parser() -> Parser:
     for command in COMMANDS:
         command.add(commands)
     return top
+
+
+def program() -> str:
+    """Return the name by which the program was called."""
+    package = __name__.partition(".")[0]
+    return package if Path(sys.argv[0]).stem == package else f"python -m {package}"

@@ -160,8 +160,8 @@ def select_rows(study: Study) -> list[Row]:
     from .. import parse_measures
     from ..analysis import meta, records
 
-    asked = study.args.test_measures
-    tested = parse_measures(asked) if asked else study.measures
+    names = study.args.test_measures
+    tested = parse_measures(names) if names else study.measures
     both = list(dict.fromkeys([*study.measures, *tested]))
     block, test = splits(study, both)
     columns = [both.index(m) for m in tested]

@@ -104,7 +104,7 @@ def submit(args: argparse.Namespace) -> None:
         try:
             stored = client.submit(args.campaign, args.run_file, name=args.name, videos=args.videos, **about)
         except RunRefused as refusal:
-            print("\n".join(refusal.told), file=sys.stderr)
+            print("\n".join(refusal.messages), file=sys.stderr)
             raise
         print_scores(args, stored, client.scores(args.campaign, stored["number"]))
 
@@ -117,7 +117,7 @@ def scores(args: argparse.Namespace) -> None:
 
 def print_scores(args: argparse.Namespace, run: "StoredRun", found: "RunScores") -> None:
     """The scores of all conventions as JSON or CSV, or those of one as a table."""
-    from ..client.asking import one_line
+    from ..client.requests import one_line
 
     if args.format == "json":
         _print_json({"run": run["number"], "name": run["name"], **found})
@@ -146,7 +146,7 @@ def _why_nothing(convention: str, found: "RunScores") -> str:
 
 
 def leaderboard(args: argparse.Namespace) -> None:
-    from ..client.asking import one_line
+    from ..client.requests import one_line
 
     choices = {name: getattr(args, name) for name in (*CHOICES, "release", "baseline")}
     with client_of(args) as client:

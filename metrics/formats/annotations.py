@@ -1,36 +1,63 @@
-"""The shapes of the field's annotation files: what a line or an entry says, for qrels and for corpora alike."""
+"""The annotation files of TVR, DiDeMo, QVHighlights and AxIoU, and the predictions of their evaluators and STAL's."""
 
-import re
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from .arrays import Floats
-from .place import Place
-from .showing import show
+from .captions import floats
+from .columns import MOMENT, PREDICTION, Columns, Rows
+from .errors import Place, show
+from .json_files import Records
 
-SLOWEST, FASTEST = 0.001, 1_000_000  # frames a second
 SEGMENT_SECONDS = 5  # DiDeMo's times are segments of five seconds
-CHARADES_LINE = re.compile(r"(\S+)\s+(\S+)\s+(\S+)\s*##(.*)")
-Unit = Callable[[Place, Any], float]  # what the times of a record are in, in seconds
+CLIP_SECONDS = 2  # QVHighlights judges saliency in clips of two seconds
+LONGEST_VIDEO = 1_000_000  # seconds
 
 
-class Sentence(NamedTuple):
-    """A sentence about a video with its start and end in seconds, and where it stands."""
+def tvr_qrels(records: Records) -> Columns:
+    """TVR's annotations: ``{"desc_id", "vid_name", "ts": [s, e] or several of them, "type"}``."""
+    rows = Rows(records.source, MOMENT)
+    for place, record in records:
+        query = rows.new_query(place, record, "desc_id")
+        spans = place.many(place.need(record, "ts"), "ts")
+        if not spans or not isinstance(spans[0], list):
+            spans = [spans]
+        if "type" in record:
+            rows.types[query] = str(record["type"])
+        rows.add_annotations(place, query, place.need(record, "vid_name"), spans)
+    return rows.columns()
 
-    place: Place
-    number: int
-    text: Any
-    span: list[float]
+
+def didemo_qrels(records: Records) -> Columns:
+    """DiDeMo's annotations, times in segments where `num_segments` says so and in seconds otherwise
+    (STAL).
+    """
+    rows = Rows(records.source, MOMENT)
+    for place, record in records:
+        query = rows.new_query(place, record, "annotation_id", "query_id")
+        spans = place.many(place.need(record, "times"), "times")
+        if "num_segments" in record:
+            spans = [seconds_of_segments(place, f"time {n}", segments) for n, segments in enumerate(spans, 1)]
+        video = place.need(record, "video", "video_index")
+        rows.add_annotations(place, query, str(video), spans)
+    return rows.columns()
 
 
-def charades_line(place: Place, line: str) -> tuple[str, float, float, str]:
-    """Video, start and end in seconds, and sentence of a line ``VIDEO start end##sentence``."""
-    shape = CHARADES_LINE.fullmatch(line.strip())
-    if not shape:
-        raise place.fail(f"is {show(line.strip())}; it must be VIDEO start end##sentence")
-    return shape[1], place.number(shape[2], "start"), place.number(shape[3], "end"), shape[4]
+def didemo_run(records: Records) -> Columns:
+    """DiDeMo's predictions: ``{"annotation_id", "segments": [[first, last], …]}``, the best moment first; its
+    first and last segment of 5 s belong to a moment.
+
+    The video is the query's own, so none is named; ranks are the scores.
+    """
+    rows = Rows(records.source, PREDICTION)
+    for place, record in records:
+        query = rows.new_query(place, record, "annotation_id", "query_id")
+        moments = place.many(place.need(record, "segments"), "segments")
+        for rank, moment in enumerate(moments, 1):
+            span = seconds_of_segments(place, f"query {query!r}, moment {rank}", moment)
+            rows.add_span(place, query, str(record.get("video", query)), span, float(len(moments) - rank))
+    return rows.columns()
 
 
 def seconds_of_segments(place: Place, name: str, segments: Any) -> list[int]:
@@ -43,60 +70,111 @@ def seconds_of_segments(place: Place, name: str, segments: Any) -> list[int]:
     return [SEGMENT_SECONDS * segments[0], SEGMENT_SECONDS * (segments[1] + 1)]
 
 
-def in_seconds(place: Place, record: Any) -> float:
-    """The unit of ActivityNet Captions."""
-    return 1.0
+def qvhighlights_qrels(records: Records) -> Columns:
+    """QVHighlights' annotations: relevant windows, and the saliency of clips."""
+    rows = Rows(records.source, MOMENT)
+    for place, record in records:
+        query = rows.new_query(place, record, "qid")
+        video = place.need(record, "vid")
+        for window in place.many(place.need(record, "relevant_windows"), "relevant_windows"):
+            rows.add_span(place, query, video, window, 1)
+        if "saliency_scores" in record:
+            rows.saliency[query] = _judged_saliency(place, record)
+    return rows.columns()
 
 
-def in_frames(place: Place, record: Any) -> float:
-    """The unit of TACoS, whose records tell the frames a second as `fps`."""
-    fps = place.need(record, "fps")
-    if isinstance(fps, bool) or not isinstance(fps, int | float) or not SLOWEST <= fps <= FASTEST:
-        raise place.fail(f"fps is {show(fps)}; it must be a number of frames a second, above 0")
-    return 1 / float(fps)
+def _judged_saliency(place: Place, record: Any) -> Floats:
+    """Levels 0-4 of every clip of the video by each annotator: floats of shape (clips, annotators)."""
+    levels = floats(place, "saliency_scores", record["saliency_scores"], 2)
+    clips = floats(place, "relevant_clip_ids", place.need(record, "relevant_clip_ids"), 1)
+    duration = floats(place, "duration", [place.need(record, "duration")], 1)[0]
+    if not 0 <= duration <= LONGEST_VIDEO:
+        raise place.fail(f"duration is {duration:g}; it must be seconds from 0 to {LONGEST_VIDEO}")
+    count = int(duration / CLIP_SECONDS)
+    if len(clips) != len(levels) or ((clips < 0) | (clips >= count) | (clips % 1 != 0)).any():
+        raise place.fail(f"relevant_clip_ids must be {len(levels)} clips from 0 to {count - 1}")
+    judged = np.zeros((count, levels.shape[1] if len(levels) else 1))
+    judged[clips.astype(np.int64)] = levels
+    return judged
 
 
-def captions(source: str, video: str, record: Any, unit: Unit) -> Iterator[Sentence]:
-    """The sentences of a video with their times. A span whose end stands first is turned round, as in the
-    published loaders.
+def qvhighlights_run(records: Records) -> Columns:
+    """QVHighlights' submission: windows with scores, and the saliency of every clip."""
+    rows = Rows(records.source, PREDICTION)
+    for place, record in records:
+        query = rows.new_query(place, record, "qid")
+        windows = place.many(record.get("pred_relevant_windows", []), "pred_relevant_windows")
+        for window in windows:
+            if not isinstance(window, list) or len(window) < 3:
+                raise place.fail(f"pred_relevant_windows has {show(window)}; it must be [start, end, score]")
+            rows.add_span(place, query, record.get("vid", query), window, window[2])
+        if "pred_saliency_scores" in record:
+            saliency = floats(place, "pred_saliency_scores", record["pred_saliency_scores"], 1)
+            if saliency.size:
+                rows.saliency[query] = saliency
+    return rows.columns()
+
+
+def stal_run(records: Records) -> Columns:
+    """STAL's ranked segments: parallel lists of video indices and [start, end]; without scores, ranks stand
+    in.
     """
-    place = Place(source, f"video {video!r}")
-    sentences = place.many(place.need(record, "sentences"), "sentences")
-    spans = floats(place, "timestamps", place.need(record, "timestamps"), 2) * unit(place, record)
-    if len(spans) != len(sentences) or (spans.size and spans.shape[1] != 2):
-        raise place.fail(f"has {len(sentences)} sentences; it needs a [start, end] for each")
-    for n, (sentence, span) in enumerate(zip(sentences, np.sort(spans).tolist(), strict=True), 1):
-        yield Sentence(Place(source, f"video {video!r}, sentence {n}"), n, sentence, span)
+    rows = Rows(records.source, PREDICTION)
+    for place, record in records:
+        query = rows.new_query(place, record, "annotation_id", "query_id")
+        videos = place.many(place.need(record, "pred_video_indices"), "pred_video_indices")
+        spans = place.many(place.need(record, "pred_segments"), "pred_segments")
+        if len(videos) != len(spans):
+            raise place.fail(
+                f"{len(videos)} pred_video_indices but {len(spans)} pred_segments; they must agree"
+            )
+        for rank, (video, span) in enumerate(zip(videos, spans, strict=True)):
+            rows.add_span(place, query, str(video), span, float(len(spans) - rank))
+    return rows.columns()
 
 
-def floats(place: Place, name: str, values: Any, dimensions: int) -> Floats:
-    """Numbers in lists, as an array of so many dimensions."""
-    try:
-        array = np.array(values)
-    except ValueError:  # lists of different lengths
-        array = np.array(None)
-    if array.size == 0:
-        array = np.zeros((0,) * dimensions)
-    if array.dtype.kind not in "iuf" or array.ndim != dimensions or not np.isfinite(array).all():
-        shape = "a list of finite numbers" if dimensions == 1 else "lists of finite numbers, all equally long"
-        raise place.fail(f"{name} must be {shape}{_first_wrong(name, values, dimensions)}")
-    return array.astype(np.float64)
+def axiou_qrels(records: Records) -> Columns:
+    """AxIoU's ground truth: ``[[video, sentence], [start, end, duration]]``; the query is both words
+    together.
+    """
+    rows = Rows(records.source, MOMENT)
+    for place, record in records:
+        query, video = _axiou_query(rows, place, record, 2)
+        rows.add_span(place, query, video, record[1], 1)
+        _axiou_duration(rows, query, record[1])
+    return rows.columns()
 
 
-def _first_wrong(name: str, values: Any, dimensions: int) -> str:
-    """The first of several values that is wrong, for a message; empty if nothing better can be said."""
-    if not isinstance(values, list):
-        return f"; {name} is {show(values)}"
-    is_right = _is_finite if dimensions == 1 else _like(values[0]) if values else bool
-    wrong = (f"; {name}[{n}] is {show(value)}" for n, value in enumerate(values) if not is_right(value))
-    return next(wrong, "")
+def axiou_run(records: Records) -> Columns:
+    """AxIoU's predictions: ``[[video, sentence], [[start, end, duration], …] or null, [rating, …]]``.
+
+    Records whose locations and ratings are both null, as SCDM's file holds them beside the real ones, are passed
+    over and counted.
+    """
+    rows = Rows(records.source, PREDICTION)
+    null = [place for place, record in records if isinstance(record, list) and record[1:] == [None, None]]
+    if null:
+        rows.notes.append(f"{len(null)} records are null (the first: {null[0].spot}) and passed over")
+    for place, record in records:
+        if isinstance(record, list) and record[1:] == [None, None]:
+            continue
+        query, video = _axiou_query(rows, place, record, 3)
+        spans, ratings = record[1] or [], place.many(record[2], "ratings")
+        if len(place.many(spans, "locations")) != len(ratings):
+            raise place.fail(f"{len(spans)} locations but {len(ratings)} ratings; they must agree")
+        for span, rating in zip(spans, ratings, strict=True):
+            rows.add_span(place, query, video, span, rating)
+            _axiou_duration(rows, query, span)
+    return rows.columns()
 
 
-def _like(first: Any) -> Callable[[Any], bool]:
-    """Whether a value is a list of finite numbers, as many as the first one has."""
-    length = len(first) if isinstance(first, list) else None
-    return lambda value: isinstance(value, list) and len(value) == length and all(map(_is_finite, value))
+def _axiou_query(rows: Rows, place: Place, record: Any, parts: int) -> tuple[str, str]:
+    whole = isinstance(record, list) and len(record) == parts and isinstance(record[0], list)
+    if not whole or [type(word) for word in record[0]] != [str, str]:
+        raise place.fail(f"is {show(record)}; it must be [[video, sentence], …] of {parts} parts")
+    return rows.new_query(place, {"query": " ".join(record[0])}, "query"), record[0][0]
 
 
-def _is_finite(value: Any) -> bool:
-    return type(value) in (int, float) and abs(value) < float("inf")
+def _axiou_duration(rows: Rows, query: str, span: list[Any]) -> None:
+    if len(span) > 2:
+        rows.durations.setdefault(query, span[2])

@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 
 from .arrays import Floats, Ints
 from .dicts import qrels_from_dict, run_from_dict
-from .errors import MeasureError
+from .errors import MeasureError, show
 from .moment_ids import parse_moment_id
 from .names import ANY_GRADE, HIGHEST_GRADE
-from .showing import show
 from .tables import Qrels, Run
 
 ById = Mapping[Any, Mapping[str, Any]]

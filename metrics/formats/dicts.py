@@ -3,15 +3,12 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .bulk import columns_of
 from .checks import Checks
-from .columns import Columns
-from .errors import MeasureError
+from .columns import MOMENT, PREDICTION, Columns, Kind
+from .errors import MeasureError, Place, show
 from .json_files import no_collecting
+from .lists import columns_of, one_by_one
 from .names import HIGHEST_GRADE
-from .place import Place
-from .rows import MOMENT, PREDICTION, Kind, one_by_one
-from .showing import show
 from .tables import Qrels, Run
 
 Lists = Mapping[Any, Iterable[Any]]

@@ -12,8 +12,7 @@ from os import PathLike
 from pathlib import Path
 from typing import BinaryIO
 
-from .errors import MeasureError
-from .showing import show
+from .errors import MeasureError, show
 
 STANDARD_INPUT = "-"
 GZIP = b"\x1f\x8b"

@@ -9,11 +9,9 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import Any
 
-from .errors import MeasureError
+from .errors import MeasureError, Place, show
 from .files import numbered_lines
 from .json_reader import SURROGATE_IN_BYTES, number_of_keys, read_json, refuse_half_pairs
-from .place import Place
-from .showing import show
 
 orjson: Any
 try:
@@ -151,3 +149,13 @@ def _careful_lines(data: bytes, source: str) -> Iterator[tuple[int, Any]]:
             place = Place(source, f"line {number}")
             raise place.fail(f"is {show(record)}; each line must be a JSON object")
         yield number, record
+
+
+def write_json(data: object) -> str:
+    """Return a document of JSON, with a line's end."""
+    return json.dumps(data, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def query_number(query: str) -> int | str:
+    """Return a query's id as the files of the field write it: as a number, if it is one."""
+    return int(query) if query.isascii() and query.isdigit() and str(int(query)) == query else query

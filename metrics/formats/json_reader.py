@@ -11,8 +11,7 @@ from math import isfinite
 from operator import itemgetter
 from typing import Any
 
-from .errors import MeasureError
-from .showing import show
+from .errors import MeasureError, show
 
 DEEPEST = 64  # lists and objects inside each other
 DIGITS = 300  # of a whole number that has to be finite as a float, too

@@ -7,12 +7,10 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from .arrays import Ints
-from .csv_qrels import csv_rows
-from .errors import MeasureError
+from .csv_tables import csv_rows
+from .errors import MeasureError, Place, show
 from .files import read_text, source_name
 from .names import HIGHEST_GRADE
-from .place import Place
-from .showing import show
 
 COLUMNS = ("pair_id", "worker", "relevance")
 ROUNDS = {"1": 1, "2": 2}

@@ -4,7 +4,7 @@ Rows of one query stand together and keep the order of the file. Build them thro
 `Run.build`, which check every value and name the first wrong one, or from dicts.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, Self
@@ -13,10 +13,9 @@ import numpy as np
 
 from .arrays import Floats, Ints
 from .checks import Checks, check_qrels, check_run, times, warn
-from .columns import Columns
+from .columns import Columns, numbers
 from .errors import MeasureError
 from .moment_ids import as_word
-from .rows import numbers
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -47,6 +46,13 @@ class Table:
     def videos(self) -> list[str]:
         """Name of every row's video."""
         return [self.names[number] for number in self.video.tolist()]
+
+    def rows(self, values: Any) -> Iterator[tuple[str, list[tuple[str, float, float, Any]]]]:
+        """Each query with its rows: video, start and end in seconds, and its value of an array of shape (rows,)."""
+        rows = list(zip(self.videos, self.start.tolist(), self.end.tolist(), values.tolist(), strict=True))
+        bounds = self.offsets.tolist()
+        for i, query in enumerate(self.queries):
+            yield query, rows[bounds[i] : bounds[i + 1]]
 
     def query_of_row(self) -> Ints:
         """Number of the query of every row: int64 of shape (rows,)."""

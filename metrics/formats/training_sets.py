@@ -9,10 +9,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .errors import MeasureError
+from .errors import MeasureError, Place, show
 from .json_entries import json_entries
-from .place import Place
-from .showing import show
 
 FIRST_LINE, BETWEEN, LAST_LINE = "[\n", ",\n", "\n]\n"
 

@@ -7,45 +7,25 @@ the careful functions, which take it or name what is wrong.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 
 from .arrays import Bools, Floats, Ints
 from .columns import Columns, Numbers
-from .csv_qrels import csv_rows
-from .errors import Faults, MeasureError
-from .files import read_text
+from .csv_tables import Times
+from .errors import Faults, MeasureError, Place, show
 from .moment_ids import as_word, from_word, parse_moment_id
-from .place import Place
-from .showing import show
+from .tables import Qrels, Run
 
-Times = dict[str, tuple[str, float, float]]
 Tokens = Sequence[bytes]
 QRELS_LINE = "query 0 moment_id grade"
 RUN_LINE = "query Q0 moment_id rank score tag"
-SIDE_COLUMNS = ["moment_id", "video", "start", "end"]
 BLOCK = 1 << 21  # bytes
 SPACE = np.isin(np.arange(256), list(b" \t\n\r\x0b\x0c"))
 WHITE, DIGITS = re.compile(rb"\s"), b"0123456789"
 REPEATED = re.compile(rb"[#~](\d{1,9})$")
 NEWLINE = b"\n"
 LONGEST_TIME = 15  # digits of milliseconds
-
-
-def read_side_file(path: str | Path) -> Times:
-    """Video, start and end (seconds) of every moment id, from a CSV or TSV with those four columns."""
-    times: Times = {}
-    for place, row in csv_rows(read_text(path), str(path)):
-        if sorted(row) != sorted(SIDE_COLUMNS):
-            raise MeasureError(
-                f"{path}: line 1: columns are {', '.join(row)}; they must be {', '.join(SIDE_COLUMNS)}"
-            )
-        if row["moment_id"] in times:
-            raise place.fail(f"moment {row['moment_id']!r} stands twice")
-        start, end = (place.number(row[name], name) for name in ("start", "end"))
-        times[row["moment_id"]] = (row["video"], start, end)
-    return times
 
 
 def trec_qrels(data: bytes, source: str, times: Times | None = None) -> Columns:
@@ -277,3 +257,33 @@ def _begins_after(space: Bools) -> Ints:
     """Where a field begins: at a letter after white space, or at the beginning."""
     begins = np.flatnonzero(space[:-1] & ~space[1:]) + 1
     return begins if space[0] else np.append(0, begins)
+
+
+def run_as_trec(run: Run) -> str:
+    """TREC lines; times finer than a millisecond need the side file.
+
+    Scores are kept where they fall strictly, in float32 as trec_eval reads them; a query whose scores do not
+    has its ranks for scores, so that its order survives. A query without predictions has no line.
+    """
+    lines = []
+    for i, query in enumerate(run.queries):
+        here = slice(int(run.offsets[i]), int(run.offsets[i + 1]))
+        scores = run.scores[here]
+        if not falls(scores):
+            scores = np.arange(scores.size, 0, -1, dtype=np.float64)
+        for rank, (stamp, score) in enumerate(zip(run.stamps[here], scores.tolist(), strict=True), 1):
+            lines.append(f"{as_word(query)} Q0 {stamp} {rank} {score!r} {as_word(run.name)}")
+    return "\n".join(lines) + "\n"
+
+
+def falls(scores: Floats) -> bool:
+    """Whether scores fall strictly from rank to rank, even in float32."""
+    with np.errstate(over="ignore"):
+        single = scores.astype(np.float32)
+    return bool(np.isfinite(single).all() and (single[1:] < single[:-1]).all())
+
+
+def qrels_as_trec(qrels: Qrels) -> str:
+    """TREC lines; times finer than a millisecond need the side file. A query without moments has no line."""
+    rows = zip(qrels.query_of_row().tolist(), qrels.moments, qrels.grades.tolist(), strict=True)
+    return "".join(f"{as_word(qrels.queries[query])} 0 {moment} {grade}\n" for query, moment, grade in rows)

@@ -8,7 +8,8 @@ import numpy as np
 from ..formats.arrays import Floats
 from ..formats.by_id import IdRun
 from ..formats.errors import MeasureError
-from ..formats.sources import qrels_source, run_source
+from ..formats.qrels import qrels_source
+from ..formats.runs import run_source
 from ..formats.tables import Run
 from .conventions import Convention, Options, convention_named
 from .grammar import Measures, parse_measures

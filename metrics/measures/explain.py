@@ -7,7 +7,8 @@ import numpy as np
 
 from ..formats.arrays import Floats, Ints
 from ..formats.errors import MeasureError
-from ..formats.sources import as_qrels, as_run
+from ..formats.qrels import as_qrels
+from ..formats.runs import as_run
 from ..formats.tables import Qrels, Run, Table
 from . import scores
 from .conventions import Convention, Options, convention_named
@@ -102,8 +103,8 @@ def explain(
     prediction, _ = scene.ranked(options, pick, plan.depth)
     taking_part, iou = scene.ground.moments(pick), _ious(scene, options, pick, plan)
     moment = _matched(scene, options, pick, plan, iou, wanted)[: prediction.size]
-    shown = _shown(iou, taking_part, moment)
-    found = Explained(judged, predicted, prediction, moment, shown, taking_part)
+    highest = _iou_of_pairs(iou, taking_part, moment)
+    found = Explained(judged, predicted, prediction, moment, highest, taking_part)
     return _with_gains(found, scene, wanted, options) if wanted.name == "nDCG_IoU" else found
 
 
@@ -152,7 +153,7 @@ def _matched(scene: Scene, options: Options, pick: Pick, plan: Plan, iou: Floats
     return nearest
 
 
-def _shown(iou: Floats, taking_part: Ints, moment: Ints) -> Floats:
+def _iou_of_pairs(iou: Floats, taking_part: Ints, moment: Ints) -> Floats:
     """IoU with the matched moment; without one, the highest."""
     highest: Floats = iou.max(axis=1, initial=0.0)
     place = {row: n for n, row in enumerate(taking_part.tolist())}

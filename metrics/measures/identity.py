@@ -92,12 +92,12 @@ def _pair(first: Ints, second: Ints) -> Ints:
     return pair
 
 
-def _position(values: Ints, asked: Ints) -> Ints:
+def _position(values: Ints, numbers: Ints) -> Ints:
     """Position of each number among sorted values, −1 for one that is not there."""
     if values.size == 0:
-        return np.full(asked.size, -1)
-    position = np.minimum(np.searchsorted(values, asked), values.size - 1)
-    return np.where(values[position] == asked, position, -1)
+        return np.full(numbers.size, -1)
+    position = np.minimum(np.searchsorted(values, numbers), values.size - 1)
+    return np.where(values[position] == numbers, position, -1)
 
 
 def _table(unit: Ints, rank: Ints, grade: Ints, units: int) -> Ints:

@@ -3,8 +3,7 @@
 import numpy as np
 
 from ..formats.arrays import Floats
-from ..formats.errors import MeasureError
-from ..formats.showing import show
+from ..formats.errors import MeasureError, show
 
 
 def temporal_iou(

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 from retrieval.embedding import Vectors
-from retrieval.encoders import BUNDLED, bundled_folder, folder_of, is_simcse
+from retrieval.encoders import folder_of
+from systems.encoders import BUNDLED, bundled_folder, is_simcse
 
 Weights = dict[str, NDArray[np.float32]]
 FIRST_POSITION = {

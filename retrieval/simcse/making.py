@@ -26,7 +26,7 @@ from retrieval.simcse.comparing import compare
 from retrieval.simcse.recipe import Captions, Recipe, origin, split
 from retrieval.simcse.report import as_text
 from retrieval.simcse.training import load_base, train
-from retrieval.systems.errors import SystemsError
+from systems.errors import SystemsError
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from base.errors import ReeljudgeError
-from retrieval.encoders import bundled_folder, cls_pooled, folder_of
+from retrieval.encoders import folder_of
 from retrieval.simcse.recipe import Recipe
-from retrieval.systems.storing import read_tree, write_tree
+from systems.encoders import bundled_folder, cls_pooled
+from systems.storage import read_tree, write_tree
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer

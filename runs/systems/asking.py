@@ -17,13 +17,13 @@ from base.transactions import all_or_nothing, locked
 from campaigns.models import Campaign, Membership
 from jobs.models import Job
 from releases.training.writing import DEEPEST
-from retrieval.systems.errors import BadOption
-from retrieval.systems.options import options_from
-from retrieval.systems.registry import entry
 from runs.systems.feature_sets import must_be_a_set
 from runs.systems.models import SystemSearch, TrainedSystem
 from runs.systems.searching import search_with_system
 from runs.systems.training import train_system
+from systems.errors import BadOption
+from systems.interface import entry
+from systems.options import options_from
 
 MOST_SEEDS = 20
 SHORTEST, LONGEST = 0.1, 600.0  # seconds of a clip

@@ -13,8 +13,8 @@ from base.errors import ReeljudgeError
 from base.text import printable
 from campaigns.lookup import campaign_named
 from corpus.errors import CorpusError
-from retrieval.systems.errors import SystemsError
 from runs.systems.models import TrainedSystem
+from systems.errors import SystemsError
 
 
 def add_system_arguments(parser: ArgumentParser) -> None:

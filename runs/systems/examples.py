@@ -10,11 +10,11 @@ import numpy as np
 from campaigns.models import Campaign
 from metrics import Qrels, qrels_from_dict
 from releases.training.writing import file_name, write
-from retrieval.systems.data import Data, Example, Query, Validation, Videos
-from retrieval.systems.training_sets import examples_from
 from runs.scoring import newest_release
 from runs.tables import read_table
 from runs.yardsticks import yardstick_of
+from systems.data import Data, Example, Query, Validation, Videos
+from systems.examples import examples_from
 
 Say = Callable[[int, int, str], None]
 HELD_OUT = 10  # one caption in so many is for validation where no validation queries are judged

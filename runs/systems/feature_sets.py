@@ -18,12 +18,12 @@ from base.text import abbreviated
 from corpus.errors import FilmAway
 from corpus.media.fetching import film_at
 from corpus.models import Corpus, Video
-from retrieval.systems.data import Rows, Videos
-from retrieval.systems.errors import SystemsError
-from retrieval.systems.features.detections import read_objects
-from retrieval.systems.features.reading import read_videos
-from retrieval.systems.features.sources import HDF5
-from retrieval.systems.features.vision import SIDE, VisionModel
+from systems.data import Rows, Videos
+from systems.errors import SystemsError
+from systems.features.detections import read_objects
+from systems.features.reader import read_videos
+from systems.features.sources import HDF5
+from systems.features.vision import SIDE, VisionModel
 
 DESCRIPTOR = "descriptor"  # of the films themselves, computed here
 VISION = "vision"  # the same by the vision model of the settings
@@ -134,7 +134,7 @@ def _computed(corpus: Corpus, name: str, clip_seconds: float, say: Say) -> Path:
 
 
 def _compute(row: Video, clip_seconds: float, model: str, folder: Path, sign: Callable[[], None]) -> None:
-    from retrieval.systems.features.media import Extractor, compute
+    from systems.features.media import Extractor, compute
 
     corpus = row.corpus
     extractor = Extractor(clip_seconds, frame_rate=corpus.frame_rate or 0.0)

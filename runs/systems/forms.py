@@ -9,10 +9,10 @@ from django import forms
 
 from base.errors import BadValue
 from corpus.models import Corpus
-from retrieval.systems.options import Options
-from retrieval.systems.registry import Entry
 from runs.systems.asking import ENCODER, LEARNED, Wanted
 from runs.systems.feature_sets import DESCRIPTOR, VISION, sets_of
+from systems.interface import Entry
+from systems.options import Options
 
 NUMBERS: dict[type, type[forms.Field]] = {int: forms.IntegerField, float: forms.FloatField}
 LABELS = {"nms": "NMS", "intra_iou": "Intra IoU", "words": "Size of word vectors"}

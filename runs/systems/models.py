@@ -12,8 +12,7 @@ from django.db.models.functions import Now
 
 from campaigns.models import Campaign, Membership
 from campaigns.models.draft import token
-from retrieval.systems.interface import Progress, System
-from retrieval.systems.registry import Entry, entry, system
+from systems.interface import Entry, Progress, System, entry, system
 
 LONGEST_QUERY = 500  # characters
 MOST_POINTS = 1000  # of each curve

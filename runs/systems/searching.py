@@ -14,12 +14,12 @@ from corpus.errors import CorpusError
 from corpus.models import Clip, Moment, Video
 from jobs.registry import Report, each_hour, kind
 from judging.pool.clips import clips_found, cut_for_search
-from retrieval.systems.data import Query
-from retrieval.systems.errors import SystemsError
-from retrieval.systems.interface import System
 from runs.systems.models import SystemSearch, TrainedSystem
 from runs.systems.training import full_disks_pass
 from runs.systems.words import queries_as_read
+from systems.data import Query
+from systems.errors import SystemsError
+from systems.interface import System
 
 HITS = 10
 FORGOTTEN_AFTER = timedelta(days=7)

@@ -15,20 +15,21 @@ from django.db.models.functions import Now
 
 from base.transactions import all_or_nothing, locked
 from campaigns.uploads import NoRoom, append
-from corpus.errors import FULL, CorpusError
+from corpus.errors import CorpusError
 from jobs.errors import JobPostponed
 from jobs.registry import Report, each_hour, kind
 from metrics import Run as Predictions
-from retrieval.systems.data import Data, Videos
-from retrieval.systems.errors import SystemsError
-from retrieval.systems.features.detections import notice_of
-from retrieval.systems.interface import Progress, System
 from runs.models import Arrival, Submission, Visibility
 from runs.receiving import announce, describe, submit
 from runs.systems.examples import data_of, queries_of
 from runs.systems.feature_sets import videos_of
 from runs.systems.models import TrainedSystem
 from runs.systems.words import data_as_read, queries_as_read, videos_as_read
+from systems.data import Data, Videos
+from systems.errors import FULL, SystemsError
+from systems.errors import Unavailable as OutOfRoom
+from systems.features.detections import notice_of
+from systems.interface import Progress, System
 
 DEPTH = 100  # predictions of a query
 PIECE = 1 << 20  # bytes
@@ -59,7 +60,7 @@ def full_disks_pass() -> Iterator[None]:
     """Postpone the job if a disk is full, on which there may be room later."""
     try:
         yield
-    except NoRoom as fault:
+    except (NoRoom, OutOfRoom) as fault:
         raise JobPostponed(str(fault)) from fault
     except SystemsError as fault:
         if getattr(fault.__cause__, "errno", None) in FULL:

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from django.conf import settings
 
 from retrieval.encoders import model_name, same_model
-from retrieval.systems.data import Data, Query, Rows, Videos
-from retrieval.systems.errors import SystemsError
-from retrieval.systems.tokens import Encode, by_encoder, data_with_tokens, videos_with_names, with_tokens
 from runs.systems.models import TrainedSystem
+from systems.data import Data, Query, Rows, Videos
+from systems.encoders import Encode, by_encoder, data_with_tokens, videos_with_names, with_tokens
+from systems.errors import SystemsError
 
 TEXTS_AT_A_TIME = 512
 

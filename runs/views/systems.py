@@ -17,7 +17,6 @@ from jobs.models import Job
 from judging.pool.clips import clips_found
 from reports.figures.numbers import rows_as_csv
 from retrieval.search.searching import Answer, search
-from retrieval.systems.registry import SYSTEMS
 from runs import doors
 from runs.systems.asking import ask_to_search, ask_to_train, remove
 from runs.systems.forms import OptionsForm, WantedForm, show_fault, wanted
@@ -25,6 +24,7 @@ from runs.systems.models import LONGEST_QUERY
 from runs.systems.pages import State, jobs_of, plot_of, state_of, where_of
 from runs.systems.searching import HITS, hits_of, search_with_system
 from runs.views.uploading import page_or_form
+from systems.interface import SYSTEMS
 
 TYPES = {"svg": "image/svg+xml", "pdf": "application/pdf", "csv": "text/csv; charset=utf-8"}
 

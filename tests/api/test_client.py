@@ -17,7 +17,7 @@ import httpx
 import pytest
 
 from metrics import ApiError, AsyncClient, Client, MeasureError, RunRefused, calc_aggregate
-from metrics.client import asking, exports
+from metrics.client import exports, requests
 from tests.installation import ROOT, Installation
 from tests.metrics.packaged import make_environment, make_wheel, run
 from tests.metrics.shared import run_cli
@@ -49,7 +49,7 @@ def site(servers: Callable[[str], Installation]) -> Site:
 
 @pytest.fixture
 def client(site: Site, monkeypatch: pytest.MonkeyPatch) -> Iterator[Client]:
-    monkeypatch.setattr(asking, "WAITS", (0.01, 0.01, 0.01))
+    monkeypatch.setattr(requests, "WAITS", (0.01, 0.01, 0.01))
     monkeypatch.setenv("REELJUDGE_ADDRESS", f"{site.address}/")
     monkeypatch.setenv("REELJUDGE_TOKEN", site.token)
     with Client() as client:
@@ -166,10 +166,10 @@ def test_a_run_with_faults_is_told_line_by_line_and_not_stored(client: Client, f
         RunRefused, match=r"not stored because of \d+ faults, the first: .*nowhere"
     ) as refusal:
         client.submit(CAMPAIGN, file, name="broken")
-    assert refusal.value.count == len(refusal.value.told) == len(broken)
+    assert refusal.value.count == len(refusal.value.messages) == len(broken)
     done = run_cli("submit", CAMPAIGN, file, "--name", "broken")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.splitlines()[:-1] == [*refusal.value.told]
+    assert done.stderr.splitlines()[:-1] == [*refusal.value.messages]
     assert done.stderr.splitlines()[-1].startswith(f"error: {file}: not stored")
     assert client.runs(CAMPAIGN) == before
 
@@ -204,16 +204,16 @@ def test_each_error_is_one_line_without_the_token(client: Client, site: Site, tm
 
 
 def test_answers_of_others_than_a_reeljudge_are_errors_of_one_line() -> None:
-    ask = asking.Ask("GET", "campaigns?limit=1")
+    ask = requests.Ask("GET", "campaigns?limit=1")
     page, moved = b"<html>\n", {"location": "https://there\x1b[2J/"}
     for answer, told in (
-        (asking.Answer(502, page), "campaigns: answered with the status 502"),
-        (asking.Answer(301, page, moved), "campaigns: is at https://there [2J/ instead"),
+        (requests.Answer(502, page), "campaigns: answered with the status 502"),
+        (requests.Answer(301, page, moved), "campaigns: is at https://there [2J/ instead"),
     ):
-        assert str(asking.problem(ask, answer)).startswith(told)
+        assert str(requests.problem(ask, answer)).startswith(told)
     with pytest.raises(ApiError, match="is no JSON"):
-        asking.Answer(200, page).json()
-    assert asking.below_api("https://elsewhere.example/api/v1/campaigns?cursor=1") == "campaigns?cursor=1"
+        requests.Answer(200, page).json()
+    assert requests.below_api("https://elsewhere.example/api/v1/campaigns?cursor=1") == "campaigns?cursor=1"
 
 
 def test_the_documented_commands_and_program_run(

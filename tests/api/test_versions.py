@@ -13,7 +13,7 @@ import pytest
 
 from campaigns.models import Membership
 from metrics import Client
-from metrics.client.asking import Ask, asked
+from metrics.client.requests import Ask, answer_to
 from tests.api.asking import Program
 
 SETTINGS = "campaigns/films/settings"
@@ -23,9 +23,11 @@ Found = tuple[int, str]  # status and tag
 def by_client(site: str, token: str, change: dict[str, Any] | None, tag: str) -> Found:
     with Client(site, token) as client:
         ask = (
-            Ask("PATCH", SETTINGS, said=change, headers={"If-Match": tag}) if change else Ask("GET", SETTINGS)
+            Ask("PATCH", SETTINGS, payload=change, headers={"If-Match": tag})
+            if change
+            else Ask("GET", SETTINGS)
         )
-        answer = client._done(asked(ask))
+        answer = client._done(answer_to(ask))
     return answer.status, answer.headers["etag"]
 
 

@@ -32,16 +32,16 @@ from judging.ratings import settling
 from judging.ratings.pairs import read_pairs
 from lead.making.saying import ask_to_check
 from metrics import MeasureError, MeasureWarning
-from metrics.formats import files, ratings, read_qrels, read_runs, training_sets, trec
+from metrics.formats import csv_tables, files, json_runs, qrels, ratings, runs, training_sets
 from metrics.formats.names import QRELS_FORMATS, RUN_FORMATS
 from releases.archive import ReleaseArchive
 from releases.verifying import verify
 from retrieval.rewriting.cast_file import read_cast
-from retrieval.systems import storing
-from retrieval.systems.data import Video, Videos
-from retrieval.systems.errors import SystemsError
-from retrieval.systems.features.detections import read_objects
-from retrieval.systems.queries import queries_in
+from systems import storage as storing
+from systems.data import Video, Videos
+from systems.errors import SystemsError
+from systems.examples import queries_in
+from systems.features.detections import read_objects
 from tests.hostile.texts import FILES
 from tests.installation import ROOT
 from tests.metrics.shared import run_cli
@@ -49,7 +49,7 @@ from tests.runs.uploading import submitted
 
 LONGEST_LINE, MOST_LINES = 1000, 103  # of a message
 MOST_MEMORY = 512  # MiB that a reader may need for any of these files
-APPS = ("metrics", "corpus", "campaigns", "judging", "retrieval", "runs", "releases", "lead")
+APPS = ("metrics", "corpus", "campaigns", "judging", "retrieval", "runs", "releases", "lead", "systems")
 Reader = Callable[[Path], object]
 
 
@@ -62,14 +62,14 @@ def all_of(archive: ReleaseArchive) -> object:
 
 
 READERS: dict[str, Reader] = {
-    "read_qrels": read_qrels.read_qrels,
-    "read_run": read_runs.read_run,
+    "read_qrels": qrels.read_qrels,
+    "read_run": runs.read_run,
     "read_bytes": files.read_bytes,
     "read_beginning": files.read_beginning,
     "read_text": files.read_text,
-    "read_side_file": trec.read_side_file,
-    "read_video_index": read_runs.read_video_index,
-    "read_durations": lambda file: read_runs.read_durations(file),
+    "read_side_file": csv_tables.read_side_file,
+    "read_video_index": json_runs.read_video_index,
+    "read_durations": json_runs.read_durations,
     "durations of a corpus": read_durations,
     "columns_in": columns_in,
     "read_ratings": ratings.read_ratings,
@@ -83,8 +83,8 @@ READERS: dict[str, Reader] = {
     "read_tree": lambda file: storing.read_tree(file, lambda array: array),
     "queries_in": queries_in,
     "a release": lambda file: all_of(ReleaseArchive(file)),
-    **{f"qrels as {name}": partial(read_qrels.read_qrels, format=name) for name in QRELS_FORMATS},
-    **{f"a run as {name}": partial(read_runs.read_run, format=name) for name in RUN_FORMATS},
+    **{f"qrels as {name}": partial(qrels.read_qrels, format=name) for name in QRELS_FORMATS},
+    **{f"a run as {name}": partial(runs.read_run, format=name) for name in RUN_FORMATS},
 }
 ELSEWHERE = {
     "read_videos",

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.metrics.shared import ROOT
 
-SOURCES = ("metrics", "pyproject.toml", "LICENSE", "docs/measures.md")
+SOURCES = ("metrics", "systems", "pyproject.toml", "LICENSE", "docs/measures.md")
 
 
 def run(*command: object, folder: Path, **more: str) -> str:

@@ -9,9 +9,11 @@ import pytest
 from hypothesis import given, settings
 
 from metrics import qrels_from_dict, read_run, run_from_dict
-from metrics.formats import writers
-from metrics.formats.read_qrels import read_qrels
+from metrics.formats.csv_tables import side_file
+from metrics.formats.qrels import QRELS_WRITERS, read_qrels
+from metrics.formats.runs import RUN_WRITERS
 from metrics.formats.tables import Table
+from metrics.formats.trec import run_as_trec
 from tests.metrics.shared import SHARED, needs_shared, run_cli, write
 from tests.metrics.worlds import worlds
 
@@ -53,16 +55,16 @@ def test_any_qrels_and_runs(world: Any, tmp_path_factory: pytest.TempPathFactory
     judged, answered = world
     qrels, run = qrels_from_dict(judged), run_from_dict(answered)
     whole = all(judged.values()) and any(judged.values())
-    for format, write_as in writers.QRELS_WRITERS.items():
+    for format, write_as in QRELS_WRITERS.items():
         if format == "nested" or whole:  # a query without moments has no line in the others
-            side = write(folder / "side", writers.side_file(qrels))
+            side = write(folder / "side", side_file(qrels))
             path = write(folder / "q", write_as(qrels))
             assert same(read_qrels(path, format, side if format == "trec" else None), qrels)
     for format in ("ranking", "tvretrieval"):
-        assert same(read_run(write(folder / "r", writers.RUN_WRITERS[format](run)), format), run)
+        assert same(read_run(write(folder / "r", RUN_WRITERS[format](run)), format), run)
     if all(answered.values()):
-        side = write(folder / "side", writers.side_file(run))
-        back = read_run(write(folder / "r", writers.run_as_trec(run)), "trec", moments=side)
+        side = write(folder / "side", side_file(run))
+        back = read_run(write(folder / "r", run_as_trec(run)), "trec", moments=side)
         assert sorted(back.queries) == sorted(run.queries)
         for query in run.queries:  # the order survives, also where the scores could not
             i, j = run.queries.index(query), back.queries.index(query)

@@ -8,7 +8,7 @@ import pytest
 
 from metrics import CONVENTIONS, parse_measure
 from metrics.commands.main import COMMANDS, parser
-from metrics.formats import read_qrels, read_runs
+from metrics.formats import json_runs, qrels
 from metrics.formats.names import QRELS_FORMATS, RUN_FORMATS
 from metrics.measures.definitions import DEFINITIONS
 from metrics.measures.spellings import PARAMS
@@ -100,5 +100,5 @@ def test_the_spellings_in_the_table_are_read() -> None:
 
 
 def test_every_format_has_a_reader() -> None:
-    assert set(QRELS_FORMATS) == {"trec", *read_qrels.TEXT_READERS, *read_qrels.RECORD_READERS}
-    assert set(RUN_FORMATS) == {"trec", "ranking", "predictions", "tvretrieval", *read_runs.READERS}
+    assert set(QRELS_FORMATS) == {"trec", *qrels.TEXT_READERS, *qrels.RECORD_READERS}
+    assert set(RUN_FORMATS) == {"trec", "ranking", "predictions", "tvretrieval", *json_runs.READERS}

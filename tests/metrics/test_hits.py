@@ -17,7 +17,7 @@ from metrics import (
     qrels_from_dict,
     run_from_dict,
 )
-from metrics.formats.read_qrels import read_qrels
+from metrics.formats.qrels import read_qrels
 from metrics.measures.definitions import DEFINITIONS
 from tests.metrics import oracle
 from tests.metrics.oracle import Moment, Span

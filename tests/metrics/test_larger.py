@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from metrics import MeasureError, calc, parse_measure, qrels_from_dict, read_run, run_from_dict
-from metrics.formats.read_qrels import read_qrels
+from metrics.formats.qrels import read_qrels
 from metrics.measures.highlights import average_precision
 from tests.metrics import oracle
 from tests.metrics.oracle import Moment, Span

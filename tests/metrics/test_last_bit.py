@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from metrics import calc, parse_measure, qrels_from_dict, read_run, run_from_dict
-from metrics.formats.read_qrels import read_qrels
+from metrics.formats.qrels import read_qrels
 from tests.metrics import oracle
 from tests.metrics.oracle import Moment, Span
 from tests.metrics.shared import SHARED, cases, needs_shared, write

@@ -15,7 +15,7 @@ from metrics import MeasureError, calc, qrels_from_dict, run_from_dict, scores_o
 from metrics.analysis.meta import _masks, agreement, all_tied, paper_measures, score_block, select, stability
 from metrics.analysis.noise import noise_error, noisy
 from metrics.analysis.tau import signs, tau_b
-from metrics.formats.read_qrels import read_qrels
+from metrics.formats.qrels import read_qrels
 from metrics.formats.tables import Qrels
 from metrics.measures.iou import temporal_iou
 from tests.metrics.shared import SHARED, needs_shared, run_cli, write

@@ -7,10 +7,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from metrics import MeasureError, calc_aggregate, moment_id, parse_moment_id, qrels_from_dict, run_from_dict
-from metrics.formats import writers
+from metrics.formats.json_qrels import qrels_as_nested
+from metrics.formats.json_runs import run_as_ranking
 from metrics.formats.moment_ids import as_word, from_word
-from metrics.formats.read_qrels import read_qrels
-from metrics.formats.read_runs import read_run
+from metrics.formats.qrels import read_qrels
+from metrics.formats.runs import read_run
+from metrics.formats.trec import qrels_as_trec, run_as_trec
 from tests.metrics.shared import write
 
 NAMES = [
@@ -63,8 +65,8 @@ def test_trec_and_json_name_the_same_moments(trec: str, tmp_path: Path) -> None:
     qrels = qrels_from_dict({f"query {n} %": [(name, 0, 10, 4)] for n, name in enumerate(NAMES)})
     run = run_from_dict({f"query {n} %": [(name, 0, 10, 1.0)] for n, name in enumerate(NAMES)})
     as_trec = trec in ("qrels", "both"), trec in ("run", "both")
-    judged = writers.qrels_as_trec(qrels) if as_trec[0] else writers.qrels_as_nested(qrels)
-    answered = writers.run_as_trec(run) if as_trec[1] else writers.run_as_ranking(run)
+    judged = qrels_as_trec(qrels) if as_trec[0] else qrels_as_nested(qrels)
+    answered = run_as_trec(run) if as_trec[1] else run_as_ranking(run)
     files = write(tmp_path / "qrels", judged), write(tmp_path / "run", answered)
     assert set(read_qrels(files[0]).names) == set(read_run(files[1]).names) == set(NAMES)
     assert list(calc_aggregate([NAME], *files).values()) == [1.0]
@@ -72,7 +74,7 @@ def test_trec_and_json_name_the_same_moments(trec: str, tmp_path: Path) -> None:
 
 def test_there_and_back(tmp_path: Path) -> None:
     qrels = qrels_from_dict({"1": [(name, 0.5, 10.25, n % 5) for n, name in enumerate(NAMES)]})
-    text = writers.qrels_as_trec(qrels)
+    text = qrels_as_trec(qrels)
     back = read_qrels(write(tmp_path / "qrels", text))
     assert (back.videos, back.grades.tolist()) == (qrels.videos, qrels.grades.tolist())
-    assert writers.qrels_as_trec(back) == text
+    assert qrels_as_trec(back) == text

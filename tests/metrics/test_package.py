@@ -32,15 +32,17 @@ def test_it_asks_for_numpy_and_scipy_alone(place: Path, tmp_path: Path) -> None:
         '"figures"',
         '"fast"',
         '"client"',
+        '"systems"',
     }
 
 
 def test_it_holds_every_module_and_its_types(place: Path) -> None:
     installed = next(place.glob("lib/python*/site-packages/reeljudge"))
     wanted = {path.relative_to(ROOT / "metrics") for path in (ROOT / "metrics").rglob("*.py")}
+    wanted |= {path.relative_to(ROOT) for path in (ROOT / "systems").rglob("*.py")}
     assert {path.relative_to(installed) for path in installed.rglob("*.py")} == wanted
     assert (installed / "py.typed").exists()
-    assert not any(path.is_dir() for path in installed.parent.glob("metrics"))
+    assert not any((installed.parent / name).is_dir() for name in ("metrics", "systems"))
 
 
 def test_the_example_in_python_runs(place: Path, folder: Path) -> None:
@@ -62,7 +64,7 @@ def test_every_command_says_what_it_takes(place: Path, tmp_path: Path) -> None:
     commands = listed.partition("COMMAND\n")[2].split("\n\n")[0].splitlines()
     names = [line.split()[0] for line in commands if line.startswith("    ") and line[4] != " "]
     assert {"evaluate", "compare", "convert", "project", "annotators"} <= {*names}
-    for name in names:
+    for name in set(names) - {"systems"}:
         assert f"usage: reeljudge {name}" in run(program, name, "--help", folder=tmp_path)
     assert "usage: python -m reeljudge" in run(
         place / "bin" / "python", "-m", "reeljudge", "--help", folder=tmp_path
@@ -107,3 +109,10 @@ def test_a_server_without_the_extra_is_an_error_that_names_it(place: Path, tmp_p
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
     assert "pip install 'reeljudge[client]'" in done.stderr
     assert "rj-secret" not in done.stderr
+
+
+def test_systems_without_the_extra_are_an_error_that_names_it(place: Path, tmp_path: Path) -> None:
+    command = [str(place / "bin" / "reeljudge"), "systems", "--help"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr == "error: systems need PyTorch: pip install 'reeljudge[systems]'\n"

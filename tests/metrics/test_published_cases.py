@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from metrics import MeasureError, calc, convention_named, parse_measure, read_run
-from metrics.formats.read_qrels import read_qrels
+from metrics.formats.qrels import read_qrels
 from tests.metrics.shared import cases, needs_shared, write
 
 pytestmark = needs_shared

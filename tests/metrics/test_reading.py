@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from metrics import MeasureError, MeasureWarning, as_qrels, read_qrels, read_run
-from metrics.formats.read_runs import look_at_run
+from metrics.formats.runs import look_at_run
 from tests.metrics.shared import ROOT, SHARED, needs_shared, run_cli, write
 
 

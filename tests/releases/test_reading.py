@@ -11,7 +11,7 @@ from campaigns.models import Campaign, Membership
 from judging.models import Candidate
 from judging.review.adjudicating import adjudicate
 from metrics import read_qrels, read_ratings
-from metrics.formats.trec import read_side_file
+from metrics.formats.csv_tables import read_side_file
 from tests.releases.test_releases import frozen, judged
 
 __all__ = ["judged"]  # a fixture

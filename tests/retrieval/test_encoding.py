@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from retrieval import encoding
-from retrieval.encoders import BUNDLED, cls_pooled, encoder, model_name, same_model
-from retrieval.encoding import encode, encode_tokens
+from retrieval.encoders import encoder, model_name, same_model
+from retrieval.encoding import encode
+from systems.encoders import BUNDLED, cls_pooled, encode_tokens
 
 TEXTS = [
     "Sits.",

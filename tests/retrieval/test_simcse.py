@@ -22,12 +22,13 @@ from jobs.models import Job
 from jobs.running import work_off
 from judging.models import Candidate
 from judging.pool.ranking import rank_candidates
-from retrieval.encoders import encoder, same_model, weights_hash
+from retrieval.encoders import same_model, weights_hash
 from retrieval.models import TrainedEncoder
 from retrieval.simcse import measuring, training
 from retrieval.simcse.making import forget_trainings
 from retrieval.simcse.recipe import Captions, Recipe, origin, split
 from retrieval.simcse.training import load_base, train
+from systems import encoders
 from tests.terminal import printed, refused
 
 pytestmark = pytest.mark.django_db
@@ -48,7 +49,7 @@ OPTIONS = ("--batch-size", 8, "--epochs", 2, "--learning-rate", 1e-3, "--held-ou
 def _models_in_the_test_folder(settings: Any, tmp_path: Path) -> Iterator[None]:
     settings.MODELS_ROOT = tmp_path / "models"
     yield
-    encoder.cache_clear()
+    encoders.encoder.cache_clear()
 
 
 @pytest.fixture

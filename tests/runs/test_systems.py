@@ -24,14 +24,14 @@ from jobs.models import Job
 from jobs.running import run, work_off
 from releases.models import Release
 from retrieval.encoders import model_name
-from retrieval.systems.registry import SYSTEMS as REGISTERED
-from retrieval.systems.registry import entry
 from runs.models import Arrival, Run, Scoring, Submission, SystemSearch, TrainedSystem
 from runs.receiving import forget_submissions
 from runs.systems.asking import Wanted, ask_to_search, ask_to_train, remove
 from runs.systems.feature_sets import videos_of
 from runs.systems.forms import OptionsForm
 from runs.systems.training import train, train_system
+from systems.interface import SYSTEMS as REGISTERED
+from systems.interface import entry
 from tests.cast import browser
 from tests.films import write_film
 
@@ -209,7 +209,7 @@ def test_a_training_that_is_broken_off_goes_on_and_ends_the_same(
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("retrieval.systems.neural.training.SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+        patch.setattr("systems.neural.training.SECONDS_BETWEEN_CHECKPOINTS", 0.0)
         with pytest.raises(KeyboardInterrupt):
             train(broken, killed)
     broken.refresh_from_db()

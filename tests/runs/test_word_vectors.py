@@ -16,13 +16,13 @@ from base.errors import BadValue
 from campaigns.models import Campaign, Membership
 from jobs.running import work_off
 from retrieval.encoders import model_name
-from retrieval.systems.data import Query
 from runs.models import Run, TrainedSystem
 from runs.systems import words
 from runs.systems.asking import ask_to_search, ask_to_train
 from runs.systems.searching import search_with_system
 from runs.systems.training import index, train
 from runs.systems.words import queries_as_read
+from systems.data import Query
 from tests.cast import browser
 from tests.runs.test_systems import CLIPS, OPTIONS_FORM, SMALL, arrays, done, failed, wanted, with_captions
 

@@ -21,7 +21,6 @@ from campaigns.models import Token
 from jobs.models import Job
 from metrics import moment_id
 from releases.training.writing import DEEPEST
-from retrieval.systems.registry import SYSTEMS, Entry
 from runs import doors
 from runs.systems.asking import (
     ENCODER,
@@ -41,6 +40,7 @@ from runs.systems.pages import State, jobs_of, state_of
 from runs.systems.searching import Hit, hits_of, search_with_system
 from runs.systems.training import train_system
 from runs.views import systems
+from systems.interface import SYSTEMS, Entry
 
 READ, RUNS = Token.Scope.READ, Token.Scope.RUNS
 LARGEST = 10**9

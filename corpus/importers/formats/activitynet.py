@@ -9,7 +9,7 @@ from typing import Any
 from corpus.errors import CorpusError, Problem
 from corpus.importers.interface import Choice, Importer, each_entry
 from corpus.importers.rows import Row, name, seconds_or_none, text
-from metrics.formats.annotations import Unit, captions, in_seconds
+from metrics.formats.captions import Unit, captions, in_seconds
 from metrics.formats.json_entries import Entry
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from corpus.errors import CorpusError, Problem
 from corpus.importers.interface import Choice, Durations, Importer, each_line, place_of
 from corpus.importers.rows import Row, name, text
-from metrics.formats.annotations import charades_line
+from metrics.formats.captions import charades_line
 
 
 def read(file: Path, choice: Choice) -> Iterator[Row | Problem]:

@@ -12,7 +12,7 @@ from corpus.importers.fields import places_of
 from corpus.importers.interface import Choice, Importer, problem
 from corpus.importers.rows import LONGEST_LINE, BadField, Row, name, seconds, text
 from metrics import MeasureError
-from metrics.formats.csv_lines import CsvLines
+from metrics.formats.csv_tables import CsvLines
 
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 CLOCK = re.compile(r"(?:(\d+):)?([0-5]?\d):([0-5]?\d(?:\.\d+)?)")

@@ -11,7 +11,7 @@ from corpus.errors import Problem
 from corpus.importers.formats.activitynet import described_videos
 from corpus.importers.interface import Choice, Importer
 from corpus.importers.rows import Row, number
-from metrics.formats.annotations import in_frames
+from metrics.formats.captions import in_frames
 
 
 def read(file: Path, choice: Choice) -> Iterator[Row | Problem]:

@@ -11,7 +11,7 @@ from demo.generating_extras import generate_extras
 from demo.generating_for_runs import generate_for_runs
 from judging.models import Candidate, Judgement
 from metrics import MeasureError, read_run
-from metrics.formats.read_runs import read_durations
+from metrics.formats.json_runs import read_durations
 
 FEWEST = 4  # annotators, because a contested candidate needs four
 MOST = 20_000  # queries

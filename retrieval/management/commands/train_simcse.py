@@ -17,7 +17,7 @@ from jobs.running import work_off_one
 from retrieval.simcse.making import Plan, ask_for_training, made_of
 from retrieval.simcse.recipe import Recipe
 from retrieval.simcse.report import as_text
-from retrieval.systems.errors import SystemsError
+from systems.errors import SystemsError
 
 MEANINGS = {
     "epochs": "how often each caption is seen",

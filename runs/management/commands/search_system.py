@@ -7,11 +7,11 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from metrics import Run
-from retrieval.systems.data import Query
 from runs.systems.commanding import add_system_arguments, system_numbered, told
 from runs.systems.examples import queries_of
 from runs.systems.training import DEPTH, as_ranking
 from runs.systems.words import queries_as_read
+from systems.data import Query
 
 
 class Command(BaseCommand):

@@ -11,12 +11,12 @@ from campaigns.lookup import campaign_named, user_named
 from campaigns.models import Membership
 from jobs.models import Job
 from jobs.running import work_off_one
-from retrieval.systems.registry import SYSTEMS
 from runs.systems.asking import ENCODER, LEARNED, Wanted, ask_again, ask_to_train
 from runs.systems.commanding import told
 from runs.systems.feature_sets import DESCRIPTOR
 from runs.systems.models import TrainedSystem
 from runs.systems.training import train_system
+from systems.interface import SYSTEMS
 
 
 class Command(BaseCommand):

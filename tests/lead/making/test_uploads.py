@@ -20,8 +20,8 @@ from pytest_django import DjangoCaptureOnCommitCallbacks as Commits
 from campaigns.models import Draft, Upload
 from campaigns.models.draft import FILMS
 from campaigns.uploads import NoRoom, append, begin, forget_uploads, read_whole, remove_draft
-from corpus.films import DEMUXERS
 from corpus.models import Corpus
+from systems.features.films import DEMUXERS
 from tests.cast import browser
 from tests.lead.making.conftest import announced
 from tests.together import at_once

@@ -1,0 +1,167 @@
+"""CSV and TSV: lines, rows by the names of their columns, qrels, and the side file with exact times of moment ids."""
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from .columns import MOMENT, Columns, Rows
+from .errors import MeasureError, Place
+from .files import read_text
+from .moment_ids import parse_moment_id
+from .tables import Qrels, Table
+
+SEPARATORS = "\t;"  # beside the comma, where the first line has none
+VIDEO = ("video_name", "video")
+NEEDED = "query_id, video_name, start, end, relevance"
+SIDE_COLUMNS = ["moment_id", "video", "start", "end"]
+
+Times = dict[str, tuple[str, float, float]]
+
+
+class CsvLine(NamedTuple):
+    """The cells of a record, with the number of the line where it begins; or what is wrong with it."""
+
+    number: int
+    cells: list[str]
+    wrong: str = ""
+
+
+class CsvLines:
+    """The header and the records of a CSV, a TSV, or a CSV with semicolons. Blank lines are passed over.
+
+    Raises
+    ------
+    MeasureError
+        If there is no header, or a column stands twice in it.
+    """
+
+    def __init__(self, lines: Iterable[str], source: str) -> None:
+        rest = iter(lines)
+        first = next(rest, "").removeprefix("\ufeff")
+        if "\r" in first.rstrip("\r\n"):
+            raise MeasureError(
+                f"{source}: line 1: lines end with a carriage return alone; a CSV needs LF or CR LF"
+            )
+        self.separator = separator_of(first)
+        self._lines = rest
+        try:
+            self.header = [name.strip() for name in next(csv.reader([first], delimiter=self.separator), [])]
+        except csv.Error as problem:
+            raise MeasureError(f"{source}: line 1: is no CSV: {problem}") from None
+        if not any(self.header):
+            raise MeasureError(
+                f"{source}: line 1: has no names of columns; a CSV needs them in its first line"
+            )
+        if twice := [name for name, times in Counter(self.header).items() if name and times > 1]:
+            raise MeasureError(
+                f"{source}: line 1: column {twice[0]!r} stands twice; each needs a name of its own"
+            )
+
+    def __iter__(self) -> Iterator[CsvLine]:
+        rows = csv.reader(self._lines, delimiter=self.separator, strict=True)
+        while True:
+            number = rows.line_num + 2
+            try:
+                cells = next(rows)
+            except StopIteration:
+                return
+            except csv.Error as problem:
+                yield CsvLine(number, [], f"is no CSV: {problem}")
+                continue
+            if len(cells) == len(self.header):
+                yield CsvLine(number, cells)
+            elif cells:
+                yield CsvLine(
+                    number, cells, f"has {len(cells)} columns; it needs {len(self.header)}, as the first line"
+                )
+
+
+def separator_of(first_line: str) -> str:
+    """The sign between the columns: a comma, unless only a tab or a semicolon can be it."""
+    return next((mark for mark in SEPARATORS if mark in first_line and "," not in first_line), ",")
+
+
+def csv_rows(text: str, source: str, needed: Sequence[str] = ()) -> Iterator[tuple[Place, dict[str, str]]]:
+    """Rows of a CSV (or TSV, or with semicolons) by the names in its first line; blank lines are passed over.
+
+    Raises
+    ------
+    MeasureError
+        If the first line lacks a needed column. If a line has not as many fields as the first, or is no CSV; it
+        names the line.
+    """
+    between = separator_of(text.split("\n", 1)[0])
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=between)
+    try:
+        header = [name.strip() for name in next(rows)]
+        if lacking := [name for name in needed if name not in header]:
+            raise MeasureError(
+                f"{source}: line 1: column {lacking[0]} is missing; it needs {', '.join(needed)}"
+            )
+        for row in rows:
+            place = Place(source, f"line {rows.line_num}")
+            if not row:
+                continue
+            if len(row) != len(header):
+                raise place.fail(f"has {len(row)} columns; it needs {len(header)}: {', '.join(header)}")
+            yield place, dict(zip(header, row, strict=True))
+    except csv.Error as problem:
+        raise MeasureError(f"{source}: line {rows.line_num}: is no CSV: {problem}") from None
+
+
+def csv_qrels(text: str, source: str) -> Columns:
+    """Qrels with the columns query_id, video_name, start, end (seconds) and relevance, or with a moment_id for
+    video and times; a column query may hold the wording.
+    """
+    rows = Rows(source, MOMENT)
+    for place, row in csv_rows(text, source):
+        query = place.query(place.need(row, "query_id"))
+        grade = place.number(place.need(row, *MOMENT.fields), MOMENT.value)
+        video, start, end = _moment(place, row)
+        rows.queries[query] = None
+        rows.tell(query, row.get("query"))
+        rows.add(place, query, video, start, end, grade)
+    return rows.columns()
+
+
+def _moment(place: Place, row: dict[str, str]) -> tuple[str, float, float]:
+    if "moment_id" in row and "start" not in row:
+        return parse_moment_id(row["moment_id"], str(place))
+    start, end = (place.number(place.need(row, name), name) for name in ("start", "end"))
+    return place.need(row, *VIDEO), start, end
+
+
+def read_side_file(path: str | Path) -> Times:
+    """Video, start and end (seconds) of every moment id, from a CSV or TSV with those four columns."""
+    times: Times = {}
+    for place, row in csv_rows(read_text(path), str(path)):
+        if sorted(row) != sorted(SIDE_COLUMNS):
+            raise MeasureError(
+                f"{path}: line 1: columns are {', '.join(row)}; they must be {', '.join(SIDE_COLUMNS)}"
+            )
+        if row["moment_id"] in times:
+            raise place.fail(f"moment {row['moment_id']!r} stands twice")
+        start, end = (place.number(row[name], name) for name in ("start", "end"))
+        times[row["moment_id"]] = (row["video"], start, end)
+    return times
+
+
+def side_file(table: Table) -> str:
+    """Exact times of every moment id, as CSV: moment_id, video, start, end (seconds)."""
+    ids = table.moments if isinstance(table, Qrels) else table.stamps
+    rows = dict.fromkeys(zip(ids, table.videos, table.start.tolist(), table.end.tolist(), strict=True))
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(SIDE_COLUMNS)
+    seen: dict[str, tuple[str, float, float]] = {}
+    for moment, video, start, end in rows:
+        if seen.setdefault(moment, (video, start, end)) != (video, start, end):
+            raise MeasureError(
+                f"moment id {moment!r} stands for two spans that differ by less than a millisecond; "
+                "TREC ids cannot tell them apart"
+            )
+        writer.writerow([moment, video, repr(start), repr(end)])
+    return out.getvalue()

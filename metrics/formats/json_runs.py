@@ -1,0 +1,240 @@
+"""Runs in JSON, read and written: TVR-Ranking's object, predictions by video index, TVRetrieval's submission."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from . import annotations
+from .columns import PREDICTION, Columns
+from .detection import run_format
+from .errors import Faults, MeasureError, Place, show
+from .files import read_bytes
+from .json_files import (
+    Records,
+    json_lines,
+    keys_in,
+    looks_like_json_lines,
+    parse_json,
+    parse_unchecked,
+    query_number,
+    refuse_repeated_keys,
+    write_json,
+)
+from .lists import Names, columns_of, one_by_one, texts_of
+from .names import TASKS
+from .tables import Run
+
+Index = Mapping[str, int]
+READERS: dict[str, Callable[[Records], Columns]] = {
+    "qvhighlights": annotations.qvhighlights_run,
+    "stal": annotations.stal_run,
+    "axiou": annotations.axiou_run,
+    "didemo": annotations.didemo_run,
+}
+
+
+def run_columns(
+    data: bytes,
+    source: str,
+    format: str | None,
+    names: Names | None,
+    task: str | None,
+    faults: Faults | None = None,
+) -> Columns:
+    """The columns of a run in JSON."""
+    if looks_like_json_lines(data):
+        lines = json_lines(data, source)
+        format = format or run_format(lines.items, source)
+        return _of_records(lines.items, lines, format, names, faults=faults)
+    found = parse_unchecked(data, source)
+    format = format or run_format(found, source)
+    if format == "tvretrieval":
+        columns = _submission(found, source, task, faults)
+    elif format == "ranking":
+        columns = _ranking(found, source, faults)
+    else:
+        columns = _of_records(found, None, format, names, source, faults)
+    refuse_repeated_keys(data, source, _keys(found, columns, source))
+    return columns
+
+
+def _of_records(
+    found: Any,
+    lines: Records | None,
+    format: str,
+    names: Names | None,
+    source: str = "",
+    faults: Faults | None = None,
+) -> Columns:
+    if isinstance(found, dict) and format == "didemo":
+        found = [{"annotation_id": query, "segments": spans} for query, spans in found.items()]
+    found = [found] if isinstance(found, dict) else found
+    if not isinstance(found, list):
+        raise MeasureError(f"{source}: is {show(found)}; this format is a list of queries with predictions")
+    records = lines or Records.numbered(found, source)
+    if format in ("ranking", "tvretrieval"):
+        raise MeasureError(f"{records.source}: is JSON Lines; the format {format} is one object")
+    return _predictions(records, names, faults) if format == "predictions" else READERS[format](records)
+
+
+def _keys(found: Any, columns: Columns, source: str) -> int:
+    """Number of keys in a run; where the rows' are known, only the others are counted."""
+    if columns.keys is None:
+        return keys_in(found, source)
+    if isinstance(found, dict) and "predictions" not in found:
+        return columns.keys + len(found)
+    records = [found] if isinstance(found, dict) else found
+    return columns.keys + keys_in([record | {"predictions": None} for record in records], source)
+
+
+def _ranking(data: Any, source: str, faults: Faults | None) -> Columns:
+    """TVR-Ranking's own: an object from query id to its predictions."""
+    if not isinstance(data, dict):
+        raise MeasureError(
+            f"{source}: is {show(data)}; this format is an object from query id to predictions"
+        )
+    for query, predictions in data.items():
+        place = Place(source, f"query {query!r}")
+        place.query(query)
+        place.many(predictions, "the value")
+    return _lists(data, source, None, faults)
+
+
+def run_as_ranking(run: Run) -> str:
+    """TVR-Ranking's object from query id to predictions."""
+    found = {
+        query: [
+            {"video_name": video, "timestamp": [start, end], "model_scores": score}
+            for video, start, end, score in rows
+        ]
+        for query, rows in run.rows(run.scores)
+    }
+    return write_json(found)
+
+
+def _submission(data: Any, source: str, task: str | None, faults: Faults | None) -> Columns:
+    """TVRetrieval's submission: its own video index, and one list a task."""
+    place = Place(source, "submission")
+    index = place.need(data, "video2idx")
+    there = [known for known in TASKS if known in data]
+    task = task or (there[0] if there else TASKS[0])
+    if not isinstance(index, dict):
+        raise place.fail(f"video2idx is {show(index)}; it must be an object from video to number")
+    names = _numbered_videos(index, f"{place}: video2idx")
+    records = place.many(place.need(data, task), task)
+    columns = _predictions(Records.numbered(records, source), names, faults)
+    columns.keys = None  # the submission holds more than this list
+    return columns
+
+
+def run_as_tvretrieval(run: Run) -> str:
+    """TVRetrieval's submission, with a video index of its own."""
+    index = {name: number for number, name in enumerate(run.names)}
+    return write_json({"video2idx": index, "VCMR": _as_predictions(run, index)})
+
+
+def _predictions(records: Records, names: Names | None, faults: Faults | None) -> Columns:
+    """A list of queries, each with its predictions: [video, start, end, score], or objects."""
+    found: dict[str, list[Any]] = {}
+    texts: dict[str, Any] = {}
+    for place, record in records:
+        query = place.query(place.need(record, "query_id", "desc_id", "qid"))
+        if query in found:
+            raise place.fail(f"query {query!r} stands twice")
+        found[query] = place.many(place.need(record, "predictions"), "predictions")
+        texts[query] = record.get("desc", record.get("query"))
+    columns = _lists(found, records.source, names, faults)
+    columns.texts = texts_of(texts)
+    return columns
+
+
+def run_as_predictions(run: Run, index: Index) -> str:
+    """A list of queries with predictions [video index, start, end, score]."""
+    return write_json(_as_predictions(run, index))
+
+
+def _as_predictions(run: Run, index: Index) -> list[dict[str, Any]]:
+    lacking = [name for name in run.names if name not in index]
+    if lacking:
+        raise MeasureError(f"video {lacking[0]!r} of the run is not in the video index file")
+    return [
+        {
+            "query_id": query_number(query),
+            "desc": run.texts.get(query, ""),
+            "predictions": [[index[video], start, end, score] for video, start, end, score in rows],
+        }
+        for query, rows in run.rows(run.scores)
+    ]
+
+
+def read_durations(path: str | Path) -> dict[str, float]:
+    """Seconds of each video, from a video index file that tells them; a video without them is an error."""
+    index = _read_index(path)
+    for video, entry in index.items():
+        if not isinstance(entry, list) or not entry or type(entry[0]) not in (int, float):
+            raise MeasureError(f"{path}: video {video!r} has {show(entry)}; it must be [duration, index]")
+    return {video: float(entry[0]) for video, entry in index.items()}
+
+
+def read_video_index(path: str | Path) -> Names:
+    """Names of videos by their number, from a video index file."""
+    return _numbered_videos(_read_index(path), str(path))
+
+
+def _read_index(path: str | Path) -> dict[str, Any]:
+    """What a video index says of each video, without the split that may stand above it."""
+    source = str(path)
+    data = parse_json(read_bytes(path), source)
+    if not isinstance(data, dict):
+        raise MeasureError(
+            f"{source}: is {show(data)}; a video index is an object from video to [duration, index]"
+        )
+    if data and all(isinstance(value, dict) for value in data.values()):
+        data = {video: entry for split in data.values() for video, entry in split.items()}
+    return data
+
+
+def _numbered_videos(index: dict[str, Any], source: str) -> Names:
+    """Names of videos by number, from an object from video to [duration, number], or to the number alone."""
+    names: dict[int, str] = {}
+    for video, entry in index.items():
+        number = entry[1] if isinstance(entry, list) and len(entry) == 2 else entry
+        if type(number) is not int:
+            raise MeasureError(f"{source}: video {video!r} has {show(entry)}; it must be [duration, index]")
+        if names.setdefault(number, video) != video:
+            raise MeasureError(
+                f"{source}: videos {names[number]!r} and {video!r} have the same index {number}"
+            )
+    return names
+
+
+def _lists(found: dict[str, list[Any]], source: str, names: Names | None, faults: Faults | None) -> Columns:
+    """The columns of predictions by query."""
+    columns = columns_of(found, source, PREDICTION, names)
+    return columns or one_by_one(
+        found, source, PREDICTION, lambda place, record: _prediction(place, record, names), faults
+    )
+
+
+def _prediction(place: Place, record: Any, names: Names | None) -> tuple[Any, Any, Any, Any]:
+    """Video, start, end and score of a prediction, which is a list or an object."""
+    if isinstance(record, list):
+        if len(record) < 4:
+            raise place.fail(f"is {show(record)}; it must be [video, start, end, score]")
+        video, start, end, score = record[:4]
+        return _video(place, video, names), start, end, score
+    start, end = place.span(record)
+    video = place.need(record, "video_name")
+    return _video(place, video, names), start, end, place.need(record, *PREDICTION.fields)
+
+
+def _video(place: Place, video: Any, names: Names | None) -> Any:
+    if isinstance(video, str):
+        return video
+    if not (type(video) is int or (type(video) is float and video.is_integer())):
+        raise place.fail(f"video is {show(video)}; it must be an index or a name")
+    if names is None:
+        raise place.fail(f"video {video} is an index: give the video index file with --videos")
+    if int(video) not in names:
+        raise place.fail(f"video index {video} is not in the video index file")
+    return names[int(video)]

@@ -1,0 +1,129 @@
+"""Qrels from whatever a researcher has in hand: a file in any format of the field, a dict, or a data frame."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from . import annotations, captions
+from .by_id import IdQrels, is_by_id
+from .checks import Checks
+from .columns import MOMENT, Columns, columns_of_frame
+from .csv_tables import Times, csv_qrels, read_side_file
+from .detection import format_of_records, qrels_format
+from .dicts import qrels_from_dict
+from .files import read_bytes, source_name, text_of
+from .json_files import Records, no_collecting
+from .json_qrels import jsonl_qrels, nested_qrels, qrels_as_jsonl, qrels_as_nested, qrels_records
+from .names import GRADED_QRELS, HIGHEST_GRADE, QRELS_FORMATS, check_name
+from .tables import Qrels
+from .trec import qrels_as_trec, trec_qrels
+
+TEXT_READERS: dict[str, Callable[[str, str], Columns]] = {
+    "csv": csv_qrels,
+    "charades": captions.charades_qrels,
+}
+RECORD_READERS: dict[str, Callable[[Records], Columns]] = {
+    "jsonl": jsonl_qrels,
+    "nested": nested_qrels,
+    "tvr": annotations.tvr_qrels,
+    "qvhighlights": annotations.qvhighlights_qrels,
+    "didemo": annotations.didemo_qrels,
+    "axiou": annotations.axiou_qrels,
+    "activitynet": captions.activitynet_qrels,
+    "tacos": captions.tacos_qrels,
+}
+QRELS_WRITERS: dict[str, Callable[[Qrels], str]] = {
+    "jsonl": qrels_as_jsonl,
+    "nested": qrels_as_nested,
+    "trec": qrels_as_trec,
+}
+
+
+def as_qrels(source: Any, lenient: bool | None = None, highest: int = HIGHEST_GRADE) -> Qrels:
+    """Qrels from qrels, a path, a dict or a data frame.
+
+    Parameters
+    ----------
+    source
+        A dict is ``{query: [(video, start, end, grade), …]}``, TVR-Ranking's ``{query: [{"video_name",
+        "timestamp", "relevance"}, …]}``, or by moment id ``{query: {"video@startms-endms": grade}}``. A frame
+        (pandas, polars) has the columns query_id, video_name, start, end (seconds) and relevance.
+    lenient, highest
+        As in `read_qrels`.
+
+    Examples
+    --------
+    >>> as_qrels({"1": [{"video_name": "a", "timestamp": [0, 10], "relevance": 4}]}).grades.tolist()
+    [4]
+    """
+    if isinstance(source, Qrels):
+        return source
+    if isinstance(source, IdQrels):
+        return source.table
+    if isinstance(source, str | Path):
+        return read_qrels(source, lenient=lenient, highest=highest)
+    if is_by_id(source):
+        return IdQrels(source, bool(lenient), highest).table
+    if isinstance(source, Mapping):
+        return qrels_from_dict(source, bool(lenient), highest)
+    return Qrels.build(columns_of_frame(source, "qrels", MOMENT), Checks(bool(lenient), highest))
+
+
+def qrels_source(source: Any, lenient: bool | None = None) -> Qrels | IdQrels:
+    """As `as_qrels`, but qrels by moment id stay as they are until somebody needs their times."""
+    if isinstance(source, IdQrels):
+        return source
+    return IdQrels(source, bool(lenient)) if is_by_id(source) else as_qrels(source, lenient)
+
+
+def read_qrels(
+    path: str | Path,
+    format: str | None = None,
+    moments: str | Path | None = None,
+    lenient: bool | None = None,
+    highest: int = HIGHEST_GRADE,
+) -> Qrels:
+    """Qrels from a file.
+
+    Parameters
+    ----------
+    path
+        The file; gzip is unpacked; ``-`` is standard input.
+    format
+        One of `QRELS_FORMATS`; None: told from the content.
+    moments
+        Side file for TREC qrels; None: times are read from the moment ids.
+    lenient
+        Moments that stand twice, have two grades, or a grade above `highest`, end before they start, or lie
+        before 0 are kept, counted and warned of (True), or the first is an error (False). None: the annotations
+        of published data sets are taken as they are, and counted; anything wrong in graded qrels is an error.
+    highest
+        The highest grade of the scale.
+
+    Raises
+    ------
+    MeasureError
+        Naming file, line (or query and moment) and field of the first mistake.
+
+    Warns
+    -----
+    MeasureWarning
+        Saying what was counted.
+    """
+    check_name("qrels format", format, QRELS_FORMATS)
+    with no_collecting():
+        format, columns = _columns(path, format, read_side_file(moments) if moments else None)
+    return Qrels.build(columns, Checks(format not in GRADED_QRELS if lenient is None else lenient, highest))
+
+
+def _columns(path: str | Path, format: str | None, times: Times | None) -> tuple[str, Columns]:
+    """The format and the columns of a file."""
+    data, source = read_bytes(path), source_name(path)
+    format = format or qrels_format(data, source)
+    if format == "trec":
+        return format, trec_qrels(data, source, times)
+    if format in TEXT_READERS:
+        return format, TEXT_READERS[format](text_of(data, source), source)
+    records = qrels_records(data, source)
+    format = format or format_of_records(records.items, source)
+    return format, RECORD_READERS[format](records)

@@ -1,0 +1,273 @@
+"""The command line of the systems, for features, examples and queries that are files."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+from .data import Data, Query, Validation, Videos
+from .encoders import by_encoder, data_with_tokens, videos_with_names, with_tokens
+from .errors import BadOption, SystemsError
+from .examples import examples_from, examples_of, queries_in
+from .features.detections import notice_of, read_objects
+from .features.media import compute, extractor, films_in
+from .features.reader import read_videos
+from .interface import SYSTEMS, Progress, System, entry, system, system_in
+from .library import MeasureError, Parser, Qrels, as_qrels, read_durations, run_as_ranking
+from .options import Options
+from .storage import write
+
+SECONDS_BETWEEN_LINES = 5.0
+
+
+def main(arguments: Sequence[str], program: str) -> int:
+    """Run a command of the program of this name, and return its exit code: 2 for bad input."""
+    args = parser(program).parse_args(arguments)
+    try:
+        args.run(args)
+    except (SystemsError, MeasureError) as fault:
+        print(f"error: {' '.join(str(fault).split())}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def parser(program: str) -> Parser:
+    top = Parser(prog=program, description="Systems that rank moments of videos.")
+    commands = top.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
+    _add_systems(commands)
+    _add_features(commands)
+    _add_train(commands)
+    _add_index(commands)
+    _add_check(commands)
+    _add_search(commands)
+    return top
+
+
+def _add_systems(commands: Any) -> None:
+    command = commands.add_parser(
+        "list", help="list the systems with their options, what they mean, and defaults"
+    )
+    command.set_defaults(run=list_systems)
+
+
+def list_systems(args: argparse.Namespace) -> None:
+    for name, found in SYSTEMS.items():
+        print(f"{name}: {found.title}{'. ' if found.differs else ''}{found.differs}")
+        meanings = found.options.meanings()
+        for field in fields(found.options):
+            print(f"  {field.name}={field.default}".ljust(27), meanings[field.name])
+
+
+def _add_features(commands: Any) -> None:
+    command = commands.add_parser("features", help="compute features of films; what is there already stays")
+    command.add_argument("out", type=Path, help="the folder for the features, NAME.npy for each video")
+    command.add_argument(
+        "--media", type=Path, required=True, help="films as NAME.mp4, or folders of pictures"
+    )
+    command.add_argument("--fps", type=float, default=0.0, help="pictures a second of folders")
+    command.add_argument(
+        "--vision-model", default="", help="a folder, or a name at a hub; else the plain descriptor"
+    )
+    _add_collection(command)
+    command.set_defaults(run=features)
+
+
+def features(args: argparse.Namespace) -> None:
+    films = films_in(args.media, read_durations(args.durations))
+    pictures = [name for name, (film, _) in films.items() if film.is_dir()]
+    if pictures and not args.fps > 0:
+        raise BadOption("--fps", f"{args.fps:g}", f"pictures a second, because {pictures[0]!r} is a folder")
+    compute(films, extractor(args.clip_seconds, args.vision_model, args.fps), args.out, Printer())
+
+
+def _add_train(commands: Any) -> None:
+    command = commands.add_parser("train", help="train a system; a training that was broken off goes on")
+    _add_videos(command)
+    command.add_argument("--system", required=True, choices=SYSTEMS)
+    examples = command.add_mutually_exclusive_group(required=True)
+    examples.add_argument("--examples", type=Path, help="a pseudo training set in TVR-Ranking's format")
+    examples.add_argument(
+        "--annotations", type=Path, help="moments with their sentences: any qrels or annotations"
+    )
+    command.add_argument(
+        "--validation", type=Path, help="qrels that tell the queries' words, over the same videos"
+    )
+    command.add_argument("--measure", help="of the validation; nDCG_IoU(iou=0.5)@20 by default")
+    command.add_argument(
+        "--option", action="append", default=[], metavar="NAME=VALUE", help="see the command list"
+    )
+    command.set_defaults(run=train)
+
+
+def train(args: argparse.Namespace) -> None:
+    made = system(args.system, args.folder, **options_of(entry(args.system).options, args.option))
+    videos, examples = videos_of(args), []
+    if args.examples:
+        examples = examples_from(args.examples, videos.number)
+    else:
+        qrels = _with_words(as_qrels(str(args.annotations)), args.annotations)
+        examples = examples_of(qrels, videos.number, str(args.annotations))
+    validation = _validation(args, videos) if args.validation else None
+    data = Data(videos, examples, validation)
+    made.train(data_with_tokens(data, by_encoder(args.encoder)) if args.encoder else data, Printer())
+
+
+def _validation(args: argparse.Namespace, videos: Videos) -> Validation:
+    qrels = _with_words(as_qrels(str(args.validation)), args.validation)
+    queries = [Query(query, qrels.texts[query]) for query in qrels.queries]
+    validation = Validation(queries, qrels, videos)
+    return replace(validation, measure=args.measure) if args.measure else validation
+
+
+def options_of(kind: type[Options], words: Sequence[str]) -> dict[str, Any]:
+    """Return options from words such as ``learning_rate=0.01``, each of the type of its default."""
+    kinds: dict[str, Any] = {field.name: type(field.default) for field in fields(kind)}
+    options: dict[str, Any] = {}
+    for each in words:
+        name, equals, value = each.partition("=")
+        if not equals or name not in kinds:
+            raise BadOption("--option", repr(each), f"NAME=VALUE with one of {', '.join(kinds)}")
+        try:
+            options[name] = (
+                {"True": True, "False": False}[value] if kinds[name] is bool else kinds[name](value)
+            )
+        except (KeyError, ValueError):
+            raise BadOption(
+                f"--option {name}", repr(value), f"a value of the type {kinds[name].__name__}"
+            ) from None
+    return options
+
+
+def _with_words(qrels: Qrels, file: Path) -> Qrels:
+    for query in qrels.queries:
+        if not qrels.texts.get(query, "").strip():
+            raise SystemsError(f"{file}: query {query}: its words are missing; expected a field query")
+    return qrels
+
+
+def _add_index(commands: Any) -> None:
+    command = commands.add_parser("index", help="index the videos that are to be searched")
+    _add_videos(command)
+    command.add_argument(
+        "--shard", help="of two_stage: plan, then each number once, in any order and on several machines"
+    )
+    command.set_defaults(run=index)
+
+
+def index(args: argparse.Namespace) -> None:
+    made, videos = system_in(args.folder), videos_of(args)
+    videos = videos_with_names(videos, by_encoder(args.encoder)) if args.encoder else videos
+    if args.shard is None:
+        made.index(videos, Printer())
+    else:
+        _index_shard(made, videos, args.shard)
+
+
+def _index_shard(made: System, videos: Videos, shard: str) -> None:
+    from .clips.two_stage import TwoStages  # torch is loaded by now
+
+    if not isinstance(made, TwoStages):
+        raise BadOption("--shard", f"{made.name} has no shards", "the system two_stage")
+    parts = ["plan", *map(str, range(1, made.its.shards + 1))]
+    if shard not in parts:
+        raise BadOption("--shard", repr(shard), f"plan, or a number from 1 to {made.its.shards}")
+    if shard == "plan":
+        made.plan(videos)
+    else:
+        made.index_shard(videos, int(shard))
+    print("the index is planned" if shard == "plan" else f"shard {shard} is written")
+
+
+def _add_check(commands: Any) -> None:
+    command = commands.add_parser("check", help="look whether the index of a system is whole")
+    command.add_argument("folder", type=Path, help="of the system")
+    command.set_defaults(run=check)
+
+
+def check(args: argparse.Namespace) -> None:
+    system_in(args.folder).check_index()
+    print(f"{args.folder}: the index is whole")
+
+
+def _add_search(commands: Any) -> None:
+    command = commands.add_parser("search", help="rank the indexed moments for queries, as a run")
+    command.add_argument("folder", type=Path, help="of the system")
+    command.add_argument("--queries", type=Path, required=True, help="JSON Lines with query_id and query")
+    command.add_argument("--out", type=Path, required=True, help="the run, in TVR-Ranking's format")
+    command.add_argument("--depth", type=int, default=100, help="moments of a query; 100 by default")
+    _add_encoder(command)
+    command.set_defaults(run=search)
+
+
+def search(args: argparse.Namespace) -> None:
+    if not 1 <= args.depth <= 100_000:
+        raise BadOption("--depth", str(args.depth), "1 to 100000")
+    queries = queries_in(args.queries)
+    queries = with_tokens(queries, by_encoder(args.encoder)) if args.encoder else queries
+    run = system_in(args.folder).search(queries, args.depth)
+    write(args.out, lambda out: out.write(run_as_ranking(run).encode()))
+    print(f"{len(run.start):,} moments for {len(queries):,} queries are in {args.out}")
+
+
+def _add_collection(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--durations", type=Path, required=True, help="a video index file: {video: [seconds, number]}"
+    )
+    command.add_argument("--clip-seconds", type=seconds, required=True, help="length of a clip")
+
+
+def seconds(text: str) -> float:
+    """Return a length in seconds, or raise ValueError, which the parser tells."""
+    if not 0 < float(text) < 86_400:
+        raise ValueError
+    return float(text)
+
+
+def _add_videos(command: argparse.ArgumentParser) -> None:
+    command.add_argument("folder", type=Path, help="of the system")
+    _add_collection(command)
+    _add_encoder(command)
+    command.add_argument(
+        "--clips", type=Path, required=True, help="features: .h5, .npz, or a folder of .npy files"
+    )
+    command.add_argument("--subtitles", type=Path, help="features of subtitles, in the same shapes")
+    command.add_argument("--objects", type=Path, help="detections as JSON Lines")
+
+
+def _add_encoder(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--encoder", help="whose token vectors stand for words, as 'bundled'; else they are learned"
+    )
+
+
+def videos_of(args: argparse.Namespace) -> Videos:
+    """Return the videos that a command's options name."""
+    videos = read_videos(read_durations(args.durations), args.clip_seconds, args.clips, args.subtitles)
+    if not args.objects:
+        return videos
+    videos = replace(videos, objects=read_objects(args.objects, videos))
+    if notice := notice_of(videos):
+        print(notice, flush=True)
+    return videos
+
+
+class Printer:
+    """Prints progress: each validation, the end, and a line every few seconds."""
+
+    def __init__(self) -> None:
+        self.printed = 0.0
+
+    def __call__(self, progress: Progress) -> None:
+        now = time.monotonic()
+        matters = progress.validation is not None or progress.done == progress.total
+        if matters or now - self.printed >= SECONDS_BETWEEN_LINES:
+            self.printed = now
+            parts = [progress.text]
+            parts += [] if progress.loss is None else [f"loss {progress.loss:.4f}"]
+            parts += [] if progress.validation is None else [f"validation {progress.validation:.4f}"]
+            print(", ".join(parts), flush=True)

@@ -1,0 +1,214 @@
+"""What a system sees: videos as features of their clips, queries, examples of moments, and a validation set.
+
+Times are seconds from the start of the video. Rows of all videos stand together in one array each, which may be a
+memory map, so that a collection of millions of clips is read only where it is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import SystemsError
+from .library import Qrels, qrels_from_dict
+
+Rows = NDArray[np.float32]
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+class Video(NamedTuple):
+    """One video of a collection.
+
+    Attributes
+    ----------
+    duration
+        In seconds.
+    clips
+        Features of its clips in their order: shape (clips, d).
+    subtitles
+        Features of what is said in each clip: shape (clips, e); None if the collection has none.
+    """
+
+    name: str
+    duration: float
+    clips: Rows
+    subtitles: Rows | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Objects:
+    """Objects that were detected in clips, sorted by clip.
+
+    Attributes
+    ----------
+    clip
+        The clip's number among all clips of the collection, never falling: shape (objects,).
+    name
+        The number of its name in `names`: shape (objects,).
+    box
+        Centre x and y, width and height, as shares of the picture's width and height: shape (objects, 4).
+    names
+        Each name once.
+    vectors
+        Of the names, by the encoder of the queries' tokens: shape (names, w). None: a system learns them.
+    """
+
+    clip: Ints
+    name: Ints
+    box: Rows
+    names: tuple[str, ...]
+    vectors: Rows | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Videos:
+    """The videos of a collection; clips offsets[i] to offsets[i + 1] are those of video i.
+
+    Attributes
+    ----------
+    duration
+        In seconds: shape (videos,).
+    offsets
+        Shape (videos + 1,).
+    clips
+        Features: shape (clips of all videos, d), float16 or float32.
+    clip_seconds
+        Length of a clip; the last one of a video may be cut short by the video's end.
+    subtitles
+        Features of what is said in each clip: shape (clips of all videos, e).
+    """
+
+    names: tuple[str, ...]
+    duration: Floats
+    offsets: Ints
+    clips: Rows
+    clip_seconds: float
+    objects: Objects | None = None
+    subtitles: Rows | None = None
+
+    @classmethod
+    def of(cls, videos: Sequence[Video], clip_seconds: float, objects: Objects | None = None) -> Videos:
+        """Put videos together; either all of them have subtitles or none."""
+        if not videos:
+            raise SystemsError("there are no videos; expected at least one")
+        subtitles = [video.subtitles for video in videos if video.subtitles is not None]
+        return cls(
+            names=tuple(video.name for video in videos),
+            duration=np.array([video.duration for video in videos], np.float64),
+            offsets=np.concatenate([[0], np.cumsum([len(video.clips) for video in videos])]).astype(np.int64),
+            clips=np.concatenate([video.clips for video in videos]),
+            clip_seconds=clip_seconds,
+            objects=objects,
+            subtitles=np.concatenate(subtitles) if len(subtitles) == len(videos) else None,
+        )
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __getitem__(self, number: int) -> Video:
+        rows = slice(int(self.offsets[number]), int(self.offsets[number + 1]))
+        subtitles = None if self.subtitles is None else self.subtitles[rows]
+        return Video(self.names[number], float(self.duration[number]), self.clips[rows], subtitles)
+
+    @cached_property
+    def number(self) -> Mapping[str, int]:
+        """The number of each video, by its name."""
+        return {name: number for number, name in enumerate(self.names)}
+
+    @property
+    def lacking_objects(self) -> tuple[int, int]:
+        """How many clips, and how many videos, have no detected object."""
+        found = np.zeros(len(self.clips), np.bool_)
+        if self.objects:
+            found[self.objects.clip] = True
+        each = np.concatenate([[0], np.cumsum(found)])[self.offsets]
+        return int((~found).sum()), int((np.diff(each) == 0).sum())
+
+    @property
+    def counts(self) -> Ints:
+        """How many clips each video has: shape (videos,)."""
+        return np.diff(self.offsets)
+
+    @cached_property
+    def means(self) -> Rows:
+        """The mean of each video's clips: shape (videos, d); 0 for a video without clips."""
+        means = np.zeros((len(self), self.clips.shape[1]), np.float32)
+        for number in range(len(self)):
+            if self.counts[number]:
+                means[number] = self[number].clips.mean(0, dtype=np.float32)
+        return means
+
+
+@dataclass(frozen=True, eq=False)
+class Query:
+    """A query in words.
+
+    Attributes
+    ----------
+    tokens
+        Vectors of its tokens: shape (tokens, w). None: a system splits the text into words and learns their vectors.
+    """
+
+    id: str
+    text: str
+    tokens: Rows | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Example:
+    """A moment that answers a query.
+
+    Several examples may have one query, as in TVR-Ranking's pseudo training sets.
+
+    Attributes
+    ----------
+    video
+        Its name.
+    start, end
+        In seconds.
+    weight
+        How much it counts in the loss, such as the similarity of the query to the moment's caption.
+    """
+
+    query: Query
+    video: str
+    start: float
+    end: float
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Validation:
+    """Queries whose answers are known, over the videos of `videos`, and the measure that training is stopped by."""
+
+    queries: Sequence[Query]
+    qrels: Qrels
+    videos: Videos
+    measure: str = "nDCG_IoU(iou=0.5)@20"
+
+    @classmethod
+    def of(
+        cls, examples: Sequence[Example], videos: Videos, measure: str = "Success_IoU(iou=0.5+0.7)@100"
+    ) -> Validation:
+        """Make a validation set of examples, with recall as the measure (STAL, Section 4.1)."""
+        queries = {example.query.id: example.query for example in examples}
+        moments: dict[str, list[tuple[str, float, float, int]]] = {}
+        for example in examples:
+            here = moments.setdefault(example.query.id, [])
+            here.append((example.video, example.start, example.end, 1))
+        return cls(list(queries.values()), qrels_from_dict(moments), videos, measure)
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """What a system is trained on."""
+
+    videos: Videos
+    examples: Sequence[Example]
+    validation: Validation | None = field(default=None)

@@ -1,0 +1,237 @@
+"""The one interface of systems (train, index, search), and the systems that there are, by name.
+
+A system's module, and torch with it, is imported when the system is made.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, ClassVar
+
+from .data import Data, Query, Videos
+from .errors import BadOption, SystemsError
+from .library import Run
+from .options import Contrastive, Mcn, Options, Prior, TefOnly, TwoStage, options_from
+from .storage import read_json, write_json
+from .streams.options import Conquer, Reloclnet, Streams
+
+CARD = "system.json"  # what a folder says about the system that is stored in it
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a system is with its work.
+
+    Attributes
+    ----------
+    done, total
+        Steps.
+    text
+        What is done, for people.
+    loss
+        Mean loss since the last time; None if this is not training.
+    validation
+        Value of the validation's measure, if it was measured just now.
+    """
+
+    done: int
+    total: int
+    text: str
+    loss: float | None = None
+    validation: float | None = None
+
+
+Report = Callable[[Progress], None]
+
+
+def silent(progress: Progress) -> None:
+    """Report to nobody."""
+
+
+class System(ABC):
+    """A system with its options and the folder that holds all it stores.
+
+    A caller may make a new object of the same name, options and folder between any two calls, on any machine that
+    has the folder. Work that was broken off, by whatever error, goes on from where it was stored last.
+
+    Parameters
+    ----------
+    options
+        An object of the class that the registry names for the system.
+    folder
+        Of this system alone; it is made when something is stored.
+
+    Raises
+    ------
+    SystemsError
+        If the folder holds another system, or one with other options.
+    """
+
+    name: ClassVar[str]
+
+    def __init__(self, options: Options, folder: Path) -> None:
+        options.check()
+        self.options = options
+        self.folder = folder
+        self._card = {"system": self.name, "options": asdict(options)}
+        if (folder / CARD).exists() and read_json(folder / CARD) != self._card:
+            raise SystemsError(
+                f"{folder}: holds another system, or one with other options; expected a folder of its own"
+            )
+
+    def keep_card(self) -> None:
+        """Make the folder, and say in it what system this is; `train` and `index` begin with it."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        write_json(self.folder / CARD, self._card)
+
+    @abstractmethod
+    def train(self, data: Data, report: Report = silent) -> None:
+        """Learn from the examples, and store what was learned. A training that is done is not done again.
+
+        Raises
+        ------
+        SystemsError
+            If the data lack what the system needs, or the loss is not a number any more.
+        """
+
+    @abstractmethod
+    def index(self, videos: Videos, report: Report = silent) -> None:
+        """Store what a search of these videos needs; it replaces the index that was there."""
+
+    @abstractmethod
+    def check_index(self) -> None:
+        """Look whether the stored index is whole: by the checksums that its files have, else by their sizes.
+
+        Raises
+        ------
+        SystemsError
+            If there is none, a file of it is missing or is not as it was written, or its files do not fit together.
+        """
+
+    @abstractmethod
+    def search(self, queries: Sequence[Query], depth: int = 100, report: Report = silent) -> Run:
+        """Return the best moments of the indexed videos for each query, best first, `depth` of them at most.
+
+        Raises
+        ------
+        SystemsError
+            If nothing was trained or indexed before, or there is no query.
+        """
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A system, as far as it can be told without loading it.
+
+    Attributes
+    ----------
+    title
+        What people call it.
+    at
+        Its module and class, as `neural.mcn:Mcn`.
+    options
+        The class of its options; the fields' defaults are those that a form shows.
+    needs
+        What the videos must have besides durations: `clips`, `objects`, `subtitles`.
+    learns
+        Whether it must be trained.
+    reads
+        Whether it reads the words of queries.
+    sees_objects
+        Whether it uses detected objects, if the collection has them.
+    differs
+        In what it differs from its authors' code, in whole sentences; empty if nothing is known.
+    """
+
+    title: str
+    at: str
+    options: type[Options]
+    needs: frozenset[str] = frozenset()
+    learns: bool = True
+    reads: bool = True
+    sees_objects: bool = False
+    differs: str = ""
+
+
+CLIPS = frozenset({"clips"})
+
+
+OTHER_BLOCKS = (
+    "It differs from its authors’ code: each block has a feed-forward network, which theirs has not; places are sines, "
+    "where theirs are learned; and no temporal endpoints are added to the features."
+)
+
+
+OTHER_LOSSES = (
+    " Its query passes one encoder and not two, its clips two and not three, and so its contrastive losses compare "
+    "other vectors. TVR-Ranking trains it with batches of 512 pairs; here they have 128 unless you say otherwise."
+)
+
+
+NOT_THEIRS = " Its scores are not those of the published system."
+
+
+SYSTEMS = {
+    "chance": Entry("Chance", "exhaustive:Chance", Options, learns=False, reads=False),
+    "prior": Entry("Moment prior", "exhaustive:Prior", Prior, reads=False),
+    "tef_only": Entry("TEF-only", "neural.mcn:TefOnly", TefOnly),
+    "mcn": Entry("MCN", "neural.mcn:Mcn", Mcn, CLIPS),
+    "stal_clips": Entry("STAL (clips)", "neural.stal:StalClips", Contrastive, CLIPS),
+    "stal": Entry("STAL (TEF)", "neural.stal:Stal", Contrastive, CLIPS, sees_objects=True),
+    "two_stage": Entry("STAL in two stages", "clips.two_stage:TwoStages", TwoStage, CLIPS, sees_objects=True),
+    "xml": Entry("XML", "streams.two_streams:Xml", Streams, CLIPS, differs=OTHER_BLOCKS + NOT_THEIRS),
+    "reloclnet": Entry(
+        "ReLoCLNet",
+        "streams.two_streams:Reloclnet",
+        Reloclnet,
+        CLIPS,
+        differs=OTHER_BLOCKS + OTHER_LOSSES + NOT_THEIRS,
+    ),
+    "conquer": Entry("CONQUER", "streams.conquer:Conquer", Conquer, CLIPS),
+}
+
+
+def entry(name: str) -> Entry:
+    """Return what is known of the system of this name.
+
+    Raises
+    ------
+    BadOption
+        If there is none.
+    """
+    if name not in SYSTEMS:
+        raise BadOption("system", repr(name), f"one of {', '.join(SYSTEMS)}")
+    return SYSTEMS[name]
+
+
+def system(name: str, folder: Path, **options: Any) -> System:
+    """Make the system of this name, with the defaults for what is not given; torch is loaded if it needs it.
+
+    Raises
+    ------
+    BadOption
+        If there is no such system, or an option is wrong.
+    """
+    found = entry(name)
+    values = options_from(found.options, options)
+    module, _, attribute = found.at.partition(":")
+    made: System = getattr(import_module(f".{module}", __package__), attribute)(values, folder)
+    return made
+
+
+def system_in(folder: Path) -> System:
+    """Make the system whose folder this is.
+
+    Raises
+    ------
+    SystemsError
+        If it is none.
+    """
+    if not (folder / CARD).exists():
+        raise SystemsError(f"{folder}: holds no system; train one there first")
+    card = read_json(folder / CARD)
+    return system(card["system"], folder, **card["options"])

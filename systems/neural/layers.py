@@ -1,0 +1,260 @@
+"""The parts of the networks: words of queries and of objects' names by an LSTM, and moments by the clips they hold."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import nn
+
+from ..data import Ints, Objects, Query, Rows, Videos
+from ..errors import SystemsError
+from ..options import Contrastive
+from ..windows import Windows, endpoints
+
+UNKNOWN = 0  # also what stands after the end of a short text; its vector is 0, and is not learned
+WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+
+
+class Language(nn.Module):
+    """An LSTM over a query's words, whose states are mapped to the space in which they are compared.
+
+    Parameters
+    ----------
+    words
+        The vocabulary whose vectors are learned; empty if queries come with vectors of their tokens.
+    width
+        Of the tokens' vectors, learned or given.
+    both_ways
+        Whether the LSTM also reads backwards.
+    """
+
+    def __init__(self, options: Contrastive, words: Sequence[str], width: int, both_ways: bool) -> None:
+        super().__init__()
+        self.vocabulary, self.width = Vocabulary(words), width
+        if words:
+            self.vectors = nn.Embedding(len(words) + 1, width, padding_idx=UNKNOWN)
+        self.lstm = nn.LSTM(width, options.language, batch_first=True, bidirectional=both_ways)
+        self.out = nn.Linear(options.language * (1 + both_ways), options.embedding)
+
+    def forward(self, queries: Sequence[Query]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Return a vector for each query, one for each of its words, and which words are there.
+
+        Their shapes are (queries, embedding), (queries, words, embedding) and (queries, words).
+        """
+        vectors, lengths = self.read(queries)
+        packed = nn.utils.rnn.pack_padded_sequence(vectors, lengths, batch_first=True, enforce_sorted=False)
+        states, (last, _) = self.lstm(packed)
+        each, _ = nn.utils.rnn.pad_packed_sequence(states, batch_first=True)
+        is_there = torch.arange(each.shape[1])[None] < lengths[:, None]
+        return self.out(last.transpose(0, 1).flatten(1)), self.out(each), is_there
+
+    def read(self, queries: Sequence[Query]) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the vectors of the queries' tokens, padded, and how many there are."""
+        if not self.vocabulary.words:
+            tokens, lengths = padded_tokens(queries, self.width)
+            return torch.from_numpy(tokens), torch.from_numpy(lengths)
+        numbers, lengths = padded_numbers(self.vocabulary.numbers(query.text for query in queries))
+        return self.vectors(torch.from_numpy(numbers)), torch.from_numpy(lengths)
+
+    def names(self, objects: Objects) -> torch.Tensor:
+        """Return the vectors of objects' names, each the mean of its words: shape (names, width)."""
+        if not objects.names:
+            return torch.zeros(0, self.width)
+        if self.vocabulary.words:
+            numbers, lengths = padded_numbers(self.vocabulary.numbers(objects.names))
+            return self.vectors(torch.from_numpy(numbers)).sum(1) / torch.from_numpy(lengths)[:, None]
+        if objects.vectors is None or objects.vectors.shape[1] != self.width:
+            raise SystemsError(
+                f"the objects' names have no vectors of width {self.width}, as the tokens have"
+            )
+        return torch.from_numpy(np.asarray(objects.vectors, np.float32))
+
+
+class Perceptron(nn.Module):
+    """A hidden layer over the features of sets' members, beside features that all members of a set share.
+
+    It is one linear layer over both, whose two halves are computed apart: the shared half once for each set.
+    """
+
+    def __init__(self, options: Contrastive, own: int, shared: int) -> None:
+        super().__init__()
+        self.own = nn.Linear(own, options.hidden) if own else None
+        self.shared = nn.Linear(shared, options.hidden, bias=not own) if shared else None
+        self.drop = nn.Dropout(options.dropout)
+        self.out = nn.Linear(options.hidden, options.embedding)
+
+    def forward(self, own: torch.Tensor, shared: torch.Tensor, owner: torch.Tensor) -> torch.Tensor:
+        """Return a vector for each member.
+
+        Parameters
+        ----------
+        own, shared
+            Shapes (members, own) and (sets, shared).
+        owner
+            The set of each member: shape (members,).
+        """
+        hidden: torch.Tensor | float = 0.0
+        if self.own is not None:
+            hidden = hidden + self.own(own)
+        if self.shared is not None:
+            hidden = hidden + self.shared(shared)[owner]
+        return self.out(self.drop(torch.relu(hidden)))
+
+
+class Ragged(NamedTuple):
+    """Sets of different sizes, whose members stand together.
+
+    Attributes
+    ----------
+    rows
+        Shape (members, d).
+    owner
+        The set of each member, never falling: shape (members,).
+    sizes
+        Members of each set: shape (sets,).
+    """
+
+    rows: torch.Tensor
+    owner: torch.Tensor
+    sizes: torch.Tensor
+
+    def padded(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the sets with zeros after their ends, and which members are there.
+
+        Their shapes are (sets, largest size, d) and (sets, largest size); there is room for one member at least.
+        """
+        is_there = torch.arange(max(1, int(self.sizes.max())))[None] < self.sizes[:, None]
+        room = self.rows.new_zeros(*is_there.shape, self.rows.shape[1])
+        return room.masked_scatter(is_there.unsqueeze(-1), self.rows), is_there
+
+    def means(self) -> torch.Tensor:
+        """Return the mean of each set, 0 for an empty one: shape (sets, d)."""
+        sums = self.rows.new_zeros(len(self.sizes), self.rows.shape[1]).index_add(0, self.owner, self.rows)
+        return sums / self.sizes.clamp_min(1).unsqueeze(1)
+
+
+def ragged(first: Ints, count: Ints) -> tuple[Ints, torch.Tensor, torch.Tensor]:
+    """Return the rows first to first + count - 1 of each set, one after the other, with their owners and the sizes."""
+    owner = np.repeat(np.arange(len(first)), count)
+    rows = np.arange(len(owner)) + np.repeat(first - (np.cumsum(count) - count), count)
+    return rows, torch.from_numpy(owner), torch.from_numpy(count)
+
+
+class Clips:
+    """The clips of a collection as tensors, and the mean of each video's as context (STAL, Section 3)."""
+
+    def __init__(self, videos: Videos, has_context: bool) -> None:
+        self.videos = videos
+        self.context = torch.from_numpy(videos.means) if has_context else torch.empty(0)
+
+    def of(self, windows: Windows) -> Ragged:
+        """Return the clips of windows."""
+        first = self.videos.offsets[windows.video] + windows.first
+        rows, owner, sizes = ragged(first, windows.stop - windows.first)
+        return Ragged(torch.from_numpy(np.asarray(self.videos.clips[rows], np.float32)), owner, sizes)
+
+    def context_of(self, windows: Windows) -> torch.Tensor:
+        return self.context[torch.from_numpy(windows.video)]
+
+    def endpoints_of(self, windows: Windows) -> torch.Tensor:
+        duration = self.videos.duration[windows.video]
+        return torch.from_numpy(endpoints(windows.start, windows.end, duration))
+
+
+class Detections:
+    """The objects of a collection as tensors: the vector of the name, and the box."""
+
+    def __init__(self, videos: Videos, objects: Objects, language: Language) -> None:
+        self.videos, self.objects = videos, objects
+        self.names = language.names(objects)
+
+    def of(self, windows: Windows) -> Ragged:
+        """Return the objects of windows: w + 4 features each."""
+        begin = self.videos.offsets[windows.video]
+        first = np.searchsorted(self.objects.clip, begin + windows.first)
+        count = np.searchsorted(self.objects.clip, begin + windows.stop) - first
+        rows, owner, sizes = ragged(first, count)
+        names = self.names[torch.from_numpy(self.objects.name[rows])]
+        boxes = torch.from_numpy(np.asarray(self.objects.box[rows], np.float32))
+        return Ragged(torch.cat([names, boxes], dim=1), owner, sizes)
+
+
+def words_and_width(options: Contrastive, queries: Sequence[Query], names: Sequence[str]) -> dict[str, Any]:
+    """Return the vocabulary of a training and the width of its tokens' vectors, by name.
+
+    The vocabulary is empty if the queries come with vectors.
+    """
+    if queries[0].tokens is not None:
+        return {"words": [], "width": int(queries[0].tokens.shape[1])}
+    vocabulary = Vocabulary.of([*(query.text for query in queries), *names])
+    return {"words": list(vocabulary.words), "width": options.words}
+
+
+def as_rows(tensor: torch.Tensor) -> Rows:
+    """Return a tensor as an array."""
+    return np.asarray(tensor.detach().cpu().numpy(), np.float32)
+
+
+def words_in(text: str) -> list[str]:
+    """Return a text's words in lower case.
+
+    >>> words_in("A person's red cup, on the table.")
+    ['a', "person's", 'red', 'cup', 'on', 'the', 'table']
+    """
+    return WORD.findall(text.lower())
+
+
+class Vocabulary:
+    """Words with their numbers, from 1.
+
+    >>> vocabulary = Vocabulary.of(["red cup", "cup"])
+    >>> vocabulary.words, vocabulary.numbers(["blue cup"])
+    (('cup', 'red'), [[0, 1]])
+    """
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self.words = tuple(words)
+        self._number = {word: number for number, word in enumerate(self.words, 1)}
+
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> Vocabulary:
+        return cls(sorted({word for text in texts for word in words_in(text)}))
+
+    def numbers(self, texts: Iterable[str]) -> list[list[int]]:
+        """Return the numbers of each text's words; a text without words is one unknown word."""
+        return [[self._number.get(word, UNKNOWN) for word in words_in(text)] or [UNKNOWN] for text in texts]
+
+
+def padded_numbers(lists: Sequence[Sequence[int]]) -> tuple[Ints, Ints]:
+    """Return lists of numbers as an array, UNKNOWN after the end of each, and their lengths."""
+    lengths = np.array([len(each) for each in lists], np.int64)
+    table = np.full((len(lists), int(lengths.max(initial=1))), UNKNOWN, np.int64)
+    for row, each in enumerate(lists):
+        table[row, : len(each)] = each
+    return table, lengths
+
+
+def padded_tokens(queries: Sequence[Query], width: int) -> tuple[Rows, Ints]:
+    """Return the vectors of queries' tokens as an array, zeros after the end of each, and their numbers.
+
+    Raises
+    ------
+    SystemsError
+        If a query has no vectors, or vectors of another width.
+    """
+    for query in queries:
+        if query.tokens is None or query.tokens.ndim != 2 or query.tokens.shape[1] != width:
+            found = "none" if query.tokens is None else f"an array of shape {query.tokens.shape}"
+            raise SystemsError(
+                f"query {query.id}: token vectors: {found}; expected (tokens, {width}), as in training"
+            )
+    tokens = [query.tokens for query in queries if query.tokens is not None]
+    lengths = np.array([max(1, len(each)) for each in tokens], np.int64)
+    table = np.zeros((len(tokens), int(lengths.max(initial=1)), width), np.float32)
+    for row, each in enumerate(tokens):
+        table[row, : len(each)] = each
+    return table, lengths

@@ -1,0 +1,176 @@
+"""STAL: words aligned with clips and objects by the Chamfer distance (TEF), or a query with clips (Eqs. 2 and 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ..clips.chamfer import Sets, chamfer_to_words
+from ..data import Data, Floats, Query, Rows, Videos
+from ..errors import SystemsError
+from ..exhaustive import Arrays, Index
+from ..interface import Progress, Report, silent
+from ..options import Contrastive
+from ..windows import Windows
+from .contrast import (
+    QUERIES_AT_A_TIME,
+    WINDOWS_AT_A_TIME,
+    Contrasted,
+    Network,
+    chamfer,
+    check_width,
+    squared_distances,
+)
+from .layers import Clips, Detections, Language, Perceptron, Ragged, as_rows
+
+BRANCHES = ("clips", "objects")
+
+
+class StalNetwork(Network):
+    """One perceptron for clips, one for objects, both with the moment's temporal endpoints, and one LSTM.
+
+    Parameters
+    ----------
+    objects
+        Whether objects are aligned as well (late fusion, trained jointly).
+    """
+
+    def __init__(
+        self, options: Contrastive, visual: int, objects: bool, words: Sequence[str], width: int
+    ) -> None:
+        super().__init__()
+        self.visual, self.objects = visual, objects
+        self.language = Language(options, words, width, both_ways=True)
+        self.clip = Perceptron(options, visual, visual + 2)
+        if objects:
+            self.thing = Perceptron(options, width + 4, 2)
+
+    def costs(self, queries: Sequence[Query], videos: Videos, windows: Windows) -> torch.Tensor:
+        _, words, are_words = self.language(queries)
+        total = torch.zeros(())
+        for branch in self.sets(videos, windows):
+            vectors, are_there = branch.padded()
+            sets = vectors.unflatten(0, (len(queries), -1))
+            there = are_there.unflatten(0, (len(queries), -1))
+            total = total + chamfer(sets, there, words.unsqueeze(1), are_words.unsqueeze(1))
+        return total
+
+    def sets(self, videos: Videos, windows: Windows) -> list[Ragged]:
+        """Return the vectors of each window's clips and, if there is that branch, of its objects."""
+        check_width(videos, self.visual)
+        clips = Clips(videos, has_context=True)
+        places = clips.endpoints_of(windows)
+        each = clips.of(windows)
+        shared = torch.cat([clips.context_of(windows), places], dim=1)
+        found = [each._replace(rows=self.clip(each.rows, shared, each.owner))]
+        if self.objects:
+            if videos.objects is None:
+                raise SystemsError("the videos have no objects; expected some, as in training")
+            things = Detections(videos, videos.objects, self.language).of(windows)
+            found.append(things._replace(rows=self.thing(things.rows, places, things.owner)))
+        return found
+
+
+class Stal(Contrasted):
+    """Moments ranked by the sum of the alignment costs of their clips and of their objects."""
+
+    name = "stal"
+    network_class = StalNetwork
+
+    def facts_of(self, data: Data) -> dict[str, Any]:
+        return {
+            "visual": int(data.videos.clips.shape[1]),
+            "objects": data.videos.objects is not None,
+        }
+
+    def represent(self, videos: Videos, windows: Windows, report: Report = silent) -> Arrays:
+        parts: dict[str, list[NDArray[Any]]] = {}
+        with torch.inference_mode():
+            for start in range(0, len(windows), WINDOWS_AT_A_TIME):
+                rows = np.arange(start, min(start + WINDOWS_AT_A_TIME, len(windows)))
+                found = self.network.sets(videos, windows.take(rows))
+                for branch, sets in zip(BRANCHES, found, strict=False):
+                    parts.setdefault(branch, []).append(as_rows(sets.rows))
+                    parts.setdefault(f"{branch} sizes", []).append(sets.sizes.numpy())
+                report(Progress(int(rows[-1]) + 1, len(windows), "indexing moments"))
+        return {name: np.concatenate(each) for name, each in parts.items()}
+
+    def scores(self, index: Index, queries: Sequence[Query]) -> Iterator[Rows | Floats]:
+        branches = [
+            Sets(index.arrays[branch], index.arrays[f"{branch} sizes"])
+            for branch in BRANCHES
+            if branch in index.arrays
+        ]
+        for start in range(0, len(queries), QUERIES_AT_A_TIME):
+            for words in self.word_vectors(queries[start : start + QUERIES_AT_A_TIME]):
+                yield -np.sum([chamfer_to_words(sets, words) for sets in branches], axis=0)
+
+    def word_vectors(self, queries: Sequence[Query]) -> list[Rows]:
+        """Return the vectors of each query's words: (words, embedding)."""
+        with torch.inference_mode():
+            _, words, are_words = self.network.language(queries)
+        return [as_rows(each[there]) for each, there in zip(words, are_words, strict=True)]
+
+
+class ClipsNetwork(Network):
+    """A perceptron over each clip beside the mean of its video, and an LSTM whose last states stand for the query."""
+
+    def __init__(self, options: Contrastive, visual: int, words: Sequence[str], width: int) -> None:
+        super().__init__()
+        self.visual = visual
+        self.language = Language(options, words, width, both_ways=True)
+        self.clip = Perceptron(options, visual, visual)
+
+    def costs(self, queries: Sequence[Query], videos: Videos, windows: Windows) -> torch.Tensor:
+        check_width(videos, self.visual)
+        clips = Clips(videos, has_context=True)
+        rows, owner, sizes = clips.of(windows)
+        vectors = self.clip(rows, clips.context_of(windows), owner)
+        sentences, _, _ = self.language(queries)
+        each = len(windows) // len(queries)
+        distances = (vectors - sentences[owner // each]).square().sum(1, keepdim=True)
+        return Ragged(distances, owner, sizes).means().view(len(queries), each)
+
+
+class StalClips(Contrasted):
+    """Moments ranked by the mean squared Euclidean distance of their clips' vectors from the query's."""
+
+    name = "stal_clips"
+    network_class = ClipsNetwork
+
+    def facts_of(self, data: Data) -> dict[str, Any]:
+        return {"visual": int(data.videos.clips.shape[1])}
+
+    def clip_vectors(self, videos: Videos, report: Report = silent) -> Iterator[Rows]:
+        """Yield the vectors of all clips, in their order, some thousand at a time: (clips, embedding)."""
+        check_width(videos, self.network.visual)
+        context = torch.from_numpy(videos.means)
+        video = np.repeat(np.arange(len(videos)), videos.counts)
+        for start in range(0, len(video), WINDOWS_AT_A_TIME):
+            rows = slice(start, start + WINDOWS_AT_A_TIME)
+            clips = torch.from_numpy(np.asarray(videos.clips[rows], np.float32))
+            with torch.inference_mode():
+                yield as_rows(self.network.clip(clips, context, torch.from_numpy(video[rows])))
+            report(Progress(min(rows.stop, len(video)), len(video), "indexing clips"))
+
+    def query_vectors(self, queries: Sequence[Query]) -> Rows:
+        """Return the vectors of queries: (queries, embedding)."""
+        with torch.inference_mode():
+            return as_rows(self.network.language(queries)[0])
+
+    def represent(self, videos: Videos, windows: Windows, report: Report = silent) -> Arrays:
+        vectors = np.concatenate(list(self.clip_vectors(videos, report)))
+        return {"clips": vectors, "first": videos.offsets[windows.video] + windows.first}
+
+    def scores(self, index: Index, queries: Sequence[Query]) -> Iterator[Rows | Floats]:
+        clips, first = torch.from_numpy(index.arrays["clips"]), index.arrays["first"]
+        length = index.windows.stop - index.windows.first
+        for start in range(0, len(queries), QUERIES_AT_A_TIME):
+            sentences = torch.from_numpy(self.query_vectors(queries[start : start + QUERIES_AT_A_TIME]))
+            for distances in as_rows(squared_distances(sentences, clips)):
+                sums = np.concatenate([[0.0], np.cumsum(distances, dtype=np.float64)])
+                yield (sums[first] - sums[first + length]) / length

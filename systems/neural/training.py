@@ -1,0 +1,248 @@
+"""Training of networks: seeds, validation, early stopping, going on after a stop, and what their systems share."""
+
+from __future__ import annotations
+
+import math
+import time
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar, cast
+
+import numpy as np
+import torch
+from torch import nn
+
+from ..data import Data, Validation
+from ..errors import SystemsError
+from ..interface import Progress, Report, System, silent
+from ..library import Evaluator, Run, parse_measure
+from ..options import Training
+from ..storage import read_tree, write_json, write_tree
+
+MODEL, CHECKPOINT, CURVE = "model.npz", "checkpoint.npz", "curve.json"
+SECONDS_BETWEEN_CHECKPOINTS = 30.0
+LARGEST_GRADIENT = 10.0  # its norm, beyond which it is scaled down
+REPORTS = 100  # of one training
+Lesson = Callable[[Any, int], torch.Tensor]  # returns the loss of a network in the step of a number
+
+
+@dataclass
+class State:
+    """How far a training is: losses of all steps, and each validation as (steps done, value)."""
+
+    losses: list[float] = field(default_factory=list)
+    validations: list[tuple[int, float]] = field(default_factory=list)
+    best: dict[str, Any] | None = None
+
+    @property
+    def highest(self) -> float:
+        return max((value for _, value in self.validations), default=-math.inf)
+
+    def worse_since(self) -> int:
+        """Return how many validations came after the best one."""
+        values = [value for _, value in self.validations]
+        return len(values) - 1 - int(np.argmax(values)) if values else 0
+
+
+class Trainer:
+    """A network in training. Its folder keeps a checkpoint while it lasts, and the model when it is done.
+
+    What a step draws follows from the seed and the step's number, so a training that was broken off ends with the
+    weights that it would have had without the stop, on the same kind of processor with as many threads.
+
+    Parameters
+    ----------
+    loss_of
+        Returns the loss of the step of this number.
+    validate
+        Returns the value of the validation's measure, of which high ones are good, and reports what it does
+        meanwhile; None: there is no validation.
+    facts
+        What is stored beside the weights.
+    """
+
+    def __init__(
+        self,
+        network: torch.nn.Module,
+        options: Training,
+        folder: Path,
+        loss_of: Callable[[int], torch.Tensor],
+        validate: Callable[[Report], float] | None,
+        facts: dict[str, Any],
+    ) -> None:
+        self.network, self.options, self.folder = network, options, folder
+        self.loss_of, self.validate, self.facts = loss_of, validate, facts
+        self.optimiser = optimiser_of(network, options)
+        self.state = State()
+
+    def run(self, report: Report) -> None:
+        """Train to the end, or until the validations get no better, and store the model and its curves."""
+        self._resume()
+        saved, every = time.monotonic(), max(1, self.options.iterations // REPORTS)
+        with torch.random.fork_rng(devices=[]):
+            for step in range(len(self.state.losses), self.options.iterations):
+                if self._has_stopped():
+                    break
+                self.state.losses.append(self._step(step))
+                value = self._validated(step + 1, report)
+                if value is not None or (step + 1) % every == 0:
+                    self._report(report, step + 1, every, value)
+                if time.monotonic() - saved >= SECONDS_BETWEEN_CHECKPOINTS:
+                    self._save_checkpoint()
+                    report(self._progress(step + 1))  # a worker whose job is silent for long loses it
+                    saved = time.monotonic()
+        self._finish()
+
+    def _step(self, number: int) -> float:
+        self.network.train()
+        seed = np.random.default_rng([self.options.seed, 0, number]).integers(2**63)
+        torch.manual_seed(int(seed))
+        for group in self.optimiser.param_groups:
+            group["lr"] = self.options.rate(number)
+        loss = self.loss_of(number)
+        value = float(loss.item())
+        if not math.isfinite(value):
+            raise SystemsError(
+                f"step {number + 1}: the loss is {value}; expected a number. Try a lower learning_rate"
+            )
+        self.optimiser.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(self.network.parameters(), LARGEST_GRADIENT)
+        self.optimiser.step()
+        return value
+
+    def _validated(self, done: int, report: Report) -> float | None:
+        """Validate if it is time, and keep the weights if they are the best so far."""
+        due = done % self.options.validate_every == 0 or done == self.options.iterations
+        if self.validate is None or not due:
+            return None
+        self.network.eval()
+        with torch.inference_mode():
+            value = self.validate(lambda _: report(self._progress(done - 1)))  # this step is not over yet
+        if value > self.state.highest:
+            self.state.best = {name: each.clone() for name, each in self.network.state_dict().items()}
+        self.state.validations.append((done, value))
+        return value
+
+    def _has_stopped(self) -> bool:
+        return 0 < self.options.patience <= self.state.worse_since()
+
+    def _report(self, report: Report, done: int, every: int, value: float | None) -> None:
+        loss = float(np.mean(self.state.losses[-every:]))
+        report(replace(self._progress(done), loss=loss, validation=value))
+
+    def _progress(self, done: int) -> Progress:
+        text = f"training: {done:,} of {self.options.iterations:,} steps"
+        return Progress(done, self.options.iterations, text)
+
+    def _resume(self) -> None:
+        file = self.folder / CHECKPOINT
+        if not file.exists():
+            return
+        stored = load(file)
+        self.network.load_state_dict(stored["network"])
+        self.optimiser.load_state_dict(stored["optimiser"])
+        self.state = State(stored["losses"], [tuple(each) for each in stored["validations"]], stored["best"])
+
+    def _save_checkpoint(self) -> None:
+        content = {"network": self.network.state_dict(), "optimiser": self.optimiser.state_dict()}
+        state = self.state
+        content |= {"losses": state.losses, "validations": state.validations, "best": state.best}
+        write_tree(self.folder / CHECKPOINT, content)
+
+    def _finish(self) -> None:
+        if self.state.best is not None:
+            self.network.load_state_dict(self.state.best)
+        self.network.eval()
+        write_json(self.folder / CURVE, {"losses": self.state.losses, "validations": self.state.validations})
+        content = {"network": self.network.state_dict(), "facts": self.facts}
+        write_tree(self.folder / MODEL, content)
+        (self.folder / CHECKPOINT).unlink(missing_ok=True)
+
+
+def optimiser_of(network: torch.nn.Module, options: Training) -> torch.optim.Optimizer:
+    """Return the optimiser that the options name."""
+    if options.optimiser == "sgd":
+        return torch.optim.SGD(network.parameters(), options.learning_rate, momentum=options.momentum)
+    return torch.optim.Adam(network.parameters(), options.learning_rate)
+
+
+def load(file: Path) -> dict[str, Any]:
+    """Return what was stored in a file of weights.
+
+    Raises
+    ------
+    SystemsError
+        If it is not there or cannot be read.
+    """
+    try:
+        stored: dict[str, Any] = read_tree(file, torch.from_numpy)
+    except FileNotFoundError:
+        raise SystemsError(f"{file}: nothing was learned; train the system first") from None
+    return stored
+
+
+class Learned(System):
+    """A system with a network, which is made of the options and of facts of its training data."""
+
+    network_class: ClassVar[Callable[..., Any]]
+    _network: Any = None
+
+    @abstractmethod
+    def facts(self, data: Data) -> dict[str, Any]:
+        """Return what of the training data the network's shape depends on; it is stored beside the weights."""
+
+    @abstractmethod
+    def lesson(self, data: Data) -> Lesson:
+        """Check the training data, and return what is learned from them.
+
+        Raises
+        ------
+        SystemsError
+            If they lack what the system needs.
+        """
+
+    @abstractmethod
+    def search_among(self, validation: Validation, depth: int, report: Report = silent) -> Run:
+        """Return the ranking of a validation set's videos, of which no index is stored."""
+
+    def train(self, data: Data, report: Report = silent) -> None:
+        options = cast(Training, self.options)
+        self.keep_card()
+        if (self.folder / MODEL).exists():
+            return report(Progress(1, 1, "the training was done before"))
+        lesson, facts = self.lesson(data), self.facts(data)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(options.seed)
+            network = self.network_class(options, **facts)
+        self._network = network
+        valid = data.validation
+        validate = None if valid is None else partial(self.validated, valid)
+        Trainer(network, options, self.folder, lambda step: lesson(network, step), validate, facts).run(
+            report
+        )
+        return None
+
+    @property
+    def network(self) -> Any:
+        """The network in training, or the one that was stored."""
+        if self._network is None:
+            stored = load(self.folder / MODEL)
+            try:
+                made: nn.Module = self.network_class(self.options, **stored["facts"])
+                made.load_state_dict(stored["network"])
+            except (KeyError, TypeError, RuntimeError) as fault:
+                raise SystemsError(f"{self.folder / MODEL}: is not of this system; train it again") from fault
+            made.eval()
+            self._network = made
+        return self._network
+
+    def validated(self, validation: Validation, report: Report = silent) -> float:
+        """Return the value of a validation set's measure."""
+        run = self.search_among(validation, parse_measure(validation.measure).cutoff or 100, report)
+        scores = Evaluator([validation.measure], validation.qrels).scores(run)[0]
+        value = next(iter(scores.aggregate().values()))
+        return -math.inf if value is None else float(value)

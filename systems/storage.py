@@ -1,0 +1,138 @@
+"""Storing files so that a reader finds the old one or the new one, whole, even after a crash or with a full disk."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
+from zipfile import ZIP_STORED, BadZipFile, ZipFile
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import SystemsError
+from .features.npy import find_npy
+from .library import MeasureError
+from .library import read_json as parse_json
+
+UNREADABLE = (OSError, ValueError, EOFError, KeyError, TypeError, NotImplementedError, BadZipFile)
+TREE = "tree"  # the array of a file that says where its others belong
+
+
+def write(file: Path, fill: Callable[[BinaryIO], object]) -> None:
+    """Let `fill` write a new file, which then replaces the one that was there.
+
+    Raises
+    ------
+    SystemsError
+        If it cannot be stored, such as on a full disk. The old file is as it was.
+    """
+    new = file.with_name(f"{file.name}.{os.getpid()}.new")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with new.open("wb") as out:
+            fill(out)
+            out.flush()
+            os.fsync(out.fileno())
+        new.replace(file)
+    except OSError as fault:
+        raise SystemsError(f"{file}: cannot be stored ({fault}); what was there is kept") from fault
+    finally:
+        new.unlink(missing_ok=True)
+
+
+def write_json(file: Path, content: object) -> None:
+    """Store content as JSON; see `write`."""
+    text = json.dumps(content, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+    write(file, lambda out: out.write(text.encode()))
+
+
+def read_json(file: Path) -> Any:
+    """Return a file's content.
+
+    Raises
+    ------
+    SystemsError
+        If it cannot be read.
+    """
+    try:
+        return parse_json(file.read_bytes(), strict=False)
+    except (OSError, MeasureError) as fault:
+        raise SystemsError(f"{file}: cannot be read ({fault}); train or index the system again") from fault
+
+
+def write_arrays(file: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Store arrays as .npz, without pickling; see `write`."""
+    write(file, lambda out: np.savez(out, allow_pickle=False, **arrays))
+
+
+def read_arrays(file: Path) -> dict[str, NDArray[Any]]:
+    """Return what `write_arrays` stored.
+
+    Raises
+    ------
+    SystemsError
+        If it cannot be read.
+    """
+    try:
+        return _arrays(file)
+    except UNREADABLE as fault:
+        raise SystemsError(f"{file}: cannot be read ({fault}); train or index the system again") from fault
+
+
+def _arrays(file: Path) -> dict[str, NDArray[Any]]:
+    """Return the arrays of a .npz file. They are stored as they are, so that none is larger than the file."""
+    arrays = {}
+    with ZipFile(file) as stored:
+        for member in stored.infolist():
+            if member.compress_type != ZIP_STORED:
+                raise SystemsError(f"{member.filename} is compressed; expected what was stored here")
+            with stored.open(member) as content:
+                arrays[member.filename.removesuffix(".npy")] = find_npy(content, member.file_size).read()
+    return arrays
+
+
+def write_tree(file: Path, tree: Any) -> None:
+    """Store dictionaries and lists, one in the other, of numbers, texts and tensors, without pickling; see `write`."""
+    arrays: dict[str, NDArray[Any]] = {}
+
+    def flat(node: Any) -> Any:
+        if hasattr(node, "numpy"):
+            name = str(len(arrays))
+            arrays[name] = node.detach().cpu().numpy()
+            return {"tensor": name}
+        if isinstance(node, Mapping):
+            return {"pairs": [[key, flat(value)] for key, value in node.items()]}
+        return [flat(each) for each in node] if isinstance(node, list | tuple) else node
+
+    text = json.dumps(flat(tree)).encode()
+    write_arrays(file, arrays | {TREE: np.frombuffer(text, np.uint8)})
+
+
+def read_tree(file: Path, tensor: Callable[[NDArray[Any]], Any]) -> Any:
+    """Return what `write_tree` stored, with a tensor for each array.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    SystemsError
+        If it cannot be read.
+    """
+
+    def deep(node: Any) -> Any:
+        if isinstance(node, dict) and "tensor" in node:
+            return tensor(arrays[node["tensor"]])
+        if isinstance(node, dict):
+            return {key: deep(value) for key, value in node["pairs"]}
+        return [deep(each) for each in node] if isinstance(node, list) else node
+
+    try:
+        arrays = _arrays(file)
+        return deep(json.loads(arrays[TREE].tobytes()))
+    except FileNotFoundError:
+        raise
+    except UNREADABLE as fault:
+        raise SystemsError(f"{file}: cannot be read ({fault}); delete it and train again") from fault

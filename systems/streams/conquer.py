@@ -1,0 +1,237 @@
+"""CONQUER: the best videos of a first stage, read together with the query (Hou et al. 2021).
+
+The first stage is a ReLoCLNet of the same data and options, in a folder of its own below the system's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch.nn import functional
+
+from ..data import Data, Ints, Query, Rows, Validation, Videos
+from ..errors import SystemsError
+from ..interface import Progress, Report, silent
+from ..library import Run
+from ..neural.layers import as_rows
+from ..neural.training import MODEL, Learned, Lesson
+from ..options import Options
+from ..ranking import Ranked, best, run_of
+from ..storage import read_arrays, write_arrays
+from ..windows import counts_in
+from . import options as kinds
+from .conquer_network import ConquerNetwork, Judged
+from .index import Index, in_memory, store, stored, video_blocks
+from .inputs import check_streams, check_validation, facts_of, read
+from .losses import boundary_losses, weighted
+from .network import Boundaries
+from .pairs import Batch, Pairs
+from .two_streams import (
+    CLIPS_AT_A_TIME,
+    QUERIES_AT_A_TIME,
+    Reloclnet,
+    best_moments,
+    best_videos,
+)
+
+FIRST = "first"  # the folder of the first stage
+POOL = "pool.npz"
+NOBODY = -1
+
+
+class Conquer(Learned):
+    """Contextual query-aware ranking, with TVR-Ranking's weights of losses (appendix C.1)."""
+
+    name = "conquer"
+    network_class = ConquerNetwork
+
+    def __init__(self, options: Options, folder: Path) -> None:
+        super().__init__(options, folder)
+        self.first = Reloclnet(first_stage(self.numbers), folder / FIRST)
+
+    @property
+    def numbers(self) -> kinds.Conquer:
+        return cast(kinds.Conquer, self.options)
+
+    def train(self, data: Data, report: Report = silent) -> None:
+        self.keep_card()
+        if not (self.folder / MODEL).exists():
+            own, both = self.numbers.iterations, self.numbers.iterations + self.numbers.first_iterations
+            self.first.train(data, part_of(report, 0, both - own, both))
+            super().train(data, part_of(report, both - own, own, both))
+        else:
+            super().train(data, report)
+
+    def facts(self, data: Data) -> dict[str, Any]:
+        return facts_of(data.videos, [example.query for example in data.examples], self.numbers.words)
+
+    def lesson(self, data: Data) -> Lesson:
+        check_validation(data)
+        pairs, options = Pairs(data, self.numbers), self.numbers
+        others = Others.of(self.first, pairs, options, self.folder)
+
+        def loss_of(network: ConquerNetwork, step: int) -> torch.Tensor:
+            batch = pairs.batch(step)
+            numbers, are_there = others.draw(batch, step)
+            candidates = np.concatenate([batch.video[:, None], numbers], 1)
+            streams, clips = read(pairs.videos, candidates.ravel(), pairs.counts)
+            there = torch.from_numpy(np.concatenate([np.ones_like(are_there[:, :1]), are_there], 1))
+            seen = network.look(streams, clips)
+            judged = network.judge(network.ask(pairs.queries_of(batch)), seen, clips, there)
+            return weighted(losses_of(judged, batch, options.choice), batch.weights)
+
+        return loss_of
+
+    def index(self, videos: Videos, report: Report = silent) -> None:
+        self.keep_card()
+        self.first.index(videos, part_of(report, 0, 1, 2))
+        width = len(self.network.features) * self.numbers.hidden
+        store(self.folder, videos, self.rows(videos, part_of(report, 1, 1, 2)), width)
+        report(Progress(1, 1, f"{len(videos):,} videos are indexed"))
+
+    def rows(self, videos: Videos, report: Report = silent) -> Iterator[Rows]:
+        """Yield the rows of an index, some videos at a time: for each stream, the vector of a clip."""
+        check_streams(videos, self.network.features)
+        counts = counts_in(videos)
+        for numbers in video_blocks(counts, CLIPS_AT_A_TIME):
+            streams, clips = read(videos, numbers, counts)
+            with torch.inference_mode():
+                each = as_rows(self.network.look(streams, clips).transpose(1, 2).flatten(2))
+            yield each[np.arange(each.shape[1]) < counts[numbers][:, None]]
+            report(Progress(int(numbers[-1]) + 1, len(videos), "indexing videos"))
+
+    def check_index(self) -> None:
+        self.stages()
+
+    def search(self, queries: Sequence[Query], depth: int = 100, report: Report = silent) -> Run:
+        return self.search_in(*self.stages(), queries, depth, report)
+
+    def stages(self) -> tuple[Index, Index]:
+        """Return the stored indexes of the first stage and of CONQUER itself."""
+        first, own = stored(self.first.folder), stored(self.folder)
+        if first.names != own.names:
+            raise SystemsError(f"{self.folder}: the stages' indexes differ; index the collection again")
+        return first, own
+
+    def search_among(self, validation: Validation, depth: int, report: Report = silent) -> Run:
+        videos = validation.videos
+        first, own = (in_memory(videos, each.rows(videos, report)) for each in (self.first, self))
+        return self.search_in(first, own, validation.queries, depth, report)
+
+    def search_in(
+        self, first: Index, own: Index, queries: Sequence[Query], depth: int, report: Report = silent
+    ) -> Run:
+        """Search the indexes of the first stage and of CONQUER itself, both of the same videos."""
+        return run_of(self.name, queries, self._ranked(first, own, queries, depth), own.names, report)
+
+    def _ranked(self, first: Index, own: Index, queries: Sequence[Query], depth: int) -> Iterator[Ranked]:
+        for start in range(0, len(queries), QUERIES_AT_A_TIME):
+            some = queries[start : start + QUERIES_AT_A_TIME]
+            for query, scores in zip(some, self.first.of_videos(first, self.first.ask(some)), strict=True):
+                numbers = best_videos(scores, self.numbers.candidates)
+                found, chosen = self.judge(own, query, numbers)
+                of_videos = chosen + self.numbers.closeness * scores[numbers]
+                yield best_moments(own, numbers, found, of_videos, self.options, depth)
+
+    def judge(self, own: Index, query: Query, numbers: Ints) -> tuple[Boundaries, Rows]:
+        """Return the log-probabilities of starts and ends, over all candidate videos, and those of the videos."""
+        rows, are_there = own.of(numbers)
+        streams = len(self.network.features)
+        with torch.inference_mode():
+            seen = torch.from_numpy(rows).unflatten(2, (streams, -1)).transpose(1, 2)
+            candidates = torch.ones(1, len(numbers), dtype=torch.bool)
+            judged = self.network.judge(
+                self.network.ask([query]), seen, torch.from_numpy(are_there), candidates
+            )
+            logits = (judged.starts, judged.ends)
+            found = [each.flatten(1).log_softmax(1).view_as(each).squeeze(0) for each in logits]
+            return Boundaries(*found), as_rows(judged.videos.log_softmax(1).squeeze(0))
+
+
+def losses_of(judged: Judged, batch: Batch, choice: float) -> torch.Tensor:
+    """Return CONQUER's loss of each pair, whose own video is the first candidate.
+
+    Starts and ends are normalised over the clips of all candidates (shared normalisation), so that a clip must be
+    better than those of other videos too.
+    """
+    starts, ends = judged.starts.flatten(1), judged.ends.flatten(1)
+    own = torch.zeros(len(starts), dtype=torch.int64)
+    chosen = functional.cross_entropy(judged.videos, own, reduction="none")
+    return boundary_losses(starts, ends, batch.first, batch.last) + choice * chosen
+
+
+def first_stage(options: kinds.Conquer) -> kinds.Reloclnet:
+    """Return the options of the first stage."""
+    values = {field.name: getattr(options, field.name) for field in fields(kinds.Reloclnet)}
+    return kinds.Reloclnet(**values | {"iterations": options.first_iterations})
+
+
+def part_of(report: Report, before: int, size: int, total: int) -> Report:
+    """Return a report for a part of the work, of so many steps, after others."""
+
+    def report_part(progress: Progress) -> None:
+        done = before + size * progress.done // max(1, progress.total)
+        report(replace(progress, done=done, total=total))
+
+    return report_part
+
+
+class Others:
+    """The highest videos of the first stage for each query of a training set, without those that answer it.
+
+    Parameters
+    ----------
+    pool
+        Numbers of videos, `NOBODY` where there are no more: shape (queries, size of the pool).
+    """
+
+    def __init__(self, pool: Ints, options: kinds.Conquer) -> None:
+        self.pool, self.options = pool, options
+
+    @classmethod
+    def of(cls, first: Reloclnet, pairs: Pairs, options: kinds.Conquer, folder: Path) -> Others:
+        """Search with the first stage, or take what an earlier start of the same training found and stored."""
+        file = folder / POOL
+        if not file.exists():
+            first.index(pairs.videos)
+            pool = np.concatenate(list(_pools(first, stored(first.folder), pairs, options.pool)))
+            write_arrays(file, {"pool": pool})
+        pool = read_arrays(file)["pool"]
+        if pool.shape[0] != len(pairs.queries):
+            raise SystemsError(
+                f"{file}: has {pool.shape[0]} queries, and the training set {len(pairs.queries)}; expected the "
+                "training set with which the training began"
+            )
+        return cls(pool, options)
+
+    def draw(self, batch: Batch, step: int) -> tuple[Ints, NDArray[np.bool_]]:
+        """Draw other videos for each pair of a step, each once, and say which there are: shape (B, others) both.
+
+        They follow from the seed and the step's number. Where a pool has too few, there are fewer.
+        """
+        pool = self.pool[batch.query]
+        draws = np.random.default_rng([self.options.seed, 3, step]).random(pool.shape)
+        order = np.argsort(np.where(pool == NOBODY, -1, draws), axis=1)[:, ::-1][:, : self.options.others]
+        numbers = np.take_along_axis(pool, order, 1)
+        return np.maximum(numbers, 0), numbers != NOBODY
+
+
+def _pools(first: Reloclnet, index: Index, pairs: Pairs, size: int) -> Iterator[Ints]:
+    """Yield the pools of some queries at a time."""
+    videos = np.arange(len(pairs.videos))
+    for start in range(0, len(pairs.queries), QUERIES_AT_A_TIME):
+        numbers = np.arange(start, min(start + QUERIES_AT_A_TIME, len(pairs.queries)))
+        scores = first.of_videos(index, first.ask([pairs.queries[number] for number in numbers.tolist()]))
+        scores[pairs.answer(numbers[:, None], videos[None])] = -np.inf
+        pool = np.full((len(numbers), size), NOBODY, np.int64)
+        for row, each in enumerate(scores):
+            found = best(each, size)
+            found = found[np.isfinite(each[found])]
+            pool[row, : len(found)] = found
+        yield pool

@@ -1,0 +1,212 @@
+"""What XML and ReLoCLNet share: training, an index of clips, videos by their clips, and moments in the best videos."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar, cast
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from ..data import Data, Floats, Ints, Query, Rows, Validation, Videos
+from ..interface import Progress, Report, silent
+from ..library import Run
+from ..neural.layers import as_rows
+from ..neural.training import Learned, Lesson
+from ..options import Options
+from ..ranking import Ranked, best, rank, run_of
+from ..windows import Windows, counts_in
+from .index import Index, in_memory, store, stored, video_blocks
+from .inputs import check_streams, check_validation, facts_of, read
+from .losses import (
+    boundary_losses,
+    clip_losses,
+    ranking_losses,
+    video_losses,
+    weighted,
+)
+from .network import Boundaries, Network, QueryVectors, compare, spans
+from .options import Streams
+from .pairs import Batch, Pairs
+
+CLIPS_AT_A_TIME = 8192  # that the network looks at together
+ROWS_AT_A_TIME = 65_536  # of an index, that queries are compared with together
+QUERIES_AT_A_TIME = 64
+
+
+class TwoStreams(Learned):
+    """Videos by their best clip, and moments in the best videos by ConvSE.
+
+    A row of the index holds, for each stream, the vector of length 1 by which a clip's video is found, and then, for
+    each stream, the vector by which moments are found.
+    """
+
+    network_class = Network
+    two_levels: ClassVar[bool]
+
+    @property
+    def numbers(self) -> Streams:
+        return cast(Streams, self.options)
+
+    def facts(self, data: Data) -> dict[str, Any]:
+        queries = [example.query for example in data.examples]
+        return facts_of(data.videos, queries, self.numbers.words) | {"two_levels": self.two_levels}
+
+    def lesson(self, data: Data) -> Lesson:
+        check_validation(data)
+        pairs, options = Pairs(data, self.numbers), self.numbers
+        return lambda network, step: loss_of(network, pairs, step, options)
+
+    def index(self, videos: Videos, report: Report = silent) -> None:
+        self.keep_card()
+        width = 2 * len(self.network.features) * self.numbers.hidden
+        store(self.folder, videos, self.rows(videos, report), width)
+        report(Progress(1, 1, f"{len(videos):,} videos are indexed"))
+
+    def rows(self, videos: Videos, report: Report = silent) -> Iterator[Rows]:
+        """Yield the rows of an index, some videos at a time."""
+        check_streams(videos, self.network.features)
+        counts = counts_in(videos)
+        for numbers in video_blocks(counts, CLIPS_AT_A_TIME):
+            with torch.inference_mode():
+                seen = self.network.look(*read(videos, numbers, counts))
+                both = torch.cat([functional.normalize(seen.for_videos, dim=3), seen.for_moments], 1)
+            each = as_rows(both.transpose(1, 2).flatten(2))
+            yield each[np.arange(each.shape[1]) < counts[numbers][:, None]]
+            report(Progress(int(numbers[-1]) + 1, len(videos), "indexing videos"))
+
+    def check_index(self) -> None:
+        stored(self.folder)
+
+    def search(self, queries: Sequence[Query], depth: int = 100, report: Report = silent) -> Run:
+        return self.search_in(stored(self.folder), queries, depth, report)
+
+    def search_among(self, validation: Validation, depth: int, report: Report = silent) -> Run:
+        index = in_memory(validation.videos, self.rows(validation.videos, report))
+        return self.search_in(index, validation.queries, depth, report)
+
+    def search_in(self, index: Index, queries: Sequence[Query], depth: int, report: Report = silent) -> Run:
+        """Search an index that is in memory, or in a memory map."""
+        return run_of(self.name, queries, self._ranked(index, queries, depth), index.names, report)
+
+    def _ranked(self, index: Index, queries: Sequence[Query], depth: int) -> Iterator[Ranked]:
+        for start in range(0, len(queries), QUERIES_AT_A_TIME):
+            query_vectors = self.ask(queries[start : start + QUERIES_AT_A_TIME])
+            for scores, of_moments in zip(
+                self.of_videos(index, query_vectors), query_vectors.of_moments, strict=True
+            ):
+                numbers = best_videos(scores, self.numbers.candidates)
+                found = self.moments(index, of_moments, numbers)
+                closeness = self.numbers.closeness * scores[numbers]
+                yield best_moments(index, numbers, found, closeness, self.options, depth)
+
+    def ask(self, queries: Sequence[Query]) -> QueryVectors:
+        """Return the vectors of queries."""
+        with torch.inference_mode():
+            return cast(QueryVectors, self.network.ask(queries))
+
+    def of_videos(self, index: Index, query_vectors: QueryVectors) -> Rows:
+        """Return the scores of all videos, from -1 to 1: shape (queries, videos); -inf for a video without clips.
+
+        A video's score is the query's highest cosine with a clip, mean of the streams (XML, Eq. 4).
+        """
+        streams, hidden = query_vectors.of_videos.shape[1:]
+        vectors = as_rows(functional.normalize(query_vectors.of_videos, dim=2))
+        offsets = index.offsets
+        scores = np.full((len(vectors), len(index.names)), -np.inf, np.float32)
+        for numbers in video_blocks(index.counts, ROWS_AT_A_TIME):
+            here = numbers[index.counts[numbers] > 0]
+            rows = index.rows[offsets[numbers[0]] : offsets[numbers[-1] + 1]]
+            total = np.zeros((len(vectors), len(here)), np.float32)
+            for stream in range(streams):
+                part = rows[:, stream * hidden : (stream + 1) * hidden]
+                cosines = vectors[:, stream] @ part.T
+                if len(here):
+                    total += np.maximum.reduceat(cosines, offsets[here] - offsets[numbers[0]], axis=1)
+            scores[:, here] = total / streams
+        return scores
+
+    def moments(self, index: Index, of_moments: Tensor, numbers: Ints) -> Boundaries:
+        """Return the log-probabilities of the starts and ends of a query's moments in some videos."""
+        streams, hidden = of_moments.shape
+        rows, are_there = index.of(numbers, skipped=streams * hidden)
+        own = torch.from_numpy(rows).unflatten(2, (streams, hidden)).transpose(1, 2)
+        with torch.inference_mode():
+            query_vectors = of_moments.expand(len(numbers), -1, -1)
+            found = self.network.find(query_vectors, own, torch.from_numpy(are_there))
+            return Boundaries(found.starts.log_softmax(1), found.ends.log_softmax(1))
+
+
+def best_videos(scores: Rows, count: int) -> Ints:
+    """Return the numbers of the videos with the highest scores; those without clips are not among them."""
+    numbers = best(scores, count)
+    return numbers[np.isfinite(scores[numbers])]
+
+
+def best_moments(
+    index: Index, numbers: Ints, found: Boundaries, of_videos: Rows | Floats, options: Options, depth: int
+) -> Ranked:
+    """Return the best moments of some videos.
+
+    A moment's score is the sum of its start's, of its end's and of its video's; so it is the logarithm of the
+    papers' product, which has the same order and does not overflow.
+
+    Parameters
+    ----------
+    numbers, of_videos
+        Of the videos, and their scores: shape (videos,).
+    """
+    counts = torch.from_numpy(index.counts[numbers])
+    scores, is_one = spans(found.starts, found.ends, counts, options.shortest, options.longest)
+    place, first, length = (each.numpy() for each in is_one.nonzero(as_tuple=True))
+    video, stop = numbers[place], first + length + 1
+    ends = np.minimum(stop * index.clip_seconds, index.duration[video])
+    windows = Windows(video, first, stop, first * index.clip_seconds, ends)
+    return rank(windows, as_rows(scores[is_one]) + of_videos[place], depth, options.nms)
+
+
+def loss_of(network: Network, pairs: Pairs, step: int, options: Streams) -> Tensor:
+    """Return the loss of a step; dropout and the negatives of the hinge are drawn from torch's random numbers."""
+    batch = pairs.batch(step)
+    query_vectors = network.ask(pairs.queries_of(batch))
+    seen = network.look(*read(pairs.videos, batch.video, pairs.counts))
+    compared = compare(query_vectors.of_videos, seen.for_videos, seen.are_there)
+    found = network.find(query_vectors.of_moments, seen.for_moments, seen.are_there)
+    losses = options.span * boundary_losses(found.starts, found.ends, batch.first, batch.last)
+    if options.ranking:
+        hardest = options.hardest if step >= options.hard_after else None
+        draws = torch.rand(2, *compared.cosines.shape)
+        hinge = ranking_losses(
+            compared.cosines, batch.positives, draws, margin=options.margin, hardest=hardest
+        )
+        losses = losses + options.ranking * hinge
+    if options.video:
+        losses = losses + options.video * video_losses(compared.products, batch.positives)
+    if options.frame:
+        losses = losses + options.frame * _of_clips(compared.by_clip, batch, seen.are_there)
+    return weighted(losses, batch.weights)
+
+
+def _of_clips(by_clip: Tensor, batch: Batch, are_there: Tensor) -> Tensor:
+    """Return ReLoCLNet's loss between a query and clips, mean of the streams."""
+    clips = torch.arange(by_clip.shape[2])
+    inside = (clips >= batch.first[:, None]) & (clips <= batch.last[:, None])
+    outside = are_there & ~inside
+    each = [clip_losses(by_clip[:, stream], inside, outside) for stream in range(by_clip.shape[1])]
+    return torch.stack(each).mean(0)
+
+
+class Xml(TwoStreams):
+    """Cross-modal moment localisation, with TVR-Ranking's losses (appendix C.1)."""
+
+    name = "xml"
+    two_levels = True
+
+
+class Reloclnet(TwoStreams):
+    """Retrieval and localisation by contrastive learning, with TVR-Ranking's losses (appendix C.1)."""
+
+    name = "reloclnet"
+    two_levels = False

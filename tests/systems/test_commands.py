@@ -1,0 +1,276 @@
+"""The command line of the systems."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import fields
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from metrics import read_run
+from systems.commands import main
+from systems.interface import SYSTEMS
+from tests.films import write_film
+from tests.systems.small import collection
+
+ROOT = Path(__file__).parents[2]
+SMALL = [
+    "iterations=12",
+    "batch_size=16",
+    "hidden=16",
+    "words=8",
+    "language=8",
+    "embedding=8",
+    "validate_every=6",
+]
+
+
+class Done(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+def command(*words: str | Path) -> Done:
+    """Run a command as `python -m metrics systems` does."""
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        try:
+            code = main([str(word) for word in words], "reeljudge systems")
+        except SystemExit as left:
+            code = int(left.code or 0)
+    return Done(code, out.getvalue(), err.getvalue())
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A planted collection as files: features, durations, annotations and queries."""
+    folder = tmp_path_factory.mktemp("planted")
+    data = collection().training
+    videos = data.videos
+    np.savez(
+        folder / "clips.npz",
+        **{name: videos[n].clips for n, name in enumerate(videos.names)},  # type: ignore[arg-type]
+    )
+    durations = {name: [float(videos.duration[n]), n] for n, name in enumerate(videos.names)}
+    (folder / "durations.json").write_text(json.dumps(durations))
+    moments = [
+        {
+            "pair_id": n,
+            "query_id": each.query.id,
+            "query": each.query.text,
+            "video_name": each.video,
+            "timestamp": [each.start, each.end],
+            "relevance": 4,
+        }
+        for n, each in enumerate(data.examples)
+    ]
+    (folder / "moments.jsonl").write_text("\n".join(map(json.dumps, moments)))
+    return folder
+
+
+def videos_in(files: Path) -> list[str | Path]:
+    return [
+        "--durations",
+        files / "durations.json",
+        "--clips",
+        files / "clips.npz",
+        "--clip-seconds",
+        "3",
+    ]
+
+
+def test_a_system_is_trained_indexed_and_searched_on_files(files: Path, tmp_path: Path) -> None:
+    options = [word for option in [*SMALL, "longest=6"] for word in ("--option", option)]
+    known: list[str | Path] = [
+        "--annotations",
+        files / "moments.jsonl",
+        "--validation",
+        files / "moments.jsonl",
+    ]
+    trained = command("train", tmp_path / "stal", "--system", "stal", *videos_in(files), *known, *options)
+    assert trained.code == 0, trained.err
+    assert "training: 12 of 12 steps, loss " in trained.out
+    assert trained.out.count("validation ") == 2
+    indexed = command("index", tmp_path / "stal", *videos_in(files))
+    assert indexed.code == 0, indexed.err
+    asked: list[str | Path] = [
+        "--queries",
+        files / "moments.jsonl",
+        "--depth",
+        "7",
+        "--out",
+        tmp_path / "run.json",
+    ]
+    searched = command("search", tmp_path / "stal", *asked)
+    assert searched.code == 0, searched.err
+    run = read_run(tmp_path / "run.json")
+    assert np.diff(run.offsets).tolist() == [7] * len(collection().training.examples)
+
+
+def test_who_trains_is_told_what_lacks_objects(files: Path, tmp_path: Path) -> None:
+    objects = tmp_path / "objects.jsonl"
+    objects.write_text('{"video": "training-0", "clip": 0, "name": "cup", "box": [0, 0, 1, 1]}\n')
+    options = [word for option in [*SMALL, "longest=6"] for word in ("--option", option)]
+    known: list[str | Path] = ["--annotations", files / "moments.jsonl", "--objects", objects]
+    done = command("train", tmp_path / "stal", "--system", "stal", *videos_in(files), *known, *options)
+    assert done.code == 0, done.err
+    assert re.search(
+        r"No objects are detected in \d+ of \d+ clips, and in no clip of 39 of 40 videos", done.out
+    )
+
+
+def test_words_can_be_an_encoders_token_vectors(files: Path, simcse: Path, tmp_path: Path) -> None:
+    options = [word for option in [*SMALL, "longest=6"] for word in ("--option", option)]
+    known: list[str | Path] = [
+        "--annotations",
+        files / "moments.jsonl",
+        "--validation",
+        files / "moments.jsonl",
+    ]
+    by: list[str | Path] = ["--encoder", simcse]
+    done = command("train", tmp_path / "mcn", "--system", "mcn", *videos_in(files), *known, *options, *by)
+    assert done.code == 0, done.err
+    assert command("index", tmp_path / "mcn", *videos_in(files), *by).code == 0
+    asked: list[str | Path] = ["--queries", files / "moments.jsonl", "--out", tmp_path / "run.json"]
+    assert command("search", tmp_path / "mcn", *asked, *by).code == 0
+    without = command("search", tmp_path / "mcn", *asked)
+    assert without.code == 2
+    assert "token vectors: none; expected (tokens, 16), as in training" in without.err
+
+
+def test_features_of_films_are_computed(tmp_path: Path) -> None:
+    write_film(tmp_path)
+    (tmp_path / "durations.json").write_text('{"film": [10.5, 0]}')
+    words: list[str | Path] = [
+        "--media",
+        tmp_path / "media",
+        "--durations",
+        tmp_path / "durations.json",
+        "--clip-seconds",
+        "3",
+    ]
+    done = command("features", tmp_path / "features", *words)
+    assert (done.code, done.out) == (0, "computing features\n"), done.err
+    assert np.load(tmp_path / "features" / "film.npy").shape == (4, 358)
+    (tmp_path / "durations.json").write_text('{"film": [10.5, 0], "lost": [3, 1]}')
+    done = command("features", tmp_path / "features", *words)
+    assert (done.code, "video 'lost' has no film" in done.err) == (2, True)
+
+
+def test_the_systems_are_listed_with_their_options() -> None:
+    listed = command("list")
+    assert listed.code == 0
+    assert re.search(
+        r"^mcn: MCN\n  seed=1 +Number that all random draws follow from\.\n", listed.out, re.MULTILINE
+    )
+    told = re.findall(r"^  (\w+)=", listed.out, re.MULTILINE)
+    assert len(told) == sum(len(fields(system.options)) for system in SYSTEMS.values())
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_every_option_of_a_system_says_what_it_means(system: str) -> None:
+    kind = SYSTEMS[system].options
+    meanings = kind.meanings()
+    assert set(meanings) == {field.name for field in fields(kind)}
+    assert all(re.fullmatch(r"[^`]+\.", meaning) for meaning in meanings.values()), meanings
+
+
+def test_a_system_that_gives_an_option_another_meaning_says_that_one() -> None:
+    assert SYSTEMS["xml"].options.meanings()["stride"] == "It has no meaning here."
+    assert SYSTEMS["mcn"].options.meanings()["stride"].startswith("Distance between")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (["--option", "colour=1"], "error: --option: 'colour=1'; expected NAME=VALUE with one of seed, "),
+        (["--option", "seed=one"], "error: --option seed: 'one'; expected a value of the type int"),
+        (
+            ["--option", "endpoints=yes"],
+            "error: --option endpoints: 'yes'; expected a value of the type bool",
+        ),
+        (["--clips", "nothing.npz"], "error: nothing.npz: there is no such file or folder"),
+        (["--clip-seconds", "-3"], "error: argument --clip-seconds: invalid seconds value: '-3'"),
+        (["--clip-seconds", "9"], "clips of 9 s: too long for"),
+        (["--objects", "nothing.jsonl"], "error: nothing.jsonl: cannot be read"),
+        (["--annotations", "nothing.jsonl"], "error: nothing.jsonl: there is no such file"),
+    ],
+)
+def test_bad_input_ends_with_one_line_and_exit_code_2(
+    wrong: list[str], message: str, files: Path, tmp_path: Path
+) -> None:
+    known: list[str | Path] = ["--annotations", files / "moments.jsonl"]
+    done = command("train", tmp_path / "mcn", "--system", "mcn", *videos_in(files), *known, *wrong)
+    assert done.code == 2
+    assert message in done.err
+    assert done.err.count("\n") == 1
+    assert not (tmp_path / "mcn").exists()
+
+
+def test_nothing_is_searched_without_a_system_or_without_queries(files: Path, tmp_path: Path) -> None:
+    for line, message in (("{}", "expected an object with query_id and query"), ("", "has no queries")):
+        (tmp_path / "queries.jsonl").write_text(line)
+        words: list[str | Path] = ["--queries", tmp_path / "queries.jsonl", "--out", tmp_path / "run.json"]
+        done = command("search", tmp_path / "mcn", *words)
+        assert (done.code, message in done.err) == (2, True), done.err
+    done = command("search", tmp_path / "mcn", "--queries", files / "moments.jsonl", "--out", tmp_path / "x")
+    assert "holds no system; train one there first" in done.err
+
+
+@pytest.mark.long
+def test_the_commands_of_the_document_are_true(files: Path) -> None:
+    """As they stand there, with fewer steps."""
+    document = (ROOT / "docs" / "systems.md").read_text()
+    block = re.search(r"<!-- run: systems -->\n```sh\n(.*?)```", document, re.S)
+    assert block
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    for line in (
+        block[1]
+        .replace("iterations=1000", "iterations=12")
+        .replace("reeljudge ", "python -m metrics ")
+        .strip()
+        .splitlines()
+    ):
+        env = os.environ | {"DATA": str(files), "PATH": path}
+        done = subprocess.run(
+            ["sh", "-c", line], cwd=ROOT, env=env, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, f"{line}\n{done.stderr}"
+    assert "nDCG_IoU(iou=0.5)@20" in done.stdout
+
+
+def test_shards_are_indexed_one_by_one(files: Path, tmp_path: Path) -> None:
+    options = [word for option in [*SMALL, "shards=2"] for word in ("--option", option)]
+    trained = command(
+        "train", tmp_path / "both", "--system", "two_stage", *videos_in(files), *options,
+        "--annotations", files / "moments.jsonl",
+    )  # fmt: skip
+    assert trained.code == 0, trained.err
+    search: list[str | Path] = [
+        "search",
+        tmp_path / "both",
+        "--queries",
+        files / "moments.jsonl",
+        "--out",
+        tmp_path / "run.json",
+    ]
+    for shard in ("plan", "2"):
+        assert command("index", tmp_path / "both", *videos_in(files), "--shard", shard).code == 0
+    refused = command(*search)
+    assert refused.code == 2
+    assert "shard 1 is missing" in refused.err
+    wrong = command("index", tmp_path / "both", *videos_in(files), "--shard", "3")
+    assert (wrong.code, wrong.err) == (2, "error: --shard: '3'; expected plan, or a number from 1 to 2\n")
+    assert "shard 1 is written" in command("index", tmp_path / "both", *videos_in(files), "--shard", "1").out
+    assert command(*search).code == 0
+    assert len(read_run(tmp_path / "run.json").start)

@@ -1,0 +1,104 @@
+"""Features are read by a process that is limited and confined: hostile files are refused in one line."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from systems.errors import SystemsError, Unavailable
+from systems.features import reader as reading
+from systems.features.confinement import ROOT
+from systems.features.reader import Reader, read_videos
+from tests.hostile.features import CLIP_SECONDS, DURATIONS, FILES, Build, rows
+from tests.systems.test_features import as_npz
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "features").mkdir()
+    return tmp_path / "features"
+
+
+@pytest.mark.parametrize("build", FILES, ids=lambda build: build.__name__)
+def test_hostile_features_are_refused_in_one_line(
+    build: Build, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At once, because nothing of them is read, and in little memory."""
+    monkeypatch.setattr(reading, "SECONDS", 20)
+    monkeypatch.setattr(reading, "MEMORY", 1024)
+    with pytest.raises(SystemsError) as refused:
+        read_videos(DURATIONS, CLIP_SECONDS, build(folder))
+    assert FILES[build] in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_the_process_that_reads_knows_no_secrets_and_has_no_network(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SECRET_KEY", "secret")
+    path = as_npz(folder, {"a": rows()})
+    with Reader(20, 1024) as reader:
+        reader.ask(path, path.parent, {"names": ["a"]}, lambda: None)
+        assert reader.process
+        process = Path(f"/proc/{reader.process.pid}")
+        assert "secret" not in (process / "environ").read_text()
+        is_confined = "NoNewPrivs:\t1" in (process / "status").read_text()
+        theirs, ours = (os.readlink(f"{each}/ns/net") for each in (process, "/proc/self"))
+    if not is_confined or theirs == ours:
+        pytest.skip("the kernel has no Landlock, or lets nobody make a network namespace")
+
+
+# Reads the same file twice: in its own process, and in one that may not read the folder where it lies.
+ELSEWHERE = """
+import sys
+from pathlib import Path
+from systems.features.reader import Reader
+path, elsewhere = map(Path, sys.argv[1:])
+for readable in (path.parent, elsewhere):
+    with Reader(20, 1024) as reader:
+        try:
+            print(reader.ask(path, readable, {"names": ["a"]}, lambda: None))
+        except ValueError as fault:
+            print(fault)
+"""
+
+
+def test_it_reads_in_the_folder_of_the_features_only(folder: Path, tmp_path: Path) -> None:
+    path = as_npz(folder, {"a": rows()})
+    (tmp_path / "elsewhere").mkdir()
+    command = [sys.executable, "-c", ELSEWHERE, str(path), str(tmp_path / "elsewhere")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    one, other = done.stdout.splitlines()
+    assert one == "None"
+    if other == "None":
+        pytest.skip("the kernel has no Landlock")
+    assert other.startswith("features.npz: cannot be read ([Errno 13] Permission denied")
+
+
+def test_reading_that_takes_too_long_is_told(folder: Path) -> None:
+    path = as_npz(folder, {"a": rows()})
+    with Reader(0, 1024) as reader, pytest.raises(SystemsError, match="reading took more than 0 seconds"):
+        reader.ask(path, path.parent, {"names": ["a"]}, lambda: None)
+
+
+def test_who_ends_the_process_from_outside_does_not_blame_the_features(folder: Path) -> None:
+    path = as_npz(folder, {"a": rows()})
+    with Reader(20, 1024) as reader:
+        reader.ask(path, path.parent, {"names": ["a"]}, lambda: None)
+        assert reader.process
+        reader.process.send_signal(signal.SIGTERM)
+        with pytest.raises(Unavailable, match=r"features\.npz: reading was broken off \(SIGTERM\)"):
+            reader.ask(path, path.parent, {"names": ["a"]}, lambda: None)
+
+
+def test_many_videos_come_in_parts(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "CLIPS_AT_A_TIME", 7)
+    content = {f"v{number}": rows() + number for number in range(20)}
+    videos = read_videos(dict.fromkeys(content, 9.0), CLIP_SECONDS, as_npz(folder, content))
+    for number, name in enumerate(content):
+        assert (videos[number].clips == content[name]).all()

@@ -1,0 +1,196 @@
+"""Training: it goes on where it was broken off, stops early, and says what is wrong."""
+
+from __future__ import annotations
+
+import json
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from systems.data import Data
+from systems.errors import SystemsError
+from systems.interface import Progress, Report, system
+from systems.neural import training
+from systems.neural.training import CHECKPOINT, CURVE, MODEL, load
+from tests.systems.small import SMALL, collection, small
+
+TRAINED = ["tef_only", "mcn", "stal_clips", "stal"]
+
+
+class Broken(Exception):
+    """What ends a training from outside."""
+
+
+def weights(folder: Path) -> dict[str, torch.Tensor]:
+    stored: dict[str, torch.Tensor] = load(folder / MODEL)["network"]
+    return stored
+
+
+def breaking_after(steps: int) -> Report:
+    def report(progress: Progress) -> None:
+        if progress.done == steps:
+            raise Broken
+
+    return report
+
+
+@pytest.mark.parametrize("optimiser", ["adam", "sgd"])
+def test_a_training_that_was_broken_off_ends_as_if_it_was_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, optimiser: str
+) -> None:
+    monkeypatch.setattr(training, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+    data = collection().training
+    options = {"optimiser": optimiser, "validate_every": 4, "dropout": 0.1, "learning_rate": 0.01}
+    small("stal", tmp_path / "whole", **options).train(data)
+    with pytest.raises(Broken):
+        small("stal", tmp_path / "broken", **options).train(data, breaking_after(7))
+    assert (tmp_path / "broken" / CHECKPOINT).exists()
+    assert not (tmp_path / "broken" / MODEL).exists()
+    seen: list[int] = []
+    small("stal", tmp_path / "broken", **options).train(data, lambda progress: seen.append(progress.done))
+    assert seen[0] == 7
+    whole, broken = weights(tmp_path / "whole"), weights(tmp_path / "broken")
+    assert all(torch.equal(whole[name], broken[name]) for name in whole)
+    assert (tmp_path / "whole" / CURVE).read_text() == (tmp_path / "broken" / CURVE).read_text()
+    assert not (tmp_path / "broken" / CHECKPOINT).exists()
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_the_same_seed_gives_the_same_run(tmp_path: Path, name: str) -> None:
+    planted = collection()
+    runs = []
+    for folder, seed in (("one", 1), ("two", 1), ("three", 2)):
+        made = small(name, tmp_path / folder, seed=seed)
+        made.train(planted.training)
+        made.index(planted.test)
+        runs.append(small(name, tmp_path / folder, seed=seed).search([planted.examples[0].query], 20))
+    assert len(runs[0].start) == 20
+    assert runs[0].scores.tolist() == runs[1].scores.tolist()
+    assert runs[0].stamps == runs[1].stamps
+    assert runs[0].scores.tolist() != runs[2].scores.tolist()
+    assert (np.diff(runs[0].scores) <= 0).all()
+
+
+def test_training_stops_when_validations_get_no_better(tmp_path: Path) -> None:
+    """A learning rate that moves nothing: the first validation stays the best."""
+    options = {"learning_rate": 1e-9, "validate_every": 1, "patience": 3}
+    small("mcn", tmp_path / "mcn", **options).train(collection().training)
+    curve = json.loads((tmp_path / "mcn" / CURVE).read_text())
+    assert len(curve["losses"]) == 4
+    assert [step for step, _ in curve["validations"]] == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("name", ["mcn", "stal"])
+def test_a_validation_reports_while_it_searches(tmp_path: Path, name: str) -> None:
+    """A worker that is silent for long loses its job."""
+    data, told = collection().training, list[Progress]()
+    assert data.validation is not None
+    small(name, tmp_path / name, iterations=5, validate_every=5).train(data, told.append)
+    assert [progress.done for progress in told if progress.loss is not None] == [1, 2, 3, 4, 5]
+    validating = [progress for progress in told if progress.loss is None]
+    assert len(validating) > len(data.validation.queries)
+    assert {(progress.done, progress.total) for progress in validating} == {(4, 5)}
+
+
+@pytest.mark.parametrize("name", ["chance", "stal", "two_stage"])
+def test_a_search_reports_each_query_and_refuses_none(tmp_path: Path, name: str) -> None:
+    options = SMALL | {"iterations": 2} if name != "chance" else {}
+    made, planted = system(name, tmp_path / name, **options), collection()
+    made.train(replace(planted.training, validation=None))
+    made.index(planted.test)
+    told: list[Progress] = []
+    made.search([example.query for example in planted.examples[:3]], 10, told.append)
+    assert [(progress.done, progress.total) for progress in told] == [(1, 3), (2, 3), (3, 3)]
+    with pytest.raises(SystemsError, match="there are no queries; expected at least one to search for"):
+        made.search([])
+
+
+def test_what_is_stored_is_the_best_of_the_validations(tmp_path: Path) -> None:
+    data = collection().training
+    assert data.validation is not None
+    made = small("mcn", tmp_path / "mcn", validate_every=2, learning_rate=0.05, optimiser="adam")
+    made.train(data)
+    values = [value for _, value in json.loads((tmp_path / "mcn" / CURVE).read_text())["validations"]]
+    again = small("mcn", tmp_path / "mcn", validate_every=2, learning_rate=0.05, optimiser="adam")
+    assert again.validated(data.validation) == max(values)  # type: ignore[attr-defined]
+
+
+def test_a_done_training_is_not_done_again(tmp_path: Path) -> None:
+    small("mcn", tmp_path / "mcn").train(collection().training)
+    before = (tmp_path / "mcn" / MODEL).stat().st_mtime_ns
+    small("mcn", tmp_path / "mcn").train(collection().training)
+    assert (tmp_path / "mcn" / MODEL).stat().st_mtime_ns == before
+
+
+def test_a_folder_is_of_one_system_with_one_set_of_options(tmp_path: Path) -> None:
+    small("mcn", tmp_path / "mcn").train(collection().training)
+    for name, seed in (("mcn", 2), ("stal", 1)):
+        with pytest.raises(SystemsError, match="holds another system"):
+            small(name, tmp_path / "mcn", seed=seed)
+
+
+def test_features_that_are_not_numbers_end_a_training_clearly(tmp_path: Path) -> None:
+    data = collection().training
+    clips = data.videos.clips.copy()
+    clips[:] = np.nan
+    wrong = Data(replace(data.videos, clips=clips), data.examples)
+    with pytest.raises(SystemsError, match="step 1: the loss is nan; expected a number"):
+        small("mcn", tmp_path / "mcn").train(wrong)
+    assert not (tmp_path / "mcn" / MODEL).exists()
+
+
+def test_nothing_can_be_searched_before_it_is_trained_and_indexed(tmp_path: Path) -> None:
+    made = small("stal_clips", tmp_path / "stal")
+    with pytest.raises(SystemsError, match="train the system first"):
+        made.index(collection().test)
+    made.train(collection().training)
+    with pytest.raises(SystemsError, match="index a collection first"):
+        made.search([collection().examples[0].query])
+
+
+@pytest.mark.parametrize("name", ["mcn", "stal_clips", "stal"])
+def test_other_features_than_those_of_training_are_refused(tmp_path: Path, name: str) -> None:
+    made = small(name, tmp_path / name)
+    made.train(collection().training)
+    test = collection().test
+    with pytest.raises(SystemsError, match="the clips have 63 features; expected 64, as in training"):
+        made.index(replace(test, clips=test.clips[:, :63]))
+
+
+@contextmanager
+def full_disk() -> Iterator[None]:
+    """No file of this process may grow beyond a kilobyte."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_a_full_disk_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(training, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+    data, folder = collection().training, tmp_path / "mcn"
+    with pytest.raises(Broken):
+        small("mcn", folder).train(data, breaking_after(5))
+    before = (folder / CHECKPOINT).read_bytes()
+    with full_disk(), pytest.raises(SystemsError, match="cannot be stored"):
+        small("mcn", folder).train(data)
+    assert (folder / CHECKPOINT).read_bytes() == before
+    assert [file.name for file in folder.glob("*.new")] == []
+    small("mcn", folder).train(data)
+    assert (folder / MODEL).exists()
+
+
+def test_a_damaged_file_is_named(tmp_path: Path) -> None:
+    made = small("mcn", tmp_path / "mcn")
+    made.train(collection().training)
+    (tmp_path / "mcn" / MODEL).write_bytes(b"PK\x03\x04 nothing")
+    with pytest.raises(SystemsError, match=r"model\.npz: cannot be read"):
+        small("mcn", tmp_path / "mcn").index(collection().test)
