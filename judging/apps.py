@@ -6,3 +6,4 @@ class JudgingConfig(AppConfig):
 
     def ready(self) -> None:
         from judging import jobs  # noqa: F401 - registers the kinds of job
+        from judging.drafts import jobs as jobs_of_drafts  # noqa: F401 - registers the kinds of job

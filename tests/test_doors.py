@@ -88,7 +88,7 @@ MATRIX = {
     "submit": ("POST", 401, 404, 200, 404, 404, 404),
     "resume": ("POST", 401, 404, 200, 404, 404, 404),
     "clip": ("GET", 302, 404, 200, 404, 200, 200),
-    # Nobody of this cast may create campaigns; tests/lead/making has those who may, and other people's drafts.
+    # Nobody of this cast may create campaigns; tests.lead.drafts has those who may, and other people's drafts.
     "drafts": ("GET", 302, 404, 404, 404, 404, 404),
     "draft-corpus": ("GET", 302, 404, 404, 404, 404, 404),
     "draft-films": ("GET", 302, 404, 404, 404, 404, 404),

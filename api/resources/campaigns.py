@@ -15,8 +15,8 @@ from api.resource import Resource
 from campaigns.doors import signed_in
 from campaigns.models import Campaign, Membership, Token
 from judging import doors
-from lead.desk.needs import at_a_glance
 from reports.summaries import PROGRESS, CurrentSummary, current_summary
+from reports.tables.campaigns import at_a_glance
 
 READ = Token.Scope.READ
 

@@ -16,8 +16,8 @@ from campaigns.models import Token
 from judging import doors
 from judging.models import Kind
 from judging.pool.study import MOST_CANDIDATES, MOST_QUERIES, Plan, ask_for_study
-from lead.views import figures
 from reports.figures.catalogue import DRAWN, TABLES, Figure
+from reports.figures.files import campaign_figure_file, query_of
 from reports.figures.numbers import Subject
 from reports.summaries import FIGURES, current_summary
 
@@ -91,7 +91,7 @@ class Figures(Resource):
     def get(self, request: Request, name: str) -> Response:
         member = doors.membership(request, name)
         with unfit():
-            subject = Subject(member.campaign, query=figures.query_of(request._request, member))
+            subject = Subject(member.campaign, query=query_of(member.campaign, request.query_params))
         found = current_summary(member.campaign, FIGURES)
         has_any = bool(found.counts and found.counts["splits"]["all"]["queries"])
         told = [_shown(each, found.counts, subject) for each in (*TABLES, *DRAWN) if has_any]
@@ -122,7 +122,7 @@ class FigureFile(Resource):
     )
     def get(self, request: Request, name: str, file: str) -> Any:
         with unfit():
-            return figures.download(request._request, name, file)
+            return campaign_figure_file(doors.membership(request, name).campaign, file, request.query_params)
 
 
 class Study(Resource):

@@ -17,10 +17,17 @@ from api.problems import faults_of
 from api.resource import Resource, empty
 from base.errors import Unfit
 from campaigns.accounts import mails
+from campaigns.invitations import (
+    LIFETIMES,
+    LONGEST_NAME,
+    MOST,
+    MOST_HOURS,
+    InvitationsForm,
+    invite_all,
+    must_send_mails,
+)
 from campaigns.models import Invitation, Membership, Token
 from judging import doors
-from lead.invitations_form import LIFETIMES, LONGEST_NAME, MOST, InvitationsForm
-from lead.views.people import invite_all, must_send_mails
 
 READ, LEAD = Token.Scope.READ, Token.Scope.LEAD
 
@@ -49,7 +56,7 @@ class InvitationWithLink(InvitationShape):
 
 class NewInvitation(Body):
     role = Choice(choices=Membership.Role.choices)
-    hours = Whole(min_value=1, max_value=720, help_text="for which it is open")
+    hours = Whole(min_value=1, max_value=MOST_HOURS, help_text="for which it is open")
     example = {"role": "annotator", "hours": 168}
 
 

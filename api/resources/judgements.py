@@ -16,7 +16,7 @@ from api.resource import Resource
 from campaigns.models import Token
 from judging import doors
 from judging.consensus import GRADES
-from lead.tables.judgements import ONLY, Line, judgements_page
+from reports.tables.judgements import ONLY, Line, judgements_page
 
 LARGEST = 10**18 - 1  # a primary key
 

@@ -5,15 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from django.shortcuts import get_object_or_404
-from django.urls import reverse
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotate import about_me
-from annotate.assignment_data import assignment_data
-from annotate.exam import exam_state
-from annotate.fields import input_in, press_in, seconds_in
 from api.describing import operation
 from api.fields import Body, Choice, Key, Number, Query, Shape, Text, Whole
 from api.resource import Resource, empty
@@ -22,10 +17,12 @@ from judging import doors
 from judging.consensus import GRADES
 from judging.models import Assignment, Flag, Revision
 from judging.models.assignment import taken_from_you
+from judging.quality.exam_state import exam_state
 from judging.work import claiming, grading, submitting
+from judging.work.assignment_data import assignment_data
+from reports import own_work
 
 READ, JUDGE = Token.Scope.READ, Token.Scope.JUDGE
-LARGEST = 2**31 - 1
 
 
 class Place(Shape):
@@ -55,17 +52,23 @@ class AssignmentShape(Shape):
 
 
 class Fenced(Body):
-    fence = Whole(min_value=1, max_value=LARGEST, help_text="the number that came with the assignment")
+    fence = Whole(
+        min_value=1, max_value=grading.LARGEST, help_text="the number that came with the assignment"
+    )
     example: dict[str, Any] = {"fence": 1}
 
 
 class Press(Fenced):
     key = Key(help_text="new for each press; one that arrives twice is stored once")
     press = Whole(
-        required=False, allow_null=True, min_value=0, max_value=LARGEST, help_text="higher for each press"
+        required=False,
+        allow_null=True,
+        min_value=0,
+        max_value=grading.LARGEST,
+        help_text="higher for each press",
     )
     seconds = Number(
-        required=False, allow_null=True, min_value=0, max_value=24 * 3600, help_text="of active work"
+        required=False, allow_null=True, min_value=0, max_value=grading.LONGEST, help_text="of active work"
     )
 
 
@@ -83,14 +86,14 @@ class GradeGiven(Press):
 
 class FlagGiven(Press):
     reason = Choice(choices=Flag.Reason.choices)
-    comment = Text(required=False, max_length=500, allow_blank=True)
+    comment = Text(required=False, max_length=grading.LONGEST_COMMENT, allow_blank=True)
     example = {"reason": "clip", "fence": 1, "key": "6f1e6d3c-3e6b-4a57-9d4c-8d2f4b1f2a11", "press": 2}
 
 
 class FlagTakenBack(Query):
-    fence = serializers.IntegerField(min_value=1, max_value=LARGEST)
+    fence = serializers.IntegerField(min_value=1, max_value=grading.LARGEST)
     key = serializers.UUIDField(format="hex_verbose")
-    press = serializers.IntegerField(required=False, min_value=0, max_value=LARGEST)
+    press = serializers.IntegerField(required=False, min_value=0, max_value=grading.LARGEST)
 
 
 class Stored(Shape):
@@ -133,10 +136,9 @@ class OwnWork(Shape):
 
 def told(assignment: Assignment) -> dict[str, Any]:
     """The assignment as the workplace gets it, with its query, and with the API's addresses of clips."""
-    data = assignment_data(assignment)
+    data = assignment_data(assignment, "api-clip")
     for position, place in enumerate(data["places"], 1):
-        token = (place["clip"] or "").rpartition("/")[2]
-        place |= {"position": position, "clip": reverse("api-clip", args=[token]) if token else None}
+        place["position"] = position
     shown: dict[str, Any] = AssignmentShape(data | {"query": assignment.batch.query.text}).data
     return shown
 
@@ -167,10 +169,10 @@ class Judgement(Resource):
     def put(self, request: Request, token: str, position: int) -> Response:
         said = self.said
         revision = grading.judge(
-            doors.writer(request, token), position, said["grade"], input=input_in(said), **_press(said)
+            doors.writer(request, token), position, said["grade"], input=said.get("input", ""), **_press(said)
         )
         stored = {"position": position, "grade": revision.grade, "flag": None}
-        return Response(stored | _overtaken(revision))
+        return Response(stored | grading.overtaken_by(revision))
 
 
 class OneFlag(Resource):
@@ -179,7 +181,9 @@ class OneFlag(Resource):
         said, assignment = self.said, doors.assignment(request, token)
         comment = said.get("comment", "").strip()
         flag = grading.flag(assignment, position, said["reason"], comment, **_press(said))
-        return Response({"position": position, "grade": None, "flag": flag.reason} | _overtaken(flag))
+        return Response(
+            {"position": position, "grade": None, "flag": flag.reason} | grading.overtaken_by(flag)
+        )
 
     @operation(
         "Take a flag back, so that an earlier grade counts again",
@@ -201,14 +205,7 @@ class OneFlag(Resource):
 
 def _press(said: dict[str, Any]) -> dict[str, Any]:
     fields = {"fence": said["fence"], "key": said["key"]}
-    return fields | {"press": press_in(said), "seconds": seconds_in(said)}
-
-
-def _overtaken(said: Revision | Flag) -> dict[str, int]:
-    if not said.overtaken:
-        return {}
-    assignment = said.judgement.assignment if isinstance(said, Revision) else said.assignment
-    return {"overtaken": assignment.presses}
+    return fields | {"press": said.get("press"), "seconds": said.get("seconds")}
 
 
 class Resume(Resource):
@@ -228,8 +225,8 @@ class Mine(Resource):
     @operation("The annotator's own hours, earnings, agreement and messages", scope=READ, answer=OwnWork)
     def get(self, request: Request, name: str) -> Response:
         member = doors.own(request, name)
-        found = about_me.fortnight(member) | {
-            "agreement": about_me.agreement(member),
+        found = own_work.fortnight(member) | {
+            "agreement": own_work.agreement(member),
             "exam": state.words if (state := exam_state(member)) else "",
             "messages": member.messages.unread_first(),
         }

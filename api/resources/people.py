@@ -12,12 +12,12 @@ from api.fields import Body, Choice, Query, Shape, Text, Truth, Whole
 from api.problems import unfit
 from api.resource import Resource, empty
 from api.resources.invitations import HowMany
-from campaigns.creating import let_create, let_create_no_longer
+from campaigns.creating import let_create, let_create_no_longer, may_let_create
 from campaigns.models import Membership, Message, Token
+from campaigns.models.message import LONGEST_MESSAGE
 from judging import doors
 from judging.work import leaving
-from lead.views.messages import LONGEST, annotators
-from lead.views.people import VERBS, may_let_create
+from judging.work.leaving import VERBS
 from reports.pay.approval import approve
 from reports.pay.periods import PayRow, Period, pay_of
 from reports.pay.rates import Rates
@@ -73,11 +73,8 @@ class ChangeMember(Resource):
     def post(self, request: Request, name: str, worker: int) -> Response:
         lead = doors.lead(request, name)
         person, verb = doors.person(lead, worker), self.said["verb"]
-        apply, _ = VERBS[verb]
         reason = self.said.get("reason", "").strip()
-        apply(person, lead, reason)
-        if verb == "pause" and self.said.get("hand_over"):
-            leaving.hand_over(person, lead, reason)
+        leaving.change_member(person, lead, verb, reason, self.said.get("hand_over", False))
         person.refresh_from_db()
         return Response(MemberShape(person).data)
 
@@ -119,7 +116,7 @@ class MessageShape(Shape):
 
 
 class NewMessage(Body):
-    text = Text(max_length=LONGEST)
+    text = Text(max_length=LONGEST_MESSAGE)
     to = Whole(
         required=False, min_value=1, max_value=10**9 - 1, help_text="a worker's number; without it, all"
     )
@@ -142,7 +139,7 @@ class Messages(Resource):
     )
     def post(self, request: Request, name: str) -> Response:
         lead, said = doors.lead(request, name), self.said
-        chosen = annotators(lead.campaign)
+        chosen = lead.campaign.memberships.reachable()
         if "to" in said:
             chosen = chosen.filter(pk=doors.annotator_of(lead, said["to"]).pk)
         return Response({"number": Message.objects.send(chosen, said["text"], by=lead)}, 201)

@@ -15,11 +15,11 @@ from api.resource import Resource, empty
 from campaigns.models import Membership, Token
 from judging import doors
 from judging.models import Batch, Candidate, Kind, Query, Review
-from judging.pool.opening import open_without_clips
+from judging.pool.opening import batches_without_clips, open_without_clips
 from judging.review.recommending import recommendations
 from judging.review.withdrawing import bring_back, withdraw
-from lead.desk.queries import FILTERS, SORTS, Table, batches_without_clips, query_rows
-from lead.tables.batch import CandidateRow, Editions, candidate_rows
+from reports.tables.batch import CandidateRow, Editions, candidate_rows
+from reports.tables.queries import FILTERS, SORTS, Table, query_rows
 
 READ, LEAD = Token.Scope.READ, Token.Scope.LEAD
 

@@ -17,9 +17,9 @@ from base.errors import ReeljudgeError, WrongState
 from campaigns.models import Campaign, Token
 from jobs.models import Job
 from judging import doors
-from lead.views import exports
 from releases.comparing import compare
 from releases.data_card import LICENCES
+from releases.downloads import export_file, training_set_file
 from releases.exports import FILES
 from releases.freezing import FREEZE, LONGEST_NOTES, freeze
 from releases.jobs import ask_to_verify, last_verified
@@ -187,7 +187,7 @@ class Exports(Resource):
 class OneExport(Resource):
     @operation("A file of the campaign's present state", scope=READ, file="text/plain")
     def get(self, request: Request, name: str, file: str) -> Any:
-        return exports.download(request._request, name, file)
+        return export_file(doors.membership(request, name).campaign, file)
 
 
 class TrainingSetShape(Shape):
@@ -227,4 +227,4 @@ class TrainingSets(Resource):
 class TrainingSetFile(Resource):
     @operation("The file of a pseudo training set", scope=READ, file="application/json")
     def get(self, request: Request, name: str, depth: int) -> Any:
-        return exports.training_set(request._request, name, depth)
+        return training_set_file(doors.membership(request, name).campaign, depth)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.http import Http404
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -12,18 +10,16 @@ from rest_framework.response import Response
 from api.describing import operation
 from api.fields import Body, Choice, Number, Query, Shape, Text, Whole
 from api.resource import Resource, empty, under_way
-from campaigns.models import Membership, Token
+from campaigns.models import Token
 from judging import doors
 from judging.consensus import GRADES
 from judging.models import Flag, Reopening, Review
 from judging.review import reviewing
 from judging.review.adjudicating import adjudicate, withdraw_adjudication
+from judging.review.flags import ACTIONS
 from judging.review.recommending import as_seen
-from judging.review.reopening import jobs_of, reopen, reopen_all_of
-from lead.tables.reopening_cost import cost_of
-from lead.views.corrections import scopes
-from lead.views.flags import ACTIONS
-from lead.views.reviews import BATCHES_ON_A_PAGE
+from judging.review.reopening import jobs_of, reopen
+from reports.tables.reopening_cost import cost_of
 
 READ, LEAD = Token.Scope.READ, Token.Scope.LEAD
 LARGEST = 10**18 - 1  # a primary key
@@ -95,7 +91,7 @@ class ToAccept(Body):
     seen = serializers.ListField(
         child=SeenAdvice(),
         min_length=1,
-        max_length=BATCHES_ON_A_PAGE,
+        max_length=reviewing.MOST_AT_ONCE,
         help_text="what `batches/to-review` recommended",
     )
     example = {"seen": [{"batch": 7, "verdict": "close", "mean": 1.0}]}
@@ -216,9 +212,7 @@ class ReopeningShape(Shape):
 
 
 class ToReopen(Body):
-    what = Choice(
-        choices=["candidate", "batch", "worker"], help_text="worker: all work of an annotator, by a job"
-    )
+    what = Choice(choices=list(doors.REOPENED), help_text="worker: all work of an annotator, by a job")
     id = Whole(
         min_value=1, max_value=LARGEST, help_text="of the candidate or the batch, or the worker's number"
     )
@@ -243,14 +237,14 @@ class Reopenings(Resource):
     )
     def post(self, request: Request, name: str) -> Response:
         lead = doors.lead(request, name)
-        record = _reopen(lead, self.said)
+        record = reopen(lead, doors.scope(lead, self.said["what"], self.said["id"]), self.said["reason"])
         shown = ReopeningShape(record, context={"reader": lead}).data
         job = jobs_of([record]).first() if record.annotator_id else None
         return under_way(name, job, shown) if job else Response(shown, 201)
 
 
 class CostAsked(Query):
-    what = serializers.ChoiceField(["candidate", "batch", "worker"])
+    what = serializers.ChoiceField(list(doors.REOPENED))
     id = serializers.IntegerField(min_value=1, max_value=LARGEST)
 
 
@@ -279,12 +273,5 @@ class ReopeningCost(Resource):
     )
     def get(self, request: Request, name: str) -> Response:
         lead = doors.lead(request, name)
-        scope = scopes(lead)[self.asked["what"]](self.asked["id"])
+        scope = doors.scope(lead, self.asked["what"], self.asked["id"])
         return Response(CostShape(cost_of(lead.campaign, scope)).data)
-
-
-def _reopen(lead: Membership, said: dict[str, Any]) -> Reopening:
-    what, key, reason = said["what"], said["id"], said["reason"]
-    if what == "worker":
-        return reopen_all_of(lead, doors.annotator_of(lead, key), reason)
-    return reopen(lead, scopes(lead)[what](key), reason)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -14,12 +12,11 @@ from api.fields import Body, Number, Shape, Text, Truth, Whole
 from api.problems import faults_of
 from api.resource import Resource, must_match, tag_of
 from base.errors import Changed, Outdated, Unfit
-from base.transactions import all_or_nothing, locked
-from campaigns.models import Campaign, Guideline, Membership, Token
+from campaigns.forms import LONGEST_GUIDELINE, GuidelineForm
+from campaigns.models import Campaign, Guideline, Token
 from judging import doors
 from judging.quality.examples import levels
-from lead.forms import LONGEST_GUIDELINE, GuidelineForm
-from lead.settings_form import CAMPAIGNS_OWN, SettingsForm, fixed, set_up
+from judging.settings import fixed, set_up, values_of
 
 READ, LEAD = Token.Scope.READ, Token.Scope.LEAD
 
@@ -181,29 +178,18 @@ class Settings(Resource):
     )
     def patch(self, request: Request, name: str) -> Response:
         lead = doors.lead(request, name)
-        form = _change(request, lead, self.said)
+        form = set_up(
+            lead, self.said, partial=True, precondition=lambda campaign: must_match(request, _tag(campaign))
+        )
         if not form.is_valid():
             raise Unfit(faults_of(form))
         return _settings(Campaign.objects.get(pk=lead.campaign_id))
 
 
-@all_or_nothing
-def _change(request: Request, lead: Membership, said: dict[str, Any]) -> SettingsForm:
-    """Change the version that the request names; the locks are those that storing takes, in the same order."""
-    list(locked(Membership.objects.filter(campaign=lead.campaign)).order_by("pk"))
-    campaign = locked(Campaign.objects.filter(pk=lead.campaign_id)).get()
-    must_match(request, _tag(campaign))
-    return set_up(lead, _values(campaign) | said)
-
-
-def _values(campaign: Campaign) -> dict[str, Any]:
-    return {name: getattr(campaign, name) for name in sorted(CAMPAIGNS_OWN)}
-
-
 def _tag(campaign: Campaign) -> str:
-    return tag_of("settings", _values(campaign))
+    return tag_of("settings", values_of(campaign))
 
 
 def _settings(campaign: Campaign) -> Response:
-    found = _values(campaign) | {"fixed": fixed(campaign)}
+    found = values_of(campaign) | {"fixed": fixed(campaign)}
     return Response(SettingsShape(found).data, headers={"ETag": _tag(campaign)})

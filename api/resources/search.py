@@ -17,10 +17,9 @@ from campaigns.models import Token
 from corpus.models import Moment
 from judging import doors
 from judging.pool.clips import clips_found, cut_for_search
-from lead.views.search import HITS, LONGEST_QUERY
 from metrics.formats.moment_ids import moment_id
 from retrieval.search.index import ask_for_index
-from retrieval.search.searching import Hit, search
+from retrieval.search.searching import HITS, LONGEST_QUERY, Hit, search
 
 
 class Words(Query):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from base.errors import WrongState
 from base.transactions import all_or_nothing
-from campaigns.models import Event, Membership
+from campaigns.models import Campaign, Event, Membership
+from jobs.keys import keys_of
+from jobs.models import Job
 from judging.models.pool import Batch, Query
-from judging.pool.clips import clips_for, open_when_cut, prepare
+from judging.pool.clips import CUT_CLIPS, clips_for, open_when_cut, prepare
 
 
 @all_or_nothing
@@ -52,3 +54,11 @@ def open_without_clips(lead: Membership, batch: Batch) -> bool:
     reason = f"batch {batch.number} of query {batch.query.query_id}, without {to_come} of {len(clips_for(batch))} clips"
     lead.events.create(kind=Event.Kind.OPENED, by=lead, reason=reason[:500])
     return True
+
+
+def batches_without_clips(campaign: Campaign) -> QuerySet[Batch]:
+    """Return the batches that wait for the lead's word, because clips of them cannot be cut."""
+    preparing = Batch.objects.in_campaign(campaign).filter(state=Batch.State.PREPARING)
+    failed = Job.objects.filter(kind=CUT_CLIPS, state=Job.State.FAILED, key__in=keys_of(preparing))
+    keys = [key.rpartition(" ")[2] for key in failed.values_list("key", flat=True)]
+    return preparing.filter(pk__in=keys).order_by("pk")

@@ -15,6 +15,8 @@ from corpus.models import Moment
 from judging.models import Candidate, Example
 from judging.pool.clips import clips_of_moments, prepare_clip
 
+LONGEST_WHY = 1000  # characters of an explanation
+
 # Nobody judges a candidate with one of these outcomes any more. Pairs of exams and checks never have one.
 DONE = (Candidate.Outcome.SETTLED, Candidate.Outcome.ADJUDICATED, Candidate.Outcome.DISCARDED)
 

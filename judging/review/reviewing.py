@@ -16,6 +16,8 @@ from judging.models.review import Review
 from judging.pool import opening
 from judging.review.recommending import CLOSE, SECOND, format_mean, recommendation
 
+MOST_AT_ONCE = 100  # batches that are accepted: each is a transaction of its own
+
 
 @all_or_nothing
 def review(batch: Batch, lead: Membership | None, verdict: str, reason: str = "") -> Review:

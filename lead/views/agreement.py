@@ -16,11 +16,11 @@ from campaigns.pages import campaign_page
 from judging import doors
 from judging.consensus import GRADES
 from judging.models import Query
-from lead.tables.judgements import ON_A_PAGE, filters_of, judgements_page, only_of
 from lead.views.figures import plot_of
 from reports.figures.catalogue import DRIFT, WEEKS
 from reports.figures.numbers import Subject, annotator_of, week_name
 from reports.summaries import AGREEMENT, FIGURES, QUERIES, ask_to_count, current_summary
+from reports.tables.judgements import ON_A_PAGE, filters_of, judgements_page, only_of
 
 NUMBERS = {
     "judged": "Judged",

@@ -15,15 +15,15 @@ from campaigns.models import Membership
 from campaigns.pages import campaign_page
 from judging import doors
 from judging.models import Review
-from judging.pool.opening import open_without_clips
+from judging.pool.opening import batches_without_clips, open_without_clips
 from judging.quality.examples import teachable
 from judging.review import reviewing
 from judging.review.recommending import recommendation
 from judging.review.reviewing import last_reviews, neighbours_to_review, to_undo
-from lead.desk.queries import appearance, batches_without_clips
-from lead.tables.batch import Editions, candidate_rows, verdict_buttons
-from lead.tables.batch_chart import grades_by_rank
-from lead.tables.clips_to_come import ClipsToCome
+from reports.tables.batch import Editions, candidate_rows, verdict_buttons
+from reports.tables.batch_chart import grades_by_rank
+from reports.tables.clips_to_come import ClipsToCome
+from reports.tables.queries import appearance
 
 
 @require_safe

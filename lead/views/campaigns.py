@@ -14,9 +14,11 @@ from jobs.models import Job
 from judging import doors
 from lead.desk.charts import charts
 from lead.desk.checklist import checklist
-from lead.desk.needs import at_a_glance, needs
-from lead.desk.queries import SORTS, Table, filters, jobs_of, query_rows, unfinished_jobs
+from lead.desk.needs import needs
+from lead.desk.queries import jobs_of, unfinished_jobs
 from reports.summaries import AGREEMENT, PROGRESS, current_summaries
+from reports.tables.campaigns import at_a_glance
+from reports.tables.queries import SORTS, Table, filters, query_rows
 
 QUERIES_ON_A_PAGE = 50
 

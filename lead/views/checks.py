@@ -14,13 +14,11 @@ from campaigns.pages import campaign_page
 from judging import doors
 from judging.quality import check_results
 from judging.quality.checks import REPEAT_AFTER
-from judging.quality.gold import draw_gold, gold, make_gold, sources
-from lead.tables.checks import check_rows
+from judging.quality.gold import DRAWN_AT_ONCE, SOURCES_LOOKED_AT, draw_gold, gold, make_gold, sources
 from reports.summaries import PEOPLE, current_summary
+from reports.tables.checks import check_rows
 
 SOURCES_SHOWN = 20
-SOURCES_LOOKED_AT = 200  # closed queries
-DRAWN_AT_ONCE = 10
 PAIRS_ON_A_PAGE = 100
 
 

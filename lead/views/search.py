@@ -18,10 +18,7 @@ from jobs.models import Job
 from judging import doors
 from judging.pool.clips import CUT_CLIP, clips_found, cut_for_search
 from retrieval.search.index import ask_for_index
-from retrieval.search.searching import Answer, Hit, search
-
-LONGEST_QUERY = 500  # characters
-HITS = 20
+from retrieval.search.searching import HITS, LONGEST_QUERY, Answer, Hit, search
 
 
 @require_safe

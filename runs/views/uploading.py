@@ -15,9 +15,8 @@ from campaigns.pages import campaign_page
 from campaigns.pieces import announced, take_piece, told
 from jobs.models import Job
 from runs import doors
-from runs.forms import RunForm
 from runs.models import Arrival, Submission
-from runs.receiving import MOST_MIB, RECEIVE, announce, describe, must_be_open, submit
+from runs.receiving import MOST_MIB, RECEIVE, RunForm, announce, describe, must_be_open, submit
 
 page_or_form = require_http_methods(["GET", "HEAD", "POST"])
 

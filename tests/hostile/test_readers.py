@@ -26,11 +26,11 @@ from corpus.importers.fields import columns_in
 from corpus.importers.load import Source, preview
 from corpus.importers.registry import FORMATS
 from jobs.terminal import work_off
+from judging.drafts.changes import ask_to_check
 from judging.models import Batch
 from judging.pool.queries import load_queries
 from judging.ratings import settling
 from judging.ratings.pairs import read_pairs
-from lead.making.saying import ask_to_check
 from metrics import MeasureError, MeasureWarning
 from metrics.formats import files, ratings, read_qrels, read_runs, training_sets, trec
 from metrics.formats.names import QRELS_FORMATS, RUN_FORMATS

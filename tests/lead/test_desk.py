@@ -22,10 +22,10 @@ from judging.models import Assignment, Batch, Candidate, Flag, Query, Review, Si
 from judging.pool.ranking import RANK
 from judging.pool.study import Plan, ask_for_study
 from lead.desk.needs import needs
-from lead.desk.queries import Table
 from releases.freezing import freeze
 from reports.statistics.arrays import read
 from reports.statistics.progress import progress
+from reports.tables.queries import Table
 from tests.cast import browser, claim, judge_all, make_query, settle, settle_round_one
 
 pytestmark = pytest.mark.both_databases  # it is about the reports' SQL

@@ -19,8 +19,7 @@ from campaigns import doors
 from campaigns.models import Token
 from corpus.importers.rows import LONGEST_TEXT
 from corpus.models import Corpus
-from judging.pool.rewording import By, accept_caption, ask_for_rewording
-from lead.views.captions import PAIRS, WORDS, state_of
+from judging.pool.rewording import PAIRS, WORDS, By, accept_caption, ask_for_rewording, state_of
 from retrieval.models import Rewording
 from retrieval.rewriting.counting import counted
 

@@ -19,8 +19,8 @@ from campaigns import doors
 from campaigns.models import Token
 from corpus.models import Corpus
 from judging.pool.rewording import ask_for_draft
-from lead.views.cast import NAMES_ON_A_PAGE, names_shown, save_names
 from retrieval.models import CastName
+from retrieval.rewriting.cast_file import NAMES_ON_A_PAGE, names_of, save_names
 from retrieval.rewriting.models import LONGEST_NAME
 
 READ, LEAD = Token.Scope.READ, Token.Scope.LEAD
@@ -80,7 +80,7 @@ class CastList(Resource):
     )
     def get(self, request: Request, corpus: int) -> Response:
         found = doors.corpus_to_reword(request, corpus)
-        answer = self.page(names_shown(found, self.asked.get("show", "")), NameShape, "-count", "name")
+        answer = self.page(names_of(found, self.asked.get("show", "")), NameShape, "-count", "name")
         answer["ETag"] = _tag(found)
         return answer
 

@@ -20,7 +20,7 @@ from corpus.models import Clip, Corpus, Moment
 from corpus.size.counting import figures_of
 from judging import doors
 from judging.pool.clips import prepare_clip
-from lead.tables.moments import LONGEST_SEARCH, moments_found
+from reports.tables.moments import LONGEST_SEARCH, moments_found
 
 READ, LEAD = Token.Scope.READ, Token.Scope.LEAD
 

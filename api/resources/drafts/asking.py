@@ -25,11 +25,17 @@ from base.transactions import all_or_nothing, locked
 from campaigns.models import Draft, Token, Upload
 from campaigns.uploads import begin, remove_draft
 from judging import doors
-from lead.making.building import marks
-from lead.making.saying import ask_for, ask_to_check, ask_to_make, begin_draft
-from lead.making.storing import DRAW, STORE
-from lead.making.upload_views import remove_file
-from lead.making.views import KINDS, jobs_of, open_draft
+from judging.drafts.builder import marks
+from judging.drafts.changes import (
+    KINDS,
+    ask_for,
+    ask_to_check,
+    ask_to_make,
+    begin_draft,
+    jobs_of,
+    remove_file,
+)
+from judging.drafts.corpora import DRAW, STORE
 
 READ, LEAD = Token.Scope.READ, Token.Scope.LEAD
 LARGEST_FILE = 2**53 - 1  # bytes; the settings allow less
@@ -133,14 +139,14 @@ class OneDraft(Resource):
         stores=True,
     )
     def patch(self, request: Request, token: str) -> Response:
-        draft = open_draft(request, token)
+        draft = doors.open_draft(request, token)
         with unfit():
             _change(request, draft, self.said)
         return _answer(draft)
 
     @operation("Remove a draft with its files", scope=LEAD, status=204)
     def delete(self, request: Request, token: str) -> Response:
-        remove_draft(open_draft(request, token))
+        remove_draft(doors.open_draft(request, token))
         return empty()
 
 
@@ -169,7 +175,7 @@ class _DraftJob(Resource):
 class CheckDraft(_DraftJob):
     @operation("Find out whether the campaign can be made", scope=LEAD, answer=DraftShape, later=True)
     def post(self, request: Request, token: str) -> Response:
-        return self._ask(open_draft(request, token), ask_to_check)
+        return self._ask(doors.open_draft(request, token), ask_to_check)
 
 
 class StoreCorpus(_DraftJob):
@@ -180,13 +186,13 @@ class StoreCorpus(_DraftJob):
         later=True,
     )
     def post(self, request: Request, token: str) -> Response:
-        return self._ask(open_draft(request, token), partial(ask_for, STORE))
+        return self._ask(doors.open_draft(request, token), partial(ask_for, STORE))
 
 
 class DrawQueries(_DraftJob):
     @operation("Draw the queries to look at them", scope=LEAD, answer=DraftShape, later=True)
     def post(self, request: Request, token: str) -> Response:
-        return self._ask(open_draft(request, token), partial(ask_for, DRAW))
+        return self._ask(doors.open_draft(request, token), partial(ask_for, DRAW))
 
 
 class MakeCampaign(_DraftJob):
@@ -205,7 +211,7 @@ class Uploads(Resource):
         stores=True,
     )
     def post(self, request: Request, token: str) -> Response:
-        draft, said = open_draft(request, token), self.said
+        draft, said = doors.open_draft(request, token), self.said
         with unfit():
             return Response(FileShape(begin(draft, said["purpose"], said["name"], said["size"])).data, 201)
 
@@ -228,6 +234,6 @@ class OneUpload(Resource):
 
     @operation("Remove a file of a draft", scope=LEAD, status=204)
     def delete(self, request: Request, token: str, file: str) -> Response:
-        open_draft(request, token)
+        doors.open_draft(request, token)
         remove_file(doors.upload(request, token, file))
         return empty()

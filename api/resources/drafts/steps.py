@@ -12,10 +12,8 @@ from api.fields import Body, Choice, Number, Text, Truth, Whole
 from api.resources.rules import SettingsChange
 from campaigns.models import Campaign, Draft, Membership
 from corpus.importers.registry import FORMATS
-from judging.pool.queries import LONGEST_SPLIT
-from judging.pool.selection import LARGEST_SEED
-from lead.making import saying
-from lead.making.forms import (
+from judging.drafts import changes
+from judging.drafts.forms import (
     LONGEST_PASTE,
     MOST_DRAWN,
     MOST_PEOPLE,
@@ -25,6 +23,8 @@ from lead.making.forms import (
     PeopleForm,
     QueriesForm,
 )
+from judging.pool.queries import LONGEST_SPLIT
+from judging.pool.selection import LARGEST_SEED
 from retrieval.rewriting.counting import counted, ready_in
 
 LARGEST = 10**18 - 1  # a primary key
@@ -131,9 +131,9 @@ FORMS: dict[str, Callable[[Draft, Any], BaseForm]] = {
     "people": _people,
 }
 STORES: dict[str, Callable[[Draft, Any], None]] = {
-    "corpus": saying.say_corpus,
-    "films": saying.say_films,
-    "queries": saying.say_queries,
-    "settings": saying.say_settings,
-    "people": saying.say_people,
+    "corpus": changes.change_corpus,
+    "films": changes.change_films,
+    "queries": changes.change_queries,
+    "settings": changes.change_settings,
+    "people": changes.change_people,
 }

@@ -16,10 +16,9 @@ from campaigns.models import Token
 from judging import doors
 from judging.models import Judgement, Query
 from judging.quality import check_results
-from judging.quality.gold import draw_gold, gold, make_gold, sources
-from lead.tables.checks import CheckRow, check_rows
-from lead.views.checks import DRAWN_AT_ONCE, SOURCES_LOOKED_AT
+from judging.quality.gold import DRAWN_AT_ONCE, SOURCES_LOOKED_AT, draw_gold, gold, make_gold, sources
 from reports.summaries import PEOPLE, current_summary
+from reports.tables.checks import CheckRow, check_rows
 
 READ, LEAD = Token.Scope.READ, Token.Scope.LEAD
 LARGEST = 10**18 - 1  # a primary key

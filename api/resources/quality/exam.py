@@ -22,9 +22,9 @@ from judging.consensus import GRADES
 from judging.models import Batch, Flag, Sitting
 from judging.models.sitting import exam_batches
 from judging.quality.exam import DEPTH, MOST_QUERIES, QUERIES, set_exam, set_truth
-from judging.quality.sittings import QUORUM, exam_grades, truths
-from lead.tables.examinees import Examinee, OwnPair, Pair, examinee, overview, pairs_of, pairs_of_one
-from lead.views.exam import LONGEST_REASON, LONGEST_WHY, VERDICTS
+from judging.quality.examples import LONGEST_WHY
+from judging.quality.sittings import LONGEST_REASON, QUORUM, VERDICTS, exam_grades, truths
+from reports.tables.examinees import Examinee, OwnPair, Pair, examinee, overview, pairs_of, pairs_of_one
 
 READ, LEAD = Token.Scope.READ, Token.Scope.LEAD
 LARGEST = 2**31 - 1

@@ -21,8 +21,8 @@ from corpus.models import Clip
 from judging import doors
 from judging.consensus import GRADES
 from judging.models import Candidate, Example
-from judging.quality.examples import add_example, add_own_example, teachable, visible_examples
-from lead.forms import LONGEST_WHY, OwnExampleForm
+from judging.quality.example_forms import OwnExampleForm
+from judging.quality.examples import LONGEST_WHY, add_example, add_own_example, teachable, visible_examples
 from metrics.formats.moment_ids import moment_id
 
 READ, LEAD = Token.Scope.READ, Token.Scope.LEAD

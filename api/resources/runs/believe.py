@@ -19,11 +19,10 @@ from api.resources.jobs import JobShape
 from api.resources.runs.reading import OfRelease
 from campaigns.models import Token
 from runs import doors
-from runs.believe.asked import Asked, asked
+from runs.believe.asked import Asked, asked, examination_file
 from runs.believe.catalogue import BY_KEY
 from runs.believe.explanations import NOTHING
 from runs.believe.inquiries import CONVENTIONS, MOST_RUNS, ask_to_examine, job_of
-from runs.views import believe
 
 READ, RUNS = Token.Scope.READ, Token.Scope.RUNS
 LARGEST = 10**9 - 1
@@ -114,7 +113,7 @@ class ExaminationFile(Resource):
     )
     def get(self, request: Request, name: str, format: str) -> Any:
         with unfit():
-            return believe.download(request._request, name, format)
+            return examination_file(asked(request._request.GET, doors.membership(request, name)), format)
 
 
 def _asked(request: Request, name: str, said: QueryDict) -> Asked:

@@ -21,9 +21,8 @@ from base.errors import Unfit
 from campaigns.models import Token
 from metrics.formats.names import RUN_FORMATS, TASKS
 from runs import doors
-from runs.forms import RunForm
 from runs.models import Arrival, Run, Submission, Visibility
-from runs.receiving import MOST_MIB, announce, describe, must_be_open, submit
+from runs.receiving import MOST_MIB, RunForm, announce, describe, must_be_open, submit
 
 READ, RUNS = Token.Scope.READ, Token.Scope.RUNS
 MOST = MOST_MIB * 2**20  # bytes

@@ -39,9 +39,8 @@ from runs.systems.asking import (
 )
 from runs.systems.feature_sets import sets_of
 from runs.systems.models import LONGEST_QUERY, TrainedSystem
-from runs.systems.pages import State, jobs_of, state_of
+from runs.systems.pages import State, curves_file, jobs_of, state_of
 from runs.systems.searching import Hit, hits_of
-from runs.views import systems
 
 READ, RUNS = Token.Scope.READ, Token.Scope.RUNS
 LARGEST = 10**9
@@ -287,7 +286,7 @@ class SystemCurves(Resource):
         file=FILE_TYPES,
     )
     def get(self, request: Request, name: str, number: int, format: str) -> Any:
-        return systems.curves(request._request, name, number, format)
+        return curves_file(doors.trained_system(doors.membership(request, name), number), format)
 
 
 class SearchedWords(Query):

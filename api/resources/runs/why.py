@@ -18,10 +18,9 @@ from api.resources.runs.reading import OfRelease
 from base.errors import WrongState
 from campaigns.models import Token
 from runs import doors
-from runs.views.why import scatter, texts_of
 from runs.why.asked import EXPLAINED, Asked, asked
 from runs.why.cases import Case, Judged, Rank, Side, case_of
-from runs.why.differences import lines_of
+from runs.why.differences import lines_of, scatter_file, texts_of
 
 READ = Token.Scope.READ
 
@@ -153,7 +152,7 @@ class RunScatter(Resource):
     )
     def get(self, request: Request, name: str, number: int, format: str) -> Any:
         with unfit():
-            return scatter(request._request, name, number, format)
+            return scatter_file(asked(doors.membership(request, name), number, request._request.GET), format)
 
 
 def _asked(request: Request, name: str, number: int) -> Asked:
