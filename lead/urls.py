@@ -26,6 +26,7 @@ from lead.views import (
     reviews,
     search,
     settings,
+    webhooks,
 )
 
 urlpatterns = [
@@ -141,4 +142,12 @@ urlpatterns = [
     path("campaigns/<slug:name>/exports/training/make", exports.make_training_set, name="training-set-make"),
     path("campaigns/<slug:name>/exports/training/<int:depth>", exports.training_set, name="training-set"),
     path("campaigns/<slug:name>/exports/<str:file>", exports.download, name="export"),
+    path("campaigns/<slug:name>/webhooks/", webhooks.index, name="webhooks"),
+    path("campaigns/<slug:name>/webhooks/<int:pk>/", webhooks.detail, name="webhook"),
+    path("campaigns/<slug:name>/webhooks/<int:pk>/change", webhooks.change, name="webhook-change"),
+    path(
+        "campaigns/<slug:name>/webhooks/<int:pk>/deliveries/<int:delivery>/again",
+        webhooks.again,
+        name="webhook-again",
+    ),
 ]

@@ -12,8 +12,8 @@ import numpy as np
 
 from base.errors import BadValue
 from base.transactions import all_or_nothing, locked
+from campaigns.events import About, Happened, listens, tell
 from campaigns.models import Campaign
-from campaigns.news import About, Happened, listens, tell
 from jobs.models import Job
 from jobs.registry import Report
 from metrics import CONVENTIONS, Evaluator, Measure, MeasureError, Qrels, read_qrels

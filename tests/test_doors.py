@@ -24,8 +24,17 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
-from api.models import Delivery, Webhook
-from campaigns.models import CacheEntry, Campaign, Draft, Guideline, Membership, Message, Upload
+from campaigns.models import (
+    CacheEntry,
+    Campaign,
+    Delivery,
+    Draft,
+    Guideline,
+    Membership,
+    Message,
+    Upload,
+    Webhook,
+)
 from corpus.models import Clip, Corpus, Moment
 from jobs.models import Job
 from judging.models import Assignment, Batch, Candidate, Example, Flag, Kind, Query, Review

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.db.models import Q, QuerySet
 from django.shortcuts import get_object_or_404
-from rest_framework import serializers
 from rest_framework.request import Request
-from rest_framework.response import Response
 
-from api.describing import operation
-from api.fields import Shape
-from api.models import Delivery
-from api.resource import Resource, under_way
-from api.webhooks.announcing import DELIVER
-from campaigns.models import Campaign, Token
+from api.fields import Page, Shape
+from api.operations import reads, starts, under_way
+from api.resource import CAMPAIGN, Resource
+from campaigns.models import Campaign, Delivery
+from campaigns.webhooks.deliveries import DELIVER
 from corpus.models import Clip
 from jobs.keys import key_of, keys_of
 from jobs.models import Job
@@ -37,27 +36,12 @@ from runs.systems.asking import SEARCH, TRAIN
 
 
 class JobShape(Shape):
-    id = serializers.IntegerField(source="pk")
-    kind = serializers.CharField()
-    state = serializers.ChoiceField(Job.State.choices)
-    done = serializers.IntegerField()
-    total = serializers.IntegerField(help_text="0 while nobody knows")
-    message = serializers.CharField(help_text="what it does now")
-    error = serializers.CharField(help_text="why the last attempt came to nothing")
-    due = serializers.DateTimeField(help_text="when it begins, or is tried again")
-    created = serializers.DateTimeField()
-    ended = serializers.DateTimeField(allow_null=True)
-    example = {
-        "id": 12,
-        "kind": "freeze a release",
-        "state": "running",
-        "done": 3,
-        "total": 14,
-        "message": "qrels.txt",
-        "error": "",
-        "due": "2026-01-05T09:00:00Z",
-        "created": "2026-01-05T09:00:00Z",
-        "ended": None,
+    of = Job, "id kind state done total message error due created ended"
+    helps = {
+        "total": "0 while nobody knows",
+        "message": "what it does now",
+        "error": "why the last attempt came to nothing",
+        "due": "when it begins, or is tried again",
     }
 
 
@@ -93,28 +77,25 @@ def unfinished_in(campaign: Campaign) -> QuerySet[Job]:
     return jobs_in(campaign).exclude(state=Job.State.DONE).exclude(past)
 
 
-class Jobs(Resource):
-    @operation("The jobs that are not done", scope=Token.Scope.READ, answer=JobShape, pages=True)
-    def get(self, request: Request, name: str) -> Response:
-        return self.page(unfinished_in(doors.membership(request, name).campaign), JobShape)
+class Jobs(Resource, at=f"{CAMPAIGN}/jobs", name="jobs"):
+    @reads(Page(JobShape))
+    def get(self, request: Request, name: str) -> Any:
+        """The jobs that are not done."""
+        return unfinished_in(doors.membership(request, name).campaign)
 
 
-class OneJob(Resource):
-    @operation("A job, and how far it is", scope=Token.Scope.READ, answer=JobShape)
-    def get(self, request: Request, name: str, pk: int) -> Response:
-        campaign = doors.membership(request, name).campaign
-        return Response(JobShape(get_object_or_404(jobs_in(campaign), pk=pk)).data)
+class OneJob(Resource, at=f"{CAMPAIGN}/jobs/<int:pk>", name="job"):
+    @reads(JobShape)
+    def get(self, request: Request, name: str, pk: int) -> Any:
+        """A job, and how far it is."""
+        return get_object_or_404(jobs_in(doors.membership(request, name).campaign), pk=pk)
 
 
-class JobAgain(Resource):
-    @operation(
-        "Try a job again that has failed or waits, from its beginning",
-        scope=Token.Scope.LEAD,
-        answer=JobShape,
-        later=True,
-    )
-    def post(self, request: Request, name: str, pk: int) -> Response:
+class JobAgain(Resource, at=f"{CAMPAIGN}/jobs/<int:pk>/again", name="job-again"):
+    @starts(JobShape)
+    def post(self, request: Request, name: str, pk: int) -> Any:
+        """Try a job again that has failed or waits, from its beginning."""
         job = get_object_or_404(unfinished_in(doors.lead(request, name).campaign), pk=pk)
         asked = Job.objects.ask(job.kind, job.key, **job.arguments)
         asked.refresh_from_db()
-        return under_way(name, asked, JobShape(asked).data)
+        return under_way(name, asked, asked)

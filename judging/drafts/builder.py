@@ -27,11 +27,9 @@ from corpus.importers.staging import reveal
 from corpus.models import Corpus
 from jobs.registry import Report
 from judging.drafts.corpora import corpus_of
-from judging.drafts.draws import selection_of, told_of
-from judging.drafts.films import faults_of_films
+from judging.drafts.draws import selection_of, summary_of
 from judging.drafts.plan import Plan, build
-from judging.drafts.query_files import queries_file
-from judging.drafts.sources import must_be_here, partial_films, source_of
+from judging.drafts.sources import faults_of_films, must_be_here, partial_films, queries_file, source_of
 from judging.pool.ranking import ask_for_ranking
 from judging.pool.selection import Selection
 
@@ -47,7 +45,7 @@ class Findings:
     notes: list[str] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
     more: int = 0  # problems that are not listed
-    drawn: dict[str, Any] = field(default_factory=dict)  # as `judging.drafts.draws.told_of`
+    drawn: dict[str, Any] = field(default_factory=dict)  # as `judging.drafts.draws.summary_of`
 
     def stored(self) -> dict[str, Any]:
         """Return them for the draft's row, the first hundred of each list."""
@@ -69,9 +67,9 @@ def check(draft: Draft, report: Report) -> None:
     found, selection = Findings(), None
     if draft.is_new_corpus:
         _preview(draft, found, report)
-    with _told(found, DRAWN):
+    with _collecting(found, DRAWN):
         report(0, 0, "drawing queries")
-        found.drawn = told_of(selection) if (selection := selection_of(draft)) else {}
+        found.drawn = summary_of(selection) if (selection := selection_of(draft)) else {}
     with transaction.atomic():
         _build(draft, found, draft.corpus, selection)
         transaction.set_rollback(True)
@@ -88,7 +86,7 @@ def _preview(draft: Draft, found: Findings, report: Report) -> None:
     found.problems += partial_films(draft)
     upload = draft.upload_for(Upload.Purpose.MOMENTS)
     what = upload.name if upload else "The corpus"
-    with _told(found, what):
+    with _collecting(found, what):
         source = source_of(draft)
         seen = preview(source, sign=lambda rows: report(0, 0, f"reading {what}: {rows:,} moments so far"))
         found.problems += [f"{what}: {str(each).replace(f'{each.file}: ', '')}" for each in seen.problems]
@@ -103,12 +101,12 @@ def _preview(draft: Draft, found: Findings, report: Report) -> None:
 
 
 def _notes(seen: Imported) -> list[str]:
-    told = {
+    counts = {
         "Moments that end after their video, and are cut off there": seen.clipped,
         "Moments that are in the file twice, and become one": seen.repeated,
         "Sentences without a length, which are left out": seen.left_out,
     }
-    return [f"{words}: {number:,}." for words, number in told.items() if number]
+    return [f"{words}: {number:,}." for words, number in counts.items() if number]
 
 
 def marks(draft: Draft) -> list[Any]:
@@ -171,7 +169,7 @@ def _build(draft: Draft, found: Findings, corpus: Corpus | None, selection: Sele
         found.problems.append(
             "The corpus: you annotate a campaign over it, and must not see what its leads see"
         )
-    built = build(_plan(draft, owner, selection), corpus, partial(_told, found))
+    built = build(_plan(draft, owner, selection), corpus, partial(_collecting, found))
     found.counts["queries"] = built.drawn + built.added
     if built.merged:
         found.notes.append(
@@ -207,7 +205,7 @@ def _queries(draft: Draft) -> Iterator[Path]:
 
 
 @contextmanager
-def _told(found: Findings, what: str) -> Iterator[None]:
+def _collecting(found: Findings, what: str) -> Iterator[None]:
     """Collect what goes wrong inside."""
     try:
         yield
@@ -215,6 +213,6 @@ def _told(found: Findings, what: str) -> Iterator[None]:
         found.problems += [f"{what}: {each}" for each in fault.problems]
         found.more += fault.wrong - len(fault.problems)
     except ValidationError as fault:
-        found.problems += [f"{what}, {name}: {' '.join(said)}" for name, said in fault.message_dict.items()]
+        found.problems += [f"{what}, {name}: {' '.join(words)}" for name, words in fault.message_dict.items()]
     except (CorpusError, ReeljudgeError) as fault:
         found.problems += [f"{what}: {printable(line)}" for line in str(fault).splitlines()]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db.models import Q
@@ -71,6 +74,15 @@ def change_settings(draft: Draft, form: NewSettingsForm) -> None:
 
 def change_people(draft: Draft, form: PeopleForm) -> None:
     draft.change(people=form.cleaned_data["people"])
+
+
+CHANGES: dict[str, Callable[[Draft, Any], None]] = {
+    "corpus": change_corpus,
+    "films": change_films,
+    "queries": change_queries,
+    "settings": change_settings,
+    "people": change_people,
+}
 
 
 def ask_for(kind: str, draft: Draft) -> Job:

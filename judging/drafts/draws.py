@@ -26,16 +26,18 @@ def selection_of(draft: Draft) -> Selection | None:
     ReeljudgeError
         If the corpus is not stored yet.
     """
-    if not (asked := draft.selection):
+    if not (wanted := draft.selection):
         return None
     if draft.corpus is None:
         raise ReeljudgeError(
             "can be drawn once the corpus is stored; store it in the step Queries, or draw no queries"
         )
-    return select(draft.corpus, Counts(asked["validation"], asked["test"]), asked["seed"], asked["strata"])
+    return select(
+        draft.corpus, Counts(wanted["validation"], wanted["test"]), wanted["seed"], wanted["strata"]
+    )
 
 
-def told_of(found: Selection) -> dict[str, Any]:
+def summary_of(found: Selection) -> dict[str, Any]:
     """Return what a draft keeps of a selection: its record, the numbers of each stratum, and the first queries."""
     strata = [[*each, each.training] for each in found.strata]
     return {
@@ -59,16 +61,16 @@ def draw(draft: Draft, report: Report) -> None:
     report(0, 0, "drawing queries")
     try:
         found = selection_of(draft)
-        told = told_of(found) if found else {}
+        drawn_now = summary_of(found) if found else {}
     except (CorpusError, ReeljudgeError) as fault:
-        told = {"fault": str(fault)}
-    Draft.objects.filter(pk=draft.pk).update(drawn=told | {"of": _asked(draft)})
+        drawn_now = {"fault": str(fault)}
+    Draft.objects.filter(pk=draft.pk).update(drawn=drawn_now | {"of": _wanted(draft)})
 
 
 def drawn(draft: Draft) -> dict[str, Any]:
     """Return what was drawn, unless the draft asks for something else by now."""
-    return draft.drawn if draft.selection and draft.drawn.get("of") == _asked(draft) else {}
+    return draft.drawn if draft.selection and draft.drawn.get("of") == _wanted(draft) else {}
 
 
-def _asked(draft: Draft) -> list[Any]:
+def _wanted(draft: Draft) -> list[Any]:
     return [draft.corpus_id, draft.selection]

@@ -58,12 +58,13 @@ class CorpusForm(forms.Form):
 
     def __init__(self, user: User, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self.fields["corpus"].queryset = corpora_open_to(user)  # type: ignore[attr-defined]
+        fields: dict[str, Any] = self.fields
+        fields["corpus"].queryset = corpora_open_to(user)
         known = list(FORMATS.values())
-        self.fields["format"].choices = [(each.name, each.title) for each in known]  # type: ignore[attr-defined]
+        fields["format"].choices = [(each.name, each.title) for each in known]
         kinds = "; ".join(f"{each.title}: {', '.join(each.kinds)}" for each in known if each.kinds)
-        self.fields["kind"].help_text = f"Empty: the default. {kinds}."
-        self.fields["columns"].help_text = (
+        fields["kind"].help_text = f"Empty: the default. {kinds}."
+        fields["columns"].help_text = (
             f"Only if the columns of the file have other names than {', '.join(FIELDS)}. One a line, as in "
             "“description = Sentence”."
         )
@@ -120,11 +121,12 @@ class FilmsForm(forms.Form):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
+        fields: dict[str, Any] = self.fields
         if settings.MEDIA_FOLDERS:
-            self.fields["root"].choices = [(root, root) for root in settings.MEDIA_FOLDERS]  # type: ignore[attr-defined]
+            fields["root"].choices = [(root, root) for root in settings.MEDIA_FOLDERS]
         else:
             without = [choice for choice in Draft.Media.choices if choice[0] != Draft.Media.FOLDER]
-            self.fields["films"].choices = without  # type: ignore[attr-defined]
+            fields["films"].choices = without
             for name in ("root", "below", "frame_rate"):
                 del self.fields[name]
 

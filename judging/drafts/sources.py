@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from django.conf import settings
@@ -13,12 +18,18 @@ from campaigns.models import Draft, Upload
 from corpus.errors import CorpusError
 from corpus.importers.durations import read_durations
 from corpus.importers.interface import Source
+from corpus.importers.lengths import misfits
 from corpus.importers.load import first_look
+from corpus.importers.registry import importer_of
+from corpus.importers.rows import Row
 from corpus.media.fetching import is_remote
 from corpus.media.finding import MediaFolder, media_at
 from jobs.errors import JobLeft
+from jobs.registry import Report
 
 MOST_SHOWN = 100  # films
+NAMED = 5  # of the videos without a film
+LARGEST_LIST_OF_LINES = 64 * 2**20  # bytes of a text with one query a line
 MOST_TOLD = 10  # problems, at a first look
 KEPT = 24 * 3600  # seconds for which a first look is remembered
 
@@ -147,3 +158,78 @@ def must_be_here(draft: Draft) -> None:
     """
     if draft.uploads.filter(received__gt=0).exists() and not draft.folder.is_dir():
         raise JobLeft(f"the uploads are not in {settings.UPLOAD_ROOT} on this machine")
+
+
+@contextmanager
+def queries_file(draft: Draft) -> Iterator[Path]:
+    """Give the file from which `judging.pool.queries` reads the queries.
+
+    Raises
+    ------
+    CorpusError
+        If there is none, it has not arrived as a whole, or its text is not UTF-8.
+    """
+    file = whole(draft, Upload.Purpose.QUERIES)
+    if file is None:
+        raise CorpusError("none; expected an uploaded file, or one query a line")
+    if file.suffix != ".txt" or _first_sign(file) in ("[", "{"):
+        yield file
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        yield _numbered(file, Path(folder) / "queries.jsonl")
+
+
+def _first_sign(file: Path) -> str:
+    with file.open("rb") as content:
+        return content.read(1024).decode("utf-8-sig", "replace").lstrip()[:1]
+
+
+def _numbered(file: Path, to: Path) -> Path:
+    """Write each line of a text as a query that is numbered from 1. Lines keep their places, for messages."""
+    if file.stat().st_size > LARGEST_LIST_OF_LINES:
+        raise CorpusError(f"over {LARGEST_LIST_OF_LINES:,} bytes; expected less, or one JSON object a line")
+    try:
+        texts = [line.strip() for line in file.read_text(encoding="utf-8-sig").split("\n")]
+    except UnicodeDecodeError as fault:
+        raise CorpusError(
+            f"not UTF-8 at byte {fault.start + 1}; expected one query a line in UTF-8"
+        ) from fault
+    number = 0
+    with to.open("w") as out:
+        for text in texts:
+            number += bool(text)
+            out.write(json.dumps({"query_id": number, "query": text}) + "\n" if text else "\n")
+    return to
+
+
+def faults_of_films(source: Source, report: Report) -> Iterator[str]:
+    """Yield what is wrong with the films of a source whose moments are right. Without films nothing is."""
+    if source.media is None:
+        return
+    lengths = _lengths(source)
+    missing = [video for video in lengths if not source.media.place(video)]
+    if missing:
+        yield f"Videos without a film, whose clips will be missing: {len(missing):,} ({_some(missing)})."
+    if spare := sorted(source.media.index.keys() - set(map(source.media.name_of, lengths))):
+        yield f"Films with the name of no video: {len(spare):,} ({_some(spare)})."
+    known_lengths = {
+        video: length for video, length in lengths.items() if length and source.media.place(video)
+    }
+    looked = partial(_tell, report, len(known_lengths))
+    yield from map(str, misfits(known_lengths, source.media, looked))
+
+
+def _tell(report: Report, films: int, number: int) -> None:
+    report(number, films, f"looking at films: {number:,} of {films:,}")
+
+
+def _lengths(source: Source) -> dict[str, float | None]:
+    """Return the seconds of each video as the files tell them; None where only the film does."""
+    known, read = source.durations or {}, importer_of(source).read
+    rows = (row for file in source.files for row in read(file, source.choice) if isinstance(row, Row))
+    return {row.video: known.get(row.video, row.duration) for row in rows}
+
+
+def _some(names: list[str]) -> str:
+    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
+    return f"{', '.join(names[:NAMED])}{more}"

@@ -62,3 +62,9 @@ def batches_without_clips(campaign: Campaign) -> QuerySet[Batch]:
     failed = Job.objects.filter(kind=CUT_CLIPS, state=Job.State.FAILED, key__in=keys_of(preparing))
     keys = [key.rpartition(" ")[2] for key in failed.values_list("key", flat=True)]
     return preparing.filter(pk__in=keys).order_by("pk")
+
+
+def open_all_without_clips(lead: Membership) -> int:
+    """Open all batches that wait for clips that cannot be cut, and return how many this has opened."""
+    waiting = batches_without_clips(lead.campaign).select_related("query__campaign")
+    return sum(open_without_clips(lead, batch) for batch in waiting)

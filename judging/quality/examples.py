@@ -49,6 +49,12 @@ def visible_examples(examples: QuerySet[Example]) -> QuerySet[Example]:
     return examples.filter(~Exists(_to_judge(pair)))
 
 
+def hidden_examples(examples: QuerySet[Example]) -> set[int]:
+    """Return the primary keys of those that annotators do not see."""
+    seen = visible_examples(examples).values("pk")
+    return set(examples.exclude(pk__in=seen).values_list("pk", flat=True))
+
+
 def teachable(campaign: Campaign, words: str = "") -> QuerySet[Candidate]:
     """Return the candidates that can become examples and whose query contains `words`."""
     done = Candidate.objects.in_pool(campaign).filter(outcome__in=DONE, query__text__icontains=words)

@@ -8,9 +8,9 @@ from django.db.models import Max, Min, Q
 
 from base.errors import WrongState
 from base.transactions import all_or_nothing, locked
+from campaigns.events import Happened, tell
 from campaigns.models.campaign import Campaign
 from campaigns.models.membership import Membership
-from campaigns.news import Happened, tell
 from judging.models.pool import Batch, Candidate, Query
 from judging.models.review import Review
 from judging.pool import opening

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
 from campaigns.models import Upload
-from campaigns.pieces import announced, take_piece, told
+from campaigns.upload_requests import announced, progress_answer, take_piece
 from campaigns.uploads import begin
 from judging import doors
 from judging.drafts.changes import remove_file
@@ -21,13 +21,13 @@ def announce(request: HttpRequest, token: str) -> HttpResponse:
     """Begin an upload, or find the one that broke off."""
     draft = doors.open_draft(request, token)
     purpose, name, size = announced(request, Upload.Purpose.values)
-    return _told(begin(draft, purpose, name, size), 201)
+    return _answer(begin(draft, purpose, name, size), 201)
 
 
 @require_http_methods(["GET", "HEAD", "PATCH"])
 def piece(request: HttpRequest, token: str, upload: str) -> HttpResponse:
     """Tell how much has arrived, or store the next piece."""
-    return take_piece(request, partial(doors.upload, request, token, upload), _told)
+    return take_piece(request, partial(doors.upload, request, token, upload), _answer)
 
 
 @require_POST
@@ -47,5 +47,5 @@ STEPS = {
 }
 
 
-def _told(upload: Upload, status: int) -> HttpResponse:
-    return told(upload, reverse("upload", args=[upload.draft.token, upload.token]), status)
+def _answer(upload: Upload, status: int) -> HttpResponse:
+    return progress_answer(upload, reverse("upload", args=[upload.draft.token, upload.token]), status)

@@ -102,14 +102,14 @@ def queries(request: HttpRequest, name: str) -> HttpResponse:
 def judgements(request: HttpRequest, name: str) -> HttpResponse:
     member = doors.membership(request, name)
     filters = filters_of(member.campaign)
-    asked = {key: value for key in filters if (value := request.GET.get(key)) and key != "before"}
+    chosen = {key: value for key in filters if (value := request.GET.get(key)) and key != "before"}
     found = judgements_page(member.campaign, request.GET)
     return campaign_page(
         request,
         member,
         "lead/agreement_judgements.html",
         found=found,
-        asked=asked,
+        asked=chosen,
         only=only_of(member.campaign),
     )
 

@@ -24,20 +24,20 @@ SHOWN = {"": "All", "open": "To be confirmed", "confirmed": "Confirmed"}
 def edit(request: HttpRequest, corpus: int) -> HttpResponse:
     """The names, most frequent first, and a form to say who they are. Saving stores the whole page or nothing."""
     found = doors.corpus_to_reword(request, corpus)
-    shown = request.GET.get("show", "")
-    names = names_of(found, shown)
+    state = request.GET.get("show", "")
+    names = names_of(found, state)
     page = Paginator(names, NAMES_ON_A_PAGE).get_page(request.GET.get("page"))
     if request.method != "POST":
-        return _page(request, found, page, shown)
+        return _page(request, found, page, state)
     mine = _posted(found, request.POST)
     try:
         save_names(found, mine)
     except ReeljudgeError as fault:
         rest = str(fault).splitlines()[1:] or [str(fault)]
         page.object_list = mine
-        return _page(request, found, page, shown, status=400, problems=rest)
+        return _page(request, found, page, state, status=400, problems=rest)
     messages.success(request, "Saved. Names that are confirmed are replaced when the corpus is reworded.")
-    return redirect(f"{reverse('cast', args=[corpus])}?show={shown}&page={page.number}")
+    return redirect(f"{reverse('cast', args=[corpus])}?show={state}&page={page.number}")
 
 
 @require_POST
@@ -51,11 +51,11 @@ def _page(
     request: HttpRequest,
     corpus: Corpus,
     page: Page[CastName],
-    shown: str,
+    state: str,
     status: int = 200,
     **context: object,
 ) -> HttpResponse:
-    context |= {"page": page, "names": page.object_list, "shown": shown, "filters": SHOWN.items()}
+    context |= {"page": page, "names": page.object_list, "shown": state, "filters": SHOWN.items()}
     return corpus_page(request, corpus, "lead/cast.html", status, **context)
 
 

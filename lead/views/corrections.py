@@ -112,9 +112,9 @@ def withdraw_page(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     )
 
 
-def _withdraw(query: Query, asked: QueryDict) -> str:
-    if "back" in asked:
+def _withdraw(query: Query, params: QueryDict) -> str:
+    if "back" in params:
         bring_back(query)
         return f"“{query}” is back in the campaign."
-    withdraw(query, reason_in(asked))
+    withdraw(query, reason_in(params))
     return f"“{query}” is withdrawn."

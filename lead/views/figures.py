@@ -65,8 +65,8 @@ def plot_of(figure: Figure, counts: Any, subject: Subject) -> dict[str, Any]:
     """A figure as the page shows it: its words, its numbers, and the addresses of its files."""
     rows = figure.rows(counts, subject)
     tells = figure.tells(rows)
-    asked = "?" + urlencode({"query": subject.query.query_id}) if subject.query else ""
-    asked = f"?worker={subject.member.worker}" if subject.member else asked
+    params = "?" + urlencode({"query": subject.query.query_id}) if subject.query else ""
+    params = f"?worker={subject.member.worker}" if subject.member else params
     address = reverse("figure", args=[subject.campaign.name, f"{figure.key}.KIND"])
     return {
         "figure": figure,
@@ -75,5 +75,5 @@ def plot_of(figure: Figure, counts: Any, subject: Subject) -> dict[str, Any]:
         "tells": tells,
         "columns": [name.replace("_", " ") for name in rows[0]] if rows else [],
         "rows": [list(row.values()) for row in rows],
-        "files": {kind: address.replace("KIND", kind) + asked for kind in ("json", "svg", "pdf", "csv")},
+        "files": {kind: address.replace("KIND", kind) + params for kind in ("json", "svg", "pdf", "csv")},
     }

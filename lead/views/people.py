@@ -29,8 +29,7 @@ from campaigns.pages import campaign_page
 from judging import doors
 from judging.work import leaving
 from reports.summaries import PEOPLE, current_summary
-from reports.tables.invitations import invitation_rows
-from reports.tables.people import DAYS_SHOWN, days_of, person_rows
+from reports.tables.people import DAYS_SHOWN, days_of, invitation_rows, person_rows
 
 
 @require_safe

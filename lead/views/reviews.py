@@ -49,8 +49,8 @@ def accept_listed(request: HttpRequest, name: str) -> HttpResponse:
     seen = [(doors.batch(lead, pk), verdict, mean) for pk, verdict, mean in listed]
     done, left = accept_all(lead, seen)
     if left:
-        told = "; ".join(f"{batch}: {why}" for batch, why in left[:10])
-        messages.error(request, f"{len(left)} left as they are: {told}")
+        words = "; ".join(f"{batch}: {why}" for batch, why in left[:10])
+        messages.error(request, f"{len(left)} left as they are: {words}")
     return redirect(address_after(lead, None, done))
 
 

@@ -38,7 +38,7 @@ class JudgementsPage:
     older: int | None  # the key to go on before, when there are more
 
 
-def judgements_page(campaign: Campaign, asked: QueryDict) -> JudgementsPage:
+def judgements_page(campaign: Campaign, params: QueryDict) -> JudgementsPage:
     """A page of the judgements that the filters of an address choose.
 
     Raises
@@ -50,7 +50,7 @@ def judgements_page(campaign: Campaign, asked: QueryDict) -> JudgementsPage:
     rows: Judgements = Judgement.objects.filter(Exists(pool), seat__isnull=False)
     rows = rows.annotate(partner=Case(*(When(seat=one, then=other) for one, other in PARTNERS.items())))
     for name, choose in filters_of(campaign).items():
-        if value := asked.get(name):
+        if value := params.get(name):
             rows = choose(rows, value, campaign)
     # Keys first: what a line shows is joined to those of a page only.
     keys = list(rows.order_by("-pk").values_list("pk", flat=True)[: ON_A_PAGE + 1])

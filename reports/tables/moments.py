@@ -25,7 +25,7 @@ class MomentsPage:
     is_first: bool
 
 
-def moments_page(corpus: Corpus, asked: QueryDict) -> MomentsPage:
+def moments_page(corpus: Corpus, params: QueryDict) -> MomentsPage:
     """Return the moments that an address asks for: `find` in descriptions, `video` by name, and `after` a moment.
 
     Raises
@@ -33,10 +33,10 @@ def moments_page(corpus: Corpus, asked: QueryDict) -> MomentsPage:
     BadValue
         If the address names no moment to go on after.
     """
-    words = " ".join(asked.get("find", "").replace("\0", "").split())[:LONGEST_SEARCH]
-    video = asked.get("video", "").replace("\0", "")
+    words = " ".join(params.get("find", "").replace("\0", "").split())[:LONGEST_SEARCH]
+    video = params.get("video", "").replace("\0", "")
     rows = moments_found(corpus, words, video)
-    following = asked.get("after", "")
+    following = params.get("after", "")
     last = whole("after", following, "the key of a moment", KEY) if following else None
     if last:
         rows = _after(rows, Moment.objects.filter(video__corpus=corpus, pk=last).first())

@@ -1,4 +1,4 @@
-"""The people of a campaign as its lead sees them, in a fixed number of questions however many they are."""
+"""The people of a campaign as its lead sees them: what each did, invitations, and quiet checks."""
 
 from __future__ import annotations
 
@@ -9,13 +9,17 @@ from typing import Any
 from django.db.models import Count, Max, Q
 from django.utils import timezone
 
-from campaigns.models import Campaign, Membership
+from campaigns.accounts.mails import INVITATION, SEND, key_of
+from campaigns.models import Campaign, Invitation, Membership
+from jobs.models import Job
 from judging.models import Assignment
+from judging.quality.check_results import Checked, RecentChecks, Speed, recent_checks
 from reports.pay.hours import Worked, worked_by_day
 from reports.pay.periods import Period, worked_in
 from reports.summaries import CurrentSummary
 
 DAYS_SHOWN = 28
+INVITATIONS_SHOWN = 300
 
 
 @dataclass(frozen=True)
@@ -69,3 +73,53 @@ def days_of(member: Membership) -> list[tuple[Any, Worked]]:
     """What the person did on each day of the last four weeks, newest first; days without work are left out."""
     end = timezone.now()
     return sorted(worked_by_day(member, end - timedelta(days=DAYS_SHOWN), end).items(), reverse=True)
+
+
+@dataclass(frozen=True)
+class CheckRow:
+    annotator: Membership
+    checked: Checked | None
+    recent: RecentChecks
+    speed: Speed | None
+
+
+def check_rows(campaign: Campaign, counted: CurrentSummary) -> list[CheckRow]:
+    """Every annotator by worker number; check pairs in all and speeds are those that were counted last."""
+    numbers = counted.counts or {"checked": [], "speeds": []}
+    checked = {key: Checked(*rest) for key, *rest in numbers["checked"]}
+    speeds = {key: Speed(*rest) for key, *rest in numbers["speeds"]}
+    recent = recent_checks(campaign)
+    annotators = campaign.memberships.annotators().select_related("user").order_by("worker")
+    return [
+        CheckRow(each, checked.get(each.pk), recent.get(each.pk, RecentChecks()), speeds.get(each.pk))
+        for each in annotators
+    ]
+
+
+@dataclass(frozen=True)
+class InvitationRow:
+    invitation: Invitation
+    is_open: bool
+    job: Job | None  # that sends it
+
+    @property
+    def failed(self) -> str:
+        """Why the mail was not sent, if its job has given up or waits to try again."""
+        return self.job.error if self.job else ""
+
+
+def invitation_rows(campaign: Campaign) -> list[InvitationRow]:
+    """Return the open invitations, and of those that were sent by mail also the used ones, the newest first."""
+    listed = Q(used__isnull=True) | ~Q(address="")
+    found = list(
+        campaign.invitations.filter(listed, withdrawn__isnull=True)
+        .select_related("by__user", "used_by")
+        .order_by("-pk")[:INVITATIONS_SHOWN]
+    )
+    open_ones = set(campaign.invitations.open().values_list("pk", flat=True))
+    keys = [key_of(INVITATION, each.pk) for each in found if each.address]
+    jobs = {job.key: job for job in Job.objects.filter(kind=SEND, key__in=keys)}
+    rows = [
+        InvitationRow(each, each.pk in open_ones, jobs.get(key_of(INVITATION, each.pk))) for each in found
+    ]
+    return [row for row in rows if row.is_open or row.invitation.used]

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlencode
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 
 from base.text import storable
 from campaigns.models import Campaign
-from judging.models import Batch, Kind, Query, Review
+from judging.models import Assignment, Batch, Kind, Query, Review
 from judging.review.recommending import Recommendation, recommendations
 from judging.work.eligibility import stuck_batches, without_annotators
 
@@ -46,9 +48,9 @@ class Table:
     sort: str = ""
 
     @classmethod
-    def asked(cls, asked: Mapping[str, str]) -> Table:
+    def from_params(cls, params: Mapping[str, str]) -> Table:
         """What an address asks for; what is not known is as if it were not there."""
-        show, sort, words = (asked.get(name, "") for name in ("show", "sort", "q"))
+        show, sort, words = (params.get(name, "") for name in ("show", "sort", "q"))
         return cls(
             show if show in FILTERS else "",
             words.strip()[:200] if storable(words) else "",
@@ -59,7 +61,12 @@ class Table:
         rows = campaign.queries.filter(FILTERS[self.show][1], kind=Kind.POOL)
         if self.words:
             rows = rows.filter(Q(text__icontains=self.words) | Q(query_id=self.words))
-        return rows.order_by(SORTS[self.sort][1], "pk")
+        return rows.order_by(*self.order)
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        column = SORTS[self.sort][1]
+        return (column,) if column.endswith("pk") else (column, "pk")
 
     def address(self, **changes: str | int) -> str:
         """The present choice with some changes, as an address."""
@@ -141,3 +148,20 @@ def appearance(batch: Batch) -> tuple[str, str]:
     if batch.round == 2:
         return "contested", f"round two, {batch.taken} of 2 places taken"
     return ("work", f"in work, {batch.taken} of 2 places taken") if batch.taken else ("open", "open")
+
+
+def at_a_glance(campaigns: QuerySet[Campaign]) -> QuerySet[Campaign]:
+    """The campaigns with what the list of them says of each, in one question however many they are."""
+    pool = Query.objects.pool().filter(campaign=OuterRef("pk"))
+    return campaigns.annotate(
+        n_queries=number_of(pool),
+        n_closed=number_of(pool.filter(closed=True)),
+        n_to_review=number_of(Batch.objects.to_review().filter(campaign=OuterRef("pk"))),
+        n_at_work=number_of(Assignment.objects.live().filter(annotator__campaign=OuterRef("pk"))),
+    )
+
+
+def number_of(rows: QuerySet[Any]) -> Coalesce:
+    """How many rows, as a subquery."""
+    counted = rows.order_by().annotate(all=F("pk") * 0).values("all").annotate(n=Count("pk")).values("n")
+    return Coalesce(Subquery(counted), 0)

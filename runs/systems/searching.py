@@ -13,6 +13,7 @@ from campaigns.models import Campaign
 from corpus.models import Clip, Moment, Video
 from jobs.upkeep import each_hour
 from judging.pool.clips import clips_found, cut_for_search
+from metrics import moment_id
 from retrieval.systems.data import Query
 from retrieval.systems.interface import System
 from runs.systems.models import SystemSearch, TrainedSystem
@@ -31,6 +32,11 @@ class Hit:
     end: float
     score: float
     clip: Clip | None
+
+    @property
+    def moment(self) -> str:
+        """Its id in TREC files."""
+        return moment_id(self.video, self.start, self.end)
 
 
 def find(search: SystemSearch) -> None:

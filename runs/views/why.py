@@ -80,7 +80,7 @@ def query(request: HttpRequest, name: str, number: int) -> HttpResponse:
 @require_safe
 def scatter(request: HttpRequest, name: str, number: int, format: str) -> HttpResponse:
     """The figure of two runs as its specification, as SVG or PDF, or the CSV of its numbers."""
-    return scatter_file(asked(doors.membership(request, name), number, request.GET), format)
+    return scatter_file(asked(doors.membership(request, name), number, request.GET), request.GET, format)
 
 
 def _not_scored(request: HttpRequest, member: Membership) -> HttpResponse:

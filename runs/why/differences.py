@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,7 +82,7 @@ def address_of(wanted: Asked, query: str) -> str:
     return f"{where}?{wanted.address(query=query)}"
 
 
-def scatter_file(wanted: Asked | None, kind: str) -> HttpResponse:
+def scatter_file(wanted: Asked | None, params: Mapping[str, str], kind: str) -> HttpResponse:
     """Answer with the figure of two runs, a point for each query; not found if one of them has no scores.
 
     Raises
@@ -90,9 +90,9 @@ def scatter_file(wanted: Asked | None, kind: str) -> HttpResponse:
     BadValue
         If no other run is named.
     """
-    lines = lines_of(wanted) if wanted and wanted.other else None
-    if wanted and wanted.other is None:
+    if not params.get("against"):
         raise BadValue("against", "empty", "the number of another run")
+    lines = lines_of(wanted) if wanted else None
     if wanted is None or wanted.other is None or lines is None:
         raise Http404
     points, other, number = _points(wanted, lines), wanted.other, wanted.run.number

@@ -182,7 +182,7 @@ def many(batch: Batch, ada: Membership, bob: Membership) -> Campaign:
 def test_queries_are_filtered_found_and_sorted(
     many: Campaign, leo: Membership, asked: dict[str, str], wanted: list[str]
 ) -> None:
-    found = Table.asked(asked).queries(many)
+    found = Table.from_params(asked).queries(many)
     assert [query.query_id for query in found] == wanted
     page = desk(leo, **{name: value for name, value in asked.items() if value != "\0"})
     assert page.count('class="squares"') == len(wanted)
