@@ -11,17 +11,19 @@ from dataclasses import dataclass, field
 from functools import partial, wraps
 from typing import Any
 
+from django.core.signing import BadSignature, Signer
 from django.db.models import QuerySet
 from django.http import HttpResponseBase
 from django.urls import reverse
 from drf_spectacular.utils import OpenApiParameter
+from rest_framework.pagination import Cursor, CursorPagination
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from api import document, repeating
 from api.authentication import must_allow
 from api.fields import Body, Page, PageQuery, Query
-from api.paging import Pages
+from base.errors import NotFound
 from campaigns.models import Token
 from jobs.models import Job
 
@@ -190,3 +192,42 @@ def _page(request: Request, found: QuerySet[Any] | Rows, page: Page) -> dict[str
         rows.show(pages.paginate(rows.rows, request)), page.shape(many=True), **rows.context
     )
     return {"next": pages.get_next_link(), "previous": pages.get_previous_link(), "results": results}
+
+
+USUAL, MOST = 50, 200  # rows of a page
+
+
+class Pages(CursorPagination):
+    """Django REST framework's cursors, signed: only what an answer held is taken, and only at the same address."""
+
+    page_size, max_page_size = USUAL, MOST
+    page_size_query_param = "limit"
+
+    def __init__(self, *order: str) -> None:
+        self.ordering = order
+
+    def paginate(self, rows: QuerySet[Any], request: Request) -> list[Any]:
+        self._signer = Signer(salt=f"api {request.path}")
+        page: list[Any] = self.paginate_queryset(rows, request)
+        return page
+
+    def get_ordering(self, request: Request, queryset: Any, view: Any) -> tuple[str, ...]:
+        return self.ordering
+
+    def decode_cursor(self, request: Request) -> Cursor | None:
+        signed = request.query_params.get(self.cursor_query_param)
+        if signed is None:
+            return None
+        try:
+            offset, reverse, position = self._signer.unsign_object(signed)
+        except (BadSignature, ValueError) as fault:
+            raise NotFound(
+                "cursor: not one of this list; expected the one in another page's address"
+            ) from fault
+        return Cursor(offset=offset, reverse=reverse, position=position)
+
+    def encode_cursor(self, cursor: Cursor) -> str:
+        from rest_framework.utils.urls import replace_query_param
+
+        signed = self._signer.sign_object([cursor.offset, cursor.reverse, cursor.position])
+        return str(replace_query_param(self.base_url, self.cursor_query_param, signed))

@@ -20,7 +20,6 @@ from campaigns.accounts import mails
 from campaigns.models import Campaign, Membership
 
 MOST_HOURS = 720  # for which an invitation is open
-
 MOST = 300  # people at a time
 LONGEST_NAME = 150
 LIFETIMES = {1: "1 hour", 24: "1 day", 72: "3 days", 168: "7 days", 336: "14 days", 720: "30 days"}

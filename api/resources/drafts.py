@@ -38,18 +38,9 @@ from campaigns.uploads import begin, remove_draft
 from corpus.importers.registry import FORMATS
 from judging import doors
 from judging.drafts import changes as steps
+from judging.drafts import forms
 from judging.drafts.builder import marks
 from judging.drafts.corpora import DRAW, STORE
-from judging.drafts.forms import (
-    LONGEST_PASTE,
-    MOST_DRAWN,
-    MOST_PEOPLE,
-    CorpusForm,
-    FilmsForm,
-    NewSettingsForm,
-    PeopleForm,
-    QueriesForm,
-)
 from judging.pool.queries import LONGEST_SPLIT
 from judging.pool.selection import LARGEST_SEED
 from retrieval.rewriting.counting import counted, ready_in
@@ -101,7 +92,7 @@ class CorpusStep(Body):
     columns = serializers.DictField(child=Text(max_length=100), required=False)
     text = Text(
         required=False,
-        max_length=LONGEST_PASTE,
+        max_length=forms.LONGEST_PASTE,
         trim_whitespace=False,
         help_text="its lines, in place of a file",
     )
@@ -118,11 +109,11 @@ class QueriesStep(Body):
     """Queries that are drawn, those of a text with one a line, or both."""
 
     draws = Truth(required=False)
-    validation = Whole(required=False, min_value=0, max_value=MOST_DRAWN)
-    test = Whole(required=False, min_value=0, max_value=MOST_DRAWN)
+    validation = Whole(required=False, min_value=0, max_value=forms.MOST_DRAWN)
+    test = Whole(required=False, min_value=0, max_value=forms.MOST_DRAWN)
     seed = Whole(required=False, min_value=0, max_value=LARGEST_SEED)
     strata = serializers.ListField(child=Choice(choices=["show", "length"]), required=False, max_length=2)
-    text = Text(required=False, max_length=LONGEST_PASTE, trim_whitespace=False)
+    text = Text(required=False, max_length=forms.LONGEST_PASTE, trim_whitespace=False)
     split = Text(required=False, max_length=LONGEST_SPLIT, allow_blank=True)
 
 
@@ -145,40 +136,40 @@ class Changes(Body):
     films = FilmsStep(required=False)
     queries = QueriesStep(required=False)
     settings = SettingsStep(required=False)
-    people = serializers.ListField(child=PersonStep(), required=False, max_length=MOST_PEOPLE)
+    people = serializers.ListField(child=PersonStep(), required=False, max_length=forms.MOST_PEOPLE)
 
 
-def _corpus(draft: Draft, data: dict[str, Any]) -> CorpusForm:
+def _corpus(draft: Draft, data: dict[str, Any]) -> forms.CorpusForm:
     columns = data.get("columns", draft.columns)
     lines = "".join(f"{name} = {column}\n" for name, column in columns.items())
     present = {name: getattr(draft, name) for name in ("corpus_name", "format", "kind")}
-    return CorpusForm(draft.owner, present | data | {"columns": lines, "pasted": data.get("text", "")})
+    return forms.CorpusForm(draft.owner, present | data | {"columns": lines, "pasted": data.get("text", "")})
 
 
-def _films(draft: Draft, data: dict[str, Any]) -> FilmsForm:
-    return FilmsForm(data)
-
-
-def _queries(draft: Draft, data: dict[str, Any]) -> QueriesForm:
+def _queries(draft: Draft, data: dict[str, Any]) -> forms.QueriesForm:
     ready = ready_in(counted(draft.corpus)) if draft.corpus else None
-    form = QueriesForm(draft, ready)
+    form = forms.QueriesForm(draft, ready)
     present = {name: form.initial[name] for name in form.fields if name in form.initial}
-    return QueriesForm(draft, ready, present | data | {"pasted": data.get("text", "")})
+    return forms.QueriesForm(draft, ready, present | data | {"pasted": data.get("text", "")})
 
 
-def _settings(draft: Draft, data: dict[str, Any]) -> NewSettingsForm:
+def _settings(draft: Draft, data: dict[str, Any]) -> forms.NewSettingsForm:
     so_far = Campaign(name=draft.name, **draft.settings)
-    form = NewSettingsForm(instance=so_far)
-    return NewSettingsForm({name: form.initial.get(name) for name in form.fields} | data, instance=so_far)
+    form = forms.NewSettingsForm(instance=so_far)
+    return forms.NewSettingsForm(
+        {name: form.initial.get(name) for name in form.fields} | data, instance=so_far
+    )
 
 
-def _people(draft: Draft, data: list[dict[str, str]]) -> PeopleForm:
-    return PeopleForm(draft.owner, {"people": "".join(f"{each['name']} {each['role']}\n" for each in data)})
+def _people(draft: Draft, data: list[dict[str, str]]) -> forms.PeopleForm:
+    return forms.PeopleForm(
+        draft.owner, {"people": "".join(f"{each['name']} {each['role']}\n" for each in data)}
+    )
 
 
 FORMS: dict[str, Callable[[Draft, Any], BaseForm]] = {
     "corpus": _corpus,
-    "films": _films,
+    "films": lambda draft, data: forms.FilmsForm(data),
     "queries": _queries,
     "settings": _settings,
     "people": _people,
@@ -199,8 +190,9 @@ def _tag(draft: Draft) -> str:
     return tag_of("draft", marks(draft))
 
 
-def _later(draft: Draft) -> Answer:
-    """Answer that one of the draft's jobs was asked for; the draft tells how far it is."""
+def _later(draft: Draft, ask: Callable[[Draft], object]) -> Answer:
+    """Ask for one of the draft's jobs, and answer that the draft tells how far it is."""
+    ask(draft)
     return later(reverse("api-draft", args=[draft.token]), _represented(draft))
 
 
@@ -240,13 +232,13 @@ class OneDraft(Resource, at="drafts/<slug:token>", name="draft"):
 def _change(request: Request, draft: Draft, data: dict[str, Any]) -> None:
     locked(Draft.objects.filter(pk=draft.pk)).get()
     must_match(request, _tag(draft))
-    forms: dict[str, BaseForm] = {step: FORMS[step](draft, data[step]) for step in FORMS if step in data}
+    filled: dict[str, BaseForm] = {step: FORMS[step](draft, data[step]) for step in FORMS if step in data}
     faults = {
-        f"{step}.{name}": words for step, form in forms.items() for name, words in faults_of(form).items()
+        f"{step}.{name}": words for step, form in filled.items() for name, words in faults_of(form).items()
     }
     if faults:
         raise Unfit(faults)
-    for step, form in forms.items():
+    for step, form in filled.items():
         steps.CHANGES[step](draft, form)
 
 
@@ -254,36 +246,28 @@ class CheckDraft(Resource, at="drafts/<slug:token>/check", name="draft-check"):
     @starts(DraftShape)
     def post(self, request: Request, token: str) -> Any:
         """Find out whether the campaign can be made."""
-        draft = doors.open_draft(request, token)
-        steps.ask_to_check(draft)
-        return _later(draft)
+        return _later(doors.open_draft(request, token), steps.ask_to_check)
 
 
 class StoreCorpus(Resource, at="drafts/<slug:token>/corpus", name="draft-store"):
     @starts(DraftShape)
     def post(self, request: Request, token: str) -> Any:
         """Store the new corpus before the campaign, so that it can be reworded."""
-        draft = doors.open_draft(request, token)
-        steps.ask_for(STORE, draft)
-        return _later(draft)
+        return _later(doors.open_draft(request, token), partial(steps.ask_for, STORE))
 
 
 class DrawQueries(Resource, at="drafts/<slug:token>/queries", name="draft-draw"):
     @starts(DraftShape)
     def post(self, request: Request, token: str) -> Any:
         """Draw the queries to look at them."""
-        draft = doors.open_draft(request, token)
-        steps.ask_for(DRAW, draft)
-        return _later(draft)
+        return _later(doors.open_draft(request, token), partial(steps.ask_for, DRAW))
 
 
 class MakeCampaign(Resource, at="drafts/<slug:token>/campaign", name="draft-make"):
     @starts(DraftShape)
     def post(self, request: Request, token: str) -> Any:
         """Make the campaign of a draft that was checked."""
-        draft = doors.draft(request, token)
-        steps.ask_to_make(draft)
-        return _later(draft)
+        return _later(doors.draft(request, token), steps.ask_to_make)
 
 
 class Uploads(Resource, at="drafts/<slug:token>/files", name="uploads"):

@@ -18,8 +18,7 @@ from jobs.models import Job
 from judging import doors
 from releases.comparing import compare
 from releases.data_card import LICENCES
-from releases.downloads import export_file, training_set_file
-from releases.exports import FILES, Export
+from releases.exports import FILES, Export, export_file, training_set_file
 from releases.freezing import FREEZE, LONGEST_NOTES, freeze
 from releases.jobs import ask_to_verify, last_verified
 from releases.models import Release, TrainingSet

@@ -14,8 +14,7 @@ from jobs.models import Job
 from judging import doors
 from judging.consensus import RULE
 from judging.models import Candidate
-from releases.downloads import export_file, training_set_file
-from releases.exports import FILES
+from releases.exports import FILES, export_file, training_set_file
 from releases.models import TrainingSet
 from releases.training.sets import MAKE_TRAINING_SET, USUAL_DEPTHS, ask_for_training_set
 
