@@ -10,6 +10,7 @@ from base.errors import BadValue, TooLarge
 from base.text import abbreviated
 from judging.consensus import GRADES
 from judging.models import Revision
+from judging.work.grading import LARGEST, LONGEST
 from metrics import MeasureError
 from metrics.formats.json_reader import read_json
 
@@ -41,7 +42,7 @@ def grade_in(body: dict[str, Any]) -> int:
 
 def fence_in(body: dict[str, Any]) -> int:
     value = body.get("fence")
-    if type(value) is not int or not 0 < value < 2**31:
+    if type(value) is not int or not 0 < value <= LARGEST:
         raise BadValue("fence", abbreviated(value), "the number that came with the batch")
     return value
 
@@ -57,7 +58,7 @@ def key_in(body: dict[str, Any]) -> UUID:
 def press_in(body: dict[str, Any]) -> int | None:
     """The press's number in its assignment; None from a program that counts none."""
     value = body.get("press")
-    if value is not None and (type(value) is not int or not 0 <= value < 2**31):
+    if value is not None and (type(value) is not int or not 0 <= value <= LARGEST):
         raise BadValue("press", abbreviated(value), "a whole number, higher for each press, or null")
     return value
 
@@ -68,8 +69,8 @@ def seconds_in(body: dict[str, Any]) -> float | None:
         return None
     if type(value) not in (int, float) or not math.isfinite(float(value) if abs(value) < 1e300 else math.inf):
         raise BadValue("seconds", abbreviated(value), "a number of seconds, or null")
-    if not 0 <= value <= 24 * 3600:
-        raise BadValue("seconds", abbreviated(value), "between 0 and 86,400")
+    if not 0 <= value <= LONGEST:
+        raise BadValue("seconds", abbreviated(value), f"between 0 and {LONGEST:,}")
     return float(value)
 
 

@@ -2,11 +2,11 @@
 
 from django.urls import path
 
-from annotate import clips, views
+from annotate import views
 from annotate.tutorial import tutorial
 
 urlpatterns = [
-    path("clips/<slug:token>", clips.clip, name="clip"),
+    path("clips/<slug:token>", views.clip, name="clip"),
     path("judge/", views.work, name="work"),
     path("judge/<slug:name>/tutorial", tutorial, name="tutorial"),
     path("judge/<slug:name>/claim", views.claim, name="claim"),

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotate import about_me, script_texts
-from annotate.assignment_data import assignment_data, first_clip, judged_today
-from annotate.exam import nothing_for
+from annotate import script_texts
 from annotate.fields import fence_in, grade_in, input_in, json_body, key_in, press_in, seconds_in
+from annotate.home import first_clip, home, judged_today
 from base.problem_documents import speaks_json
 from base.request_fields import one_of, text_in
 from campaigns.models import Membership
 from campaigns.pages import campaign_page
+from corpus.media.clip_files import clip_file
 from judging import doors
-from judging.models import Assignment, Flag, Revision
+from judging.models import Assignment, Flag
+from judging.quality.exam_state import nothing_for
 from judging.quality.examples import levels
 from judging.work import claiming, grading, submitting
+from judging.work.assignment_data import assignment_data
+from reports import own_work
 
 
 @require_safe
@@ -27,7 +30,7 @@ def work(request: HttpRequest) -> HttpResponse:
     """The annotator's home: one button for each campaign, and the work done so far."""
     own = Membership.objects.filter(user=request.user.pk, role=Membership.Role.ANNOTATOR)
     members = own.select_related("campaign").order_by("campaign__name")
-    campaigns = [about_me.home(member) for member in members]
+    campaigns = [home(member) for member in members]
     context = {"campaigns": campaigns, "words": script_texts.outbox(), "scripts": script_texts.SCRIPTS}
     return render(request, "annotate/work.html", context)
 
@@ -40,9 +43,9 @@ def my_page(request: HttpRequest, name: str) -> HttpResponse:
         request,
         member,
         "annotate/mine.html",
-        agreement=about_me.agreement(member),
+        agreement=own_work.agreement(member),
         inbox=member.messages.unread_first(),
-        **about_me.fortnight(member),
+        **own_work.fortnight(member),
     )
 
 
@@ -108,7 +111,7 @@ def judge(request: HttpRequest, token: str, position: int) -> HttpResponse:
         input=input_in(body),
     )
     stored = {"position": position, "grade": revision.grade, "revision": revision.number}
-    return JsonResponse(stored | _overtaken(revision))
+    return JsonResponse(stored | grading.overtaken_by(revision))
 
 
 @require_http_methods(["PUT", "DELETE"])
@@ -119,20 +122,17 @@ def flag(request: HttpRequest, token: str, position: int) -> HttpResponse:
         grading.unflag(assignment, position, fence=fence_in(body), key=key_in(body), press=press_in(body))
         return JsonResponse({"position": position, "reason": None})
     reason = one_of("reason", body.get("reason"), Flag.Reason.values)
-    comment, seconds = text_in(body, "comment", 500), seconds_in(body)
+    comment, seconds = text_in(body, "comment", grading.LONGEST_COMMENT), seconds_in(body)
     fence, key, press = fence_in(body), key_in(body), press_in(body)
     flag = grading.flag(
         assignment, position, reason, comment, fence=fence, key=key, press=press, seconds=seconds
     )
-    return JsonResponse({"position": position, "reason": reason} | _overtaken(flag))
+    return JsonResponse({"position": position, "reason": reason} | grading.overtaken_by(flag))
 
 
-def _overtaken(said: Revision | Flag) -> dict[str, int]:
-    """The number of the last press, for a browser that said something before what another one has said."""
-    if not said.overtaken:
-        return {}
-    assignment = said.judgement.assignment if isinstance(said, Revision) else said.assignment
-    return {"overtaken": assignment.presses}
+@require_safe
+def clip(request: HttpRequest, token: str) -> HttpResponseBase:
+    return clip_file(request, doors.clip(request, token))
 
 
 @require_POST

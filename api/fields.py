@@ -1,13 +1,18 @@
-"""Fields of requests and answers. Those of requests take nothing that merely looks like a value: "3" is no number."""
+"""Fields and shapes of requests and answers. Requests hold values of the right kind: "3" is no number."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
 from heapq import nsmallest
-from typing import Any
+from types import NoneType, UnionType
+from typing import Any, ClassVar, get_type_hints
 
 from django.core.validators import RegexValidator
+from django.db import models
 from drf_spectacular.drainage import set_override
 from rest_framework import serializers
 from rest_framework.settings import api_settings
@@ -91,9 +96,28 @@ class Key(_Strict, serializers.UUIDField):
 
 
 class Shape(serializers.Serializer):
-    """What an answer holds. A shape with `example` shows it in the schema."""
+    """What an answer holds."""
 
-    example: dict[str, Any] = {}
+    # A model or a dataclass, and the names of its columns that are shown as they are; words about some of them.
+    of: ClassVar[tuple[Any, str]]
+    helps: ClassVar[dict[str, str]] = {}
+
+    def get_fields(self) -> dict[str, serializers.Field]:
+        """Return the columns, those of the classes above first, and then the fields that are declared."""
+        declared = super().get_fields()
+        fields: dict[str, serializers.Field] = {}
+        for shape in reversed(type(self).__mro__):
+            source, names = vars(shape).get("of", (None, ""))
+            helps = vars(shape).get("helps", {})
+            fields |= {name: answer_field(source, name, helps.get(name)) for name in names.split()}
+        return fields | dict(declared)
+
+
+@dataclass(frozen=True)
+class Page:
+    """An answer that is a page of such shapes."""
+
+    shape: type[Shape]
 
 
 class Body(Shape):
@@ -118,7 +142,7 @@ class Query(Body):
             name: self._faults(self.fields[name], data.getlist(name)) for name in data if name in self.fields
         }
         if any(faults.values()):
-            raise serializers.ValidationError({name: said for name, said in faults.items() if said})
+            raise serializers.ValidationError({name: words for name, words in faults.items() if words})
         # As a dictionary, an empty text is a value; in a form it would be a field that is not there.
         lists = {name for name, field in self.fields.items() if isinstance(field, serializers.ListField)}
         return super().to_internal_value(
@@ -144,3 +168,48 @@ class PageQuery(Query):
     limit = serializers.IntegerField(
         required=False, min_value=1, max_value=200, help_text="entries of a page"
     )
+
+
+COLUMNS: dict[type, type[serializers.Field]] = {
+    models.AutoField: serializers.IntegerField,
+    models.IntegerField: serializers.IntegerField,
+    models.FloatField: serializers.FloatField,
+    models.DecimalField: serializers.FloatField,
+    models.BooleanField: serializers.BooleanField,
+    models.DateTimeField: serializers.DateTimeField,
+    models.DateField: serializers.DateField,
+    int: serializers.IntegerField,
+    float: serializers.FloatField,
+    bool: serializers.BooleanField,
+    datetime: serializers.DateTimeField,
+    date: serializers.DateField,
+    Decimal: serializers.FloatField,
+}
+
+
+def answer_field(source: Any, name: str, help_text: str | None) -> serializers.Field:
+    """Return the field that shows a column of a model, or by its annotation one of a dataclass or a property."""
+    options: dict[str, Any] = {"help_text": help_text} if help_text else {}
+    if isinstance(computed := getattr(source, name, None), property) and computed.fget:
+        return _annotated(get_type_hints(computed.fget)["return"], options)
+    if not hasattr(source, "_meta"):
+        return _annotated(get_type_hints(source)[name], options)
+    column = source._meta.pk if name == "id" else source._meta.get_field(name)
+    options |= {"source": "pk"} if name == "id" else {}
+    options |= {"allow_null": True} if column.null else {}
+    if column.choices:
+        return serializers.ChoiceField(column.choices, **options)
+    return _kind_of(type(column))(**options)
+
+
+def _annotated(hint: Any, options: dict[str, Any]) -> serializers.Field:
+    if isinstance(hint, UnionType):
+        [hint] = [each for each in hint.__args__ if each is not NoneType]
+        options |= {"allow_null": True}
+    if getattr(hint, "__origin__", None) is list:
+        return serializers.ListField(child=_annotated(hint.__args__[0], {}), **options)
+    return _kind_of(hint)(**options)
+
+
+def _kind_of(kind: type) -> type[serializers.Field]:
+    return next((COLUMNS[each] for each in kind.__mro__ if each in COLUMNS), serializers.CharField)

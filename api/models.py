@@ -1,4 +1,4 @@
-"""What the API stores: answers to requests with a key, and webhooks with what was sent to them."""
+"""What the API stores: answers to requests with a key."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class StoredAnswer(models.Model):
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False)
     key = models.CharField(max_length=100)
-    asked = models.CharField(max_length=64, help_text="SHA-256 of the request")
+    fingerprint = models.CharField(max_length=64, help_text="SHA-256 of the request")
     answer = models.TextField(help_text="status, content and headers, encrypted by SECRET_KEY")
     at = models.DateTimeField(db_default=Now(), db_index=True)
 
@@ -21,49 +21,3 @@ class StoredAnswer(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user_id} {self.key}"
-
-
-class Webhook(models.Model):
-    """An address of another site that is told what happens in a campaign."""
-
-    campaign = models.ForeignKey("campaigns.Campaign", models.CASCADE, related_name="webhooks")
-    address = models.CharField(max_length=500)
-    events = models.JSONField(default=list, help_text="names of the events that are sent")
-    secret = models.TextField(help_text="signs what is sent; encrypted by SECRET_KEY")
-    by = models.ForeignKey(
-        "campaigns.Membership",
-        models.PROTECT,
-        null=True,
-        related_name="+",
-        help_text="empty if it was made in the terminal",
-    )
-    made = models.DateTimeField(db_default=Now())
-    enabled = models.BooleanField(default=True, help_text="whether it is told anything")
-
-    def __str__(self) -> str:
-        return self.address
-
-    def enable(self, whether: bool) -> None:
-        """Have the other site told from now on, or no longer. Doing it twice is harmless."""
-        self.enabled = whether
-        self.save(update_fields=["enabled"])
-
-
-class Delivery(models.Model):
-    """One event for one webhook. A job sends it."""
-
-    webhook = models.ForeignKey(Webhook, models.CASCADE, related_name="deliveries")
-    event = models.CharField(max_length=20, help_text="what happened, or a test")
-    body = models.TextField(help_text="JSON as it is sent and signed")
-    at = models.DateTimeField(db_default=Now(), db_index=True)
-    tries = models.PositiveSmallIntegerField(default=0)
-    status = models.PositiveSmallIntegerField(null=True, help_text="of the last answer")
-    error = models.CharField(max_length=300, blank=True, help_text="why the last attempt came to nothing")
-    delivered = models.DateTimeField(null=True)
-
-    class Meta:
-        verbose_name_plural = "deliveries"
-        ordering = ["-pk"]
-
-    def __str__(self) -> str:
-        return f"{self.event} {self.pk}"

@@ -35,14 +35,14 @@ def answer(fault: Exception, context: dict[str, Any]) -> HttpResponse | None:
     known = _known(fault)
     if known is None:
         return None
-    told = problem(context["request"]._request, known)
+    response = problem(context["request"]._request, known)
     if known.status == 401:
-        told["WWW-Authenticate"] = REALM
+        response["WWW-Authenticate"] = REALM
     if known.status == 405:
-        told["Allow"] = ", ".join(context["view"].allowed_methods)
+        response["Allow"] = ", ".join(context["view"].allowed_methods)
     if wait := getattr(fault, "wait", None):
-        told["Retry-After"] = str(round(wait))
-    return told
+        response["Retry-After"] = str(round(wait))
+    return response
 
 
 def _known(fault: Exception) -> ReeljudgeError | None:
@@ -76,20 +76,20 @@ def fields_of(detail: Any, name: str = "") -> dict[str, list[str]]:
         return faults
     if isinstance(detail, list) and any(isinstance(each, dict) for each in detail):
         return {
-            key: said
+            key: words
             for number, each in enumerate(detail)
-            for key, said in fields_of(each, f"{name}.{number}").items()
+            for key, words in fields_of(each, f"{name}.{number}").items()
         }
-    said = detail if isinstance(detail, list) else [detail]
-    return {name or WHOLE: [force_str(each) for each in said]}
+    words = detail if isinstance(detail, list) else [detail]
+    return {name or WHOLE: [force_str(each) for each in words]}
 
 
 def _first(faults: dict[str, list[str]]) -> dict[str, list[str]]:
     """Return the faults of the first fields, and how many others have some."""
-    told = dict(islice(faults.items(), MOST_FIELDS))
-    if more := len(faults) - len(told):
-        told.setdefault(WHOLE, []).append(f"{more:,} more fields are wrong")
-    return told
+    first = dict(islice(faults.items(), MOST_FIELDS))
+    if more := len(faults) - len(first):
+        first.setdefault(WHOLE, []).append(f"{more:,} more fields are wrong")
+    return first
 
 
 @contextmanager
@@ -99,6 +99,20 @@ def unfit() -> Iterator[None]:
         yield
     except BadValue as fault:
         raise Unfit({fault.field: [str(fault)]}) from fault
+
+
+def checked(form: Any) -> dict[str, Any]:
+    """Return what a form of the pages has accepted.
+
+    Raises
+    ------
+    Unfit
+        If something is wrong, with the faults by field.
+    """
+    if not form.is_valid():
+        raise Unfit(faults_of(form))
+    data: dict[str, Any] = form.cleaned_data
+    return data
 
 
 def faults_of(form: Any) -> dict[str, list[str]]:

@@ -24,7 +24,7 @@ HEADER = "Idempotency-Key"
 LONGEST = 100  # characters
 PATTERN = "^[!-~]+$"
 KEPT = timedelta(days=1)
-TOLD = ("Location", "ETag")  # headers that are kept with an answer
+KEPT_HEADERS = ("Location", "ETag")  # headers that are kept with an answer
 
 
 def once(request: Request, act: Callable[[], Response]) -> Response:
@@ -51,12 +51,12 @@ def once(request: Request, act: Callable[[], Response]) -> Response:
 @all_or_nothing
 def _once(request: Request, key: str, act: Callable[[], Response]) -> Response:
     # Of two requests at once the second waits here until the first is stored.
-    fields = {"asked": _fingerprint(request)}
+    fields = {"fingerprint": _fingerprint(request)}
     row, is_new = StoredAnswer.objects.get_or_create(user=request.user, key=key, defaults=fields)
     if not is_new:
-        return _stored(row, fields["asked"])
+        return _stored(row, fields["fingerprint"])
     answer = act()
-    headers = {name: answer[name] for name in TOLD if name in answer}
+    headers = {name: answer[name] for name in KEPT_HEADERS if name in answer}
     # It may hold a link or another secret, which no table holds as it is.
     row.answer = encrypt(json.dumps([answer.status_code, answer.data, headers], default=str))
     row.save(update_fields=["answer"])
@@ -64,12 +64,12 @@ def _once(request: Request, key: str, act: Callable[[], Response]) -> Response:
 
 
 def _fingerprint(request: Request) -> str:
-    asked = [request.method, request.path, request.data]
-    return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
+    parts = [request.method, request.path, request.data]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
-def _stored(row: StoredAnswer, asked: str) -> Response:
-    if row.asked != asked:
+def _stored(row: StoredAnswer, fingerprint: str) -> Response:
+    if row.fingerprint != fingerprint:
         raise KeyReused(f"{HEADER}: came before with another request; expected a new key for each")
     known: list[Any] = json.loads(decrypt(row.answer))
     status, data, headers = known

@@ -7,23 +7,23 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
-from django.urls import reverse
+from django.urls import URLPattern, path, reverse
+from rest_framework import serializers
 from rest_framework.exceptions import ParseError
 from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.parsers import BaseParser
 from rest_framework.request import Request
-from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from api import limits
-from api.fields import Shape
-from api.paging import Pages
 from base.errors import Changed, Unconditional
-from jobs.models import Job
+from corpus.models import Clip
 from metrics import MeasureError
 from metrics.formats.json_reader import read_json
+
+CAMPAIGN = "campaigns/<slug:name>"
+ROUTES: list[URLPattern] = []
 
 
 class AlwaysJSON(BaseContentNegotiation):
@@ -52,11 +52,17 @@ class JSONBody(BaseParser):
 
 
 class Resource(APIView):
+    """An address below /api/v1/ with its methods. `reverse` knows it by `api-` and its name."""
+
     content_negotiation_class = AlwaysJSON
     parser_classes = [JSONBody]
     http_method_names = ["get", "head", "post", "put", "patch", "delete"]
-    asked: dict[str, Any]  # the query of the address, checked
-    said: dict[str, Any]  # the body, checked
+    params: dict[str, Any]  # the query of the address, checked
+    data: dict[str, Any]  # the body, checked
+
+    def __init_subclass__(cls, *, at: str, name: str) -> None:
+        super().__init_subclass__()
+        ROUTES.append(path(at, cls.as_view(), name=f"api-{name}"))
 
     @classmethod
     def as_view(cls, **options: Any) -> Callable[..., HttpResponseBase]:
@@ -80,30 +86,20 @@ class Resource(APIView):
         super().initial(request, *args, **kwargs)
         limits.count(request)
 
-    def page(self, rows: QuerySet[Any], shape: type[Shape], *order: str, **context: Any) -> Response:
-        """Return the page of these rows that the request asks for."""
-        return self.page_by(rows, lambda page: shape(page, many=True, context=context).data, *order)
 
-    def page_by(self, rows: QuerySet[Any], show: Callable[[list[Any]], Any], *order: str) -> Response:
-        """Return the page of these rows, shown by a function of them."""
-        pages = Pages(*(order or ("pk",)))
-        found = show(pages.paginate(rows, self.request))
-        links = {"next": pages.get_next_link(), "previous": pages.get_previous_link()}
-        return Response(links | {"results": found})
+class ClipAddress(serializers.CharField):
+    """The address of a clip, or null unless it is cut."""
 
+    def __init__(self, help_text: str = "its address, once it is cut", **options: Any) -> None:
+        super().__init__(allow_null=True, help_text=help_text, **options)
 
-def empty() -> Response:
-    return Response(status=204)
+    def to_representation(self, value: Clip) -> Any:
+        return clip_address(value)
 
 
-def under_way(campaign: str, job: Job, data: Any) -> Response:
-    """Answer that a job of a campaign does the work, and where to ask how far it is."""
-    return later(reverse("api-job", args=[campaign, job.pk]), data)
-
-
-def later(address: str, data: Any) -> Response:
-    """Answer that a job does the work, and that this address tells how far it is."""
-    return Response(data, 202, headers={"Location": address})
+def clip_address(clip: Clip | None) -> str | None:
+    """Return the address of a clip, or None unless it is cut."""
+    return reverse("api-clip", args=[clip.token]) if clip and clip.is_ready else None
 
 
 def tag_of(*parts: object) -> str:

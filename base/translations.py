@@ -23,7 +23,7 @@ KEYWORDS = {
     "pgettext": ((1, "c"), 2),
     "npgettext": ((1, "c"), 2, 3),
 }
-CODE = ("annotate", "base", "campaigns", "judging", "lead", "templates")
+CODE = ("annotate", "base", "campaigns", "corpus", "judging", "lead", "reports", "templates")
 
 
 def in_source() -> Catalog:

@@ -37,7 +37,7 @@ def draw(name: str) -> dict[str, int]:
         each.key: each.rows(current_summary(campaign, each.summary).counts, Subject(campaign))
         for each in figures
     }
-    return {key: len(drawing.svg(key, drawn)) for key, drawn in rows.items()}
+    return {key: len(drawing.svg_of(drawing.specification(key, drawn))) for key, drawn in rows.items()}
 
 
 def pages(campaign: str) -> list[dict[str, Any]]:

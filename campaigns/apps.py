@@ -12,5 +12,6 @@ class CampaignsConfig(AppConfig):
             security_log,
             sessions,  # noqa: F401 - registers upkeep
         )
+        from campaigns.webhooks import deliveries  # noqa: F401 - registers the kind of job, upkeep, and who listens
 
         security_log.listen()

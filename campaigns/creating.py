@@ -56,3 +56,11 @@ def let_create_no_longer(user: User) -> None:
 def _permission() -> Permission:
     app, codename = PERMISSION.split(".")
     return Permission.objects.get(content_type__app_label=app, codename=codename)
+
+
+def may_let_create(lead: Membership, person: Membership) -> bool:
+    """Return whether the lead may let a person create campaigns.
+
+    Whoever may create campaigns decides about others who see all of this one. Annotators must stay blind.
+    """
+    return may_create_campaigns(lead.user) and person.role in Membership.SEES_ALL and not person.has_left

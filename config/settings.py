@@ -350,7 +350,7 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "COMPONENT_SPLIT_PATCH": False,
     "ENUM_ADD_EXPLICIT_BLANK_NULL_CHOICE": False,
-    "POSTPROCESSING_HOOKS": ["api.describing.finished"],
+    "POSTPROCESSING_HOOKS": ["api.document.finished"],
 }
 
 # Languages ------------------------------------------------------------------------------------------------

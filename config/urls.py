@@ -8,7 +8,6 @@ urlpatterns = [
     path("api/v1/", include("api.urls")),
     path("", include("campaigns.accounts.urls")),
     path("", include("runs.urls")),
-    path("", include("api.webhooks.urls")),
     path("", include("lead.urls")),
 ]
 handler404 = "base.problem_documents.not_found"

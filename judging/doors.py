@@ -28,16 +28,21 @@ from campaigns.doors import (
     signed_in,
     upload,
 )
-from campaigns.models import Campaign, Membership
+from campaigns.models import Campaign, Draft, Membership
 from corpus.clips import FOR_CORPUS_PAGE
 from corpus.models import Clip
+from judging.drafts.changes import must_be_open
 from judging.models import Assignment, Batch, Candidate, Example, Flag, Kind, Query, Review
 from judging.models.sitting import exam_batches
 from judging.pool.clips import SEARCH
 from judging.quality.examples import visible_examples
+from judging.review.reopening import Scope, scope_of_annotator, scope_of_batch, scope_of_candidate
 from judging.work.saving import Writer
 
+REOPENED = ("candidate", "batch", "worker")  # what can be reopened
+
 __all__ = [
+    "REOPENED",
     "annotator",
     "annotator_of",
     "anybody",
@@ -54,14 +59,23 @@ __all__ = [
     "flag",
     "lead",
     "membership",
+    "open_draft",
     "own",
     "person",
     "pool_query",
     "reviews",
+    "scope",
     "signed_in",
     "upload",
     "writer",
 ]
+
+
+def open_draft(request: HttpRequest, token: str) -> Draft:
+    """Return a draft of the person's own that can be looked at or, as the request asks for, changed."""
+    found = draft(request, token)
+    must_be_open(found, to_change=request.method not in ("GET", "HEAD"))
+    return found
 
 
 def batch(member: Membership, pk: int) -> Batch:
@@ -94,6 +108,17 @@ def reviews(member: Membership, keys: list[str]) -> list[Review]:
     found = Review.objects.in_force().with_begun().filter(pk__in=[key for key in keys if is_whole(key, KEY)])
     of_campaign = found.filter(batch__campaign=member.campaign)
     return list(of_campaign.select_related("batch__query__campaign").order_by("pk"))
+
+
+def scope(lead: Membership, what: str, number: int) -> Scope:
+    """Return what would be reopened: a candidate or a batch by its key, or all work of a worker by number."""
+    if what == "worker":
+        return scope_of_annotator(annotator_of(lead, number))
+    return (
+        scope_of_batch(batch(lead, number))
+        if what == "batch"
+        else scope_of_candidate(candidate(lead, number))
+    )
 
 
 def assignment(request: HttpRequest, token: str) -> Assignment:

@@ -2,8 +2,8 @@
 
 from django.urls import path
 
-from lead.making import upload_views
-from lead.making import views as making
+from lead.drafts import uploads
+from lead.drafts import views as drafts
 from lead.views import (
     agreement,
     batches,
@@ -26,27 +26,28 @@ from lead.views import (
     reviews,
     search,
     settings,
+    webhooks,
     work,
 )
 
 urlpatterns = [
-    path("new-campaign/", making.index, name="drafts"),
-    path("new-campaign/<slug:token>/corpus", making.corpus, name="draft-corpus"),
-    path("new-campaign/<slug:token>/films", making.films, name="draft-films"),
-    path("new-campaign/<slug:token>/queries", making.queries, name="draft-queries"),
-    path("new-campaign/<slug:token>/store", making.start_storing, name="draft-store"),
-    path("new-campaign/<slug:token>/settings", making.campaign_settings, name="draft-settings"),
-    path("new-campaign/<slug:token>/people", making.people, name="draft-people"),
-    path("new-campaign/<slug:token>/check", making.check, name="draft-check"),
-    path("new-campaign/<slug:token>/check/start", making.start_check, name="draft-check-start"),
-    path("new-campaign/<slug:token>/progress", making.progress, name="draft-progress"),
-    path("new-campaign/<slug:token>/make", making.make, name="draft-make"),
-    path("new-campaign/<slug:token>/remove", making.remove, name="draft-remove"),
-    path("new-campaign/<slug:token>/uploads", upload_views.announce, name="uploads"),
-    path("new-campaign/<slug:token>/uploads/<slug:upload>", upload_views.piece, name="upload"),
+    path("new-campaign/", drafts.index, name="drafts"),
+    path("new-campaign/<slug:token>/corpus", drafts.corpus, name="draft-corpus"),
+    path("new-campaign/<slug:token>/films", drafts.films, name="draft-films"),
+    path("new-campaign/<slug:token>/queries", drafts.queries, name="draft-queries"),
+    path("new-campaign/<slug:token>/store", drafts.start_storing, name="draft-store"),
+    path("new-campaign/<slug:token>/settings", drafts.campaign_settings, name="draft-settings"),
+    path("new-campaign/<slug:token>/people", drafts.people, name="draft-people"),
+    path("new-campaign/<slug:token>/check", drafts.check, name="draft-check"),
+    path("new-campaign/<slug:token>/check/start", drafts.start_check, name="draft-check-start"),
+    path("new-campaign/<slug:token>/progress", drafts.progress, name="draft-progress"),
+    path("new-campaign/<slug:token>/make", drafts.make, name="draft-make"),
+    path("new-campaign/<slug:token>/remove", drafts.remove, name="draft-remove"),
+    path("new-campaign/<slug:token>/uploads", uploads.announce, name="uploads"),
+    path("new-campaign/<slug:token>/uploads/<slug:upload>", uploads.piece, name="upload"),
     path(
         "new-campaign/<slug:token>/uploads/<slug:upload>/remove",
-        upload_views.remove_upload,
+        uploads.remove_upload,
         name="upload-remove",
     ),
     path("", campaigns.home, name="home"),
@@ -145,4 +146,12 @@ urlpatterns = [
     path("campaigns/<slug:name>/exports/training/make", exports.ask_for_one, name="training-set-make"),
     path("campaigns/<slug:name>/exports/training/<int:depth>", exports.training_set, name="training-set"),
     path("campaigns/<slug:name>/exports/<str:file>", exports.download, name="export"),
+    path("campaigns/<slug:name>/webhooks/", webhooks.index, name="webhooks"),
+    path("campaigns/<slug:name>/webhooks/<int:pk>/", webhooks.detail, name="webhook"),
+    path("campaigns/<slug:name>/webhooks/<int:pk>/change", webhooks.change, name="webhook-change"),
+    path(
+        "campaigns/<slug:name>/webhooks/<int:pk>/deliveries/<int:delivery>/again",
+        webhooks.again,
+        name="webhook-again",
+    ),
 ]

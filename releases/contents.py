@@ -207,6 +207,6 @@ def _rounded(rows: Rows) -> Rows:
 
 
 def _drawing(figure: Figure, rows: Rows) -> Iterator[str]:
-    from reports.figures.drawing import svg
+    from reports.figures.drawing import specification, svg_of
 
-    yield svg(figure.key, rows).decode()
+    yield svg_of(specification(figure.key, rows)).decode()

@@ -19,6 +19,8 @@ from typing import Any
 from django.db.models import Case, CharField, Count, F, IntegerField, Value, When
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Cast, Coalesce, Concat, NullIf
+from django.http import FileResponse, Http404, StreamingHttpResponse
+from django.shortcuts import get_object_or_404
 
 from base.text import harmless
 from campaigns.models import Campaign
@@ -27,6 +29,7 @@ from judging.models import Adjudication, Candidate, Judgement
 from judging.models.pool import ANNOTATORS
 from metrics.formats.moment_ids import as_word, moment_id
 from releases.scope import Scope, by_query, by_rank
+from releases.training.writing import file_name
 
 Lines = Iterator[str]
 # In imported ratings a worker can have several memberships; exports print the number of the first one.
@@ -260,3 +263,22 @@ def _sha256(lines: Lines) -> str:
     for line in lines:
         digest.update(line.encode())
     return digest.hexdigest()
+
+
+def export_file(campaign: Campaign, file: str) -> StreamingHttpResponse:
+    """Answer with one of `releases.exports.FILES`, of the campaign's present state."""
+    export = BY_NAME.get(file)
+    if export is None:
+        raise Http404
+    answer = StreamingHttpResponse(
+        export.lines(campaign), content_type=f"{export.content_type}; charset=utf-8"
+    )
+    answer["Content-Disposition"] = f'attachment; filename="{campaign.name}-{file}"'
+    answer["X-Consensus-Rule"] = RULE
+    return answer
+
+
+def training_set_file(campaign: Campaign, depth: int) -> FileResponse:
+    found = get_object_or_404(campaign.training_sets.exclude(file=""), depth=depth)
+    filename = f"{campaign.name}-{file_name(depth)}"
+    return FileResponse(found.file.open("rb"), as_attachment=True, filename=filename)

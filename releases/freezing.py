@@ -20,8 +20,8 @@ from django.utils import timezone
 
 from base.errors import BadValue
 from base.transactions import locked, snapshot
+from campaigns.events import Happened, tell
 from campaigns.models import Campaign, Membership
-from campaigns.news import Happened, tell
 from corpus.stored_files import store
 from jobs.registry import Report, kind
 from judging.consensus import RULE

@@ -11,6 +11,7 @@ from datetime import timedelta
 from typing import Any
 
 import numpy as np
+from django import forms
 from django.core.exceptions import ValidationError
 from django.core.files.storage import default_storage
 from django.db import transaction
@@ -30,6 +31,7 @@ from jobs.registry import Report, each_hour, kind
 from metrics import MeasureError, MeasureWarning
 from metrics.formats.checks import Known
 from metrics.formats.errors import Faults
+from metrics.formats.names import RUN_FORMATS, TASKS
 from metrics.formats.runs import check_run_file
 from metrics.formats.tables import Run as Predictions
 from runs.models import Arrival, Run, Submission, TrainedSystem
@@ -261,3 +263,37 @@ def forget_submissions() -> None:
     for submission in Submission.objects.filter(touched__lt=Now() - FORGOTTEN_AFTER):
         submission.delete()
         shutil.rmtree(submission.folder, ignore_errors=True)
+
+
+FORMATS = {
+    "ranking": "TVR-Ranking: an object from query to predictions",
+    "predictions": "a list of queries with predictions",
+    "tvretrieval": "TVRetrieval's submission",
+    "trec": "TREC",
+}
+
+
+class RunForm(forms.ModelForm):  # type: ignore[type-arg]
+    format = forms.ChoiceField(
+        required=False,
+        label="Format of the file",
+        choices=[("", "Told from the file"), *((name, FORMATS.get(name, name)) for name in RUN_FORMATS)],
+    )
+    task = forms.ChoiceField(
+        required=False,
+        label="List of TVRetrieval's submission",
+        choices=[("", "The first of VCMR, SVMR and VR that it has"), *((name, name) for name in TASKS)],
+    )
+
+    class Meta:
+        model = Submission
+        fields = [*Submission.SAID, "format", "task"]
+        labels = {"group": "Seeds of", "paper": "Address of a paper", "code": "Address of code"}
+        labels |= {"visibility": "Who may see it"}
+        help_texts = {
+            "name": "No other run of the campaign has it, for example reloclnet-top40-seed1.",
+            "system": "The program that made it, for example ReLoCLNet.",
+            "group": "Runs with the same words here are shown together, as mean ± deviation.",
+            "visibility": "Whoever has the link of a public run sees its scores, and no query.",
+        }
+        widgets = {"description": forms.Textarea(attrs={"rows": 4})}

@@ -9,8 +9,8 @@ import numpy as np
 
 from base.errors import BadValue
 from base.transactions import all_or_nothing, locked
+from campaigns.events import About, Happened, listens, tell
 from campaigns.models import Campaign
-from campaigns.news import About, Happened, listens, tell
 from jobs.queue import JobQuerySet
 from jobs.registry import Report, kind
 from metrics import CONVENTIONS, Evaluator, Measure, MeasureError, Qrels

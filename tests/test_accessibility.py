@@ -94,7 +94,7 @@ from judging.models import Batch
 print(Batch.objects.filter(query__campaign__name="films", kind="pool").unfinished().exists())
 """
 MESSAGES = """
-from api.models import Webhook
+from campaigns.models import Webhook
 from campaigns.models import *
 from corpus.models import Clip
 from judging.models import *

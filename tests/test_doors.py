@@ -23,8 +23,17 @@ from django.db import connection, transaction
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
-from api.models import Delivery, Webhook
-from campaigns.models import CacheEntry, Campaign, Draft, Guideline, Membership, Message, Upload
+from campaigns.models import (
+    CacheEntry,
+    Campaign,
+    Delivery,
+    Draft,
+    Guideline,
+    Membership,
+    Message,
+    Upload,
+    Webhook,
+)
 from corpus.models import Clip, Corpus, Moment
 from jobs.models import Job
 from judging.models import Assignment, Batch, Candidate, Example, Flag, Kind, Query, Review
@@ -87,7 +96,7 @@ MATRIX = {
     "submit": ("POST", 401, 404, 200, 404, 404, 404),
     "resume": ("POST", 401, 404, 200, 404, 404, 404),
     "clip": ("GET", 302, 404, 200, 404, 200, 200),
-    # Nobody of this cast may create campaigns; tests/lead/making has those who may, and other people's drafts.
+    # Nobody of this cast may create campaigns; tests.lead.drafts has those who may, and other people's drafts.
     "drafts": ("GET", 302, 404, 404, 404, 404, 404),
     "draft-corpus": ("GET", 302, 404, 404, 404, 404, 404),
     "draft-films": ("GET", 302, 404, 404, 404, 404, 404),

@@ -2,106 +2,108 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
-from rest_framework import serializers
 from rest_framework.request import Request
-from rest_framework.response import Response
 
-from api.describing import operation
-from api.fields import Shape
-from api.resource import Resource, later, under_way
+from api.fields import Page, Shape
+from api.operations import changes, later, reads, starts, under_way
+from api.resource import CAMPAIGN, Resource
 from campaigns import doors
-from campaigns.models import Token
 from jobs.models import Job
-
-READ, LEAD = Token.Scope.READ, Token.Scope.LEAD
+from jobs.queue import JobQuerySet
 
 
 class JobShape(Shape):
-    id = serializers.IntegerField(source="pk")
-    kind = serializers.CharField(help_text="such as score-runs")
-    label = serializers.CharField(help_text="the kind in words")
-    subject = serializers.CharField(help_text="what it is about, in words")
-    address = serializers.CharField(help_text="of the page about that; empty if there is none")
-    state = serializers.ChoiceField(Job.State.choices)
-    done = serializers.IntegerField()
-    total = serializers.IntegerField(help_text="0 while nobody knows")
-    message = serializers.CharField(help_text="what it does now")
-    error = serializers.CharField(help_text="why the last attempt came to nothing")
-    due = serializers.DateTimeField(help_text="when it begins, or is tried again")
-    created = serializers.DateTimeField()
-    ended = serializers.DateTimeField(allow_null=True)
-    example = {
-        "id": 12,
-        "kind": "freeze-release",
-        "label": "Freeze a release",
-        "subject": "release 3",
-        "address": "/campaigns/films/releases/",
-        "state": "running",
-        "done": 3,
-        "total": 14,
-        "message": "qrels.txt",
-        "error": "",
-        "due": "2026-01-05T09:00:00Z",
-        "created": "2026-01-05T09:00:00Z",
-        "ended": None,
+    of = Job, "id kind label subject address state done total message error due created ended"
+    helps = {
+        "kind": "such as score-runs",
+        "label": "the kind in words",
+        "subject": "what it is about, in words",
+        "address": "of the page about that; empty if there is none",
+        "total": "0 while nobody knows",
+        "message": "what it does now",
+        "error": "why the last attempt came to nothing",
+        "due": "when it begins, or is tried again",
     }
 
 
-class Jobs(Resource):
-    @operation("The jobs that are not done", scope=READ, answer=JobShape, pages=True)
-    def get(self, request: Request, name: str) -> Response:
-        return self.page(doors.jobs(doors.membership(request, name)).not_done(), JobShape)
+class Jobs(Resource, at=f"{CAMPAIGN}/jobs", name="jobs"):
+    @reads(Page(JobShape))
+    def get(self, request: Request, name: str) -> Any:
+        """The jobs that are not done."""
+        return doors.jobs(doors.membership(request, name)).not_done()
 
 
-class JobsOfCorpus(Resource):
-    @operation("The jobs of a corpus that are not done", scope=READ, answer=JobShape, pages=True)
-    def get(self, request: Request, corpus: int) -> Response:
+class JobsOfCorpus(Resource, at="corpora/<int:corpus>/jobs", name="corpus-jobs"):
+    @reads(Page(JobShape))
+    def get(self, request: Request, corpus: int) -> Any:
+        """The jobs of a corpus that are not done."""
         found = get_object_or_404(doors.corpora(request), pk=corpus)
-        return self.page(doors.jobs_of_corpus(request, found).not_done(), JobShape)
+        return doors.jobs_of_corpus(request, found).not_done()
 
 
-class JobsOfSite(Resource):
-    @operation(
-        "The jobs that are not done: one's own, and all to those who run the site",
-        scope=READ,
-        answer=JobShape,
-        pages=True,
-    )
-    def get(self, request: Request) -> Response:
-        return self.page(doors.jobs_of_site(request).not_done(), JobShape)
+class JobsOfSite(Resource, at="jobs", name="site-jobs"):
+    @reads(Page(JobShape))
+    def get(self, request: Request) -> Any:
+        """The jobs that are not done: one's own, and all to those who run the site."""
+        return doors.jobs_of_site(request).not_done()
 
 
-class OneJob(Resource):
-    """A job of a campaign, or without a campaign any that the person may have tried again."""
-
-    @operation("A job, and how far it is", scope=READ, answer=JobShape)
-    def get(self, request: Request, pk: int, name: str = "") -> Response:
-        jobs = doors.jobs(doors.membership(request, name)) if name else doors.jobs_to_try_again(request)
-        return Response(JobShape(get_object_or_404(jobs, pk=pk)).data)
+class OneJob(Resource, at=f"{CAMPAIGN}/jobs/<int:pk>", name="job"):
+    @reads(JobShape)
+    def get(self, request: Request, name: str, pk: int) -> Any:
+        """A job, and how far it is."""
+        return get_object_or_404(doors.jobs(doors.membership(request, name)), pk=pk)
 
 
-class JobAgain(Resource):
-    @operation(
-        "Try a job again that has failed or waits, from its beginning",
-        scope=LEAD,
-        answer=JobShape,
-        later=True,
-    )
-    def post(self, request: Request, pk: int, name: str = "") -> Response:
-        jobs = doors.jobs(doors.lead(request, name)) if name else doors.jobs_to_try_again(request)
-        job = get_object_or_404(jobs.not_done(), pk=pk).try_again()
-        job.refresh_from_db()
-        data = JobShape(job).data
-        return under_way(name, job, data) if name else later(reverse("api-any-job", args=[pk]), data)
+class JobAgain(Resource, at=f"{CAMPAIGN}/jobs/<int:pk>/again", name="job-again"):
+    @starts(JobShape)
+    def post(self, request: Request, name: str, pk: int) -> Any:
+        """Try a job again that has failed or waits, from its beginning."""
+        job = _tried_again(doors.jobs(doors.lead(request, name)), pk)
+        return under_way(name, job, job)
 
 
-class JobCancelled(Resource):
-    @operation("Cancel a job that waits or runs; it counts as failed", scope=LEAD, answer=JobShape)
-    def post(self, request: Request, pk: int, name: str = "") -> Response:
-        jobs = doors.jobs(doors.lead(request, name)) if name else doors.jobs_to_change(request)
-        job = get_object_or_404(jobs, pk=pk)
-        job.end()
-        job.refresh_from_db()
-        return Response(JobShape(job).data)
+class JobCancelled(Resource, at=f"{CAMPAIGN}/jobs/<int:pk>/cancel", name="job-cancel"):
+    @changes(JobShape)
+    def post(self, request: Request, name: str, pk: int) -> Any:
+        """Cancel a job that waits or runs; it counts as failed."""
+        return _cancelled(doors.jobs(doors.lead(request, name)), pk)
+
+
+class AnyJob(Resource, at="jobs/<int:pk>", name="any-job"):
+    @reads(JobShape)
+    def get(self, request: Request, pk: int) -> Any:
+        """A job that the person may have tried again, and how far it is."""
+        return get_object_or_404(doors.jobs_to_try_again(request), pk=pk)
+
+
+class AnyJobAgain(Resource, at="jobs/<int:pk>/again", name="any-job-again"):
+    @starts(JobShape)
+    def post(self, request: Request, pk: int) -> Any:
+        """Try a job again that has failed or waits, from its beginning."""
+        job = _tried_again(doors.jobs_to_try_again(request), pk)
+        return later(reverse("api-any-job", args=[pk]), job)
+
+
+class AnyJobCancelled(Resource, at="jobs/<int:pk>/cancel", name="any-job-cancel"):
+    @changes(JobShape)
+    def post(self, request: Request, pk: int) -> Any:
+        """Cancel a job that waits or runs; it counts as failed."""
+        return _cancelled(doors.jobs_to_change(request), pk)
+
+
+def _tried_again(jobs: JobQuerySet, pk: int) -> Job:
+    job = get_object_or_404(jobs.not_done(), pk=pk).try_again()
+    job.refresh_from_db()
+    return job
+
+
+def _cancelled(jobs: JobQuerySet, pk: int) -> Job:
+    job = get_object_or_404(jobs, pk=pk)
+    job.end()
+    job.refresh_from_db()
+    return job

@@ -5,27 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 from django.shortcuts import get_object_or_404
-from django.urls import reverse
 from rest_framework import serializers
 from rest_framework.request import Request
-from rest_framework.response import Response
 
-from annotate import about_me
-from annotate.assignment_data import assignment_data
-from annotate.exam import exam_state
-from annotate.fields import input_in, press_in, seconds_in
-from api.describing import operation
 from api.fields import Body, Choice, Key, Number, Query, Shape, Text, Whole
-from api.resource import Resource, empty
-from campaigns.models import Token
+from api.operations import JUDGE, OR_NOTHING, changes, reads
+from api.resource import CAMPAIGN, Resource
+from campaigns.models import Message
 from judging import doors
 from judging.consensus import GRADES
 from judging.models import Assignment, Flag, Revision
 from judging.models.assignment import taken_from_you
+from judging.quality.exam_state import exam_state
 from judging.work import claiming, grading, submitting
-
-READ, JUDGE = Token.Scope.READ, Token.Scope.JUDGE
-LARGEST = 2**31 - 1
+from judging.work.assignment_data import assignment_data
+from judging.work.grading import LARGEST, LONGEST, LONGEST_COMMENT
+from reports import own_work
 
 
 class Place(Shape):
@@ -38,25 +33,18 @@ class Place(Shape):
 
 
 class AssignmentShape(Shape):
-    token = serializers.CharField(help_text="names the assignment in addresses")
-    fence = serializers.IntegerField(
-        help_text="goes with all that is sent; it rises when a lease is taken up again"
-    )
+    of = Assignment, "token fence"
+    helps = {
+        "token": "names the assignment in addresses",
+        "fence": "goes with all that is sent; it rises when a lease is taken up again",
+    }
     presses = serializers.IntegerField(help_text="the number of the last press that is stored")
     query = serializers.CharField()
     places = Place(many=True)
-    example = {
-        "token": "Yk3v",
-        "fence": 1,
-        "presses": 0,
-        "query": "Somebody opens a door.",
-        "places": [{"position": 1, "clip": "/api/v1/clips/hKd0", "grade": None, "flag": None, "comment": ""}],
-    }
 
 
 class Fenced(Body):
     fence = Whole(min_value=1, max_value=LARGEST, help_text="the number that came with the assignment")
-    example: dict[str, Any] = {"fence": 1}
 
 
 class Press(Fenced):
@@ -65,26 +53,18 @@ class Press(Fenced):
         required=False, allow_null=True, min_value=0, max_value=LARGEST, help_text="higher for each press"
     )
     seconds = Number(
-        required=False, allow_null=True, min_value=0, max_value=24 * 3600, help_text="of active work"
+        required=False, allow_null=True, min_value=0, max_value=LONGEST, help_text="of active work"
     )
 
 
 class GradeGiven(Press):
     grade = Whole(min_value=min(GRADES), max_value=max(GRADES))
     input = Choice(choices=Revision.Input.choices, required=False, help_text="how it was given")
-    example = {
-        "grade": 3,
-        "fence": 1,
-        "key": "6f1e6d3c-3e6b-4a57-9d4c-8d2f4b1f2a10",
-        "press": 1,
-        "seconds": 4.2,
-    }
 
 
 class FlagGiven(Press):
     reason = Choice(choices=Flag.Reason.choices)
-    comment = Text(required=False, max_length=500, allow_blank=True)
-    example = {"reason": "clip", "fence": 1, "key": "6f1e6d3c-3e6b-4a57-9d4c-8d2f4b1f2a11", "press": 2}
+    comment = Text(required=False, max_length=LONGEST_COMMENT, allow_blank=True)
 
 
 class FlagTakenBack(Query):
@@ -100,19 +80,15 @@ class Stored(Shape):
     overtaken = serializers.IntegerField(
         required=False, help_text="the last press, if this one was said before what is stored already"
     )
-    example = {"position": 1, "grade": 3, "flag": None}
 
 
 class Fence(Shape):
     fence = serializers.IntegerField()
-    example = {"fence": 2}
 
 
 class Letter(Shape):
-    id = serializers.IntegerField(source="pk")
+    of = Message, "id at read"
     text = serializers.CharField(source="words")
-    at = serializers.DateTimeField()
-    read = serializers.DateTimeField(allow_null=True)
 
 
 class OwnDay(Shape):
@@ -131,113 +107,91 @@ class OwnWork(Shape):
     messages = Letter(many=True)
 
 
-def told(assignment: Assignment) -> dict[str, Any]:
-    """The assignment as the workplace gets it, with its query, and with the API's addresses of clips."""
-    data = assignment_data(assignment)
-    for position, place in enumerate(data["places"], 1):
-        token = (place["clip"] or "").rpartition("/")[2]
-        place |= {"position": position, "clip": reverse("api-clip", args=[token]) if token else None}
-    shown: dict[str, Any] = AssignmentShape(data | {"query": assignment.batch.query.text}).data
-    return shown
+def _data_of(assignment: Assignment) -> dict[str, Any]:
+    """Return the assignment as the workplace gets it, with its query, and with the API's addresses of clips."""
+    data = assignment_data(assignment, "api-clip")
+    places = [{"position": position} | place for position, place in enumerate(data["places"], 1)]
+    return data | {"places": places, "query": assignment.batch.query.text}
 
 
-class Claim(Resource):
-    @operation(
-        "Get a batch, or the one in hand: 204 if there is nothing to judge",
-        scope=JUDGE,
-        answer=AssignmentShape,
-        or_nothing=True,
-    )
-    def post(self, request: Request, name: str) -> Response:
+class Claim(Resource, at=f"{CAMPAIGN}/claim", name="claim"):
+    @changes(AssignmentShape, OR_NOTHING, scope=JUDGE)
+    def post(self, request: Request, name: str) -> Any:
+        """Get a batch, or the one in hand: 204 if there is nothing to judge."""
         assignment = claiming.claim(doors.annotator(request, name))
-        return Response(told(assignment)) if assignment else empty()
+        return _data_of(assignment) if assignment else None
 
 
-class OneAssignment(Resource):
-    @operation("The batch in hand, with what was said of it so far", scope=JUDGE, answer=AssignmentShape)
-    def get(self, request: Request, token: str) -> Response:
+class OneAssignment(Resource, at="assignments/<slug:token>", name="assignment"):
+    @reads(AssignmentShape, scope=JUDGE)
+    def get(self, request: Request, token: str) -> Any:
+        """The batch in hand, with what was said of it so far."""
         assignment = doors.assignment(request, token)
         if not Assignment.objects.held().filter(pk=assignment.pk).exists():
             raise taken_from_you()
-        return Response(told(assignment))
+        return _data_of(assignment)
 
 
-class Judgement(Resource):
-    @operation("Grade the clip at a position", scope=JUDGE, body=GradeGiven, answer=Stored)
-    def put(self, request: Request, token: str, position: int) -> Response:
-        said = self.said
+class Judgement(Resource, at="assignments/<slug:token>/judgements/<int:position>", name="judgement"):
+    @changes(Stored, body=GradeGiven, scope=JUDGE)
+    def put(self, request: Request, token: str, position: int) -> Any:
+        """Grade the clip at a position."""
+        grade, given = self.data["grade"], self.data.get("input", "")
         revision = grading.judge(
-            doors.writer(request, token), position, said["grade"], input=input_in(said), **_press(said)
+            doors.writer(request, token), position, grade, input=given, **_press(self.data)
         )
         stored = {"position": position, "grade": revision.grade, "flag": None}
-        return Response(stored | _overtaken(revision))
+        return stored | grading.overtaken_by(revision)
 
 
-class OneFlag(Resource):
-    @operation("Flag the clip at a position, in place of a grade", scope=JUDGE, body=FlagGiven, answer=Stored)
-    def put(self, request: Request, token: str, position: int) -> Response:
-        said, assignment = self.said, doors.assignment(request, token)
-        comment = said.get("comment", "").strip()
-        flag = grading.flag(assignment, position, said["reason"], comment, **_press(said))
-        return Response({"position": position, "grade": None, "flag": flag.reason} | _overtaken(flag))
+class OneFlag(Resource, at="assignments/<slug:token>/flags/<int:position>", name="flag"):
+    @changes(Stored, body=FlagGiven, scope=JUDGE)
+    def put(self, request: Request, token: str, position: int) -> Any:
+        """Flag the clip at a position, in place of a grade."""
+        reason, comment = self.data["reason"], self.data.get("comment", "").strip()
+        assignment = doors.assignment(request, token)
+        flag = grading.flag(assignment, position, reason, comment, **_press(self.data))
+        return {"position": position, "grade": None, "flag": flag.reason} | grading.overtaken_by(flag)
 
-    @operation(
-        "Take a flag back, so that an earlier grade counts again",
-        scope=JUDGE,
-        query=FlagTakenBack,
-        status=204,
-    )
-    def delete(self, request: Request, token: str, position: int) -> Response:
-        asked = self.asked
-        grading.unflag(
-            doors.assignment(request, token),
-            position,
-            fence=asked["fence"],
-            key=asked["key"],
-            press=asked.get("press"),
-        )
-        return empty()
+    @changes(query=FlagTakenBack, scope=JUDGE)
+    def delete(self, request: Request, token: str, position: int) -> Any:
+        """Take a flag back, so that an earlier grade counts again."""
+        press = {"press": None} | self.params
+        grading.unflag(doors.assignment(request, token), position, **press)
 
 
-def _press(said: dict[str, Any]) -> dict[str, Any]:
-    fields = {"fence": said["fence"], "key": said["key"]}
-    return fields | {"press": press_in(said), "seconds": seconds_in(said)}
+def _press(data: dict[str, Any]) -> dict[str, Any]:
+    return {name: data.get(name) for name in ("fence", "key", "press", "seconds")}
 
 
-def _overtaken(said: Revision | Flag) -> dict[str, int]:
-    if not said.overtaken:
-        return {}
-    assignment = said.judgement.assignment if isinstance(said, Revision) else said.assignment
-    return {"overtaken": assignment.presses}
+class Resume(Resource, at="assignments/<slug:token>/resume", name="resume"):
+    @changes(Fence, scope=JUDGE)
+    def post(self, request: Request, token: str) -> Any:
+        """Go on after the lease has run out, under a new fence."""
+        return claiming.resume(doors.assignment(request, token))
 
 
-class Resume(Resource):
-    @operation("Go on after the lease has run out, under a new fence", scope=JUDGE, answer=Fence)
-    def post(self, request: Request, token: str) -> Response:
-        return Response({"fence": claiming.resume(doors.assignment(request, token)).fence})
+class Submit(Resource, at="assignments/<slug:token>/submit", name="submit"):
+    @changes(body=Fenced, scope=JUDGE)
+    def post(self, request: Request, token: str) -> Any:
+        """Submit the batch, so that its judgements count."""
+        submitting.submit(doors.assignment(request, token), self.data["fence"])
 
 
-class Submit(Resource):
-    @operation("Submit the batch, so that its judgements count", scope=JUDGE, body=Fenced, status=204)
-    def post(self, request: Request, token: str) -> Response:
-        submitting.submit(doors.assignment(request, token), self.said["fence"])
-        return empty()
-
-
-class Mine(Resource):
-    @operation("The annotator's own hours, earnings, agreement and messages", scope=READ, answer=OwnWork)
-    def get(self, request: Request, name: str) -> Response:
+class Mine(Resource, at=f"{CAMPAIGN}/mine", name="mine"):
+    @reads(OwnWork)
+    def get(self, request: Request, name: str) -> Any:
+        """The annotator's own hours, earnings, agreement and messages."""
         member = doors.own(request, name)
-        found = about_me.fortnight(member) | {
-            "agreement": about_me.agreement(member),
+        return own_work.fortnight(member) | {
+            "agreement": own_work.agreement(member),
             "exam": state.words if (state := exam_state(member)) else "",
             "messages": member.messages.unread_first(),
         }
-        return Response(OwnWork(found).data)
 
 
-class ReadMessage(Resource):
-    @operation("Note that a message was read", scope=JUDGE, status=204)
-    def put(self, request: Request, name: str, pk: int) -> Response:
+class ReadMessage(Resource, at=f"{CAMPAIGN}/messages/<int:pk>/read", name="message-read"):
+    @changes(scope=JUDGE)
+    def put(self, request: Request, name: str, pk: int) -> Any:
+        """Note that a message was read."""
         get_object_or_404(doors.own(request, name).messages.all(), pk=pk).mark_read()
-        return empty()

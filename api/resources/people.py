@@ -1,151 +1,219 @@
-"""The people of a campaign, for its leads: members, messages, hours."""
+"""The people of a campaign, for its leads: members, invitations, messages, hours."""
 
 from __future__ import annotations
 
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
 from django.http import Http404
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
 from rest_framework import serializers
 from rest_framework.request import Request
-from rest_framework.response import Response
 
-from api.describing import operation
-from api.fields import Body, Choice, Query, Shape, Text, Truth, Whole
-from api.problems import unfit
-from api.resource import Resource, empty
-from api.resources.invitations import HowMany
-from campaigns.creating import let_create, let_create_no_longer
-from campaigns.models import Membership, Message, Token
+from api.fields import Body, Choice, Page, Query, Shape, Text, Truth, Whole, WholeChoice
+from api.operations import Representation, Rows, changes, makes, reads
+from api.problems import checked, unfit
+from api.resource import CAMPAIGN, Resource
+from campaigns.accounts import mails
+from campaigns.creating import let_create, let_create_no_longer, may_let_create
+from campaigns.invitations import (
+    LIFETIMES,
+    LONGEST_NAME,
+    MOST,
+    MOST_HOURS,
+    InvitationsForm,
+    invite_all,
+    must_send_mails,
+)
+from campaigns.models import Invitation, Membership, Message
+from campaigns.models.message import LONGEST_MESSAGE
 from judging import doors
 from judging.work import leaving
-from lead.views.messages import LONGEST, annotators
-from lead.views.people import VERBS, may_let_create
+from reports.models import ApprovedPeriod
 from reports.pay.approval import approve
-from reports.pay.periods import PayRow, Period, pay_of
+from reports.pay.periods import Period, pay_of
 from reports.pay.rates import Rates
-
-READ, LEAD = Token.Scope.READ, Token.Scope.LEAD
 
 
 class MemberShape(Shape):
-    worker = serializers.IntegerField(help_text="stands for the person in all exports")
-    name = serializers.CharField(source="user.username")
-    role = serializers.ChoiceField(Membership.Role.choices)
-    state = serializers.ChoiceField(Membership.State.choices)
-    joined = serializers.DateTimeField()
-    qualified = serializers.DateTimeField(allow_null=True, help_text="when the exam was passed or waived")
-    example = {
-        "worker": 2,
-        "name": "ada",
-        "role": "annotator",
-        "state": "active",
-        "joined": "2026-01-05T09:00:00Z",
-        "qualified": None,
+    of = Membership, "worker role state joined qualified"
+    helps = {
+        "worker": "stands for the person in all exports",
+        "qualified": "when the exam was passed or waived",
     }
+    name = serializers.CharField(source="user.username")
 
 
 class MemberChange(Body):
-    verb = Choice(choices=list(VERBS))
+    verb = Choice(choices=list(leaving.VERBS))
     reason = Text(required=False, max_length=400, allow_blank=True, help_text="kept on record")
     hand_over = Truth(required=False, help_text="with the verb pause: take the batch in hand away, too")
-    example = {"verb": "pause", "reason": "on holiday", "hand_over": True}
 
 
 class NewRole(Body):
     role = Choice(choices=Membership.Role.choices)
     reason = Text(max_length=400, help_text="kept on record")
-    example = {"role": "researcher", "reason": "has finished judging"}
-
-
-class Members(Resource):
-    @operation("The members of a campaign", scope=READ, answer=MemberShape, pages=True)
-    def get(self, request: Request, name: str) -> Response:
-        rows = doors.lead(request, name).campaign.memberships.filter(same_as=None)
-        return self.page(rows.select_related("user"), MemberShape, "worker")
-
-
-class OneMember(Resource):
-    @operation("A member", scope=READ, answer=MemberShape)
-    def get(self, request: Request, name: str, worker: int) -> Response:
-        return Response(MemberShape(doors.person(doors.lead(request, name), worker)).data)
-
-
-class ChangeMember(Resource):
-    @operation("Pause or resume a member, and so on", scope=LEAD, body=MemberChange, answer=MemberShape)
-    def post(self, request: Request, name: str, worker: int) -> Response:
-        lead = doors.lead(request, name)
-        person, verb = doors.person(lead, worker), self.said["verb"]
-        apply, _ = VERBS[verb]
-        reason = self.said.get("reason", "").strip()
-        apply(person, lead, reason)
-        if verb == "pause" and self.said.get("hand_over"):
-            leaving.hand_over(person, lead, reason)
-        person.refresh_from_db()
-        return Response(MemberShape(person).data)
-
-
-class ChangeRole(Resource):
-    @operation("Give a member another role", scope=LEAD, body=NewRole, answer=MemberShape)
-    def put(self, request: Request, name: str, worker: int) -> Response:
-        lead = doors.lead(request, name)
-        person = doors.person(lead, worker)
-        leaving.change_role(person, self.said["role"], lead, self.said["reason"])
-        person.refresh_from_db()
-        return Response(MemberShape(person).data)
 
 
 class MayCreate(Body):
     may = Truth(help_text="whether the person may create campaigns")
-    example = {"may": True}
 
 
-class LetCreate(Resource):
-    @operation(
-        "Let a lead or a researcher create campaigns, or no longer", scope=LEAD, body=MayCreate, status=204
-    )
-    def put(self, request: Request, name: str, worker: int) -> Response:
+class Members(Resource, at=f"{CAMPAIGN}/members", name="members"):
+    @reads(Page(MemberShape))
+    def get(self, request: Request, name: str) -> Any:
+        """The members of a campaign."""
+        rows = doors.lead(request, name).campaign.memberships.filter(same_as=None)
+        return Rows(rows.select_related("user"), ("worker",))
+
+
+class OneMember(Resource, at=f"{CAMPAIGN}/members/<int:worker>", name="member"):
+    @reads(MemberShape)
+    def get(self, request: Request, name: str, worker: int) -> Any:
+        """A member."""
+        return doors.person(doors.lead(request, name), worker)
+
+
+class ChangeMember(Resource, at=f"{CAMPAIGN}/members/<int:worker>/changes", name="member-change"):
+    @changes(MemberShape, body=MemberChange)
+    def post(self, request: Request, name: str, worker: int) -> Any:
+        """Pause or resume a member, and so on."""
+        lead, reason = doors.lead(request, name), self.data.get("reason", "").strip()
+        person, hand_over = doors.person(lead, worker), self.data.get("hand_over", False)
+        leaving.change_member(person, lead, self.data["verb"], reason, hand_over)
+        person.refresh_from_db()
+        return person
+
+
+class ChangeRole(Resource, at=f"{CAMPAIGN}/members/<int:worker>/role", name="member-role"):
+    @changes(MemberShape, body=NewRole)
+    def put(self, request: Request, name: str, worker: int) -> Any:
+        """Give a member another role."""
+        lead = doors.lead(request, name)
+        person = doors.person(lead, worker)
+        leaving.change_role(person, self.data["role"], lead, self.data["reason"])
+        person.refresh_from_db()
+        return person
+
+
+class LetCreate(Resource, at=f"{CAMPAIGN}/members/<int:worker>/creates", name="member-creates"):
+    @changes(body=MayCreate)
+    def put(self, request: Request, name: str, worker: int) -> Any:
+        """Let a lead or a researcher create campaigns, or no longer."""
         lead = doors.lead(request, name)
         person = doors.person(lead, worker)
         if not may_let_create(lead, person):
             raise Http404
-        (let_create if self.said["may"] else let_create_no_longer)(person.user)
-        return empty()
+        (let_create if self.data["may"] else let_create_no_longer)(person.user)
+
+
+class InvitationShape(Shape):
+    of = Invitation, "id address expires sent opened"
+    helps = {"address": "where its mail goes; empty for a link"}
+    role = serializers.ChoiceField(Membership.Role.choices)
+
+
+class InvitationWithLink(InvitationShape):
+    link = serializers.CharField(help_text="told this once: only its hash is kept")
+
+
+class NewInvitation(Body):
+    role = Choice(choices=Membership.Role.choices)
+    hours = Whole(min_value=1, max_value=MOST_HOURS, help_text="for which it is open")
+
+
+class InvitedPerson(Body):
+    address = Text(max_length=254)
+    name = Text(required=False, max_length=LONGEST_NAME, allow_blank=True)
+
+
+class Invited(Body):
+    people = serializers.ListField(child=InvitedPerson(), min_length=1, max_length=MOST)
+    role = Choice(choices=Membership.Role.choices)
+    hours = WholeChoice(list(LIFETIMES))
+    language = Choice(choices=settings.LANGUAGES, required=False, help_text="of the mail")
+
+
+class HowMany(Shape):
+    number = serializers.IntegerField()
+
+
+class Invitations(Resource, at=f"{CAMPAIGN}/invitations", name="invitations"):
+    @reads(Page(InvitationShape))
+    def get(self, request: Request, name: str) -> Any:
+        """The invitations that are open."""
+        return Rows(doors.lead(request, name).campaign.invitations.open(), ("-pk",))
+
+    @makes(InvitationWithLink, body=NewInvitation)
+    def post(self, request: Request, name: str) -> Any:
+        """Make a link by which one person joins."""
+        lead, lifetime = doors.lead(request, name), timedelta(hours=self.data["hours"])
+        made, secret = lead.campaign.invite(self.data["role"], lead, lifetime)
+        made.refresh_from_db()
+        link = request.build_absolute_uri(reverse("invitation", args=[secret]))
+        return Representation(InvitationShape(made).data | {"link": link})
+
+
+class InvitationsByMail(Resource, at=f"{CAMPAIGN}/invitations/by-mail", name="invitations-by-mail"):
+    @makes(HowMany, body=Invited, status=202)
+    def post(self, request: Request, name: str) -> Any:
+        """Invite people by mail: all of a list, or nobody."""
+        lead = doors.lead(request, name)
+        must_send_mails()
+        lines = [f"{each['address']}, {each.get('name', '')}" for each in self.data["people"]]
+        data = {"language": settings.LANGUAGE_CODE} | self.data | {"people": "\n".join(lines)}
+        form = InvitationsForm(lead.campaign, data)
+        checked(form)
+        return {"number": invite_all(request._request, lead, form)}
+
+
+class OneInvitation(Resource, at=f"{CAMPAIGN}/invitations/<int:pk>", name="invitation"):
+    @changes()
+    def delete(self, request: Request, name: str, pk: int) -> Any:
+        """Withdraw an invitation, so that nobody can use it."""
+        get_object_or_404(doors.lead(request, name).campaign.invitations, pk=pk).withdraw()
+
+
+class MailAgain(Resource, at=f"{CAMPAIGN}/invitations/<int:pk>/mail", name="invitation-mail"):
+    @changes(InvitationShape, status=202)
+    def post(self, request: Request, name: str, pk: int) -> Any:
+        """Send the mail of an open invitation once more, with the same link."""
+        open_ones = doors.lead(request, name).campaign.invitations.open().exclude(address="")
+        invitation = get_object_or_404(open_ones, pk=pk)
+        must_send_mails()
+        mails.ask_for(mails.mail_invitation, invitation, request._request, invitation.language)
+        return invitation
 
 
 class MessageShape(Shape):
-    id = serializers.IntegerField(source="pk")
+    of = Message, "id text at read"
     to = serializers.IntegerField(source="to.worker")
-    text = serializers.CharField()
-    at = serializers.DateTimeField()
-    read = serializers.DateTimeField(allow_null=True)
 
 
 class NewMessage(Body):
-    text = Text(max_length=LONGEST)
+    text = Text(max_length=LONGEST_MESSAGE)
     to = Whole(
         required=False, min_value=1, max_value=10**9 - 1, help_text="a worker's number; without it, all"
     )
-    example = {"text": "Please read the guideline again.", "to": 2}
 
 
-class Messages(Resource):
-    @operation("The messages to annotators, the newest first", scope=READ, answer=MessageShape, pages=True)
-    def get(self, request: Request, name: str) -> Response:
+class Messages(Resource, at=f"{CAMPAIGN}/messages", name="messages"):
+    @reads(Page(MessageShape))
+    def get(self, request: Request, name: str) -> Any:
+        """The messages to annotators, the newest first."""
         sent = Message.objects.filter(to__campaign=doors.lead(request, name).campaign)
-        return self.page(sent.select_related("to"), MessageShape, "-pk")
+        return Rows(sent.select_related("to"), ("-pk",))
 
-    @operation(
-        "Write to one annotator, or to all",
-        scope=LEAD,
-        body=NewMessage,
-        answer=HowMany,
-        status=201,
-        makes=True,
-    )
-    def post(self, request: Request, name: str) -> Response:
-        lead, said = doors.lead(request, name), self.said
-        chosen = annotators(lead.campaign)
-        if "to" in said:
-            chosen = chosen.filter(pk=doors.annotator_of(lead, said["to"]).pk)
-        return Response({"number": Message.objects.send(chosen, said["text"], by=lead)}, 201)
+    @makes(HowMany, body=NewMessage)
+    def post(self, request: Request, name: str) -> Any:
+        """Write to one annotator, or to all."""
+        lead = doors.lead(request, name)
+        chosen = lead.campaign.memberships.reachable()
+        if "to" in self.data:
+            chosen = chosen.filter(pk=doors.annotator_of(lead, self.data["to"]).pk)
+        return {"number": Message.objects.send(chosen, self.data["text"], by=lead)}
 
 
 class HoursAsked(Query):
@@ -179,33 +247,26 @@ class HoursShape(Shape):
 class PeriodBody(Body):
     locals()["from"] = Text(max_length=10, help_text="the first day")
     to = Text(max_length=10, help_text="the last day, which must be over")
-    example = {"from": "2026-10-01", "to": "2026-10-31"}
 
 
 class ApprovalShape(Shape):
-    first = serializers.DateField()
-    last = serializers.DateField()
-    at = serializers.DateTimeField()
+    of = ApprovedPeriod, "first last at"
     by = serializers.IntegerField(source="by.worker", help_text="the lead’s worker number")
 
 
-class Hours(Resource):
-    @operation("Hours and pay in a period", scope=READ, answer=HoursShape, query=HoursAsked)
-    def get(self, request: Request, name: str) -> Response:
-        lead = doors.lead(request, name)
+class Hours(Resource, at=f"{CAMPAIGN}/hours", name="hours"):
+    @reads(HoursShape, query=HoursAsked)
+    def get(self, request: Request, name: str) -> Any:
+        """Hours and pay in a period."""
+        campaign = doors.lead(request, name).campaign
         with unfit():
-            period = Period.asked(self.asked)
-        lines: list[PayRow] = pay_of(lead.campaign, period, Rates.of(lead.campaign))
-        return Response(HoursShape({"currency": lead.campaign.currency, "lines": lines}).data)
+            period = Period.from_params(self.params)
+        return {"currency": campaign.currency, "lines": pay_of(campaign, period, Rates.of(campaign))}
 
-    @operation(
-        "Approve the hours and the pay of a period, which then never change",
-        scope=LEAD,
-        body=PeriodBody,
-        answer=ApprovalShape,
-    )
-    def post(self, request: Request, name: str) -> Response:
+    @changes(ApprovalShape, body=PeriodBody)
+    def post(self, request: Request, name: str) -> Any:
+        """Approve the hours and the pay of a period, which then never change."""
         lead = doors.lead(request, name)
         with unfit():
-            period = Period.asked(self.said)
-        return Response(ApprovalShape(approve(lead, period)).data)
+            period = Period.from_params(self.data)
+        return approve(lead, period)

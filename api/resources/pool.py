@@ -4,86 +4,50 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.urls import reverse
 from rest_framework import serializers
 from rest_framework.request import Request
-from rest_framework.response import Response
 
-from api.describing import operation
-from api.fields import Body, PageQuery, Shape, Text
-from api.resource import Resource, empty
-from campaigns.models import Membership, Token
+from api.fields import Body, Page, PageQuery, Shape, Text
+from api.operations import Representation, Rows, changes, reads
+from api.resource import CAMPAIGN, Resource, clip_address
+from campaigns.models import Membership
 from judging import doors
 from judging.models import Batch, Candidate, Kind, Query, Review
-from judging.pool.opening import open_without_clips
-from judging.review.recommending import recommendations
+from judging.pool.opening import open_all_without_clips, open_without_clips
+from judging.review.recommending import Recommendation, recommendations
 from judging.review.withdrawing import bring_back, withdraw
-from lead.desk.queries import FILTERS, SORTS, Table, batches_without_clips, query_rows
-from lead.tables.batch import CandidateRow, Editions, candidate_rows
-
-READ, LEAD = Token.Scope.READ, Token.Scope.LEAD
+from reports.tables.batch import CandidateRow, Editions, candidate_rows
+from reports.tables.queries import FILTERS, SORTS, Table, query_rows
 
 
 class BatchShape(Shape):
-    id = serializers.IntegerField(source="pk")
-    query = serializers.IntegerField(source="query_id", help_text="the id of its query's resource")
-    number = serializers.IntegerField()
-    edition = serializers.IntegerField(help_text="editions after the first hold reopened candidates")
-    state = serializers.ChoiceField(Batch.State.choices)
-    round = serializers.IntegerField()
-    taken = serializers.IntegerField(help_text="places of this round that are taken, of 2")
-    example = {
-        "id": 7,
-        "query": 3,
-        "number": 1,
-        "edition": 1,
-        "state": "open",
-        "round": 1,
-        "taken": 2,
+    of = Batch, "id number edition state round taken"
+    helps = {
+        "edition": "editions after the first hold reopened candidates",
+        "taken": "places of this round that are taken, of 2",
     }
+    query = serializers.IntegerField(source="query_id", help_text="the id of its query's resource")
 
 
 class Advice(Shape):
     """What the grades of a batch's last candidates suggest."""
 
+    of = Recommendation, "mean reason"
+    helps = {"mean": "of the last five candidates"}
     verdict = serializers.ChoiceField(
         Review.Verdict.choices, allow_null=True, help_text="null: decide by hand"
     )
     possible = serializers.ListField(child=serializers.ChoiceField(Review.Verdict.choices))
-    mean = serializers.FloatField(allow_null=True, help_text="of the last five candidates")
-    reason = serializers.CharField()
 
 
 class BatchToReview(BatchShape):
     recommendation = Advice()
-    example = BatchShape.example | {
-        "state": "settled",
-        "recommendation": {
-            "verdict": "close",
-            "possible": ["second", "close"],
-            "mean": 1.0,
-            "reason": "last five mean 1.0 < 2.0: close the query",
-        },
-    }
 
 
 class QueryShape(Shape):
-    id = serializers.IntegerField(source="pk")
-    query_id = serializers.CharField(help_text="the id in runs and qrels")
-    text = serializers.CharField()
-    split = serializers.CharField()
-    closed = serializers.BooleanField()
-    withdrawn = serializers.DateTimeField(allow_null=True)
+    of = Query, "id query_id text split closed withdrawn"
+    helps = {"query_id": "the id in runs and qrels"}
     batches = BatchShape(many=True, help_text="of each number the edition in work, or the newest")
-    example = {
-        "id": 3,
-        "query_id": "17",
-        "text": "Somebody opens a door.",
-        "split": "val",
-        "closed": False,
-        "withdrawn": None,
-        "batches": [BatchShape.example],
-    }
 
 
 class Grade(Shape):
@@ -108,39 +72,24 @@ class CandidateShape(Shape):
     grade = serializers.IntegerField(allow_null=True, help_text="the final one")
     grades = Grade(many=True)
     flags = serializers.ListField(child=serializers.IntegerField(), help_text="ids of flags")
-    example = {
-        "id": 41,
-        "rank": 1,
-        "similarity": 0.83,
-        "video": "friends_s01e01",
-        "start": 3.2,
-        "end": 7.5,
-        "caption": "A woman sits down.",
-        "clip": "/api/v1/clips/hKd0",
-        "outcome": "settled",
-        "grade": 4,
-        "grades": [{"worker": 2, "grade": 4, "round": 1, "counts": True, "seconds": 6.1}],
-        "flags": [],
-    }
 
 
 class BatchDetail(BatchShape):
-    text = serializers.CharField(source="query.text")
-    candidates = CandidateShape(many=True, source="told")
-    example = BatchShape.example | {"text": "Somebody opens a door.", "candidates": [CandidateShape.example]}
+    text = serializers.CharField()
+    candidates = CandidateShape(many=True)
 
 
 def candidate_of(row: CandidateRow, reader: Membership) -> dict[str, Any]:
-    candidate, clip = row.candidate, row.candidate.clip
+    candidate, moment = row.candidate, row.candidate.moment
     return {
         "id": candidate.pk,
         "rank": candidate.rank,
         "similarity": candidate.similarity,
-        "video": candidate.moment.video.name,
-        "start": candidate.moment.start,
-        "end": candidate.moment.end,
-        "caption": candidate.moment.caption,
-        "clip": reverse("api-clip", args=[clip.token]) if clip and clip.is_ready else None,
+        "video": moment.video.name,
+        "start": moment.start,
+        "end": moment.end,
+        "caption": moment.caption,
+        "clip": clip_address(candidate.clip),
         "outcome": candidate.outcome,
         "grade": candidate.grade,
         "grades": [
@@ -164,123 +113,109 @@ class QueriesAsked(PageQuery):
     q = Text(required=False, max_length=200, help_text="words of the query, or its id in runs")
 
 
-ORDERS = {"": ("pk",), "-": ("-pk",), "text": ("text", "pk")}
+class Queries(Resource, at=f"{CAMPAIGN}/queries", name="queries"):
+    @reads(Page(QueryShape), query=QueriesAsked)
+    def get(self, request: Request, name: str) -> Any:
+        """The queries of the pool."""
+        campaign = doors.membership(request, name).campaign
+        table = Table(*(self.params.get(field, "") for field in ("show", "q", "sort")))
+        return Rows(table.queries(campaign), table.order, _with_batches)
 
 
-class Queries(Resource):
-    @operation("The queries of the pool", scope=READ, answer=QueryShape, query=QueriesAsked, pages=True)
-    def get(self, request: Request, name: str) -> Response:
-        campaign, asked = doors.membership(request, name).campaign, self.asked
-        table = Table(asked.get("show", ""), asked.get("q", ""), asked.get("sort", ""))
-        return self.page_by(table.queries(campaign), _shown, *ORDERS[table.sort])
+def _with_batches(queries: list[Query]) -> list[dict[str, Any]]:
+    return [
+        {
+            "pk": row.query.pk,
+            "query_id": row.query.query_id,
+            "text": row.query.text,
+            "split": row.query.split,
+            "closed": row.query.closed,
+            "withdrawn": row.query.withdrawn,
+            "batches": [each.batch for each in row.batches],
+        }
+        for row in query_rows(queries)
+    ]
 
 
-def _shown(queries: list[Query]) -> Any:
-    return [_query_of(row.query, [each.batch for each in row.batches]) for row in query_rows(queries)]
-
-
-def _query_of(query: Query, batches: list[Batch]) -> dict[str, Any]:
-    return {
-        "id": query.pk,
-        "query_id": query.query_id,
-        "text": query.text,
-        "split": query.split,
-        "closed": query.closed,
-        "withdrawn": query.withdrawn,
-        "batches": BatchShape(batches, many=True).data,
-    }
-
-
-class OneQuery(Resource):
-    @operation("A query of the pool", scope=READ, answer=QueryShape)
-    def get(self, request: Request, name: str, pk: int) -> Response:
-        return Response(_shown([doors.pool_query(doors.membership(request, name), pk)])[0])
+class OneQuery(Resource, at=f"{CAMPAIGN}/queries/<int:pk>", name="query"):
+    @reads(QueryShape)
+    def get(self, request: Request, name: str, pk: int) -> Any:
+        """A query of the pool."""
+        return _with_batches([doors.pool_query(doors.membership(request, name), pk)])[0]
 
 
 class Reason(Body):
     reason = Text(max_length=500, help_text="kept on record")
-    example = {"reason": "not a sentence"}
 
 
-class Withdrawal(Resource):
-    @operation(
-        "Withdraw a query: nobody judges it any more, and no export has it",
-        scope=LEAD,
-        body=Reason,
-        status=204,
-    )
-    def put(self, request: Request, name: str, pk: int) -> Response:
-        withdraw(doors.pool_query(doors.lead(request, name), pk), self.said["reason"])
-        return empty()
+class Withdrawal(Resource, at=f"{CAMPAIGN}/queries/<int:pk>/withdrawal", name="withdrawal"):
+    @changes(body=Reason)
+    def put(self, request: Request, name: str, pk: int) -> Any:
+        """Withdraw a query: nobody judges it any more, and no export has it."""
+        withdraw(doors.pool_query(doors.lead(request, name), pk), self.data["reason"])
 
-    @operation("Bring a withdrawn query back", scope=LEAD, status=204)
-    def delete(self, request: Request, name: str, pk: int) -> Response:
+    @changes()
+    def delete(self, request: Request, name: str, pk: int) -> Any:
+        """Bring a withdrawn query back."""
         bring_back(doors.pool_query(doors.lead(request, name), pk))
-        return empty()
 
 
 class BatchesAsked(PageQuery):
     state = serializers.ChoiceField(Batch.State.choices, required=False)
 
 
-class Batches(Resource):
-    @operation("The batches of the pool", scope=READ, answer=BatchShape, query=BatchesAsked, pages=True)
-    def get(self, request: Request, name: str) -> Response:
+class Batches(Resource, at=f"{CAMPAIGN}/batches", name="batches"):
+    @reads(Page(BatchShape), query=BatchesAsked)
+    def get(self, request: Request, name: str) -> Any:
+        """The batches of the pool."""
         rows = Batch.objects.in_pool(doors.membership(request, name).campaign)
-        return self.page(
-            rows.filter(**{key: self.asked[key] for key in ("state",) if key in self.asked}), BatchShape
-        )
+        return rows.filter(state=self.params["state"]) if "state" in self.params else rows
 
 
-class BatchesToReview(Resource):
-    @operation(
-        "The batches that wait for a review, with what is recommended",
-        scope=READ,
-        answer=BatchToReview,
-        pages=True,
-    )
-    def get(self, request: Request, name: str) -> Response:
+class BatchesToReview(Resource, at=f"{CAMPAIGN}/batches/to-review", name="to-review"):
+    @reads(Page(BatchToReview))
+    def get(self, request: Request, name: str) -> Any:
+        """The batches that wait for a review, with what is recommended."""
         waiting = Batch.objects.in_campaign(doors.membership(request, name).campaign).to_review()
-        return self.page_by(waiting.select_related("query__campaign"), _with_recommendations)
+        return Rows(waiting.select_related("query__campaign"), show=_with_recommendations)
 
 
-def _with_recommendations(batches: list[Batch]) -> Any:
-    found = recommendations(batches)
-    for batch in batches:
-        batch.recommendation = found[batch.pk]  # type: ignore[attr-defined]
-    return BatchToReview(batches, many=True).data
+def _with_recommendations(batches: list[Batch]) -> list[Representation]:
+    advice = recommendations(batches)
+    return [
+        Representation(BatchShape(each).data | {"recommendation": Advice(advice[each.pk]).data})
+        for each in batches
+    ]
 
 
-class OneBatch(Resource):
-    @operation("A batch, with its candidates by rank and who graded them", scope=READ, answer=BatchDetail)
-    def get(self, request: Request, name: str, pk: int) -> Response:
+class OneBatch(Resource, at=f"{CAMPAIGN}/batches/<int:pk>", name="batch"):
+    @reads(BatchDetail)
+    def get(self, request: Request, name: str, pk: int) -> Any:
+        """A batch, with its candidates by rank and who graded them."""
         member = doors.membership(request, name)
         batch = doors.batch(member, pk)
         rows = candidate_rows(Editions.of(batch), member) if batch.kind == Kind.POOL else []
-        batch.told = [candidate_of(row, member) for row in rows]  # type: ignore[attr-defined]
-        return Response(BatchDetail(batch).data)
+        candidates = CandidateShape([candidate_of(row, member) for row in rows], many=True).data
+        return Representation(BatchShape(batch).data | {"text": batch.query.text, "candidates": candidates})
 
 
-class OpenBatch(Resource):
-    @operation("Open a batch without the clips that cannot be cut", scope=LEAD, answer=BatchShape)
-    def post(self, request: Request, name: str, pk: int) -> Response:
+class OpenBatch(Resource, at=f"{CAMPAIGN}/batches/<int:pk>/open", name="batch-open"):
+    @changes(BatchShape)
+    def post(self, request: Request, name: str, pk: int) -> Any:
+        """Open a batch without the clips that cannot be cut."""
         lead = doors.lead(request, name)
         batch = doors.batch(lead, pk)
         open_without_clips(lead, batch)
         batch.refresh_from_db()
-        return Response(BatchShape(batch).data)
+        return batch
 
 
 class HowManyOpened(Shape):
     number = serializers.IntegerField(help_text="of batches that are open now")
-    example = {"number": 3}
 
 
-class OpenBatches(Resource):
-    @operation(
-        "Open all batches that wait because clips of them cannot be cut", scope=LEAD, answer=HowManyOpened
-    )
-    def post(self, request: Request, name: str) -> Response:
-        lead = doors.lead(request, name)
-        waiting = batches_without_clips(lead.campaign).select_related("query__campaign")
-        return Response({"number": sum(open_without_clips(lead, batch) for batch in waiting)})
+class OpenBatches(Resource, at=f"{CAMPAIGN}/batches/open", name="batches-open"):
+    @changes(HowManyOpened)
+    def post(self, request: Request, name: str) -> Any:
+        """Open all batches that wait because clips of them cannot be cut."""
+        return {"number": open_all_without_clips(doors.lead(request, name))}

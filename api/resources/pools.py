@@ -7,49 +7,34 @@ from typing import Any
 from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 from rest_framework.request import Request
-from rest_framework.response import Response
 
-from api.describing import operation
-from api.fields import Body, Choice, Number, Query, Shape, Whole
+from api.fields import Body, Choice, Number, Page, Query, Shape, Whole
+from api.operations import ONCE, Representation, Rows, reads, starts, under_way
 from api.problems import unfit
-from api.resource import Resource, under_way
-from campaigns.models import Token
+from api.resource import CAMPAIGN, Resource
+from campaigns.models import Membership
 from releases.models import Release
 from runs import doors
 from runs.measures import NDCG
 from runs.models import Enlargement, Near
 from runs.pools.opening import ask_to_open, open_further_batches
 from runs.pools.proposing import Plan, ask_to_propose, propose_moments
-from runs.pools.rows import HEADLINE, comparison, found_moments
+from runs.pools.rows import HEADLINE, Row, comparison, found_moments
 
-READ, LEAD = Token.Scope.READ, Token.Scope.LEAD
 MOST = 2**31 - 1
 MOST_MOMENTS = 5000
 
 
 class EnlargementShape(Shape):
-    number = serializers.IntegerField()
+    of = Enlargement, "number at depth iou taken near opened"
+    helps = {
+        "depth": "how many ranks of each run are looked at",
+        "iou": "from which a prediction matches a judged moment",
+        "taken": "how many of the first are judged",
+    }
     release = serializers.IntegerField(source="release.version")
-    at = serializers.DateTimeField()
-    depth = serializers.IntegerField(help_text="how many ranks of each run are looked at")
-    iou = serializers.FloatField(help_text="from which a prediction matches a judged moment")
     runs = serializers.ListField(child=serializers.IntegerField())
     moments = serializers.SerializerMethodField(help_text="how many were found; null until then")
-    taken = serializers.IntegerField(allow_null=True, help_text="how many of the first are judged")
-    near = serializers.ChoiceField(Near.choices)
-    opened = serializers.DateTimeField(allow_null=True)
-    example = {
-        "number": 1,
-        "release": 1,
-        "at": "2026-01-05T09:00:00Z",
-        "depth": 10,
-        "iou": 0.5,
-        "runs": [1, 2],
-        "moments": 240,
-        "taken": None,
-        "near": "leave",
-        "opened": None,
-    }
 
     def get_moments(self, enlargement: Enlargement) -> int | None:
         return None if enlargement.found is None else len(enlargement.moments)
@@ -77,81 +62,67 @@ class FoundShape(Shape):
 
 class OneEnlargementShape(EnlargementShape):
     found = FoundShape(many=True, help_text="the most decisive first")
-    example: Any = None
 
 
 class NewEnlargement(Body):
     runs = serializers.ListField(child=Whole(min_value=1, max_value=MOST), max_length=1000)
     depth = Whole(min_value=1, max_value=100, required=False)
     iou = Number(min_value=0, max_value=1, required=False, help_text="0.3, 0.5 or 0.7")
-    example = {"runs": [1, 2], "depth": 10, "iou": 0.5}
 
 
 class Opening(Body):
     taken = Whole(min_value=0, max_value=MOST, help_text="how many are judged, from the top")
     near = Choice(choices=Near.choices, required=False, help_text="what becomes of those near to judged ones")
-    example = {"taken": 100, "near": "leave"}
 
 
-def _shown(enlargement: Enlargement) -> Any:
-    return EnlargementShape(enlargement).data
-
-
-class Enlargements(Resource):
-    @operation("The enlargements of the pool", scope=READ, answer=EnlargementShape, pages=True)
-    def get(self, request: Request, name: str) -> Response:
+class Enlargements(Resource, at=f"{CAMPAIGN}/enlargements", name="enlargements"):
+    @reads(Page(EnlargementShape))
+    def get(self, request: Request, name: str) -> Any:
+        """The enlargements of the pool."""
         campaign = doors.membership(request, name).campaign
-        return self.page(campaign.enlargements.select_related("release"), EnlargementShape, "-number")
+        return Rows(campaign.enlargements.select_related("release"), ("-number",))
 
-    @operation(
-        "Ask which unjudged moments would decide between runs",
-        scope=LEAD,
-        body=NewEnlargement,
-        answer=EnlargementShape,
-        later=True,
-        makes=True,
-    )
-    def post(self, request: Request, name: str) -> Response:
+    @starts(EnlargementShape, ONCE, body=NewEnlargement)
+    def post(self, request: Request, name: str) -> Any:
+        """Ask which unjudged moments would decide between runs."""
         lead = doors.lead(request, name)
         with unfit():
-            made = ask_to_propose(lead, Plan(**self.said))
-        return under_way(name, propose_moments.jobs(made).get(), _shown(made))
+            made = ask_to_propose(lead, Plan(**self.data))
+        return under_way(name, propose_moments.jobs(made).get(), made)
 
 
-class OneEnlargement(Resource):
-    @operation("An enlargement, with the moments that were found", scope=READ, answer=OneEnlargementShape)
-    def get(self, request: Request, name: str, number: int) -> Response:
+class OneEnlargement(Resource, at=f"{CAMPAIGN}/enlargements/<int:number>", name="enlargement"):
+    @reads(OneEnlargementShape)
+    def get(self, request: Request, name: str, number: int) -> Any:
+        """An enlargement, with the moments that were found."""
         member = doors.membership(request, name)
         enlargement = doors.enlargement(member, number)
-        found = [
-            {
-                **each.told,
-                "found_by": [
-                    {"run": run.number if run else None, "rank": rank} for run, rank in each.sources
-                ],
-                "overlap": each.told["near"]["iou"] if each.told["near"] else None,
-                "batch": each.candidate.batch_id if each.candidate else None,
-            }
-            for each in found_moments(enlargement, member, MOST_MOMENTS)
-        ]
-        return Response(_shown(enlargement) | {"found": FoundShape(found, many=True).data})
+        found = FoundShape(_found(enlargement, member), many=True).data
+        return Representation(EnlargementShape(enlargement).data | {"found": found})
 
 
-class EnlargementOpening(Resource):
-    @operation(
-        "Have the first moments judged, in further batches",
-        scope=LEAD,
-        body=Opening,
-        answer=EnlargementShape,
-        later=True,
-    )
-    def put(self, request: Request, name: str, number: int) -> Response:
-        lead = doors.lead(request, name)
+def _found(enlargement: Enlargement, member: Membership) -> list[dict[str, Any]]:
+    return [
+        {
+            **each.told,
+            "found_by": [{"run": run.number if run else None, "rank": rank} for run, rank in each.sources],
+            "overlap": each.told["near"]["iou"] if each.told["near"] else None,
+            "batch": each.candidate.batch_id if each.candidate else None,
+        }
+        for each in found_moments(enlargement, member, MOST_MOMENTS)
+    ]
+
+
+class EnlargementOpening(
+    Resource, at=f"{CAMPAIGN}/enlargements/<int:number>/opening", name="enlargement-opening"
+):
+    @starts(EnlargementShape, body=Opening)
+    def put(self, request: Request, name: str, number: int) -> Any:
+        """Have the first moments judged, in further batches."""
+        lead, near = doors.lead(request, name), self.data.get("near", Near.LEAVE)
         with unfit():
-            opened = ask_to_open(
-                doors.enlargement(lead, number), lead, self.said["taken"], self.said.get("near", Near.LEAVE)
-            )
-        return under_way(name, open_further_batches.jobs(opened).get(), _shown(opened))
+            opened = ask_to_open(doors.enlargement(lead, number), lead, self.data["taken"], near)
+        return under_way(name, open_further_batches.jobs(opened).get(), opened)
 
 
 class PoolsAsked(Query):
@@ -162,14 +133,15 @@ class PoolsAsked(Query):
 
 
 class PoolRow(Shape):
+    of = Row, "first whole without reused place_first place_whole"
+    helps = {
+        "first": "the score with the first pool",
+        "whole": "with the enlarged pool",
+        "without": "without what only its system found",
+        "reused": "with reused grades too",
+    }
     run = serializers.IntegerField(source="run.number")
     name = serializers.CharField(source="run.name")
-    first = serializers.FloatField(help_text="the score with the first pool")
-    whole = serializers.FloatField(help_text="with the enlarged pool")
-    without = serializers.FloatField(allow_null=True, help_text="without what only its system found")
-    reused = serializers.FloatField(allow_null=True, help_text="with reused grades too")
-    place_first = serializers.IntegerField()
-    place_whole = serializers.IntegerField()
 
 
 class PoolsShape(Shape):
@@ -180,18 +152,16 @@ class PoolsShape(Shape):
     runs = PoolRow(many=True)
 
 
-class Pools(Resource):
-    @operation(
-        "The runs with the first and with the enlarged pool", scope=READ, query=PoolsAsked, answer=PoolsShape
-    )
-    def get(self, request: Request, name: str) -> Response:
+class Pools(Resource, at=f"{CAMPAIGN}/pools", name="pools"):
+    @reads(PoolsShape, query=PoolsAsked)
+    def get(self, request: Request, name: str) -> Any:
+        """The runs with the first and with the enlarged pool."""
         member = doors.membership(request, name)
         releases = Release.objects.filter(campaign=member.campaign, pool_scores__isnull=False).distinct()
-        if "release" in self.asked:
-            releases = releases.filter(version=self.asked["release"])
+        if "release" in self.params:
+            releases = releases.filter(version=self.params["release"])
         release = get_object_or_404(releases.order_by("-version")[:1])
-        measure = self.asked.get("measure", HEADLINE)
+        measure = self.params.get("measure", HEADLINE)
         found = comparison(member, release, measure)
         about = {"release": release.version, "measure": measure, "convention": "paper"}
-        rows = {"tau": found.tau if found else None, "runs": found.rows if found else []}
-        return Response(PoolsShape(about | rows).data)
+        return about | {"tau": found.tau if found else None, "runs": found.rows if found else []}

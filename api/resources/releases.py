@@ -4,100 +4,77 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.http import FileResponse, Http404, HttpResponseBase
+from django.http import FileResponse, Http404
 from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 from rest_framework.request import Request
-from rest_framework.response import Response
 
-from api.describing import operation
-from api.fields import Body, Choice, Query, Shape, Text, Truth, Whole
-from api.resource import Resource, under_way
+from api.fields import Body, Choice, Page, Query, Shape, Text, Truth, Whole
+from api.operations import ONCE, READ, Rows, reads, starts, under_way
+from api.resource import CAMPAIGN, Resource
 from base.errors import ReeljudgeError, WrongState
-from campaigns.models import Campaign, Token
+from campaigns.models import Campaign
 from judging import doors
-from lead.views import exports
 from releases.data_card import LICENCES
 from releases.difference import compare
-from releases.exports import FILES
+from releases.exports import FILES, Export, export_file, training_set_file
 from releases.freezing import LONGEST_NOTES, freeze, freeze_release
-from releases.models import Release
+from releases.models import Release, TrainingSet
 from releases.training.sets import ask_for_training_set, make_training_set
 from releases.training.writing import DEEPEST
 from releases.verifying import last_verified, verify_release
 
-READ, LEAD = Token.Scope.READ, Token.Scope.LEAD
-
 
 class ReleaseShape(Shape):
-    version = serializers.IntegerField()
-    state = serializers.ChoiceField(Release.State.choices)
-    licence = serializers.CharField(help_text="SPDX identifier")
-    notes = serializers.CharField()
-    with_unfinished = serializers.BooleanField()
+    of = Release, "version state licence notes with_unfinished sha256 size at"
+    helps = {
+        "licence": "SPDX identifier",
+        "sha256": "of its file; empty while it is made",
+        "size": "bytes",
+        "at": "the instant whose state it holds, once it is made",
+    }
     unfinished = serializers.ListField(
         child=serializers.CharField(), help_text="ids of queries that were not finished"
     )
-    sha256 = serializers.CharField(help_text="of its file; empty while it is made")
-    size = serializers.IntegerField(help_text="bytes")
     counts = serializers.DictField()
-    at = serializers.DateTimeField(help_text="the instant whose state it holds, once it is made")
-    example = {
-        "version": 1,
-        "state": "ready",
-        "licence": "CC-BY-4.0",
-        "notes": "",
-        "with_unfinished": False,
-        "unfinished": [],
-        "sha256": "9f86d081",
-        "size": 48213,
-        "counts": {"queries": 500},
-        "at": "2026-01-05T09:00:00Z",
-    }
 
 
 class NewRelease(Body):
     licence = Choice(choices=list(LICENCES))
     notes = Text(required=False, max_length=LONGEST_NOTES, allow_blank=True)
     with_unfinished = Truth(required=False, help_text="hold queries that are not finished, too")
-    example = {"licence": "CC-BY-4.0", "notes": "the first one"}
 
 
-class Releases(Resource):
-    @operation("The releases, the newest first", scope=READ, answer=ReleaseShape, pages=True)
-    def get(self, request: Request, name: str) -> Response:
-        return self.page(doors.membership(request, name).campaign.releases.all(), ReleaseShape, "-version")
+class Releases(Resource, at=f"{CAMPAIGN}/releases", name="releases"):
+    @reads(Page(ReleaseShape))
+    def get(self, request: Request, name: str) -> Any:
+        """The releases, the newest first."""
+        return Rows(doors.membership(request, name).campaign.releases.all(), ("-version",))
 
-    @operation(
-        "Freeze a release; a job writes its file",
-        scope=LEAD,
-        body=NewRelease,
-        answer=ReleaseShape,
-        later=True,
-        makes=True,
-    )
-    def post(self, request: Request, name: str) -> Response:
-        lead, said = doors.lead(request, name), self.said
-        choice = {"with_unfinished": said.get("with_unfinished", False)}
-        made = freeze(lead.campaign, lead, said["licence"], said.get("notes", ""), **choice)
+    @starts(ReleaseShape, ONCE, body=NewRelease)
+    def post(self, request: Request, name: str) -> Any:
+        """Freeze a release; a job writes its file."""
+        lead = doors.lead(request, name)
+        made = freeze(lead.campaign, lead, **self.data)
         made.refresh_from_db()
-        return under_way(name, freeze_release.jobs(made).get(), ReleaseShape(made).data)
+        return under_way(name, freeze_release.jobs(made).get(), made)
 
 
-class OneRelease(Resource):
-    @operation("A release", scope=READ, answer=ReleaseShape)
-    def get(self, request: Request, name: str, version: int) -> Response:
-        found = get_object_or_404(doors.membership(request, name).campaign.releases, version=version)
-        return Response(ReleaseShape(found).data)
+class OneRelease(Resource, at=f"{CAMPAIGN}/releases/<int:version>", name="release"):
+    @reads(ReleaseShape)
+    def get(self, request: Request, name: str, version: int) -> Any:
+        """A release."""
+        return get_object_or_404(doors.membership(request, name).campaign.releases, version=version)
 
 
 def ready(campaign: Campaign, version: int) -> Release:
     return get_object_or_404(campaign.releases, version=version, state=Release.State.READY)
 
 
-class ReleaseFile(Resource):
-    @operation("The file of a release", scope=READ, file="application/zip")
-    def get(self, request: Request, name: str, version: int) -> HttpResponseBase:
+class ReleaseFile(Resource, at=f"{CAMPAIGN}/releases/<int:version>/file", name="release-file"):
+    @reads(("application/zip",))
+    def get(self, request: Request, name: str, version: int) -> Any:
+        """The file of a release."""
         release = ready(doors.membership(request, name).campaign, version)
         return FileResponse(release.file.open("rb"), as_attachment=True, filename=f"{name}-v{version}.zip")
 
@@ -110,30 +87,23 @@ class Checked(Shape):
 class Verification(Shape):
     made = serializers.DateTimeField()
     checks = Checked(many=True, help_text="after the first with faults none is tried")
-    example = {
-        "made": "2026-01-05T09:00:00Z",
-        "checks": [{"check": "Every file is whole, and none is strange", "faults": []}],
-    }
 
 
-class Verify(Resource):
-    @operation("What the last verification of a release's file found", scope=READ, answer=Verification)
-    def get(self, request: Request, name: str, version: int) -> Response:
+class Verify(Resource, at=f"{CAMPAIGN}/releases/<int:version>/verification", name="verification"):
+    @reads(Verification)
+    def get(self, request: Request, name: str, version: int) -> Any:
+        """What the last verification of a release's file found."""
         found = last_verified(ready(doors.membership(request, name).campaign, version))
         if found is None:
             raise Http404
         checks = [{"check": check, "faults": faults} for check, faults in found.counts.items()]
-        return Response(Verification({"made": found.made, "checks": checks}).data)
+        return {"made": found.made, "checks": checks}
 
-    @operation(
-        "Verify a release's file again: checksums, consensus, qrels, counts",
-        scope=READ,
-        answer=ReleaseShape,
-        later=True,
-    )
-    def post(self, request: Request, name: str, version: int) -> Response:
+    @starts(ReleaseShape, scope=READ)
+    def post(self, request: Request, name: str, version: int) -> Any:
+        """Verify a release's file again: checksums, consensus, qrels, counts."""
         release = ready(doors.membership(request, name).campaign, version)
-        return under_way(name, verify_release.ask(release), ReleaseShape(release).data)
+        return under_way(name, verify_release.ask(release), release)
 
 
 class TwoReleases(Query):
@@ -152,78 +122,69 @@ class ChangeShape(Shape):
 class Difference(Shape):
     counts = serializers.DictField(child=serializers.IntegerField(), help_text="pairs by what became of them")
     first = ChangeShape(many=True, help_text="the first 200 changes")
-    example = {
-        "counts": {"changed": 1},
-        "first": [{"what": "changed", "query": "17", "moment": "v@1000-4000", "before": 2, "after": 3}],
-    }
 
 
-class Compared(Resource):
-    @operation("What changed from one release to another", scope=READ, answer=Difference, query=TwoReleases)
-    def get(self, request: Request, name: str) -> Response:
+class Compared(Resource, at=f"{CAMPAIGN}/releases/difference", name="release-difference"):
+    @reads(Difference, query=TwoReleases)
+    def get(self, request: Request, name: str) -> Any:
+        """What changed from one release to another."""
         campaign = doors.membership(request, name).campaign
-        before, after = (ready(campaign, self.asked[name]) for name in ("from", "to"))
+        before, after = (ready(campaign, self.params[name]) for name in ("from", "to"))
         try:
-            found = compare(before, after)
+            return compare(before, after)
         except ReeljudgeError as fault:  # a stored file is damaged, and no fault of the request's
             raise WrongState(str(fault)) from fault
-        return Response(Difference({"counts": dict(found.counts), "first": found.first}).data)
 
 
 class ExportShape(Shape):
-    file = serializers.CharField()
-    what = serializers.CharField()
-    content_type = serializers.CharField()
+    of = Export, "file what content_type"
 
 
-class Exports(Resource):
-    @operation("The files that can be exported", scope=READ, answer=ExportShape(many=True))
-    def get(self, request: Request, name: str) -> Response:
+class Exports(Resource, at=f"{CAMPAIGN}/exports", name="exports"):
+    @reads(ExportShape(many=True))
+    def get(self, request: Request, name: str) -> Any:
+        """The files that can be exported."""
         doors.membership(request, name)
-        return Response(ExportShape(FILES, many=True).data)
+        return FILES
 
 
-class OneExport(Resource):
-    @operation("A file of the campaign's present state", scope=READ, file="text/plain")
+class OneExport(Resource, at=f"{CAMPAIGN}/exports/<str:file>", name="export"):
+    @reads(("text/plain",))
     def get(self, request: Request, name: str, file: str) -> Any:
-        return exports.download(request._request, name, file)
+        """A file of the campaign's present state."""
+        return export_file(doors.membership(request, name).campaign, file)
 
 
 class TrainingSetShape(Shape):
-    depth = serializers.IntegerField(help_text="moments for each query")
-    encoder = serializers.CharField(help_text="the model that made it")
-    queries = serializers.IntegerField()
-    sha256 = serializers.CharField(help_text="of its file; empty while there is none")
-    size = serializers.IntegerField(help_text="bytes")
-    at = serializers.DateTimeField(allow_null=True, help_text="when its file was written")
+    of = TrainingSet, "depth encoder queries sha256 size at"
+    helps = {
+        "depth": "moments for each query",
+        "encoder": "the model that made it",
+        "sha256": "of its file; empty while there is none",
+        "size": "bytes",
+        "at": "when its file was written",
+    }
 
 
 class NewTrainingSet(Body):
     depth = Whole(min_value=1, max_value=DEEPEST, help_text="moments for each query")
-    example = {"depth": 40}
 
 
-class TrainingSets(Resource):
-    @operation("The pseudo training sets", scope=READ, answer=TrainingSetShape, pages=True)
-    def get(self, request: Request, name: str) -> Response:
-        rows = doors.membership(request, name).campaign.training_sets.all()
-        return self.page(rows, TrainingSetShape, "depth")
+class TrainingSets(Resource, at=f"{CAMPAIGN}/training-sets", name="training-sets"):
+    @reads(Page(TrainingSetShape))
+    def get(self, request: Request, name: str) -> Any:
+        """The pseudo training sets."""
+        return Rows(doors.membership(request, name).campaign.training_sets.all(), ("depth",))
 
-    @operation(
-        "Have a pseudo training set written by a job",
-        scope=LEAD,
-        body=NewTrainingSet,
-        answer=TrainingSetShape,
-        later=True,
-        makes=True,
-    )
-    def post(self, request: Request, name: str) -> Response:
-        made = ask_for_training_set(doors.lead(request, name).campaign, self.said["depth"])
-        job = make_training_set.jobs(made).get()
-        return under_way(name, job, TrainingSetShape(made).data)
+    @starts(TrainingSetShape, ONCE, body=NewTrainingSet)
+    def post(self, request: Request, name: str) -> Any:
+        """Have a pseudo training set written by a job."""
+        made = ask_for_training_set(doors.lead(request, name).campaign, self.data["depth"])
+        return under_way(name, make_training_set.jobs(made).get(), made)
 
 
-class TrainingSetFile(Resource):
-    @operation("The file of a pseudo training set", scope=READ, file="application/json")
+class TrainingSetFile(Resource, at=f"{CAMPAIGN}/training-sets/<int:depth>", name="training-set"):
+    @reads(("application/json",))
     def get(self, request: Request, name: str, depth: int) -> Any:
-        return exports.training_set(request._request, name, depth)
+        """The file of a pseudo training set."""
+        return training_set_file(doors.membership(request, name).campaign, depth)

@@ -7,82 +7,61 @@ from typing import Any
 from django.http import Http404
 from rest_framework import serializers
 from rest_framework.request import Request
-from rest_framework.response import Response
 
-from api.describing import operation
-from api.fields import Body, Choice, Number, Query, Shape, Text, Whole
-from api.resource import Resource, empty, under_way
-from campaigns.models import Membership, Token
+from api.fields import Body, Choice, Number, Page, Query, Shape, Text, Whole
+from api.operations import OR_LATER, Representation, Rows, changes, makes, reads, under_way
+from api.resource import CAMPAIGN, Resource
 from judging import doors
 from judging.consensus import GRADES
 from judging.models import Flag, Reopening, Review
 from judging.review import reviewing
 from judging.review.adjudicating import adjudicate, withdraw_adjudication
+from judging.review.flags import ACTIONS
 from judging.review.recommending import as_seen
-from judging.review.reopening import reopen, reopen_all_of, reopen_work
-from lead.tables.reopening_cost import cost_of
-from lead.views.corrections import scopes
-from lead.views.flags import ACTIONS
-from lead.views.reviews import BATCHES_ON_A_PAGE
+from judging.review.reopening import reopen, reopen_work
+from reports.tables.reopening_cost import Cost, cost_of
 
-READ, LEAD = Token.Scope.READ, Token.Scope.LEAD
 LARGEST = 10**18 - 1  # a primary key
 
 
 class ReviewShape(Shape):
-    id = serializers.IntegerField(source="pk")
+    of = Review, "id verdict reason at"
     batch = serializers.IntegerField(source="batch_id")
-    verdict = serializers.ChoiceField(Review.Verdict.choices)
-    reason = serializers.CharField()
     by = serializers.IntegerField(
         source="lead.worker", allow_null=True, default=None, help_text="null: the policy"
     )
-    at = serializers.DateTimeField()
-    example = {
-        "id": 5,
-        "batch": 7,
-        "verdict": "close",
-        "reason": "",
-        "by": 1,
-        "at": "2026-01-05T09:00:00Z",
-    }
 
 
 class Verdict(Body):
     verdict = Choice(choices=Review.Verdict.choices)
     reason = Text(max_length=500, required=False, allow_blank=True)
-    example = {"verdict": "close", "reason": "nothing more to find"}
 
 
-class Reviews(Resource):
-    @operation("The reviews that are in force, the newest first", scope=READ, answer=ReviewShape, pages=True)
-    def get(self, request: Request, name: str) -> Response:
+class Reviews(Resource, at=f"{CAMPAIGN}/reviews", name="reviews"):
+    @reads(Page(ReviewShape))
+    def get(self, request: Request, name: str) -> Any:
+        """The reviews that are in force, the newest first."""
         campaign = doors.membership(request, name).campaign
-        rows = Review.objects.in_force().filter(batch__campaign=campaign).select_related("lead")
-        return self.page(rows, ReviewShape, "-pk")
+        return Rows(
+            Review.objects.in_force().filter(batch__campaign=campaign).select_related("lead"), ("-pk",)
+        )
 
 
-class OneReview(Resource):
-    @operation(
-        "Review a settled batch: open the second, or close the query",
-        scope=LEAD,
-        body=Verdict,
-        answer=ReviewShape,
-    )
-    def put(self, request: Request, name: str, pk: int) -> Response:
+class OneReview(Resource, at=f"{CAMPAIGN}/batches/<int:pk>/review", name="review"):
+    @changes(ReviewShape, body=Verdict)
+    def put(self, request: Request, name: str, pk: int) -> Any:
+        """Review a settled batch: open the second, or close the query."""
+        lead, reason = doors.lead(request, name), self.data.get("reason", "").strip()
+        return reviewing.review(doors.batch(lead, pk).newest_edition, lead, self.data["verdict"], reason)
+
+    @changes()
+    def delete(self, request: Request, name: str, pk: int) -> Any:
+        """Undo the review of a batch."""
         lead = doors.lead(request, name)
-        batch = doors.batch(lead, pk).newest_edition
-        reason = self.said.get("reason", "").strip()
-        return Response(ReviewShape(reviewing.review(batch, lead, self.said["verdict"], reason)).data)
-
-    @operation("Undo the review of a batch", scope=LEAD, status=204)
-    def delete(self, request: Request, name: str, pk: int) -> Response:
-        lead = doors.lead(request, name)
-        found = reviewing.review_in_force(doors.batch(lead, pk).newest_edition)
-        if found is None:
+        review = reviewing.review_in_force(doors.batch(lead, pk).newest_edition)
+        if review is None:
             raise Http404
-        reviewing.undo(found, lead)
-        return empty()
+        reviewing.undo(review, lead)
 
 
 class SeenAdvice(Body):
@@ -95,10 +74,9 @@ class ToAccept(Body):
     seen = serializers.ListField(
         child=SeenAdvice(),
         min_length=1,
-        max_length=BATCHES_ON_A_PAGE,
+        max_length=reviewing.MOST_AT_ONCE,
         help_text="what `batches/to-review` recommended",
     )
-    example = {"seen": [{"batch": 7, "verdict": "close", "mean": 1.0}]}
 
 
 class LeftShape(Shape):
@@ -111,22 +89,19 @@ class AcceptedShape(Shape):
     left = LeftShape(
         many=True, help_text="batches that are left as they are, such as where grades have changed"
     )
-    example = {"done": [ReviewShape.example], "left": []}
 
 
-class Acceptance(Resource):
-    @operation(
-        "Follow the recommendations for several batches", scope=LEAD, body=ToAccept, answer=AcceptedShape
-    )
-    def post(self, request: Request, name: str) -> Response:
+class Acceptance(Resource, at=f"{CAMPAIGN}/batches/acceptance", name="accept"):
+    @changes(AcceptedShape, body=ToAccept)
+    def post(self, request: Request, name: str) -> Any:
+        """Follow the recommendations for several batches."""
         lead = doors.lead(request, name)
         seen = [
             (doors.batch(lead, each["batch"]), each["verdict"], as_seen(each["mean"]))
-            for each in self.said["seen"]
+            for each in self.data["seen"]
         ]
         done, left = reviewing.accept_all(lead, seen)
-        told = [{"batch": batch.pk, "why": why} for batch, why in left]
-        return Response(AcceptedShape({"done": done, "left": told}).data)
+        return {"done": done, "left": [{"batch": batch.pk, "why": why} for batch, why in left]}
 
 
 class FlagShape(Shape):
@@ -137,15 +112,6 @@ class FlagShape(Shape):
     reason = serializers.ChoiceField(Flag.Reason.choices)
     comment = serializers.SerializerMethodField(help_text="for leads")
     at = serializers.DateTimeField()
-    example = {
-        "id": 9,
-        "candidate": 41,
-        "batch": 7,
-        "worker": 2,
-        "reason": "clip",
-        "comment": "black picture",
-        "at": "2026-01-05T09:00:00Z",
-    }
 
     def get_comment(self, flag: Flag) -> str:
         return flag.comment if self.context["reader"].may_review else ""
@@ -153,62 +119,51 @@ class FlagShape(Shape):
 
 class FlagAction(Body):
     action = Choice(choices=list(ACTIONS), help_text="dismiss it, or have the clips of its batch cut again")
-    example = {"action": "dismiss"}
 
 
 class Done(Shape):
     done = serializers.CharField(help_text="what was done, in words")
-    example = {"done": "The flag is dismissed."}
 
 
-class Flags(Resource):
-    @operation("What annotators could not judge, the newest first", scope=READ, answer=FlagShape, pages=True)
-    def get(self, request: Request, name: str) -> Response:
+class Flags(Resource, at=f"{CAMPAIGN}/flags", name="flags"):
+    @reads(Page(FlagShape))
+    def get(self, request: Request, name: str) -> Any:
+        """What annotators could not judge, the newest first."""
         member = doors.membership(request, name)
         rows = Flag.objects.waiting(member.campaign).select_related("candidate", "assignment__annotator")
-        return self.page(rows, FlagShape, "-pk", reader=member)
+        return Rows(rows, ("-pk",), context={"reader": member})
 
 
-class OneFlag(Resource):
-    @operation("Deal with a flag", scope=LEAD, body=FlagAction, answer=Done)
-    def post(self, request: Request, name: str, pk: int) -> Response:
+class OneFlag(Resource, at=f"{CAMPAIGN}/flags/<int:pk>", name="flag-handled"):
+    @changes(Done, body=FlagAction)
+    def post(self, request: Request, name: str, pk: int) -> Any:
+        """Deal with a flag."""
         lead = doors.lead(request, name)
-        return Response({"done": ACTIONS[self.said["action"]](doors.flag(lead, pk), lead)})
+        return {"done": ACTIONS[self.data["action"]](doors.flag(lead, pk), lead)}
 
 
 class OwnGrade(Body):
     grade = Whole(min_value=min(GRADES), max_value=max(GRADES))
     reason = Text(max_length=500, help_text="kept on record")
-    example = {"grade": 3, "reason": "the clip begins a second late"}
 
 
-class OneGrade(Resource):
-    @operation(
-        "Grade a candidate without a consensus; it is exported apart", scope=LEAD, body=OwnGrade, status=204
-    )
-    def put(self, request: Request, name: str, pk: int) -> Response:
+class OneGrade(Resource, at=f"{CAMPAIGN}/candidates/<int:pk>/grade", name="grade"):
+    @changes(body=OwnGrade)
+    def put(self, request: Request, name: str, pk: int) -> Any:
+        """Grade a candidate without a consensus; it is exported apart."""
         lead = doors.lead(request, name)
-        adjudicate(doors.candidate(lead, pk), lead, self.said["grade"], self.said["reason"])
-        return empty()
+        adjudicate(doors.candidate(lead, pk), lead, self.data["grade"], self.data["reason"])
 
-    @operation("Take the lead's grade back", scope=LEAD, status=204)
-    def delete(self, request: Request, name: str, pk: int) -> Response:
+    @changes()
+    def delete(self, request: Request, name: str, pk: int) -> Any:
+        """Take the lead's grade back."""
         lead = doors.lead(request, name)
         withdraw_adjudication(doors.candidate(lead, pk), lead)
-        return empty()
 
 
 class ReopeningShape(Shape):
-    id = serializers.IntegerField(source="pk")
-    what = serializers.CharField()
+    of = Reopening, "id what at"
     reason = serializers.SerializerMethodField(help_text="for leads, where it is about a person")
-    at = serializers.DateTimeField()
-    example = {
-        "id": 2,
-        "what": "rank 3 of “Somebody opens a door.”",
-        "reason": "wrong clip",
-        "at": "2026-01-05T09:00:00Z",
-    }
 
     def get_reason(self, record: Reopening) -> str:
         private = record.annotator_id and not self.context["reader"].may_review
@@ -216,75 +171,50 @@ class ReopeningShape(Shape):
 
 
 class ToReopen(Body):
-    what = Choice(
-        choices=["candidate", "batch", "worker"], help_text="worker: all work of an annotator, by a job"
-    )
+    what = Choice(choices=list(doors.REOPENED), help_text="worker: all work of an annotator, by a job")
     id = Whole(
         min_value=1, max_value=LARGEST, help_text="of the candidate or the batch, or the worker's number"
     )
     reason = Text(max_length=500, help_text="kept on record")
-    example = {"what": "candidate", "id": 41, "reason": "wrong clip"}
 
 
-class Reopenings(Resource):
-    @operation("What was reopened, the newest first", scope=READ, answer=ReopeningShape, pages=True)
-    def get(self, request: Request, name: str) -> Response:
+class Reopenings(Resource, at=f"{CAMPAIGN}/reopenings", name="reopenings"):
+    @reads(Page(ReopeningShape))
+    def get(self, request: Request, name: str) -> Any:
+        """What was reopened, the newest first."""
         member = doors.membership(request, name)
-        return self.page(member.campaign.reopenings.all(), ReopeningShape, "-pk", reader=member)
+        return Rows(member.campaign.reopenings.all(), ("-pk",), context={"reader": member})
 
-    @operation(
-        "Have others judge something again",
-        scope=LEAD,
-        body=ToReopen,
-        answer=ReopeningShape,
-        status=201,
-        or_later=True,
-        makes=True,
-    )
-    def post(self, request: Request, name: str) -> Response:
+    @makes(ReopeningShape, OR_LATER, body=ToReopen)
+    def post(self, request: Request, name: str) -> Any:
+        """Have others judge something again."""
         lead = doors.lead(request, name)
-        record = _reopen(lead, self.said)
-        shown = ReopeningShape(record, context={"reader": lead}).data
+        scope = doors.scope(lead, self.data["what"], self.data["id"])
+        record = reopen(lead, scope, self.data["reason"])
+        data = Representation(ReopeningShape(record, context={"reader": lead}).data)
         job = reopen_work.jobs(record).first()
-        return under_way(name, job, shown) if job else Response(shown, 201)
+        return under_way(name, job, data) if job else data
 
 
 class CostAsked(Query):
-    what = serializers.ChoiceField(["candidate", "batch", "worker"])
+    what = serializers.ChoiceField(list(doors.REOPENED))
     id = serializers.IntegerField(min_value=1, max_value=LARGEST)
 
 
 class CostShape(Shape):
-    candidates = serializers.IntegerField()
-    batches = serializers.IntegerField()
-    judgements = serializers.IntegerField(help_text="that count no longer")
-    places = serializers.IntegerField(help_text="taken away in batches that are still in work")
-    hours = serializers.FloatField(allow_null=True, help_text="of work; null where nobody's time is known")
-    stuck = serializers.IntegerField(help_text="batches for which not even two annotators remain")
-    tight = serializers.IntegerField(help_text="batches for which not four remain")
-    example = {
-        "candidates": 20,
-        "batches": 1,
-        "judgements": 44,
-        "places": 0,
-        "hours": 0.1,
-        "stuck": 0,
-        "tight": 1,
+    of = Cost, "candidates batches judgements places hours stuck tight"
+    helps = {
+        "judgements": "that count no longer",
+        "places": "taken away in batches that are still in work",
+        "hours": "of work; null where nobody's time is known",
+        "stuck": "batches for which not even two annotators remain",
+        "tight": "batches for which not four remain",
     }
 
 
-class ReopeningCost(Resource):
-    @operation(
-        "What reopening would come to, before it is done", scope=READ, query=CostAsked, answer=CostShape
-    )
-    def get(self, request: Request, name: str) -> Response:
+class ReopeningCost(Resource, at=f"{CAMPAIGN}/reopenings/cost", name="reopening-cost"):
+    @reads(CostShape, query=CostAsked)
+    def get(self, request: Request, name: str) -> Any:
+        """What reopening would come to, before it is done."""
         lead = doors.lead(request, name)
-        scope = scopes(lead)[self.asked["what"]](self.asked["id"])
-        return Response(CostShape(cost_of(lead.campaign, scope)).data)
-
-
-def _reopen(lead: Membership, said: dict[str, Any]) -> Reopening:
-    what, key, reason = said["what"], said["id"], said["reason"]
-    if what == "worker":
-        return reopen_all_of(lead, doors.annotator_of(lead, key), reason)
-    return reopen(lead, scopes(lead)[what](key), reason)
+        return cost_of(lead.campaign, doors.scope(lead, self.params["what"], self.params["id"]))

@@ -2,139 +2,90 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
+from django.db import models
 from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 from rest_framework.request import Request
-from rest_framework.response import Response
 
-from api.describing import operation
-from api.fields import Body, Number, Shape, Text, Truth, Whole
-from api.problems import faults_of
-from api.resource import Resource, must_match, tag_of
-from base.errors import Changed, Outdated, Unfit
-from base.transactions import all_or_nothing, locked
-from campaigns.models import Campaign, Guideline, Membership, Token
+from api.fields import Body, Number, Page, Shape, Text, Truth, Whole
+from api.operations import TAGGED, VERSIONED, Answer, Rows, changes, reads, tagged
+from api.problems import checked
+from api.resource import CAMPAIGN, Resource, must_match, tag_of
+from base.errors import Changed, Outdated
+from campaigns.forms import LONGEST_GUIDELINE, GuidelineForm
+from campaigns.models import Campaign, Guideline
+from campaigns.settings import COLUMNS, SETTINGS
 from judging import doors
-from judging.quality.examples import levels
-from lead.forms import LONGEST_GUIDELINE, GuidelineForm
-from lead.settings_form import CAMPAIGNS_OWN, SettingsForm, fixed, set_up
-
-READ, LEAD = Token.Scope.READ, Token.Scope.LEAD
+from judging.quality import examples
+from judging.settings import fixed, set_up, values_of
 
 
 class Level(Shape):
-    grade = serializers.IntegerField()
-    name = serializers.CharField()
-    meaning = serializers.CharField()
+    of = examples.Level, "grade name meaning"
 
 
 class GuidelineShape(Shape):
-    version = serializers.IntegerField()
-    text = serializers.CharField(help_text="Markdown")
+    of = Guideline, "version text"
+    helps = {"text": "Markdown"}
     levels = Level(many=True)
-    example = {
-        "version": 3,
-        "text": "Watch the clip to its end.\n",
-        "levels": [
-            {"grade": 4, "name": "Perfect", "meaning": "Everything in the query happens in the clip."}
-        ],
-    }
 
 
 class VersionShape(Shape):
-    version = serializers.IntegerField()
-    text = serializers.CharField(help_text="Markdown")
+    of = Guideline, "version text at"
+    helps = {"text": "Markdown"}
     by = serializers.IntegerField(source="by.worker", allow_null=True, default=None)
-    at = serializers.DateTimeField()
 
 
 class NewText(Body):
     text = Text(max_length=LONGEST_GUIDELINE, trim_whitespace=False, help_text="Markdown")
-    example = {"text": "Watch the clip to its end.\n"}
 
 
-class OneGuideline(Resource):
-    @operation(
-        "What annotators are told about grading; all members read it",
-        scope=READ,
-        answer=GuidelineShape,
-        tagged=True,
-    )
-    def get(self, request: Request, name: str) -> Response:
+class OneGuideline(Resource, at=f"{CAMPAIGN}/guideline", name="guideline"):
+    @reads(GuidelineShape, TAGGED)
+    def get(self, request: Request, name: str) -> Any:
+        """What annotators are told about grading; all members read it."""
         return _guideline(doors.anybody(request, name).campaign)
 
-    @operation(
-        "Put a new version of the guideline in force",
-        scope=LEAD,
-        body=NewText,
-        answer=GuidelineShape,
-        versioned=True,
-        tagged=True,
-    )
-    def put(self, request: Request, name: str) -> Response:
+    @changes(GuidelineShape, VERSIONED, body=NewText)
+    def put(self, request: Request, name: str) -> Any:
+        """Put a new version of the guideline in force."""
         lead = doors.lead(request, name)
         present = lead.campaign.guideline
         must_match(request, tag_of("guideline", present.version))
-        form = GuidelineForm({"text": self.said["text"], "started_from": present.version})
-        if not form.is_valid():
-            raise Unfit(faults_of(form))
+        data = checked(GuidelineForm({"text": self.data["text"], "started_from": present.version}))
         try:
-            lead.campaign.write_guideline(lead, form.cleaned_data["text"], present.version)
+            lead.campaign.write_guideline(lead, data["text"], present.version)
         except Outdated as fault:  # within the last milliseconds
             raise Changed(str(fault)) from fault
         return _guideline(lead.campaign)
 
 
-def _guideline(campaign: Campaign) -> Response:
+def _guideline(campaign: Campaign) -> Answer:
     present = campaign.guideline
-    found = {"version": present.version, "text": present.text, "levels": levels(campaign)}
-    return Response(GuidelineShape(found).data, headers={"ETag": tag_of("guideline", present.version)})
+    data = {"version": present.version, "text": present.text, "levels": examples.levels(campaign)}
+    return tagged(data, tag_of("guideline", present.version))
 
 
-class Versions(Resource):
-    @operation(
-        "The versions of the guideline that leads wrote, the newest first",
-        scope=READ,
-        answer=VersionShape,
-        pages=True,
-    )
-    def get(self, request: Request, name: str) -> Response:
+class Versions(Resource, at=f"{CAMPAIGN}/guideline/versions", name="guideline-versions"):
+    @reads(Page(VersionShape))
+    def get(self, request: Request, name: str) -> Any:
+        """The versions of the guideline that leads wrote, the newest first."""
         campaign = doors.membership(request, name).campaign
-        return self.page(campaign.guidelines.select_related("by"), VersionShape, "-version")
+        return Rows(campaign.guidelines.select_related("by"), ("-version",))
 
 
-class OneVersion(Resource):
-    @operation("A version of the guideline that a lead wrote", scope=READ, answer=VersionShape)
-    def get(self, request: Request, name: str, version: int) -> Response:
-        versions = Guideline.objects.filter(campaign=doors.membership(request, name).campaign)
-        return Response(VersionShape(get_object_or_404(versions.select_related("by"), version=version)).data)
+class OneVersion(Resource, at=f"{CAMPAIGN}/guideline/versions/<int:version>", name="guideline-version"):
+    @reads(VersionShape)
+    def get(self, request: Request, name: str, version: int) -> Any:
+        """A version of the guideline that a lead wrote."""
+        versions = doors.membership(request, name).campaign.guidelines
+        return get_object_or_404(versions.select_related("by"), version=version)
 
 
 class SettingsShape(Shape):
-    title = serializers.CharField()
-    padding = serializers.FloatField()
-    sound = serializers.BooleanField()
-    play_once = serializers.BooleanField()
-    watch_first = serializers.FloatField()
-    batch_size = serializers.IntegerField()
-    batches = serializers.IntegerField()
-    tolerance = serializers.IntegerField()
-    order_seed = serializers.IntegerField()
-    second_from = serializers.FloatField()
-    auto_second_from = serializers.FloatField(allow_null=True)
-    auto_close_below = serializers.FloatField(allow_null=True)
-    exam = serializers.BooleanField()
-    exam_rounds = serializers.IntegerField()
-    may_return = serializers.BooleanField()
-    check_rate = serializers.FloatField()
-    check_warn = serializers.FloatField()
-    check_pause = serializers.FloatField()
-    hourly_rate = serializers.FloatField(allow_null=True)
-    currency = serializers.CharField()
-    paid_plays = serializers.IntegerField()
-    paid_beyond = serializers.IntegerField()
+    of = Campaign, " ".join(name for name in SETTINGS if name in COLUMNS)
     fixed = serializers.DictField(
         child=serializers.CharField(), help_text="settings that can no longer change, each with the reason"
     )
@@ -143,67 +94,48 @@ class SettingsShape(Shape):
 class SettingsChange(Body):
     """Any of the settings; what is not named stays as it is."""
 
-    title = Text(required=False, max_length=200, allow_blank=True)
-    padding = Number(required=False, min_value=0, max_value=60)
-    sound = Truth(required=False)
-    play_once = Truth(required=False)
-    watch_first = Number(required=False, min_value=0, max_value=10)
-    batch_size = Whole(required=False, min_value=1, max_value=100)
-    batches = Whole(required=False, min_value=1, max_value=2)
-    tolerance = Whole(required=False, min_value=0, max_value=3)
-    order_seed = Whole(required=False, min_value=-(2**63), max_value=2**63 - 1)
-    second_from = Number(required=False, min_value=0, max_value=4)
-    auto_second_from = Number(required=False, allow_null=True, min_value=0, max_value=4)
-    auto_close_below = Number(required=False, allow_null=True, min_value=0, max_value=4)
-    exam = Truth(required=False)
-    exam_rounds = Whole(required=False, min_value=1, max_value=10)
-    may_return = Truth(required=False)
-    check_rate = Number(required=False, min_value=0, max_value=0.15)
-    check_warn = Number(required=False, min_value=0, max_value=1)
-    check_pause = Number(required=False, min_value=0, max_value=1)
-    hourly_rate = Number(required=False, allow_null=True, min_value=0, max_value=999_999)
-    currency = Text(required=False, max_length=3, allow_blank=True)
-    all_days = Truth(
-        required=False, help_text="pay the days before today at the new rate, too, unless they are approved"
-    )
-    paid_plays = Whole(required=False, min_value=1, max_value=20, help_text="of a clip, counted by one press")
-    paid_beyond = Whole(required=False, min_value=0, max_value=120, help_text="seconds beyond these plays")
-    example = {"second_from": 2.5, "sound": False}
+    left_out: ClassVar[tuple[str, ...]] = ()
+
+    def get_fields(self) -> dict[str, serializers.Field]:
+        return {name: _setting(name) for name in SETTINGS if name not in self.left_out} | super().get_fields()
 
 
-class Settings(Resource):
-    @operation("The settings of a campaign", scope=READ, answer=SettingsShape, tagged=True)
-    def get(self, request: Request, name: str) -> Response:
+def _setting(name: str) -> serializers.Field:
+    """Return the field of a setting: its kind is the column's, its range and its words those of the settings."""
+    setting = SETTINGS[name]
+    options: dict[str, Any] = {"required": False, "help_text": setting.help}
+    if name == "all_days":
+        return Truth(**options)
+    column = Campaign._meta.get_field(name)
+    if isinstance(column, models.BooleanField):
+        return Truth(**options)
+    if isinstance(column, models.CharField):
+        return Text(max_length=column.max_length, allow_blank=True, **options)
+    least, most = (setting.least, setting.most) if setting.has_range else (-(2**63), 2**63 - 1)  # of a seed
+    options |= {"min_value": least, "max_value": most}
+    options |= {"allow_null": True} if column.null else {}
+    return (Whole if isinstance(column, models.IntegerField) else Number)(**options)
+
+
+class Settings(Resource, at=f"{CAMPAIGN}/settings", name="settings"):
+    @reads(SettingsShape, TAGGED)
+    def get(self, request: Request, name: str) -> Any:
+        """The settings of a campaign."""
         return _settings(doors.membership(request, name).campaign)
 
-    @operation(
-        "Change settings", scope=LEAD, body=SettingsChange, answer=SettingsShape, versioned=True, tagged=True
-    )
-    def patch(self, request: Request, name: str) -> Response:
+    @changes(SettingsShape, VERSIONED, body=SettingsChange)
+    def patch(self, request: Request, name: str) -> Any:
+        """Change settings."""
         lead = doors.lead(request, name)
-        form = _change(request, lead, self.said)
-        if not form.is_valid():
-            raise Unfit(faults_of(form))
+        checked(
+            set_up(lead, self.data, partial=True, precondition=lambda now: must_match(request, _tag(now)))
+        )
         return _settings(Campaign.objects.get(pk=lead.campaign_id))
 
 
-@all_or_nothing
-def _change(request: Request, lead: Membership, said: dict[str, Any]) -> SettingsForm:
-    """Change the version that the request names; the locks are those that storing takes, in the same order."""
-    list(locked(Membership.objects.filter(campaign=lead.campaign)).order_by("pk"))
-    campaign = locked(Campaign.objects.filter(pk=lead.campaign_id)).get()
-    must_match(request, _tag(campaign))
-    return set_up(lead, _values(campaign) | said)
-
-
-def _values(campaign: Campaign) -> dict[str, Any]:
-    return {name: getattr(campaign, name) for name in sorted(CAMPAIGNS_OWN)}
-
-
 def _tag(campaign: Campaign) -> str:
-    return tag_of("settings", _values(campaign))
+    return tag_of("settings", values_of(campaign))
 
 
-def _settings(campaign: Campaign) -> Response:
-    found = _values(campaign) | {"fixed": fixed(campaign)}
-    return Response(SettingsShape(found).data, headers={"ETag": _tag(campaign)})
+def _settings(campaign: Campaign) -> Answer:
+    return tagged(values_of(campaign) | {"fixed": fixed(campaign)}, _tag(campaign))

@@ -2,43 +2,31 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 from rest_framework.request import Request
-from rest_framework.response import Response
 
-from api.describing import operation
-from api.fields import Body, Choice, Shape, Text, Truth
-from api.models import Delivery, Webhook
+from api.fields import Body, Choice, Page, Shape, Text, Truth
+from api.operations import LEAD, Representation, Rows, changes, makes, reads
 from api.problems import unfit
-from api.resource import Resource, empty
-from api.webhooks import announcing
-from api.webhooks.addresses import LONGEST
-from campaigns.models import Membership, Token
-from campaigns.news import Happened
+from api.resource import CAMPAIGN, Resource
+from campaigns.events import Happened
+from campaigns.models import Delivery, Membership, Webhook
+from campaigns.webhooks import deliveries
+from campaigns.webhooks.addresses import LONGEST
 from judging import doors
-
-READ, LEAD = Token.Scope.READ, Token.Scope.LEAD
 
 
 class WebhookShape(Shape):
-    id = serializers.IntegerField(source="pk")
-    address = serializers.CharField()
+    of = Webhook, "id address made enabled"
+    helps = {"enabled": "whether it is told anything"}
     events = serializers.ListField(child=serializers.ChoiceField(Happened.choices))
-    made = serializers.DateTimeField()
-    enabled = serializers.BooleanField(help_text="whether it is told anything")
 
 
 class WebhookWithSecret(WebhookShape):
     secret = serializers.CharField(help_text="signs what is sent; told this once")
-    example = {
-        "id": 1,
-        "address": "https://hooks.example.org/reeljudge",
-        "events": ["release.frozen"],
-        "made": "2026-01-05T09:00:00Z",
-        "enabled": True,
-        "secret": "q2Zk",
-    }
 
 
 class NewWebhook(Body):
@@ -46,44 +34,27 @@ class NewWebhook(Body):
     events = serializers.ListField(
         child=Choice(choices=Happened.choices), min_length=1, max_length=len(Happened)
     )
-    example = {
-        "address": "https://hooks.example.org/reeljudge",
-        "events": ["batch.settled", "release.frozen"],
-    }
 
 
 class DeliveryShape(Shape):
-    id = serializers.IntegerField(source="pk")
-    event = serializers.CharField()
-    body = serializers.CharField(help_text="JSON as it was sent")
-    at = serializers.DateTimeField()
-    tries = serializers.IntegerField()
-    status = serializers.IntegerField(allow_null=True, help_text="of the last answer")
-    error = serializers.CharField()
-    delivered = serializers.DateTimeField(allow_null=True)
+    of = Delivery, "id event body at tries status error delivered"
+    helps = {"body": "JSON as it was sent", "status": "of the last answer"}
 
 
-class Webhooks(Resource):
-    @operation("The webhooks of a campaign", scope=LEAD, answer=WebhookShape, pages=True)
-    def get(self, request: Request, name: str) -> Response:
-        return self.page(Webhook.objects.filter(campaign=doors.lead(request, name).campaign), WebhookShape)
+class Webhooks(Resource, at=f"{CAMPAIGN}/webhooks", name="webhooks"):
+    @reads(Page(WebhookShape), scope=LEAD)
+    def get(self, request: Request, name: str) -> Any:
+        """The webhooks of a campaign."""
+        return Webhook.objects.filter(campaign=doors.lead(request, name).campaign)
 
-    @operation(
-        "Have another site told what happens",
-        scope=LEAD,
-        body=NewWebhook,
-        answer=WebhookWithSecret,
-        status=201,
-        makes=True,
-    )
-    def post(self, request: Request, name: str) -> Response:
-        lead = doors.lead(request, name)
+    @makes(WebhookWithSecret, body=NewWebhook)
+    def post(self, request: Request, name: str) -> Any:
+        """Have another site told what happens."""
+        lead, events = doors.lead(request, name), set(self.data["events"])
         with unfit():
-            made, secret = announcing.make(
-                lead.campaign, self.said["address"], set(self.said["events"]), lead
-            )
+            made, secret = deliveries.make(lead.campaign, self.data["address"], events, lead)
         made.refresh_from_db()
-        return Response(WebhookShape(made).data | {"secret": secret}, 201)
+        return Representation(WebhookShape(made).data | {"secret": secret})
 
 
 def _webhook(lead: Membership, pk: int) -> Webhook:
@@ -92,40 +63,45 @@ def _webhook(lead: Membership, pk: int) -> Webhook:
 
 class WebhookChange(Body):
     enabled = Truth(help_text="whether it is told anything")
-    example = {"enabled": False}
 
 
-class OneWebhook(Resource):
-    @operation("Disable a webhook, or enable it again", scope=LEAD, body=WebhookChange, answer=WebhookShape)
-    def patch(self, request: Request, name: str, pk: int) -> Response:
+class OneWebhook(Resource, at=f"{CAMPAIGN}/webhooks/<int:pk>", name="webhook"):
+    @changes(WebhookShape, body=WebhookChange)
+    def patch(self, request: Request, name: str, pk: int) -> Any:
+        """Disable a webhook, or enable it again."""
         webhook = _webhook(doors.lead(request, name), pk)
-        webhook.enable(self.said["enabled"])
-        return Response(WebhookShape(webhook).data)
+        webhook.enable(self.data["enabled"])
+        return webhook
 
-    @operation("Remove a webhook, with its deliveries", scope=LEAD, status=204)
-    def delete(self, request: Request, name: str, pk: int) -> Response:
+    @changes()
+    def delete(self, request: Request, name: str, pk: int) -> Any:
+        """Remove a webhook, with its deliveries."""
         _webhook(doors.lead(request, name), pk).delete()
-        return empty()
 
 
-class TestWebhook(Resource):
-    @operation("Send a webhook a test", scope=LEAD, answer=DeliveryShape, status=202)
-    def post(self, request: Request, name: str, pk: int) -> Response:
-        sent = announcing.test(_webhook(doors.lead(request, name), pk))
+class TestWebhook(Resource, at=f"{CAMPAIGN}/webhooks/<int:pk>/test", name="webhook-test"):
+    @changes(DeliveryShape, status=202)
+    def post(self, request: Request, name: str, pk: int) -> Any:
+        """Send a webhook a test."""
+        sent = deliveries.test(_webhook(doors.lead(request, name), pk))
         sent.refresh_from_db()
-        return Response(DeliveryShape(sent).data, 202)
+        return sent
 
 
-class Deliveries(Resource):
-    @operation("What a webhook was sent, the newest first", scope=LEAD, answer=DeliveryShape, pages=True)
-    def get(self, request: Request, name: str, pk: int) -> Response:
-        return self.page(_webhook(doors.lead(request, name), pk).deliveries.all(), DeliveryShape, "-pk")
+class Deliveries(Resource, at=f"{CAMPAIGN}/webhooks/<int:pk>/deliveries", name="deliveries"):
+    @reads(Page(DeliveryShape), scope=LEAD)
+    def get(self, request: Request, name: str, pk: int) -> Any:
+        """What a webhook was sent, the newest first."""
+        return Rows(_webhook(doors.lead(request, name), pk).deliveries.all(), ("-pk",))
 
 
-class DeliverAgain(Resource):
-    @operation("Send a delivery again that was not taken", scope=LEAD, answer=DeliveryShape, status=202)
-    def post(self, request: Request, name: str, pk: int, delivery: int) -> Response:
-        deliveries = Delivery.objects.filter(webhook=_webhook(doors.lead(request, name), pk))
-        found = get_object_or_404(deliveries.select_related("webhook"), pk=delivery)
-        announcing.send_again(found)
-        return Response(DeliveryShape(found).data, 202)
+class DeliverAgain(
+    Resource, at=f"{CAMPAIGN}/webhooks/<int:pk>/deliveries/<int:delivery>/again", name="delivery-again"
+):
+    @changes(DeliveryShape, status=202)
+    def post(self, request: Request, name: str, pk: int, delivery: int) -> Any:
+        """Send a delivery again that was not taken."""
+        rows = Delivery.objects.filter(webhook=_webhook(doors.lead(request, name), pk))
+        found = get_object_or_404(rows.select_related("webhook"), pk=delivery)
+        deliveries.send_again(found)
+        return found

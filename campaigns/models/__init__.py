@@ -1,4 +1,4 @@
-"""The models of campaigns: their settings, members, guidelines, invitations, messages, drafts and tokens."""
+"""The models of campaigns: their settings, members, guidelines, invitations, messages, drafts, tokens and webhooks."""
 
 from campaigns.models.cache_entry import CacheEntry
 from campaigns.models.campaign import Campaign, PastRate
@@ -10,10 +10,12 @@ from campaigns.models.invitation import Invitation
 from campaigns.models.membership import Membership
 from campaigns.models.message import Message
 from campaigns.models.token import Token
+from campaigns.models.webhook import Delivery, Webhook
 
 __all__ = [
     "CacheEntry",
     "Campaign",
+    "Delivery",
     "Draft",
     "Event",
     "FirstLink",
@@ -24,4 +26,5 @@ __all__ = [
     "PastRate",
     "Token",
     "Upload",
+    "Webhook",
 ]

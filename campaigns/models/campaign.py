@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from datetime import timedelta
+from decimal import Decimal
 from typing import Any
 
 from django.conf import settings
@@ -11,6 +12,7 @@ from django.contrib.auth.models import User
 from django.db import models
 from django.db.models import F, Max, Q
 from django.db.models.functions import Now
+from django.utils import timezone
 
 from base.errors import Outdated, ReeljudgeError
 from base.transactions import all_or_nothing, locked
@@ -274,3 +276,14 @@ class Campaign(models.Model):
             name=name,
             language=language,
         )
+
+    def store_past_rate(self, before: Decimal | None, all_days: bool) -> None:
+        """Store the hourly rate before a change, so that days before today keep it.
+
+        With `all_days`, all days that are not approved get the new rate.
+        """
+        if all_days:
+            self.past_rates.all().delete()  # approved periods hold rates of their own
+        elif before is not None and before != self.hourly_rate:
+            yesterday = timezone.localdate() - timedelta(days=1)
+            PastRate.objects.get_or_create(campaign=self, last=yesterday, defaults={"hourly": before})

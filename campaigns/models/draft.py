@@ -84,6 +84,11 @@ class Draft(models.Model):
         """Whether the last check found nothing wrong, and nothing has changed since."""
         return bool(self.findings) and not self.findings["problems"]
 
+    @property
+    def files(self) -> models.QuerySet[Upload]:
+        """Its uploads, in the order in which they began."""
+        return self.uploads.order_by("pk")
+
     def upload_for(self, purpose: str) -> Upload | None:
         """Return the newest upload for a purpose that has one file at most."""
         return self.uploads.filter(purpose=purpose).order_by("-pk").first()

@@ -29,6 +29,10 @@ class MembershipQuerySet(models.QuerySet["Membership"]):
     def annotators(self) -> MembershipQuerySet:
         return self.filter(role=Membership.Role.ANNOTATOR)
 
+    def reachable(self) -> MembershipQuerySet:
+        """Return the annotators to whom messages go: all who have not left."""
+        return self.annotators().exclude(state=Membership.State.LEFT)
+
 
 class Membership(models.Model):
     """A person in a campaign, under a worker number that stands for the person in all exports."""

@@ -15,6 +15,8 @@ from base.transactions import all_or_nothing
 if TYPE_CHECKING:
     from campaigns.models.membership import Membership
 
+LONGEST_MESSAGE = 2000  # characters
+
 
 class MessageQuerySet(models.QuerySet["Message"]):
     def unread(self) -> MessageQuerySet:
@@ -36,7 +38,7 @@ class Message(models.Model):
 
     to = models.ForeignKey("campaigns.Membership", models.PROTECT, related_name="messages")
     by = models.ForeignKey("campaigns.Membership", models.PROTECT, null=True, related_name="sent")
-    text = models.TextField(max_length=2000)
+    text = models.TextField(max_length=LONGEST_MESSAGE)
     at = models.DateTimeField(db_default=Now())
     read = models.DateTimeField(null=True)
 

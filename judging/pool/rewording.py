@@ -5,6 +5,8 @@ Candidates are ranked by captions. So captions change only while no campaign ove
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db.models import F
@@ -21,10 +23,14 @@ from jobs.models import Job
 from jobs.registry import SELF, Report, kind
 from judging.models import Candidate
 from judging.pool.ranking import rank_candidates
+from retrieval.models import CastName
+from retrieval.rewriting.counting import count_captions, counted
+from retrieval.rewriting.drafting import draft_cast
 from retrieval.rewriting.models import REWORD, Rewording, Substitution, is_under_way
 from retrieval.rewriting.substituters import differences
 from retrieval.rewriting.substituting import carry_out
 
+SUBSTITUTIONS, WORDS, PAIRS = 10, 12, 50  # as many as are listed
 By = Substitution.By
 
 
@@ -144,3 +150,29 @@ def _as_caption(text: str) -> str:
 def count_waiting(corpus: Corpus) -> int:
     """Return how many descriptions wait for a lead."""
     return Rewording.objects.filter(corpus=corpus).queued().count()
+
+
+def state_of(corpus: Corpus) -> dict[str, Any]:
+    """Return how far a corpus is reworded: what was counted, what waits, what it cost, and the jobs."""
+    mine = Rewording.objects.filter(corpus=corpus)
+    has_endpoint = bool(settings.CHAT_URL and settings.CHAT_MODEL)
+    known = counted(corpus)
+    asks = known.figures and has_endpoint and not is_under_way(corpus)
+    return {
+        "counted": known,
+        "settled": mine.settled().count(),
+        "queued": mine.queued().count(),
+        "confirmed": CastName.objects.filter(corpus=corpus, confirmed=True, stays=False).count(),
+        "drafted": CastName.objects.filter(corpus=corpus, confirmed=False).count(),
+        "model": settings.CHAT_MODEL if has_endpoint else "",
+        "estimate": known.figures.estimate if known.figures and asks else None,
+        "substitutions": Substitution.objects.filter(corpus=corpus).order_by("-pk")[:SUBSTITUTIONS],
+        **jobs_of(corpus),
+    }
+
+
+def jobs_of(corpus: Corpus) -> dict[str, Any]:
+    """Return the jobs that reword, draft or count and are not done, and whether any is under way."""
+    kinds = [REWORD, draft_cast.code, count_captions.code]
+    jobs = list(Job.objects.owned_by(corpus).not_done().filter(kind__in=kinds).order_by("pk"))
+    return {"jobs": jobs, "is_working": any(not job.has_failed for job in jobs)}

@@ -15,6 +15,8 @@ from corpus.models import Moment
 from judging.models import Candidate, Example
 from judging.pool.clips import clips_of_moments, prepare_clip
 
+LONGEST_WHY = 1000  # characters of an explanation
+
 # Nobody judges a candidate with one of these outcomes any more. Pairs of exams and checks never have one.
 DONE = (Candidate.Outcome.SETTLED, Candidate.Outcome.ADJUDICATED, Candidate.Outcome.DISCARDED)
 
@@ -45,6 +47,12 @@ def visible_examples(examples: QuerySet[Example]) -> QuerySet[Example]:
     fields = ("moment__video", "moment__start", "moment__end")
     pair = dict(zip(PAIR, map(OuterRef, ("campaign", "query", *fields)), strict=True))
     return examples.filter(~Exists(_to_judge(pair)))
+
+
+def hidden_examples(examples: QuerySet[Example]) -> set[int]:
+    """Return the primary keys of those that annotators do not see."""
+    seen = visible_examples(examples).values("pk")
+    return set(examples.exclude(pk__in=seen).values_list("pk", flat=True))
 
 
 def teachable(campaign: Campaign, words: str = "") -> QuerySet[Candidate]:

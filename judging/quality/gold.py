@@ -15,6 +15,9 @@ from judging.models import Assignment, Candidate, Judgement, Kind, Query
 from judging.models.pool import CandidateQuerySet
 from judging.quality.checks import chance, copy_pairs, fewest, size
 
+SOURCES_LOOKED_AT = 200  # closed queries
+DRAWN_AT_ONCE = 10
+
 
 def sources(campaign: Campaign, most: int | None = None) -> list[tuple[Query, int]]:
     """Return the closed queries that can become gold, each with its number of clear pairs, most pairs first.

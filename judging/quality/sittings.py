@@ -6,6 +6,7 @@ TVR-Ranking, appendix B.2: the truth of a pair is the median of all first grades
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable
 from statistics import median
 from typing import NamedTuple
 
@@ -19,6 +20,8 @@ from judging.models.assignment import Assignment
 from judging.models.judgement import Flag, Judgement, Revision
 from judging.models.pool import Batch, Candidate
 from judging.models.sitting import Sitting, exam_batches
+
+LONGEST_REASON = 400  # characters
 
 QUORUM = 3  # examinees; with fewer, a median says too little to mark by
 Truths = dict[int, float]  # by the candidate's key; a median can end in a half
@@ -170,3 +173,10 @@ def truths(campaign: Campaign, grades: list[ExamGrades]) -> Truths:
             firsts[each.candidate].append(each.first)
         known = {candidate: float(median(given)) for candidate, given in firsts.items()} | known
     return known
+
+
+# What a lead decides on an examinee: work in spite of the exam, or another round of it.
+VERDICTS: dict[str, Callable[[Membership, Membership, str], object]] = {
+    "qualify": Membership.qualify,
+    "repeat": repeat,
+}

@@ -38,6 +38,7 @@ class Scope:
     what: str  # a description for people
     candidates: CandidateQuerySet
     assignments: AssignmentQuerySet  # those to end, in rounds that are under way
+    annotator: Membership | None = None  # whose work it is, if it is that of one
 
     @property
     def queries(self) -> list[int]:
@@ -86,18 +87,20 @@ def scope_of_annotator(annotator: Membership, query: int | None = None) -> Scope
     keys = judged.values("candidate").union(flagged.values("candidate"), in_round_two.values("pk"))
     candidates = Candidate.objects.filter(pk__in=keys, batch__kind__in=CLAIMED, query__withdrawn=None)
     candidates = candidates.filter(Q(batch__state__in=DONE) | Q(batch__in=begun))
-    return Scope(f"all work of worker {annotator.worker}", candidates, to_end)
+    return Scope(f"all work of worker {annotator.worker}", candidates, to_end, annotator)
 
 
 @all_or_nothing
 def reopen(lead: Membership, scope: Scope, reason: str) -> Reopening:
-    """Have a candidate or a batch judged again by others.
+    """Have something judged again by others: at once, or by a job if it is all work of an annotator.
 
     Raises
     ------
     WrongState
         If nothing of it can be reopened, because it was reopened before or is being judged now.
     """
+    if scope.annotator:
+        return reopen_all_of(lead, scope.annotator, reason)
     record = Reopening.objects.create(
         campaign=lead.campaign, lead=lead, what=scope.what[:LONGEST], reason=reason
     )

@@ -8,13 +8,15 @@ from django.db.models import Max, Min, Q
 
 from base.errors import WrongState
 from base.transactions import all_or_nothing, locked
+from campaigns.events import Happened, tell
 from campaigns.models.campaign import Campaign
 from campaigns.models.membership import Membership
-from campaigns.news import Happened, tell
 from judging.models.pool import Batch, Candidate, Query
 from judging.models.review import Review
 from judging.pool import opening
 from judging.review.recommending import CLOSE, SECOND, format_mean, recommendation
+
+MOST_AT_ONCE = 100  # batches that are accepted: each is a transaction of its own
 
 
 @all_or_nothing

@@ -7,14 +7,18 @@ did would know the round. If nobody else is left, the campaign can let them retu
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
 
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.db.models.functions import Now
 
 from campaigns.models import Membership
 from judging.models.assignment import Assignment
 from judging.models.judgement import Flag, Judgement
 from judging.models.pool import Batch, BatchQuerySet, Candidate, CandidateQuerySet
-from judging.models.states import AssignmentState
+from judging.models.states import AssignmentState, Kind
+
+STUCK_AFTER = timedelta(days=1)  # that a contested batch finds nobody, or an exam is not marked
 
 
 def claimable_by(annotator: Membership) -> Iterator[BatchQuerySet]:
@@ -47,6 +51,13 @@ def without_annotators() -> BatchQuerySet:
     left = left.filter(~_met(OuterRef("pk"), outer), campaign=OuterRef("campaign"))
     # Round one of a first edition is new to everybody.
     return with_free_slot().filter(Q(round__gt=1) | Q(edition__gt=1)).exclude(Exists(left))
+
+
+def stuck_batches() -> BatchQuerySet:
+    """Return the batches in round two with a free place, of which nobody has submitted anything for a day."""
+    lately = Assignment.objects.filter(batch=OuterRef("pk"), submitted__gt=Now() - STUCK_AFTER)
+    free = Batch.objects.filter(state=Batch.State.OPEN, round=2, taken__lt=2, query__withdrawn=None)
+    return free.filter(~Exists(lately), kind=Kind.POOL)
 
 
 def with_free_slot() -> BatchQuerySet:

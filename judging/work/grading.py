@@ -15,6 +15,11 @@ from judging.models.judgement import Flag, Revision
 from judging.work import saving
 from judging.work.active_time import counted, unrecorded
 
+# The limits of what comes with a press.
+LARGEST = 2**31 - 1  # of a fence, and of the number of a press
+LONGEST = 24 * 3600  # seconds of active work
+LONGEST_COMMENT = 500  # characters, of a flag
+
 
 def judge(
     writer: Assignment | saving.Writer,
@@ -212,3 +217,11 @@ def _take_back(flags: list[Flag]) -> None:
     """Take back a candidate's flags, because a grade or another flag replaces them."""
     replaced = [flag.pk for flag in flags if flag.taken_back is None]
     Flag.recorded.filter(pk__in=replaced).update(taken_back=Now())
+
+
+def overtaken_by(stored: Revision | Flag) -> dict[str, int]:
+    """Return the number of the last press, for a program whose press came after a later one; else nothing."""
+    if not stored.overtaken:
+        return {}
+    assignment = stored.judgement.assignment if isinstance(stored, Revision) else stored.assignment
+    return {"overtaken": assignment.presses}

@@ -7,8 +7,8 @@ from django.utils.translation import gettext
 
 from base.errors import WrongState
 from base.transactions import all_or_nothing, locked
+from campaigns.events import Happened, tell
 from campaigns.models import Membership
-from campaigns.news import Happened, tell
 from judging.models.assignment import Assignment
 from judging.models.judgement import Judgement
 from judging.models.pool import Batch

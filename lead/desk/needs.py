@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any
 
-from django.db.models import Count, Exists, F, OuterRef, QuerySet, Subquery
-from django.db.models.functions import Coalesce, Now
+from django.db.models import OuterRef, QuerySet, Subquery
+from django.db.models.functions import Now
 from django.urls import reverse
 
 from campaigns.models import Campaign, Membership
-from judging.models import Assignment, Batch, Flag, Kind, Query, Sitting
-from judging.work.eligibility import without_annotators
-
-STUCK_AFTER = timedelta(days=1)  # that a contested batch finds nobody, or an exam is not marked
+from judging.models import Batch, Flag, Kind, Sitting
+from judging.work.eligibility import STUCK_AFTER, stuck_batches, without_annotators
+from reports.tables.queries import number_of
 
 
 @dataclass(frozen=True)
@@ -66,17 +64,6 @@ def needs(campaign: Campaign, failed_jobs: int) -> list[Need]:
     return [need for need in listed if need.number]
 
 
-def at_a_glance(campaigns: QuerySet[Campaign]) -> QuerySet[Campaign]:
-    """The campaigns with what the list of them says of each, in one question however many they are."""
-    pool = Query.objects.pool().filter(campaign=OuterRef("pk"))
-    return campaigns.annotate(
-        n_queries=_number(pool),
-        n_closed=_number(pool.filter(closed=True)),
-        n_to_review=_number(Batch.objects.to_review().filter(campaign=OuterRef("pk"))),
-        n_at_work=_number(Assignment.objects.live().filter(annotator__campaign=OuterRef("pk"))),
-    )
-
-
 def _counts(campaign: Campaign) -> dict[str, int]:
     annotators = Membership.objects.annotators().filter(campaign=OuterRef("pk"))
     last = Sitting.objects.filter(member=OuterRef("pk")).order_by("-round").values("result")[:1]
@@ -91,19 +78,6 @@ def _counts(campaign: Campaign) -> dict[str, int]:
         "flags": Flag.objects.waiting(OuterRef("pk")),
         "to_review": Batch.objects.to_review().filter(campaign=OuterRef("pk")),
     }
-    numbers = {name: _number(own) for name, own in rows.items()}
+    numbers = {name: number_of(own) for name, own in rows.items()}
     found = Campaign.objects.filter(pk=campaign.pk).values_list(*numbers.values()).get()
     return dict(zip(numbers, found, strict=True))
-
-
-def stuck_batches() -> QuerySet[Batch]:
-    """Batches in round two with a free place, into which nobody has handed anything for a day."""
-    lately = Assignment.objects.filter(batch=OuterRef("pk"), submitted__gt=Now() - STUCK_AFTER)
-    free = Batch.objects.filter(state=Batch.State.OPEN, round=2, taken__lt=2, query__withdrawn=None)
-    return free.filter(~Exists(lately), kind=Kind.POOL)
-
-
-def _number(rows: QuerySet[Any]) -> Coalesce:
-    """How many rows, as a subquery."""
-    counted = rows.order_by().annotate(all=F("pk") * 0).values("all").annotate(n=Count("pk")).values("n")
-    return Coalesce(Subquery(counted), 0)

@@ -16,11 +16,11 @@ from campaigns.pages import campaign_page
 from judging import doors
 from judging.consensus import GRADES
 from judging.models import Query
-from lead.tables.judgements import ON_A_PAGE, filters_of, judgements_page, only_of
 from lead.views.figures import plot_of
 from reports.figures.catalogue import DRIFT, WEEKS
 from reports.figures.numbers import Subject, annotator_of, week_name
 from reports.summaries import AGREEMENT, FIGURES, QUERIES, count_agreement, current_summary
+from reports.tables.judgements import ON_A_PAGE, filters_of, judgements_page, only_of
 
 NUMBERS = {
     "judged": "Judged",
@@ -102,14 +102,14 @@ def queries(request: HttpRequest, name: str) -> HttpResponse:
 def judgements(request: HttpRequest, name: str) -> HttpResponse:
     member = doors.membership(request, name)
     filters = filters_of(member.campaign)
-    asked = {key: value for key in filters if (value := request.GET.get(key)) and key != "before"}
+    chosen = {key: value for key in filters if (value := request.GET.get(key)) and key != "before"}
     found = judgements_page(member.campaign, request.GET)
     return campaign_page(
         request,
         member,
         "lead/agreement_judgements.html",
         found=found,
-        asked=asked,
+        asked=chosen,
         only=only_of(member.campaign),
     )
 

@@ -1,5 +1,6 @@
 """A batch as the lead sees it, and the verdict on it."""
 
+from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
@@ -15,15 +16,14 @@ from campaigns.models import Membership
 from campaigns.pages import campaign_page
 from judging import doors
 from judging.models import Review
-from judging.pool.opening import open_without_clips
+from judging.pool.opening import open_all_without_clips, open_without_clips
 from judging.quality.examples import teachable
 from judging.review import reviewing
 from judging.review.recommending import recommendation
 from judging.review.reviewing import last_reviews, neighbours_to_review, to_undo
-from lead.desk.queries import appearance, batches_without_clips
-from lead.tables.batch import Editions, candidate_rows, verdict_buttons
-from lead.tables.batch_chart import grades_by_rank
-from lead.tables.clips_to_come import ClipsToCome
+from reports.tables.batch import ClipsToCome, Editions, candidate_rows, verdict_buttons
+from reports.tables.batch_chart import grades_by_rank
+from reports.tables.queries import appearance
 
 
 @require_safe
@@ -31,14 +31,7 @@ def detail(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     member = doors.membership(request, name)
     editions = Editions.of(doors.batch(member, pk))
     batch, rows = editions.batch, candidate_rows(editions, member)
-    advice, found = recommendation(batch), list(editions.reviews_and(last_reviews(member)))
-    reviews = [each for each in found if each.batch in editions.all]
-    own = next((each for each in reviews if not each.undone and each.batch_id == batch.pk), None)
-    just_done = doors.reviews(member, request.GET.getlist("done"))
-    done, skipped = to_undo(
-        just_done, [each for each in found if not each.undone and each.lead_id == member.pk]
-    )
-    own_is_next = own is not None and done == [own]
+    advice = recommendation(batch)
     previous, following = neighbours_to_review(batch)
     return campaign_page(
         request,
@@ -52,17 +45,29 @@ def detail(request: HttpRequest, name: str, pk: int) -> HttpResponse:
         recommendation=advice,
         verdicts=verdict_buttons(advice),
         to_review=editions.is_to_review,
-        review=own,
-        undone=[each for each in reviews if each.undone],
         others=editions.others,
         previous=previous,
         next=following,
-        done=[] if own_is_next else done,
-        skipped=skipped,
-        may_undo=own is not None and not own.is_begun,
         grades=LEVELS,
         teachable={each.pk for each in teachable(member.campaign).filter(query=batch.query)},
+        **_reviews(member, editions, doors.reviews(member, request.GET.getlist("done"))),
     )
+
+
+def _reviews(member: Membership, editions: Editions, just_done: list[Review]) -> dict[str, Any]:
+    """Return the review in force and those that were undone, and what the lead can undo."""
+    found = list(editions.reviews_and(last_reviews(member)))
+    reviews = [each for each in found if each.batch in editions.all]
+    own = next((each for each in reviews if not each.undone and each.batch_id == editions.batch.pk), None)
+    mine = [each for each in found if not each.undone and each.lead_id == member.pk]
+    done, skipped = to_undo(just_done, mine)
+    return {
+        "review": own,
+        "undone": [each for each in reviews if each.undone],
+        "done": [] if own is not None and done == [own] else done,
+        "skipped": skipped,
+        "may_undo": own is not None and not own.is_begun,
+    }
 
 
 @require_POST
@@ -90,8 +95,7 @@ def open_one(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 def open_all(request: HttpRequest, name: str) -> HttpResponse:
     """Open all batches that wait because clips of them cannot be cut."""
     lead = doors.lead(request, name)
-    waiting = batches_without_clips(lead.campaign).select_related("query__campaign")
-    opened = sum(open_without_clips(lead, batch) for batch in waiting)
+    opened = open_all_without_clips(lead)
     messages.success(request, f"Batches that are open now without some of their clips: {opened}.")
     return redirect("campaign", name=name)
 

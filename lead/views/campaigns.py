@@ -13,9 +13,10 @@ from campaigns.pages import campaign_page
 from judging import doors
 from lead.desk.charts import charts
 from lead.desk.checklist import checklist
-from lead.desk.needs import at_a_glance, needs
-from lead.desk.queries import SORTS, Table, filters, jobs_of, query_rows
+from lead.desk.needs import needs
+from lead.desk.queries import jobs_of
 from reports.summaries import AGREEMENT, PROGRESS, current_summaries
+from reports.tables.queries import SORTS, Table, at_a_glance, filters, query_rows
 
 QUERIES_ON_A_PAGE = 50
 
@@ -41,7 +42,7 @@ def index(request: HttpRequest) -> HttpResponse:
 def desk(request: HttpRequest, name: str) -> HttpResponse:
     """The desk: what needs the lead now, how it goes, and the queries. To a researcher it tells no needs and no pay."""
     member = doors.membership(request, name)
-    campaign, table, found = member.campaign, Table.asked(request.GET), jobs_of(member)
+    campaign, table, found = member.campaign, Table.from_params(request.GET), jobs_of(member)
     kept = current_summaries(campaign, PROGRESS, AGREEMENT)
     page = Paginator(table.queries(campaign), QUERIES_ON_A_PAGE).get_page(request.GET.get("page"))
     rows = query_rows(list(page))

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import csv
 from io import StringIO
-from typing import Any
 
-from django.conf import settings
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
@@ -19,16 +17,21 @@ from base.problem_documents import refusal_as_message
 from base.request_fields import one_of, whole_in
 from campaigns import doors
 from corpus.models import Corpus
-from jobs.models import Job
-from judging.pool.rewording import By, accept_caption, ask_for_rewording, count_waiting
-from retrieval.models import CastName, Rewording, Substitution
-from retrieval.rewriting.counting import count_captions, counted
-from retrieval.rewriting.drafting import draft_cast
-from retrieval.rewriting.models import REWORD, is_under_way
+from judging.pool.rewording import (
+    PAIRS,
+    WORDS,
+    By,
+    accept_caption,
+    ask_for_rewording,
+    count_waiting,
+    jobs_of,
+    state_of,
+)
+from retrieval.models import Rewording
+from retrieval.rewriting.counting import counted
 from retrieval.rewriting.replaced import rows
 
 ON_A_PAGE = 25
-SUBSTITUTIONS, WORDS, PAIRS = 10, 12, 50  # as many as a page lists
 
 
 @require_safe
@@ -38,40 +41,15 @@ def index(request: HttpRequest, corpus: int) -> HttpResponse:
     return corpus_page(request, found, "lead/captions.html", **state_of(found))
 
 
-def state_of(corpus: Corpus) -> dict[str, Any]:
-    """Return how far a corpus is reworded: what was counted, what waits, what it cost, and the jobs."""
-    mine = Rewording.objects.filter(corpus=corpus)
-    has_endpoint = bool(settings.CHAT_URL and settings.CHAT_MODEL)
-    known = counted(corpus)
-    asks = known.figures and has_endpoint and not is_under_way(corpus)
-    return {
-        "counted": known,
-        "settled": mine.settled().count(),
-        "queued": mine.queued().count(),
-        "confirmed": CastName.objects.filter(corpus=corpus, confirmed=True, stays=False).count(),
-        "drafted": CastName.objects.filter(corpus=corpus, confirmed=False).count(),
-        "model": settings.CHAT_MODEL if has_endpoint else "",
-        "estimate": known.figures.estimate if known.figures and asks else None,
-        "substitutions": Substitution.objects.filter(corpus=corpus).order_by("-pk")[:SUBSTITUTIONS],
-        **_jobs(corpus),
-    }
-
-
 @require_safe
 def work(request: HttpRequest, corpus: int) -> HttpResponse:
     """The bars of the work under way; the page asks for them again while there is any."""
     found = doors.corpus_to_reword(request, corpus)
-    jobs = _jobs(found)
+    jobs = jobs_of(found)
     answer = corpus_page(request, found, "lead/_captions_work.html", **jobs)
     if not jobs["is_working"]:
         answer["HX-Refresh"] = "true"
     return answer
-
-
-def _jobs(corpus: Corpus) -> dict[str, Any]:
-    kinds = [REWORD, draft_cast.code, count_captions.code]
-    jobs = list(Job.objects.owned_by(corpus).not_done().filter(kind__in=kinds).order_by("pk"))
-    return {"jobs": jobs, "is_working": any(not job.has_failed for job in jobs)}
 
 
 @require_POST
@@ -119,7 +97,7 @@ def replaced(request: HttpRequest, corpus: int) -> HttpResponse:
         counts=counts,
         words=counts.words[:WORDS] if counts else [],
         pairs=counts.pairs[:PAIRS] if counts else [],
-        **_jobs(found),
+        **jobs_of(found),
     )
 
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from django.contrib import messages
 from django.core.paginator import Page, Paginator
-from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -17,10 +14,9 @@ from campaigns import doors
 from corpus.models import Corpus
 from lead.views.captions import corpus_page
 from retrieval.models import CastName
-from retrieval.rewriting.cast_file import Line, checked, store_cast
+from retrieval.rewriting.cast_file import NAMES_ON_A_PAGE, names_of, save_names
 from retrieval.rewriting.drafting import draft_cast
 
-NAMES_ON_A_PAGE = 50
 SHOWN = {"": "All", "open": "To be confirmed", "confirmed": "Confirmed"}
 
 
@@ -28,20 +24,20 @@ SHOWN = {"": "All", "open": "To be confirmed", "confirmed": "Confirmed"}
 def edit(request: HttpRequest, corpus: int) -> HttpResponse:
     """The names, most frequent first, and a form to say who they are. Saving stores the whole page or nothing."""
     found = doors.corpus_to_reword(request, corpus)
-    shown = request.GET.get("show", "")
-    names = names_shown(found, shown)
+    state = request.GET.get("show", "")
+    names = names_of(found, state)
     page = Paginator(names, NAMES_ON_A_PAGE).get_page(request.GET.get("page"))
     if request.method != "POST":
-        return _page(request, found, page, shown)
+        return _page(request, found, page, state)
     mine = _posted(found, request.POST)
     try:
         save_names(found, mine)
     except ReeljudgeError as fault:
         rest = str(fault).splitlines()[1:] or [str(fault)]
         page.object_list = mine
-        return _page(request, found, page, shown, status=400, problems=rest)
+        return _page(request, found, page, state, status=400, problems=rest)
     messages.success(request, "Saved. Names that are confirmed are replaced when the corpus is reworded.")
-    return redirect(f"{reverse('cast', args=[corpus])}?show={shown}&page={page.number}")
+    return redirect(f"{reverse('cast', args=[corpus])}?show={state}&page={page.number}")
 
 
 @require_POST
@@ -51,21 +47,15 @@ def draft(request: HttpRequest, corpus: int) -> HttpResponse:
     return redirect("captions", corpus=corpus)
 
 
-def names_shown(corpus: Corpus, shown: str) -> QuerySet[CastName]:
-    """Return the names of a corpus, most frequent first: all, or those to be confirmed, or those that are."""
-    names = CastName.objects.filter(corpus=corpus).order_by("-count", "name")
-    return names.filter(confirmed=shown == "confirmed") if shown in ("open", "confirmed") else names
-
-
 def _page(
     request: HttpRequest,
     corpus: Corpus,
     page: Page[CastName],
-    shown: str,
+    state: str,
     status: int = 200,
     **context: object,
 ) -> HttpResponse:
-    context |= {"page": page, "names": page.object_list, "shown": shown, "filters": SHOWN.items()}
+    context |= {"page": page, "names": page.object_list, "shown": state, "filters": SHOWN.items()}
     return corpus_page(request, corpus, "lead/cast.html", status, **context)
 
 
@@ -79,32 +69,3 @@ def _posted(corpus: Corpus, form: QueryDict) -> list[CastName]:
         name.stays = f"stays-{name.pk}" in form
         name.confirmed = f"confirmed-{name.pk}" in form or "confirm-all" in form
     return names
-
-
-def save_names(corpus: Corpus, names: list[CastName]) -> None:
-    """Store the names, after a look at the whole list: names may refer to others.
-
-    Raises
-    ------
-    ReeljudgeError
-        If one of them is wrong. None is stored then.
-    """
-    if not names:
-        raise ReeljudgeError("name: none; expected the names of this page")
-    changed = {name.pk for name in names}
-    others = CastName.objects.filter(corpus=corpus).exclude(pk__in=changed)
-    entries = checked(_lines([*names, *others]), f"{corpus}")
-    mine = {name.name for name in names}
-    store_cast(corpus, [entry for entry in entries if entry.name in mine])
-
-
-def _lines(names: list[CastName]) -> Iterator[Line]:
-    for name in names:
-        fields = {
-            "name": name.name,
-            "phrase": name.phrase,
-            "same_as": name.same_as,
-            "stays": "yes" if name.stays else "",
-            "confirmed": "yes" if name.confirmed else "",
-        }
-        yield Line(name.name, fields)

@@ -14,13 +14,11 @@ from campaigns.pages import campaign_page
 from judging import doors
 from judging.quality import check_results
 from judging.quality.checks import REPEAT_AFTER
-from judging.quality.gold import draw_gold, gold, make_gold, sources
-from lead.tables.checks import check_rows
+from judging.quality.gold import DRAWN_AT_ONCE, SOURCES_LOOKED_AT, draw_gold, gold, make_gold, sources
 from reports.summaries import PEOPLE, current_summary
+from reports.tables.people import check_rows
 
 SOURCES_SHOWN = 20
-SOURCES_LOOKED_AT = 200  # closed queries
-DRAWN_AT_ONCE = 10
 PAIRS_ON_A_PAGE = 100
 
 
@@ -70,8 +68,8 @@ def pairs(request: HttpRequest, name: str, worker: int, show: str) -> HttpRespon
 def set_gold(request: HttpRequest, name: str) -> HttpResponse:
     """Gold of one closed query, or drawn from those that can be."""
     campaign = doors.lead(request, name).campaign
-    if asked := request.POST.get("query"):
-        query = get_object_or_404(campaign.queries, pk=int(asked) if is_whole(asked, KEY) else 0)
+    if key := request.POST.get("query"):
+        query = get_object_or_404(campaign.queries, pk=int(key) if is_whole(key, KEY) else 0)
         with refusal_as_message(request):
             make_gold(query)
             messages.success(request, f"“{query}” is a check now.")

@@ -11,7 +11,7 @@ from corpus.models import Clip, Corpus, Moment
 from corpus.size.counting import figures_of
 from judging import doors
 from judging.pool.clips import prepare_clip
-from lead.tables.moments import moments_page
+from reports.tables.moments import moments_page
 
 
 @require_safe

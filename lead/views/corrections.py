@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, QueryDict
@@ -23,14 +21,10 @@ from judging.review.adjudicating import adjudicate, withdraw_adjudication
 from judging.review.reopening import (
     Scope,
     reopen,
-    reopen_all_of,
     reopen_work,
-    scope_of_annotator,
-    scope_of_batch,
-    scope_of_candidate,
 )
 from judging.review.withdrawing import bring_back, withdraw
-from lead.tables.reopening_cost import cost_of
+from reports.tables.reopening_cost import cost_of
 
 ON_A_PAGE = 50
 
@@ -39,40 +33,25 @@ ON_A_PAGE = 50
 def reopen_page(request: HttpRequest, name: str) -> HttpResponse:
     """Show what reopening would come to; with a reason, reopen."""
     lead = doors.lead(request, name)
-    asked = request.POST if request.method == "POST" else request.GET
-    scope = _scope(lead, asked)
+    params = request.POST if request.method == "POST" else request.GET
+    scope = _scope(lead, params)
     if request.method == "POST":
         with refusal_as_message(request):
-            messages.success(request, _reopen(lead, asked, scope))
+            record = reopen(lead, scope, reason_in(params))
+            whole = f"This is being reopened, query by query: {record.what}."
+            part = f"Reopened: {record.what}. Others judge it now."
+            messages.success(request, whole if record.annotator_id else part)
         return redirect("reopenings", name=name)
     cost = cost_of(lead.campaign, scope)
-    return campaign_page(request, lead, "lead/reopen.html", scope=scope, cost=cost, fields=asked.items())
+    return campaign_page(request, lead, "lead/reopen.html", scope=scope, cost=cost, fields=params.items())
 
 
-def _reopen(lead: Membership, asked: QueryDict, scope: Scope) -> str:
-    if "worker" in asked:
-        record = reopen_all_of(lead, doors.annotator_of(lead, int(str(asked["worker"]))), reason_in(asked))
-        return f"This is being reopened, query by query: {record.what}."
-    record = reopen(lead, scope, reason_in(asked))
-    return f"Reopened: {record.what}. Others judge it now."
-
-
-def _scope(lead: Membership, asked: QueryDict) -> Scope:
+def _scope(lead: Membership, params: QueryDict) -> Scope:
     """Exactly one of a candidate, a batch and a worker, by its number."""
-    known = scopes(lead)
-    named = [(what, str(asked[what])) for what in known if what in asked]
+    named = [(what, str(params[what])) for what in doors.REOPENED if what in params]
     if len(named) != 1 or not is_whole(named[0][1], KEY):
         raise BadValue("what", "not one number", "one of candidate, batch or worker, as a number")
-    return known[named[0][0]](int(named[0][1]))
-
-
-def scopes(lead: Membership) -> dict[str, Callable[[int], Scope]]:
-    """Return the ways to name what is reopened: each takes the number of a candidate, a batch or a worker."""
-    return {
-        "candidate": lambda key: scope_of_candidate(doors.candidate(lead, key)),
-        "batch": lambda key: scope_of_batch(doors.batch(lead, key)),
-        "worker": lambda key: scope_of_annotator(doors.annotator_of(lead, key)),
-    }
+    return doors.scope(lead, named[0][0], int(named[0][1]))
 
 
 @require_safe
@@ -132,9 +111,9 @@ def withdraw_page(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     )
 
 
-def _withdraw(query: Query, asked: QueryDict) -> str:
-    if "back" in asked:
+def _withdraw(query: Query, params: QueryDict) -> str:
+    if "back" in params:
         bring_back(query)
         return f"“{query}” is back in the campaign."
-    withdraw(query, reason_in(asked))
+    withdraw(query, reason_in(params))
     return f"“{query}” is withdrawn."

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -12,21 +10,15 @@ from django.views.decorators.http import require_POST, require_safe
 from base.errors import BadValue
 from base.problem_documents import refusal_as_message
 from base.request_fields import one_of, reason_in, text_in, whole_in
-from campaigns.models import Membership
 from campaigns.pages import campaign_page
 from judging import doors
 from judging.consensus import GRADES
 from judging.models.sitting import exam_batches
-from judging.quality import sittings
 from judging.quality.exam import DEPTH, QUERIES, set_exam, set_truth
-from judging.quality.sittings import QUORUM, exam_grades, truths
-from lead.tables.examinees import examinee, overview, pairs_of, pairs_of_one
+from judging.quality.examples import LONGEST_WHY
+from judging.quality.sittings import LONGEST_REASON, QUORUM, VERDICTS, exam_grades, truths
+from reports.tables.examinees import examinee, overview, pairs_of, pairs_of_one
 
-LONGEST_WHY, LONGEST_REASON = 1000, 400
-VERDICTS: dict[str, Callable[[Membership, Membership, str], object]] = {
-    "qualify": Membership.qualify,
-    "repeat": sittings.repeat,
-}
 TRUTHS = {"": None} | {str(grade): grade for grade in GRADES}
 
 

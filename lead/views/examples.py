@@ -16,8 +16,8 @@ from campaigns.models import Membership
 from campaigns.pages import campaign_page
 from judging import doors
 from judging.models import Example
-from judging.quality.examples import add_example, add_own_example, teachable, visible_examples
-from lead.forms import ExampleForm, OwnExampleForm
+from judging.quality.example_forms import ExampleForm, OwnExampleForm
+from judging.quality.examples import add_example, add_own_example, hidden_examples, teachable
 
 MOST_FOUND = 20
 
@@ -27,7 +27,6 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
     """The examples by grade; with `?find=words`, judged pairs that may become one."""
     member = doors.membership(request, name)
     examples = member.campaign.examples.select_related("clip", "moment__video", "by__user")
-    hidden = examples.exclude(pk__in=visible_examples(examples).values("pk"))
     words = request.GET.get("find", "").replace("\0", "").strip()
     return campaign_page(
         request,
@@ -35,7 +34,7 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
         "lead/examples.html",
         grades=sorted(LEVELS.items(), reverse=True),
         examples=examples,
-        hidden=set(hidden.values_list("pk", flat=True)),
+        hidden=hidden_examples(examples),
         words=words,
         found=teachable(member.campaign, words)[:MOST_FOUND] if "find" in request.GET else None,
     )

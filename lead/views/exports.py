@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from django.http import FileResponse, Http404, HttpRequest, HttpResponse, StreamingHttpResponse
-from django.shortcuts import get_object_or_404, redirect
+from django.http import FileResponse, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.shortcuts import redirect
 from django.views.decorators.http import require_POST, require_safe
 
 from base.request_fields import whole
@@ -13,10 +13,9 @@ from jobs.models import Job
 from judging import doors
 from judging.consensus import RULE
 from judging.models import Candidate
-from releases.exports import BY_NAME, FILES
+from releases.exports import FILES, export_file, training_set_file
 from releases.models import TrainingSet
 from releases.training.sets import USUAL_DEPTHS, ask_for_training_set, make_training_set
-from releases.training.writing import file_name
 
 
 @require_safe
@@ -47,16 +46,7 @@ def _training_sets(campaign: Campaign) -> list[tuple[TrainingSet, Job | None]]:
 
 @require_safe
 def download(request: HttpRequest, name: str, file: str) -> StreamingHttpResponse:
-    campaign = doors.membership(request, name).campaign
-    export = BY_NAME.get(file)
-    if export is None:
-        raise Http404
-    answer = StreamingHttpResponse(
-        export.lines(campaign), content_type=f"{export.content_type}; charset=utf-8"
-    )
-    answer["Content-Disposition"] = f'attachment; filename="{campaign.name}-{file}"'
-    answer["X-Consensus-Rule"] = RULE
-    return answer
+    return export_file(doors.membership(request, name).campaign, file)
 
 
 @require_POST
@@ -69,7 +59,4 @@ def ask_for_one(request: HttpRequest, name: str) -> HttpResponse:
 
 @require_safe
 def training_set(request: HttpRequest, name: str, depth: int) -> FileResponse:
-    campaign = doors.membership(request, name).campaign
-    found = get_object_or_404(campaign.training_sets.exclude(file=""), depth=depth)
-    filename = f"{campaign.name}-{file_name(depth)}"
-    return FileResponse(found.file.open("rb"), as_attachment=True, filename=filename)
+    return training_set_file(doors.membership(request, name).campaign, depth)

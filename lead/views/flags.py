@@ -8,16 +8,14 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST, require_safe
 
-from base.errors import WrongState
 from base.problem_documents import refusal_as_message
 from base.request_fields import one_of
 from campaigns.guideline_text import LEVELS
-from campaigns.models import Membership
 from campaigns.pages import campaign_page
 from judging import doors
 from judging.models import Flag
-from judging.pool.clips import retry_clips
-from lead.tables.batch import FlagRow, named
+from judging.review.flags import ACTIONS
+from reports.tables.batch import FlagRow, named
 
 ON_A_PAGE = 50
 
@@ -48,19 +46,3 @@ def handle(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     with refusal_as_message(request):
         messages.success(request, act(flag, lead))
     return redirect("flags", name=name)
-
-
-def _dismiss(flag: Flag, lead: Membership) -> str:
-    Flag.objects.filter(pk=flag.pk).handle(lead)
-    if not flag.candidate.is_flagged:
-        return "The flag is dismissed."
-    return "The flag is dismissed. Its pair has no grade until you grade it or have it judged again."
-
-
-def _retry(flag: Flag, lead: Membership) -> str:
-    if flag.candidate.batch is None:
-        raise WrongState("This candidate is in no batch any more, so no clip is cut for it.")
-    return f"Clips of this batch that are cut again: {retry_clips([flag.candidate.batch]).clips}."
-
-
-ACTIONS = {"dismiss": _dismiss, "retry": _retry}

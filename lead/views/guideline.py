@@ -9,10 +9,10 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from base.errors import Outdated
 from base.text import changes, rendered
+from campaigns.forms import GuidelineForm
 from campaigns.models import Campaign, Guideline, Membership
 from campaigns.pages import campaign_page
 from judging import doors
-from lead.forms import GuidelineForm
 
 
 @require_safe

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST, require_safe
 
 from base.errors import BadValue
 from base.request_fields import text_in, whole
-from campaigns.models import Campaign, Membership, Message
+from campaigns.models import Message
+from campaigns.models.message import LONGEST_MESSAGE
 from campaigns.pages import campaign_page
 from judging import doors
 
-LONGEST = 2000
 SHOWN = 100
 
 
@@ -26,9 +25,9 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
         request,
         lead,
         "lead/messages.html",
-        annotators=annotators(lead.campaign).select_related("user").order_by("worker"),
+        annotators=lead.campaign.memberships.reachable().select_related("user").order_by("worker"),
         sent=sent[:SHOWN],
-        longest=LONGEST,
+        longest=LONGEST_MESSAGE,
     )
 
 
@@ -36,17 +35,12 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
 def send(request: HttpRequest, name: str) -> HttpResponse:
     lead = doors.lead(request, name)
     words = {"text": request.POST.get("text", "").replace("\r\n", "\n")}
-    text, to = text_in(words, "text", LONGEST), request.POST.get("to", "")
+    text, to = text_in(words, "text", LONGEST_MESSAGE), request.POST.get("to", "")
     if not text:
         raise BadValue("text", "empty", "what the annotator is to read")
-    chosen = annotators(lead.campaign)
+    chosen = lead.campaign.memberships.reachable()
     if to != "all":
         chosen = chosen.filter(pk=doors.annotator_of(lead, whole("to", to, "a worker's number, or all")).pk)
     number = Message.objects.send(chosen, text, by=lead)
     messages.success(request, f"Sent to {number} annotator{'' if number == 1 else 's'}.")
     return redirect("messages", name=name)
-
-
-def annotators(campaign: Campaign) -> QuerySet[Membership]:
-    rows = campaign.memberships.annotators()
-    return rows.exclude(state=Membership.State.LEFT)

@@ -5,27 +5,31 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import timedelta
 
-from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from base.errors import BadValue, WrongState
+from base.errors import BadValue
 from base.problem_documents import refusal_as_message
 from base.request_fields import is_whole, one_of, text_in
-from base.transactions import all_or_nothing
 from campaigns.accounts import mails
 from campaigns.creating import let_create, let_create_no_longer, may_create_campaigns
+from campaigns.invitations import (
+    LIFETIMES,
+    MOST_HOURS,
+    USUAL_LIFETIME,
+    InvitationsForm,
+    invite_all,
+    must_send_mails,
+)
 from campaigns.models import Membership
 from campaigns.pages import campaign_page
 from judging import doors
 from judging.work import leaving
-from lead.invitations_form import LIFETIMES, USUAL_LIFETIME, InvitationsForm
-from lead.tables.invitations import invitation_rows
-from lead.tables.people import DAYS_SHOWN, days_of, person_rows
 from reports.summaries import PEOPLE, current_summary
+from reports.tables.people import DAYS_SHOWN, days_of, invitation_rows, person_rows
 
 
 @require_safe
@@ -136,8 +140,8 @@ def invite(request: HttpRequest, name: str) -> HttpResponse:
     lead = doors.lead(request, name)
     role = one_of("role", request.POST.get("role", ""), Membership.Role.values)
     hours = request.POST.get("hours", "")
-    if not is_whole(hours, digits=3) or not 1 <= int(hours) <= 720:
-        raise BadValue("hours", repr(hours[:40]), "1 to 720")
+    if not is_whole(hours, digits=3) or not 1 <= int(hours) <= MOST_HOURS:
+        raise BadValue("hours", repr(hours[:40]), f"1 to {MOST_HOURS}")
     _, secret = lead.campaign.invite(role, lead, timedelta(hours=int(hours)))
     return _index(request, lead, request.build_absolute_uri(reverse("invitation", args=[secret])))
 
@@ -155,19 +159,6 @@ def invite_by_mail(request: HttpRequest, name: str) -> HttpResponse:
     return redirect("people", name)
 
 
-@all_or_nothing
-def invite_all(request: HttpRequest, lead: Membership, form: InvitationsForm) -> int:
-    """Make an invitation for each person of a valid form, and ask for the mails. Return how many they are."""
-    said = form.cleaned_data
-    lifetime, language = timedelta(hours=said["hours"]), said["language"]
-    for address, name in said["people"]:
-        invitation = lead.campaign.invite_by_mail(
-            said["role"], lead, lifetime, address=address, name=name, language=language
-        )
-        mails.ask_for(mails.mail_invitation, invitation, request, language)
-    return len(said["people"])
-
-
 @require_POST
 def send_invitation(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     """Send the mail of an open invitation once more, with the same link."""
@@ -177,14 +168,6 @@ def send_invitation(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     mails.ask_for(mails.mail_invitation, invitation, request, invitation.language)
     messages.success(request, f"The mail to {invitation.address} is on its way.")
     return redirect("people", name)
-
-
-def must_send_mails() -> None:
-    """Raise WrongState if the settings name no mail server."""
-    if not settings.MAILS:
-        raise WrongState(
-            "This site sends no mails: whoever runs it has to set EMAIL_URL. Make links instead."
-        )
 
 
 @require_POST

@@ -46,8 +46,8 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
 @require_POST
 def make(request: HttpRequest, name: str) -> HttpResponse:
     lead = doors.lead(request, name)
-    asked, choice = request.POST, {"with_unfinished": request.POST.get("with_unfinished") == "on"}
-    freeze(lead.campaign, lead, asked.get("licence", ""), asked.get("notes", ""), **choice)
+    data, choice = request.POST, {"with_unfinished": request.POST.get("with_unfinished") == "on"}
+    freeze(lead.campaign, lead, data.get("licence", ""), data.get("notes", ""), **choice)
     return redirect("releases", name=name)  # its row says how far it is
 
 

@@ -16,17 +16,15 @@ from campaigns.pages import campaign_page
 from judging import doors
 from judging.models import Batch, Review
 from judging.review.recommending import recommendations
-from judging.review.reviewing import accept_all, last_reviews, to_undo, undo
+from judging.review.reviewing import MOST_AT_ONCE, accept_all, last_reviews, to_undo, undo
 from lead.views.batches import address_after
-
-BATCHES_ON_A_PAGE = 100  # and so at most as many at once: each is a transaction of its own
 
 
 @require_safe
 def index(request: HttpRequest, name: str) -> HttpResponse:
     member = doors.membership(request, name)
     waiting = Batch.objects.in_campaign(member.campaign).to_review().select_related("query__campaign")
-    page = Paginator(waiting.order_by("pk"), BATCHES_ON_A_PAGE).get_page(request.GET.get("page"))
+    page = Paginator(waiting.order_by("pk"), MOST_AT_ONCE).get_page(request.GET.get("page"))
     found = recommendations(page)
     rows = [(batch, found[batch.pk]) for batch in page]
     held = Review.objects.filter(last_reviews(member)).with_begun().select_related("batch__query__campaign")
@@ -51,18 +49,16 @@ def accept_listed(request: HttpRequest, name: str) -> HttpResponse:
     seen = [(doors.batch(lead, pk), verdict, mean) for pk, verdict, mean in listed]
     done, left = accept_all(lead, seen)
     if left:
-        told = "; ".join(f"{batch}: {why}" for batch, why in left[:10])
-        messages.error(request, f"{len(left)} left as they are: {told}")
+        words = "; ".join(f"{batch}: {why}" for batch, why in left[:10])
+        messages.error(request, f"{len(left)} left as they are: {words}")
     return redirect(address_after(lead, None, done))
 
 
 def _seen(fields: list[str]) -> list[tuple[int, str, str]]:
     """Batch, verdict and mean of each row, as the list had them."""
     rows = [field.split(":") for field in fields]
-    if len(rows) > BATCHES_ON_A_PAGE or not all(_is_row(row) for row in rows):
-        raise BadValue(
-            "seen", "not what the list sends", f"at most {BATCHES_ON_A_PAGE} of batch:verdict:mean"
-        )
+    if len(rows) > MOST_AT_ONCE or not all(_is_row(row) for row in rows):
+        raise BadValue("seen", "not what the list sends", f"at most {MOST_AT_ONCE} of batch:verdict:mean")
     return [(int(pk), verdict, mean) for pk, verdict, mean in rows]
 
 

@@ -16,10 +16,7 @@ from corpus.models import Clip, Moment
 from jobs.models import Job
 from judging import doors
 from judging.pool.clips import clips_found, cut_clip, cut_for_search
-from retrieval.search.searching import Answer, Hit, search
-
-LONGEST_QUERY = 500  # characters
-HITS = 20
+from retrieval.search.searching import HITS, LONGEST_QUERY, Answer, Hit, search
 
 
 @require_safe

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods
 from campaigns.models import Membership
 from campaigns.pages import campaign_page
 from judging import doors
-from lead.settings_form import SettingsForm, set_up
+from judging.settings import SettingsForm, set_up
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -28,14 +28,6 @@ def specification(key: str, rows: Rows) -> dict[str, Any]:
     return finished(FIGURES[key](inline(rows)))
 
 
-def svg(key: str, rows: Rows) -> bytes:
-    return svg_of(specification(key, rows))
-
-
-def pdf(key: str, rows: Rows) -> bytes:
-    return pdf_of(specification(key, rows))
-
-
 def finished(chart: Any) -> dict[str, Any]:
     """Return the specification of a chart, with text that can be read in a page."""
     drawn: dict[str, Any] = chart.configure_axis(**TEXT).configure_legend(**TEXT).to_dict()

@@ -33,7 +33,7 @@ class Period:
         return cls(first, (first + timedelta(days=31)).replace(day=1) - timedelta(days=1))
 
     @classmethod
-    def asked(cls, values: Any) -> Period:
+    def from_params(cls, values: Any) -> Period:
         """Return the period of a request's `from` and `to`. The present month's first and last day are the defaults.
 
         Raises

@@ -10,9 +10,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
 
-from django.utils import timezone
-
-from campaigns.models import Campaign, PastRate
+from campaigns.models import Campaign
 from reports.models import ApprovedPeriod
 from reports.pay.hours import Worked, pay
 
@@ -76,15 +74,3 @@ def _stretches_of(period: ApprovedPeriod) -> list[tuple[date, date, Decimal | No
         (date.fromisoformat(first), date.fromisoformat(last), None if rate is None else Decimal(rate))
         for first, last, rate in period.rates
     ]
-
-
-def store_past_rate(campaign: Campaign, before: Decimal | None, all_days: bool) -> None:
-    """Store the rate before a change, so that days before today keep it.
-
-    With `all_days`, all days that are not approved get the new rate.
-    """
-    if all_days:
-        campaign.past_rates.all().delete()  # approved periods hold rates of their own
-    elif before is not None and before != campaign.hourly_rate:
-        yesterday = timezone.localdate() - ONE_DAY
-        PastRate.objects.get_or_create(campaign=campaign, last=yesterday, defaults={"hourly": before})

@@ -9,12 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
+from django.db.models import QuerySet
+
 from base.errors import ReeljudgeError
 from base.text import abbreviated, harmless, storable
 from corpus.models import Corpus
 from metrics import MeasureError
 from metrics.formats.json_reader import read_json
 from retrieval.rewriting.models import LONGEST_NAME, CastName
+
+NAMES_ON_A_PAGE = 50  # and so at most as many are saved at once
 
 COLUMNS = ("name", "phrase", "same_as", "stays", "confirmed")
 HELPS = ("count", "context 1", "context 2", "context 3")  # columns of a draft that are for the lead's eyes
@@ -205,3 +209,38 @@ def store_cast(corpus: Corpus, entries: list[CastName]) -> None:
         update_fields=["phrase", "same_as", "stays", "confirmed"],
         batch_size=500,
     )
+
+
+def names_of(corpus: Corpus, state: str = "") -> QuerySet[CastName]:
+    """Return the names of a corpus, most frequent first: all, or those to be confirmed, or those that are."""
+    names = CastName.objects.filter(corpus=corpus).order_by("-count", "name")
+    return names.filter(confirmed=state == "confirmed") if state in ("open", "confirmed") else names
+
+
+def save_names(corpus: Corpus, names: list[CastName]) -> None:
+    """Store the names, after a look at the whole list: names may refer to others.
+
+    Raises
+    ------
+    ReeljudgeError
+        If one of them is wrong. None is stored then.
+    """
+    if not names:
+        raise ReeljudgeError("name: none; expected the names of this page")
+    changed = {name.pk for name in names}
+    others = CastName.objects.filter(corpus=corpus).exclude(pk__in=changed)
+    entries = checked(_lines_of([*names, *others]), f"{corpus}")
+    mine = {name.name for name in names}
+    store_cast(corpus, [entry for entry in entries if entry.name in mine])
+
+
+def _lines_of(names: list[CastName]) -> Iterator[Line]:
+    for name in names:
+        fields = {
+            "name": name.name,
+            "phrase": name.phrase,
+            "same_as": name.same_as,
+            "stays": "yes" if name.stays else "",
+            "confirmed": "yes" if name.confirmed else "",
+        }
+        yield Line(name.name, fields)

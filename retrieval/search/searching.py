@@ -34,6 +34,10 @@ from retrieval.search.index import (
 )
 from retrieval.search.one_query import encode_here
 
+LONGEST_QUERY = 500  # characters
+HITS = 20  # that are listed
+
+ENCODE = "encode a query"  # the kind of job
 SPARE = 20  # rows that are looked at beyond those wanted, because two descriptions of one moment are one hit
 
 

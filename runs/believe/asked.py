@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from django.http import Http404, QueryDict
+from django.http import Http404, HttpResponse, QueryDict
 from django.utils.http import urlencode
 
 from base.errors import BadValue
 from base.request_fields import one_of, whole
 from campaigns.models import Membership
 from releases.models import Release
+from reports.figures.files import figure_file
 from runs.believe.catalogue import BY_KEY, FIGURES, Figure
 from runs.believe.inquiries import CONVENTIONS, MOST_RUNS, comparable, inquiry_about
 from runs.measures import NDCG, USUAL
@@ -75,3 +76,20 @@ def _measures(runs: list[Run], release: Release, convention: str) -> list[str]:
     """Return the measures that a page can be about: those that were examined."""
     inquiry = inquiry_about(runs, release, convention)
     return inquiry.findings["measures"] if inquiry and inquiry.findings else [HEADLINE]
+
+
+def examination_file(wanted: Asked | None, kind: str) -> HttpResponse:
+    """Answer with the figure that is asked about as a file; not found before its runs were examined."""
+    inquiry = wanted.inquiry if wanted else None
+    if not (wanted and inquiry and inquiry.findings):
+        raise Http404
+    rows = wanted.figure.rows(inquiry.findings, wanted.measure)
+    if not rows and kind != "csv":
+        raise Http404
+
+    def specify() -> dict[str, Any]:
+        from runs.believe.drawing import specification
+
+        return specification(wanted.figure.key, rows)
+
+    return figure_file(kind, rows, specify, f"{wanted.release.campaign.name}-{wanted.figure.key}")

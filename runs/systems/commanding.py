@@ -1,20 +1,21 @@
-"""What the commands about trained systems share: finding one, progress in a terminal, and errors in one line."""
+"""What the commands about trained systems share: what they refuse, finding a system, and progress in a terminal."""
 
 from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser
-from collections.abc import Iterator
-from contextlib import contextmanager
 
-from django.core.management.base import CommandError
-
+from base.commands import ReeljudgeCommand
 from base.errors import ReeljudgeError
 from base.text import printable
-from campaigns.lookup import campaign_named
+from campaigns.models import Campaign
 from corpus.errors import CorpusError
 from runs.systems.models import TrainedSystem
 from systems.errors import SystemsError
+
+
+class SystemCommand(ReeljudgeCommand):
+    refusals = (CorpusError, SystemsError)
 
 
 def add_system_arguments(parser: ArgumentParser) -> None:
@@ -23,14 +24,18 @@ def add_system_arguments(parser: ArgumentParser) -> None:
 
 
 def system_numbered(campaign: str, number: int) -> TrainedSystem:
-    """Return a campaign's trained system, or end the command with exit code 2."""
-    rows = campaign_named(campaign).systems.select_related("campaign__corpus", "by__campaign")
+    """Return a campaign's trained system.
+
+    Raises
+    ------
+    ReeljudgeError
+        If it has none of this number; it says which it has.
+    """
+    rows = Campaign.objects.named(campaign).systems.select_related("campaign__corpus", "by__campaign")
     found = rows.filter(number=number).first()
     if found is None:
         known = ", ".join(f"{row.number} ({row})" for row in rows.order_by("number")[:20]) or "none yet"
-        raise CommandError(
-            f"system {number}: campaign {campaign} has none of this number; it has: {known}", returncode=2
-        )
+        raise ReeljudgeError(f"system {number}: campaign {campaign} has none of this number; it has: {known}")
     return found
 
 
@@ -38,12 +43,3 @@ def say(done: int, total: int, text: str = "") -> None:
     """Show progress in a terminal."""
     if sys.stderr.isatty():
         sys.stderr.write(f"\r\033[K{printable(text)}  {done:,} of {total:,}")
-
-
-@contextmanager
-def told() -> Iterator[None]:
-    """End the command with one line and exit code 2 for whatever can be wrong with what it was given."""
-    try:
-        yield
-    except (CorpusError, ReeljudgeError, SystemsError) as fault:
-        raise CommandError(str(fault), returncode=2) from fault

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import models
+from django.http import Http404, HttpResponse
 from django.urls import reverse
 
 from jobs.models import Job
 from metrics import parse_measure
+from reports.figures.files import KINDS, figure_file
 from runs.systems.models import TrainedSystem
 from runs.systems.training import train_system
-
-FORMATS = ("json", "svg", "pdf", "csv")
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def plot_of(row: TrainedSystem) -> dict[str, Any]:
         "caption": "Mean loss since the point before; the weights of the best validation are kept.",
         "columns": ["curve", "step", "value"],
         "rows": [list(point.values()) for point in points],
-        "files": {kind: reverse("system-curves", args=[*address, kind]) for kind in FORMATS},
+        "files": {kind: reverse("system-curves", args=[*address, kind]) for kind in KINDS},
     }
 
 
@@ -85,3 +85,17 @@ def _tells(row: TrainedSystem) -> str:
             f" The best {parse_measure(row.measure).spelling}, {best[1]:.3f}, was after {best[0]:,} steps."
         )
     return told
+
+
+def curves_file(row: TrainedSystem, kind: str) -> HttpResponse:
+    """Answer with the curves of a system as a file; not found before it has any."""
+    points = row.rows_of_curves()
+    if not points:
+        raise Http404
+
+    def specify() -> dict[str, Any]:
+        from runs.systems.drawing import specification
+
+        return specification(points)
+
+    return figure_file(kind, points, specify, f"{row.campaign.name}-system-{row.number}")

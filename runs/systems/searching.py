@@ -14,6 +14,7 @@ from corpus.errors import CorpusError
 from corpus.models import Clip, Moment, Video
 from jobs.registry import Report, each_hour, kind
 from judging.pool.clips import clips_found, cut_for_search
+from metrics import moment_id
 from runs.systems.models import SystemSearch, TrainedSystem
 from runs.systems.training import full_disks_pass
 from runs.systems.words import queries_as_read
@@ -34,6 +35,11 @@ class Hit:
     end: float
     score: float
     clip: Clip | None
+
+    @property
+    def moment(self) -> str:
+        """Its id in TREC files."""
+        return moment_id(self.video, self.start, self.end)
 
 
 @kind(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
@@ -12,14 +12,11 @@ from django.views.decorators.http import require_POST, require_safe
 from campaigns.models import Membership
 from campaigns.pages import campaign_page
 from metrics import parse_measure
-from reports.figures.numbers import rows_as_csv
 from runs import doors
-from runs.believe.asked import Asked, asked
+from runs.believe.asked import Asked, asked, examination_file
 from runs.believe.catalogue import FIGURES
 from runs.believe.explanations import NOTHING
 from runs.believe.inquiries import CONVENTIONS, MOST_RUNS, ask_to_examine, job_of
-
-TYPES = {"svg": "image/svg+xml", "pdf": "application/pdf", "csv": "text/csv; charset=utf-8"}
 
 
 @require_safe
@@ -55,19 +52,7 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
 @require_safe
 def download(request: HttpRequest, name: str, format: str) -> HttpResponse:
     """The figure of the same address as its specification, SVG, PDF, or the CSV of its numbers."""
-    member = doors.membership(request, name)
-    wanted = asked(request.GET, member)
-    inquiry = wanted.inquiry if wanted else None
-    if not (wanted and inquiry and inquiry.findings) or format not in ("json", *TYPES):
-        raise Http404
-    rows = wanted.figure.rows(inquiry.findings, wanted.measure)
-    if format == "json" and rows:
-        from runs.believe.drawing import specification
-
-        return JsonResponse(specification(wanted.figure.key, rows))
-    answer = HttpResponse(_content(wanted.figure.key, rows, format), content_type=TYPES.get(format))
-    answer["Content-Disposition"] = f'attachment; filename="{name}-{wanted.figure.key}.{format}"'
-    return answer
+    return examination_file(asked(request.GET, doors.membership(request, name)), format)
 
 
 @require_POST
@@ -102,17 +87,6 @@ def _shown(found: Any, wanted: Asked, member: Membership) -> dict[str, Any]:
         "measures": [(each, parse_measure(each).spelling) for each in found["measures"]],
         "orders": [row for row in found["rows"]["orders"] if row["measure"] == wanted.measure],
     }
-
-
-def _content(key: str, rows: Any, format: str) -> bytes:
-    if format == "csv":
-        return "".join(rows_as_csv(rows)).encode()
-    if not rows:
-        raise Http404
-    from reports.figures.drawing import pdf_of, svg_of
-    from runs.believe.drawing import specification
-
-    return {"svg": svg_of, "pdf": pdf_of}[format](specification(key, rows))
 
 
 def _progress(request: HttpRequest, job: Any) -> HttpResponse:

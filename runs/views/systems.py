@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
@@ -15,18 +15,15 @@ from base.request_fields import one_of, text_in
 from campaigns.pages import campaign_page
 from jobs.models import Job
 from judging.pool.clips import clips_found
-from reports.figures.numbers import rows_as_csv
 from retrieval.search.searching import Answer, search
 from runs import doors
 from runs.systems.asking import ask_to_search, ask_to_train, remove
 from runs.systems.forms import OptionsForm, WantedForm, show_fault, wanted
 from runs.systems.models import LONGEST_QUERY
-from runs.systems.pages import State, jobs_of, plot_of, state_of, where_of
+from runs.systems.pages import State, curves_file, jobs_of, plot_of, state_of, where_of
 from runs.systems.searching import HITS, hits_of, search_with_system
 from runs.views.uploading import page_or_form
 from systems.interface import SYSTEMS
-
-TYPES = {"svg": "image/svg+xml", "pdf": "application/pdf", "csv": "text/csv; charset=utf-8"}
 
 
 @require_safe
@@ -102,21 +99,7 @@ def _progress(request: HttpRequest, job: Job | None, is_drawn: bool) -> HttpResp
 @require_safe
 def curves(request: HttpRequest, name: str, number: int, format: str) -> HttpResponse:
     """The curves as a specification for the page, SVG, PDF, or the CSV of their points."""
-    row = doors.trained_system(doors.membership(request, name), number)
-    points = row.rows_of_curves()
-    if format not in ("json", *TYPES) or not points:
-        raise Http404
-    answer = HttpResponse("".join(rows_as_csv(points)), content_type=TYPES["csv"])
-    if format != "csv":
-        from reports.figures.drawing import pdf_of, svg_of
-        from runs.systems.drawing import specification
-
-        drawn = specification(points)
-        if format == "json":
-            return JsonResponse(drawn)
-        answer = HttpResponse({"svg": svg_of, "pdf": pdf_of}[format](drawn), content_type=TYPES[format])
-    answer["Content-Disposition"] = f'attachment; filename="{name}-system-{number}.{format}"'
-    return answer
+    return curves_file(doors.trained_system(doors.membership(request, name), number), format)
 
 
 @require_POST

@@ -12,12 +12,11 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from campaigns.models import Membership
 from campaigns.pages import campaign_page
-from campaigns.pieces import announced, take_piece, told
+from campaigns.upload_requests import announced, progress_answer, take_piece
 from jobs.models import Job
 from runs import doors
-from runs.forms import RunForm
 from runs.models import Arrival, Submission
-from runs.receiving import MOST_MIB, announce, describe, must_be_open, receive_run, submit
+from runs.receiving import MOST_MIB, RunForm, announce, describe, must_be_open, receive_run, submit
 
 page_or_form = require_http_methods(["GET", "HEAD", "POST"])
 
@@ -76,19 +75,19 @@ def announce_file(request: HttpRequest, name: str, token: str) -> HttpResponse:
     member = doors.membership(request, name)
     submission = doors.submission(member, token)
     must_be_open(submission)
-    return _told(member, announce(submission, *announced(request, Arrival.Purpose.values)), 201)
+    return _answer(member, announce(submission, *announced(request, Arrival.Purpose.values)), 201)
 
 
 @require_http_methods(["GET", "HEAD", "PATCH"])
 def piece(request: HttpRequest, name: str, token: str, file: str) -> HttpResponse:
     """Tell how much has arrived, or store the next piece."""
     member = doors.membership(request, name)
-    return take_piece(request, partial(doors.arrival, member, token, file), partial(_told, member))
+    return take_piece(request, partial(doors.arrival, member, token, file), partial(_answer, member))
 
 
-def _told(member: Membership, file: Arrival, status: int) -> HttpResponse:
+def _answer(member: Membership, file: Arrival, status: int) -> HttpResponse:
     address = reverse("run-piece", args=[member.campaign.name, file.submission.token, file.token])
-    return told(file, address, status)
+    return progress_answer(file, address, status)
 
 
 def _jobs(submission: Submission) -> list[Job]:

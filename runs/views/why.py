@@ -5,28 +5,26 @@ from __future__ import annotations
 from typing import Any
 
 from django.core.paginator import Paginator
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
 from base.errors import BadValue
 from base.templatetags.page_parts import Heading
-from campaigns.models import Campaign, Membership
+from campaigns.models import Membership
 from campaigns.pages import campaign_page
 from metrics import CONVENTIONS
-from reports.figures.numbers import rows_as_csv
 from runs import doors
 from runs.models import Run
 from runs.scoring import newest_release
 from runs.why.asked import Asked, asked
 from runs.why.cases import case_of
-from runs.why.differences import Line, lines_of
+from runs.why.differences import Line, address_of, lines_of, scatter_file, texts_of
 from runs.why.timelines import drawing_of
 
 ON_A_PAGE = 50
 GAINS = ("Gain", "Discount", "Counts")
-TYPES = {"svg": "image/svg+xml", "pdf": "application/pdf", "csv": "text/csv; charset=utf-8"}
 
 
 @require_safe
@@ -44,7 +42,7 @@ def queries(request: HttpRequest, name: str, number: int) -> HttpResponse:
         member,
         "runs/queries.html",
         page=page,
-        rows=[(line, texts.get(line.query, ""), _address(wanted, line.query)) for line in page],
+        rows=[(line, texts.get(line.query, ""), address_of(wanted, line.query)) for line in page],
         is_refused=lines is None,
         plot=_plot(wanted, lines) if wanted.other and lines else None,
         **_choices(wanted, member),
@@ -82,30 +80,7 @@ def query(request: HttpRequest, name: str, number: int) -> HttpResponse:
 @require_safe
 def scatter(request: HttpRequest, name: str, number: int, format: str) -> HttpResponse:
     """The figure of two runs as its specification, as SVG or PDF, or the CSV of its numbers."""
-    member = doors.membership(request, name)
-    wanted = asked(member, number, request.GET)
-    if format not in ("json", *TYPES):
-        raise Http404
-    if not request.GET.get("against"):
-        raise BadValue("against", "empty", "the number of another run")
-    lines = lines_of(wanted) if wanted else None
-    if wanted is None or wanted.other is None or lines is None:
-        raise Http404
-    rows = _points(wanted, lines, member.campaign)
-    if format == "csv":
-        kept = [{key: row[key] for key in ("query", "text", "x", "y")} for row in rows]
-        answer = HttpResponse("".join(rows_as_csv(kept)), content_type=TYPES[format])
-    else:
-        from reports.figures.drawing import pdf_of, svg_of
-        from runs.why.drawing import specification
-
-        drawn = specification(rows, wanted.run.name, wanted.other.name, wanted.measure.spelling)
-        if format == "json":
-            return JsonResponse(drawn)
-        answer = HttpResponse({"svg": svg_of, "pdf": pdf_of}[format](drawn), content_type=TYPES[format])
-    filename = f"{name}-runs-{wanted.run.number}-{wanted.other.number}.{format}"
-    answer["Content-Disposition"] = f'attachment; filename="{filename}"'
-    return answer
+    return scatter_file(asked(doors.membership(request, name), number, request.GET), request.GET, format)
 
 
 def _not_scored(request: HttpRequest, member: Membership) -> HttpResponse:
@@ -123,32 +98,6 @@ def _choices(wanted: Asked, member: Membership, **kept: str) -> dict[str, Any]:
         "others": [run for run in runs if run != wanted.run],
         "conventions": [(each, address + kept_too) for each, address in wanted.conventions],
     }
-
-
-def _address(wanted: Asked, query: str) -> str:
-    """Return the address of the page of a query that asks the same."""
-    where = reverse("run-query", args=[wanted.run.campaign.name, wanted.run.number])
-    return f"{where}?{wanted.address(query=query)}"
-
-
-def texts_of(campaign: Campaign, lines: Any) -> dict[str, str]:
-    """Return the texts of the lines' queries, by their ids in runs."""
-    ids = [line.query for line in lines]
-    return dict(campaign.queries.pool().filter(query_id__in=ids).values_list("query_id", "text"))
-
-
-def _points(wanted: Asked, lines: list[Line], campaign: Campaign) -> list[dict[str, Any]]:
-    texts = dict(campaign.queries.pool().values_list("query_id", "text"))
-    return [
-        {
-            "query": line.query,
-            "text": texts.get(line.query, ""),
-            "x": line.value,
-            "y": line.other,
-            "address": _address(wanted, line.query),
-        }
-        for line in lines
-    ]
 
 
 def _plot(wanted: Asked, lines: list[Line]) -> dict[str, Any]:

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from django.http import Http404, HttpResponse
+from django.urls import reverse
 from numpy.typing import NDArray
 
+from base.errors import BadValue
+from campaigns.models import Campaign
+from reports.figures.files import figure_file
 from runs.models import Score
 from runs.tables import unpacked_values
 from runs.why.asked import Asked
@@ -61,3 +68,53 @@ def values_of(asked: Asked) -> dict[tuple[int, str], Values]:
         scoring__run__in=asked.runs, scoring__release=asked.yardstick.release, measure=str(asked.measure)
     ).select_related("scoring")
     return {(score.scoring.run_id, score.convention): unpacked_values(score.values) for score in scores}
+
+
+def texts_of(campaign: Campaign, lines: Iterable[Line]) -> dict[str, str]:
+    """Return the texts of the lines' queries, by their ids in runs."""
+    ids = [line.query for line in lines]
+    return dict(campaign.queries.pool().filter(query_id__in=ids).values_list("query_id", "text"))
+
+
+def address_of(wanted: Asked, query: str) -> str:
+    """Return the address of the page of a query that asks the same."""
+    where = reverse("run-query", args=[wanted.run.campaign.name, wanted.run.number])
+    return f"{where}?{wanted.address(query=query)}"
+
+
+def scatter_file(wanted: Asked | None, params: Mapping[str, str], kind: str) -> HttpResponse:
+    """Answer with the figure of two runs, a point for each query; not found if one of them has no scores.
+
+    Raises
+    ------
+    BadValue
+        If no other run is named.
+    """
+    if not params.get("against"):
+        raise BadValue("against", "empty", "the number of another run")
+    lines = lines_of(wanted) if wanted else None
+    if wanted is None or wanted.other is None or lines is None:
+        raise Http404
+    points, other, number = _points(wanted, lines), wanted.other, wanted.run.number
+    rows = [{key: point[key] for key in ("query", "text", "x", "y")} for point in points]
+
+    def specify() -> dict[str, Any]:
+        from runs.why.drawing import specification
+
+        return specification(points, wanted.run.name, other.name, wanted.measure.spelling)
+
+    return figure_file(kind, rows, specify, f"{wanted.run.campaign.name}-runs-{number}-{other.number}")
+
+
+def _points(wanted: Asked, lines: list[Line]) -> list[dict[str, Any]]:
+    texts = dict(wanted.run.campaign.queries.pool().values_list("query_id", "text"))
+    return [
+        {
+            "query": line.query,
+            "text": texts.get(line.query, ""),
+            "x": line.value,
+            "y": line.other,
+            "address": address_of(wanted, line.query),
+        }
+        for line in lines
+    ]

@@ -13,10 +13,10 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from annotate.about_me import agreement
-from annotate.assignment_data import judged_today
+from annotate.home import judged_today
 from campaigns.models import Campaign, Membership, Message
 from judging.models import Assignment, Judgement, Kind, Revision
+from reports.own_work import agreement
 from tests.cast import (
     browser,
     by_rank,

@@ -14,7 +14,7 @@ from campaigns.models import Campaign, Draft
 from jobs.running import work_off
 from tests.api.asking import Program, problem_in
 from tests.api.test_runs import piece
-from tests.lead.making.conftest import MOMENTS
+from tests.lead.drafts.conftest import MOMENTS
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

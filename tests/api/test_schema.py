@@ -24,7 +24,7 @@ from schemathesis.config import SchemathesisConfig
 from schemathesis.core.failures import FailureGroup
 from schemathesis.core.parameters import ParameterLocation
 
-from api.resources.schema import document
+from api.document import document
 from campaigns.creating import let_create
 from campaigns.models import Campaign, Draft, Membership, Message
 from corpus.models import Clip

@@ -8,7 +8,6 @@ from django.urls import URLPattern
 
 from annotate.urls import urlpatterns as annotate
 from api.urls import urlpatterns as api
-from api.webhooks.urls import urlpatterns as webhooks
 from campaigns.accounts.urls import urlpatterns as accounts
 from lead.urls import urlpatterns as lead
 from runs.urls import urlpatterns as runs
@@ -191,7 +190,7 @@ def names_of(patterns: Sequence[URLPattern]) -> set[str]:
 
 
 def test_each_page_has_its_twins_or_a_reason() -> None:
-    pages = names_of([*annotate, *lead, *runs, *webhooks, *accounts])
+    pages = names_of([*annotate, *lead, *runs, *accounts])
     signing_in = {name for name in pages if name.startswith(SIGNING_IN)} - {*TWINS}
     assert pages == {*TWINS, *REASONS, *signing_in}
     assert not {*TWINS} & {*REASONS}

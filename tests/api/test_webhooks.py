@@ -20,12 +20,11 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 from django.utils import timezone
 
-from api.models import Delivery, Webhook
-from api.webhooks import announcing, sending
-from api.webhooks.addresses import NotAllowed, destination, reachable
 from base.errors import BadValue
-from campaigns.models import Campaign, Membership
-from campaigns.news import Happened
+from campaigns.events import Happened
+from campaigns.models import Campaign, Delivery, Membership, Webhook
+from campaigns.webhooks import deliveries, sender
+from campaigns.webhooks.addresses import NotAllowed, destination, reachable
 from jobs.models import Job
 from jobs.running import work_off
 from judging.models import Batch, Review
@@ -72,7 +71,7 @@ def site(settings: Any) -> Iterator[Site]:
 
 
 def hook(campaign: Campaign, site: Site, *events: str) -> tuple[Webhook, str]:
-    return announcing.make(
+    return deliveries.make(
         campaign, f"{site.address}/told?by=us", events or ("batch.settled", "query.closed"), None
     )
 
@@ -110,18 +109,18 @@ def test_what_is_undone_is_not_told(batch: Batch, ada: Membership, bob: Membersh
     assert Delivery.objects.count() == 1
     transaction.savepoint_rollback(before)
     assert not Delivery.objects.exists()
-    assert not Job.objects.filter(kind=announcing.tell_webhook.code).exists()
+    assert not Job.objects.filter(kind=deliveries.tell_webhook.code).exists()
 
 
 @pytest.mark.django_db
 def test_a_site_that_is_away_is_tried_again_for_a_day(campaign: Campaign, site: Site) -> None:
     webhook, _ = hook(campaign, site)
-    delivery = announcing.test(webhook)
+    delivery = deliveries.test(webhook)
     site.status = 503
     waits = []
     for _ in range(9):
         work_off(StringIO())
-        job = Job.objects.get(kind=announcing.tell_webhook.code)
+        job = Job.objects.get(kind=deliveries.tell_webhook.code)
         waits.append((job.due - timezone.now()).total_seconds())
         Job.objects.update(due=timezone.now() - timedelta(seconds=1))
     assert waits[0] < 40 < 2000 < waits[-1] < 4600  # seconds: longer each time, up to an hour and a quarter
@@ -132,7 +131,7 @@ def test_a_site_that_is_away_is_tried_again_for_a_day(campaign: Campaign, site: 
     work_off(StringIO())
     assert Job.objects.get(pk=job.pk).has_failed
     site.status = 200
-    announcing.tell_webhook.ask(delivery)
+    deliveries.tell_webhook.ask(delivery)
     work_off(StringIO())
     delivery.refresh_from_db()
     assert delivery.delivered
@@ -142,7 +141,7 @@ def test_a_site_that_is_away_is_tried_again_for_a_day(campaign: Campaign, site: 
 def test_a_redirect_leads_nowhere(campaign: Campaign, site: Site) -> None:
     inside = Site()
     site.status, site.location = 307, f"{inside.address}/metrics"
-    announcing.test(hook(campaign, site)[0])
+    deliveries.test(hook(campaign, site)[0])
     work_off(StringIO())
     inside.close()
     assert (len(site.told), inside.told) == (1, [])
@@ -226,11 +225,11 @@ def test_a_name_that_leads_outside_is_taken(
 def test_what_the_settings_no_longer_allow_is_not_sent(campaign: Campaign, site: Site, settings: Any) -> None:
     webhook, _ = hook(campaign, site)
     settings.WEBHOOK_NETWORKS = []
-    announcing.test(webhook)
+    deliveries.test(webhook)
     work_off(StringIO())
     assert site.told == []
     assert "private network" in Delivery.objects.get().error
-    assert Job.objects.get(kind=announcing.tell_webhook.code).has_failed
+    assert Job.objects.get(kind=deliveries.tell_webhook.code).has_failed
 
 
 @pytest.mark.django_db
@@ -263,7 +262,7 @@ def test_the_page_makes_tries_disables_and_removes_one(
     assert client.post(address, form | {"events": []}).status_code == 400
     text = client.post(address, form).content.decode()
     webhook = Webhook.objects.get()
-    secret = announcing.secret_of(webhook)
+    secret = deliveries.secret_of(webhook)
     assert (webhook.by, webhook.events) == (leo, ["run.scored"])
     assert secret in text
     assert secret not in client.get(address).content.decode()
@@ -274,7 +273,7 @@ def test_the_page_makes_tries_disables_and_removes_one(
     assert "status 503; expected 200 to 299" in client.get(own).content.decode()
     client.post(change, {"action": "disable"})
     assert "is disabled" in client.post(change, {"action": "test"}, follow=True).content.decode()
-    announcing.announce(campaign.pk, Happened.RUN_SCORED, {})
+    deliveries.announce(campaign.pk, Happened.RUN_SCORED, {})
     Job.objects.update(due=timezone.now())
     work_off(StringIO())
     assert len(site.told) == Delivery.objects.count() == 1
@@ -306,12 +305,12 @@ def test_the_command_does_the_same(campaign: Campaign, site: Site) -> None:
 
 @pytest.mark.django_db
 def test_old_deliveries_are_forgotten_with_their_jobs(campaign: Campaign, site: Site) -> None:
-    announcing.test(hook(campaign, site)[0])
+    deliveries.test(hook(campaign, site)[0])
     work_off(StringIO())
     Delivery.objects.update(at=timezone.now() - timedelta(days=31))
-    announcing.forget_deliveries()
+    deliveries.forget_deliveries()
     assert not Delivery.objects.exists()
-    assert not Job.objects.filter(kind=announcing.tell_webhook.code).exists()
+    assert not Job.objects.filter(kind=deliveries.tell_webhook.code).exists()
 
 
 def test_a_site_that_answers_by_drops_is_given_up(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -319,7 +318,7 @@ def test_a_site_that_answers_by_drops_is_given_up(settings: Any, monkeypatch: py
     with socket.create_server(("127.0.0.1", 0)) as listening:
         address = f"http://127.0.0.1:{listening.getsockname()[1]}"
         settings.WEBHOOK_HOSTS, settings.WEBHOOK_NETWORKS = [address], ["127.0.0.0/8"]
-        monkeypatch.setattr(sending, "DEADLINE", 0.3)
+        monkeypatch.setattr(sender, "DEADLINE", 0.3)
 
         def drip() -> None:
             connection, _ = listening.accept()
@@ -330,8 +329,8 @@ def test_a_site_that_answers_by_drops_is_given_up(settings: Any, monkeypatch: py
 
         Thread(target=drip, daemon=True).start()
         began = monotonic()
-        with pytest.raises(sending.FAULTS):
-            sending.send(f"{address}/", "secret", "test", "{}")
+        with pytest.raises(sender.FAULTS):
+            sender.send(f"{address}/", "secret", "test", "{}")
         assert 0.2 < monotonic() - began < 5
 
 
@@ -339,7 +338,7 @@ def test_a_site_that_answers_by_drops_is_given_up(settings: Any, monkeypatch: py
 def test_a_secret_outlives_a_new_key_that_is_renewed(campaign: Campaign, site: Site, settings: Any) -> None:
     kept, secret = hook(campaign, site)
     former, settings.SECRET_KEY = settings.SECRET_KEY, "another key of this site, as long as keys are"
-    lost = announcing.test(kept)
+    lost = deliveries.test(kept)
     work_off(StringIO())
     lost.refresh_from_db()
     assert "new key" in lost.error
@@ -347,4 +346,4 @@ def test_a_secret_outlives_a_new_key_that_is_renewed(campaign: Campaign, site: S
     call_command("renew_secrets", stdout=StringIO())
     settings.SECRET_KEY_FALLBACKS = []
     kept.refresh_from_db()
-    assert announcing.secret_of(kept) == secret
+    assert deliveries.secret_of(kept) == secret

@@ -11,10 +11,10 @@ from django.urls import reverse
 
 from base.errors import Outdated
 from base.text import Line, changes
+from campaigns.forms import LONGEST_GUIDELINE
 from campaigns.guideline_text import GUIDELINE
 from campaigns.models import Campaign, Guideline, Membership
 from judging.models import Batch
-from lead.forms import LONGEST_GUIDELINE
 from tests.cast import browser, claim
 from tests.together import at_once
 

@@ -11,7 +11,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from api.resources.schema import document
+from api.document import document
 from campaigns.creating import let_create
 from campaigns.models import Draft, Membership
 from judging.models import Batch

@@ -26,11 +26,11 @@ from corpus.importers.fields import columns_in
 from corpus.importers.load import Source, preview
 from corpus.importers.registry import FORMATS
 from jobs.running import work_off
+from judging.drafts.changes import ask_to_check
 from judging.models import Batch
 from judging.pool.queries import load_queries
 from judging.ratings import settling
 from judging.ratings.pairs import read_pairs
-from lead.making.saying import ask_to_check
 from metrics import MeasureError, MeasureWarning
 from metrics.formats import csv_tables, files, json_runs, qrels, ratings, runs, training_sets
 from metrics.formats.names import QRELS_FORMATS, RUN_FORMATS

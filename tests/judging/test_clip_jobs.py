@@ -26,7 +26,7 @@ from judging.audit import audit
 from judging.models import Batch, Candidate
 from judging.pool.clips import cut_clips
 from judging.pool.opening import open_without_clips
-from lead.settings_form import set_up
+from judging.settings import set_up
 from tests.cast import browser, claim, content_of, make_query
 from tests.jobs.test_jobs import take
 from tests.lead.test_campaign_settings import SENT

@@ -9,7 +9,6 @@ import pytest
 from django.db import connection
 from django.urls import reverse
 
-from annotate.assignment_data import assignment_data
 from base.errors import Stale, WrongState
 from campaigns.models import Campaign, Membership
 from judging.audit import audit
@@ -17,6 +16,7 @@ from judging.models import Assignment, Batch, Judgement, Review
 from judging.review.reopening import reopen, scope_of_batch
 from judging.review.reviewing import review
 from judging.work import claiming, grading, submitting
+from judging.work.assignment_data import assignment_data
 from judging.work.eligibility import claimable_by, without_annotators
 from lead.desk.needs import needs
 from tests.cast import browser, claim, expire, judge_all, make_query, settle, settle_round_one

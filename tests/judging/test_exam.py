@@ -11,7 +11,6 @@ from django.core.management import CommandError, call_command
 from django.db.models import F
 from django.urls import reverse
 
-from annotate.assignment_data import assignment_data
 from base.errors import Stale, WrongState
 from campaigns.models import Campaign, Event, Membership
 from judging.audit import audit
@@ -20,8 +19,9 @@ from judging.models.sitting import exam_batches
 from judging.quality import sittings
 from judging.quality.exam import set_exam, set_truth
 from judging.work import claiming, grading, submitting
-from lead.tables.examinees import overview
+from judging.work.assignment_data import assignment_data
 from releases.exports import FILES
+from reports.tables.examinees import overview
 from tests.cast import browser, claim, expire, judge_all, make_query
 from tests.tampering import forget, tampering
 

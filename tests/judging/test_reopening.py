@@ -28,10 +28,10 @@ from judging.review.reopening import (
 )
 from judging.review.reviewing import review, review_in_force, undo
 from judging.work import claiming, grading, submitting
-from lead.desk.queries import Table
-from lead.tables.batch import Editions, candidate_rows
-from lead.tables.reopening_cost import cost_of
 from releases.exports import FILES
+from reports.tables.batch import Editions, candidate_rows
+from reports.tables.queries import Table
+from reports.tables.reopening_cost import cost_of
 from tests.cast import (
     browser,
     claim,

@@ -15,8 +15,8 @@ from corpus.models import Clip, Corpus, Video
 from jobs.models import Job
 from judging.models import Assignment, Batch
 from judging.pool.clips import cut_clips, cut_clips_anew
+from judging.settings import SettingsForm, set_up
 from judging.work import claiming
-from lead.settings_form import SettingsForm, set_up
 from tests.cast import browser, claim
 from tests.together import at_once
 

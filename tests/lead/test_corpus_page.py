@@ -18,7 +18,7 @@ from corpus.size import counting
 from corpus.size.counting import count, figures_of, verb_forms, words
 from jobs.models import Job
 from jobs.running import work_off
-from lead.tables import moments as listing
+from reports.tables import moments as listing
 from tests.cast import browser, content_of
 from tests.films import write_film
 from tests.terminal import printed

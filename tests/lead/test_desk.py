@@ -22,10 +22,10 @@ from judging.models import Assignment, Batch, Candidate, Flag, Query, Review, Si
 from judging.pool.ranking import rank_candidates
 from judging.pool.study import Plan, ask_for_study
 from lead.desk.needs import needs
-from lead.desk.queries import Table
 from releases.freezing import freeze
 from reports.statistics.arrays import read
 from reports.statistics.progress import progress
+from reports.tables.queries import Table
 from tests.cast import browser, claim, judge_all, make_query, settle, settle_round_one
 
 pytestmark = pytest.mark.both_databases  # it is about the reports' SQL
@@ -182,7 +182,7 @@ def many(batch: Batch, ada: Membership, bob: Membership) -> Campaign:
 def test_queries_are_filtered_found_and_sorted(
     many: Campaign, leo: Membership, asked: dict[str, str], wanted: list[str]
 ) -> None:
-    found = Table.asked(asked).queries(many)
+    found = Table.from_params(asked).queries(many)
     assert [query.query_id for query in found] == wanted
     page = desk(leo, **{name: value for name, value in asked.items() if value != "\0"})
     assert page.count('class="squares"') == len(wanted)

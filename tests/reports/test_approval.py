@@ -12,8 +12,9 @@ from django.utils import timezone
 
 from base.errors import WrongState
 from campaigns.models import Campaign, Membership
+from campaigns.settings import COLUMNS
 from judging.models import Assignment, Batch, Flag, Revision
-from lead.settings_form import CAMPAIGNS_OWN, set_up
+from judging.settings import set_up
 from reports.models import ApprovedDay, ApprovedPeriod
 from reports.pay.approval import approve
 from reports.pay.hours import Worked
@@ -68,7 +69,7 @@ def test_an_approved_period_does_not_change(worked: Batch, leo: Membership) -> N
     approve(leo, MAY)
     with tampering():
         Revision.objects.update(seconds=1)
-    data = {name: getattr(leo.campaign, name) for name in CAMPAIGNS_OWN}
+    data = {name: getattr(leo.campaign, name) for name in COLUMNS}
     form = set_up(leo, data | {"hourly_rate": "99", "currency": "SGD", "all_days": "on"})
     assert form.is_valid(), form.errors
     assert facts(lines(leo, MAY)) == before

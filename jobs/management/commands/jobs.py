@@ -3,10 +3,11 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
 from django.db.models import QuerySet
 from django.utils.timezone import localtime
 
+from base.commands import ReeljudgeCommand
+from base.errors import ReeljudgeError
 from base.text import printable
 from jobs.models import Job
 from jobs.registry import KINDS
@@ -15,7 +16,7 @@ MOST_LISTED = 100
 HEAD = ("number", "state", "kind", "label", "subject", "progress", "")
 
 
-class Command(BaseCommand):
+class Command(ReeljudgeCommand):
     help = "List the jobs that are not done, or those that are asked for; with --retry or --end, do that to them."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -33,7 +34,7 @@ class Command(BaseCommand):
         if not (options["retry"] or options["end"]):
             self._list(jobs)
         elif not (options["numbers"] or options["state"] or options["kind"]):
-            raise CommandError("which jobs? Name them by number, --state or --kind", returncode=2)
+            raise ReeljudgeError("which jobs? Name them by number, --state or --kind")
         else:
             for job in jobs.iterator(chunk_size=500):
                 outcome = _retry(job) if options["retry"] else _end(job)
@@ -44,7 +45,7 @@ class Command(BaseCommand):
         if kind:
             known = {*KINDS, *Job.objects.values_list("kind", flat=True).distinct()}
             if kind not in known:
-                raise CommandError(f"--kind {kind!r}: expected {', '.join(sorted(known))}", returncode=2)
+                raise ReeljudgeError(f"--kind {kind!r}: expected {', '.join(sorted(known))}")
             jobs = jobs.filter(kind=kind)
         if state:
             jobs = jobs.filter(state=state)
@@ -52,7 +53,7 @@ class Command(BaseCommand):
             return jobs if state else jobs.exclude(state=Job.State.DONE)
         there = set(Job.objects.filter(pk__in=numbers).values_list("pk", flat=True))
         if unknown := sorted(set(numbers) - there):
-            raise CommandError(f"there is no job {', '.join(map(str, unknown))}", returncode=2)
+            raise ReeljudgeError(f"there is no job {', '.join(map(str, unknown))}")
         return jobs.filter(pk__in=numbers)
 
     def _list(self, jobs: QuerySet[Job]) -> None:

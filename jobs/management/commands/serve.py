@@ -17,18 +17,19 @@ from typing import Any
 
 from django.conf import settings
 from django.core.checks import run_checks
-from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, InterfaceError, connections
 from gunicorn.app.base import BaseApplication
 from gunicorn.glogging import Logger
 
+from base.commands import ReeljudgeCommand
+from base.errors import ReeljudgeError
 from jobs.registry import words_at_start
 
 SECONDS_BEFORE_RESTART = 2
 REACHABLE = "reachable"  # the tag of checks that matter if others can reach this installation
 
 
-class Command(BaseCommand):
+class Command(ReeljudgeCommand):
     help = "Serve Reeljudge. On SQLite it is one process with threads. Without REDIS_URL it starts an embedded worker."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -92,23 +93,20 @@ def _words(address: str) -> list[str]:
 
 def _refuse_what_would_fail(bind: str, is_local: bool) -> None:
     if not is_local and not settings.TRUSTED_PROXIES:
-        raise CommandError(
+        raise ReeljudgeError(
             f"--bind {bind}: {settings.WEB_THREADS} half-sent requests would stop a server that strangers can reach. "
             "Put a proxy before it that buffers requests, and name its address in TRUSTED_PROXIES "
-            "(docs/deployment.md); or bind to 127.0.0.1",
-            returncode=2,
+            "(docs/deployment.md); or bind to 127.0.0.1"
         )
     if settings.SECURE_SSL_REDIRECT and not settings.TRUSTED_PROXIES:
-        raise CommandError(
+        raise ReeljudgeError(
             "HTTPS=on: no proxy is known that speaks HTTPS, so that each page would lead to itself. Name the proxy's "
-            "address in TRUSTED_PROXIES (docs/deployment.md)",
-            returncode=2,
+            "address in TRUSTED_PROXIES (docs/deployment.md)"
         )
     if missing := uncollected():
-        raise CommandError(
+        raise ReeljudgeError(
             f"{settings.STATIC_ROOT}: {missing} is missing or not that of this program. "
-            "Run `python manage.py collectstatic --noinput` first",
-            returncode=2,
+            "Run `python manage.py collectstatic --noinput` first"
         )
 
 

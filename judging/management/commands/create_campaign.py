@@ -1,24 +1,26 @@
 """manage.py create_campaign: create a campaign over a corpus, or add queries to one, and ask for the ranking."""
 
 from argparse import ArgumentParser
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
+from base.commands import ReeljudgeCommand
 from base.errors import ReeljudgeError
 from campaigns.models import Campaign
 from corpus.models import Corpus
-from judging.pool.queries import load_queries
+from judging.drafts.plan import Built, Plan, build
 from judging.pool.ranking import rank_candidates
-from judging.pool.selection import Counts, select, store
+from judging.pool.selection import Counts, Selection, select
 
 OF_A_SELECTION = ("validation", "test", "seed", "strata")  # options
 
 
-class Command(BaseCommand):
+class Command(ReeljudgeCommand):
     help = "Create a campaign, or add queries to one, and ask for the ranking of their candidates."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -49,12 +51,9 @@ class Command(BaseCommand):
         )
 
     def handle(self, **options: Any) -> None:
-        try:
-            told = _create(options)
-        except ReeljudgeError as fault:
-            raise CommandError(str(fault), returncode=2) from fault
+        lines = _create(options)
         self.stdout.write(
-            "\n".join(told)
+            "\n".join(lines)
             + "\nA worker ranks the candidates: `make run` starts one, and so does `manage.py worker --until-idle`."
         )
 
@@ -62,62 +61,66 @@ class Command(BaseCommand):
 @transaction.atomic
 def _create(options: dict[str, Any]) -> list[str]:
     """Create the campaign and its queries, and return what was done, a line each."""
-    given = [name for name in OF_A_SELECTION if options[name] is not None]
-    if given and not options["select"]:
-        raise ReeljudgeError(f"--{given[0]}: belongs to a selection; expected --select beside it")
+    chosen = [name for name in OF_A_SELECTION if options[name] is not None]
+    if chosen and not options["select"]:
+        raise ReeljudgeError(f"--{chosen[0]}: belongs to a selection; expected --select beside it")
     if not options["select"] and not options["queries"]:
         raise ReeljudgeError("which queries? Expected --queries FILE, --select, or both")
-    campaign = _campaign(options)
-    told = _select(campaign, options) if options["select"] else []
-    if options["queries"]:
-        added, merged = load_queries(campaign, options["queries"], options["split"])
-        told.append(
-            f"{campaign.name}: {added:,} queries added, {merged:,} merged with a query of the same text."
-        )
-    rank_candidates.ask(campaign)
-    return told
-
-
-def _select(campaign: Campaign, options: dict[str, Any]) -> list[str]:
-    usual = Counts()
-    chosen = {name: options[name] for name in usual._fields if options[name] is not None}
-    seed = 1 if options["seed"] is None else options["seed"]
-    found = select(campaign.corpus, usual._replace(**chosen), seed, options["strata"] or ())
-    added = store(campaign, found)
-    told = [
-        f"{campaign.name}: {len(found.validation):,} queries for validation and {len(found.test):,} for the test, "
-        f"drawn from {found.captions:,} distinct captions with seed {seed}; {added:,} added.",
-        f"{found.training:,} captions are left for training.",
-    ]
-    if found.by:
-        told += [
-            f"  {each.name}: {each.captions:,} captions, {each.validation:,} for validation, {each.test:,} for the test"
-            for each in found.strata
-        ]
-    return told
-
-
-def _campaign(options: dict[str, Any]) -> Campaign:
-    name = options["name"]
-    corpus = Corpus.objects.filter(name=options["corpus"]).first()
-    if corpus is None:
-        imported = ", ".join(Corpus.objects.values_list("name", flat=True)) or "none yet"
-        raise ReeljudgeError(f"--corpus {options['corpus']}: not found; expected one of: {imported}")
-    defaults = {"corpus": corpus, "title": options["title"]}
-    if options["order_seed"] is not None:
-        defaults["order_seed"] = options["order_seed"]
-    _check_fields(Campaign(name=name, **defaults))
-    campaign, _ = Campaign.objects.get_or_create(name=name, defaults=defaults)
-    if campaign.corpus != corpus:
+    corpus, existing = _corpus(options["corpus"]), Campaign.objects.filter(name=options["name"]).first()
+    if existing and existing.corpus != corpus:
         raise ReeljudgeError(
-            f"--corpus {corpus}: campaign {name} is over another corpus; expected --corpus {campaign.corpus}"
+            f"--corpus {corpus}: campaign {existing.name} is over another corpus; expected --corpus {existing.corpus}"
         )
-    return campaign
+    selection = _selection(corpus, options) if options["select"] else None
+    file = nullcontext(options["queries"]) if options["queries"] else None
+    settings = {name: options[name] for name in ("title", "order_seed") if options[name] is not None}
+    built = build(
+        Plan(options["name"], settings, existing, selection, file, split=options["split"]), corpus, _part
+    )
+    rank_candidates.ask(built.campaign)
+    return [*(_words_of(selection, built) if selection else []), *(_words_of_file(built) if file else [])]
 
 
-def _check_fields(campaign: Campaign) -> None:
+@contextmanager
+def _part(_: str) -> Iterator[None]:
+    """Say what is wrong with a field of the campaign in a line."""
     try:
-        campaign.clean_fields()
+        yield
     except ValidationError as fault:
         problems = [f"{field}: {' '.join(what)}" for field, what in fault.message_dict.items()]
         raise ReeljudgeError("\n".join(problems)) from fault
+
+
+def _corpus(name: str) -> Corpus:
+    corpus = Corpus.objects.filter(name=name).first()
+    if corpus is None:
+        imported = ", ".join(Corpus.objects.values_list("name", flat=True)) or "none yet"
+        raise ReeljudgeError(f"--corpus {name}: not found; expected one of: {imported}")
+    return corpus
+
+
+def _selection(corpus: Corpus, options: dict[str, Any]) -> Selection:
+    usual = Counts()
+    chosen = {name: options[name] for name in usual._fields if options[name] is not None}
+    seed = 1 if options["seed"] is None else options["seed"]
+    return select(corpus, usual._replace(**chosen), seed, options["strata"] or ())
+
+
+def _words_of(selection: Selection, built: Built) -> list[str]:
+    lines = [
+        f"{built.campaign.name}: {len(selection.validation):,} queries for validation and "
+        f"{len(selection.test):,} for the test, drawn from {selection.captions:,} distinct captions with seed "
+        f"{selection.seed}; {built.drawn:,} added.",
+        f"{selection.training:,} captions are left for training.",
+    ]
+    if selection.by:
+        lines += [
+            f"  {each.name}: {each.captions:,} captions, {each.validation:,} for validation, {each.test:,} for the test"
+            for each in selection.strata
+        ]
+    return lines
+
+
+def _words_of_file(built: Built) -> list[str]:
+    name = built.campaign.name
+    return [f"{name}: {built.added:,} queries added, {built.merged:,} merged with a query of the same text."]

@@ -6,9 +6,9 @@ from dataclasses import fields
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
 from django.utils.text import slugify
 
+from base.commands import ReeljudgeCommand
 from base.errors import ReeljudgeError
 from corpus.errors import CorpusError
 from corpus.models import Corpus
@@ -30,7 +30,8 @@ MEANINGS = {
 }
 
 
-class Command(BaseCommand):
+class Command(ReeljudgeCommand):
+    refusals = (CorpusError, SystemsError)
     help = "Ask for a SimCSE model, trained on the distinct captions of a corpus; a worker trains it, or --now does."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -47,11 +48,8 @@ class Command(BaseCommand):
             parser.add_argument(option, type=type(default), default=default, help=meaning)
 
     def handle(self, **options: Any) -> None:
-        try:
-            plan = _plan(options)
-            job = ask_for_training(plan)
-        except (CorpusError, ReeljudgeError, SystemsError) as fault:
-            raise CommandError(str(fault), returncode=2) from fault
+        plan = _plan(options)
+        job = ask_for_training(plan)
         if not options["now"]:
             self.stdout.write(f"{job}: {job.state}; a worker does the rest (manage.py worker)")
         elif work_off_one(job):
@@ -64,7 +62,7 @@ class Command(BaseCommand):
         job.refresh_from_db()
         made = made_of(plan) if job.state == Job.State.DONE else None
         if made is None:
-            raise CommandError(job.error or f"{job} is {job.state}", returncode=2)
+            raise ReeljudgeError(job.error or f"{job} is {job.state}")
         self.stdout.write(as_text({"version": made.version, "weights": made.weights} | made.report))
         self.stdout.write(f"It is in {made.folder}. To rank with it: ENCODER={made.folder}")
 

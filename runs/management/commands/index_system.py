@@ -3,13 +3,12 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
-
-from runs.systems.commanding import add_system_arguments, say, system_numbered, told
+from base.errors import ReeljudgeError
+from runs.systems.commanding import SystemCommand, add_system_arguments, say, system_numbered
 from runs.systems.training import index
 
 
-class Command(BaseCommand):
+class Command(SystemCommand):
     help = "Index the corpus anew with a trained system, such as after videos were added; its run stays as it is."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -21,12 +20,11 @@ class Command(BaseCommand):
     def handle(self, **options: Any) -> None:
         row = system_numbered(options["campaign"], options["number"])
         if row.trained is None:
-            raise CommandError(f"system {row.number} ({row}): is not trained yet", returncode=2)
-        with told():
-            if options["check"]:
-                row.made().check_index()
-                done = "the index is whole"
-            else:
-                index(row, say)
-                done = f"{row.campaign.corpus} is indexed"
+            raise ReeljudgeError(f"system {row.number} ({row}): is not trained yet")
+        if options["check"]:
+            row.made().check_index()
+            done = "the index is whole"
+        else:
+            index(row, say)
+            done = f"{row.campaign.corpus} is indexed"
         self.stdout.write(f"system {row.number} ({row}): {done}")

@@ -4,17 +4,17 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
-
+from base.commands import written
+from base.errors import ReeljudgeError
 from metrics import Run
-from runs.systems.commanding import add_system_arguments, system_numbered, told
+from runs.systems.commanding import SystemCommand, add_system_arguments, system_numbered
 from runs.systems.examples import queries_of
 from runs.systems.training import DEPTH, as_ranking
 from runs.systems.words import queries_as_read
 from systems.data import Query
 
 
-class Command(BaseCommand):
+class Command(SystemCommand):
     help = "Print the best moments for a typed query, or write a run of the campaign's queries with --out."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -28,10 +28,9 @@ class Command(BaseCommand):
         row = system_numbered(options["campaign"], options["number"])
         depth = options["depth"] or (10 if options["query"] else DEPTH)
         if not 1 <= depth <= 10_000:
-            raise CommandError(f"--depth {depth}: expected 1 to 10,000", returncode=2)
-        asked = [Query("typed", options["query"])] if options["query"] else queries_of(row.campaign)
-        with told():
-            run = row.made().search(queries_as_read(row, asked), depth)
+            raise ReeljudgeError(f"--depth {depth}: expected 1 to 10,000")
+        queries = [Query("typed", options["query"])] if options["query"] else queries_of(row.campaign)
+        run = row.made().search(queries_as_read(row, queries), depth)
         if options["out"]:
             self._write(run, options["out"])
         else:
@@ -42,8 +41,6 @@ class Command(BaseCommand):
             self.stdout.write(f"{score:12.4f}  {run.names[int(video)]}  {start:.2f}–{end:.2f} s")
 
     def _write(self, run: Run, file: Path) -> None:
-        try:
+        with written("--out", file):
             file.write_text(as_ranking(run), encoding="utf-8")
-        except OSError as fault:
-            raise CommandError(f"--out {file}: cannot be written ({fault.strerror})", returncode=2) from fault
         self.stdout.write(f"{file}: {len(run.queries):,} queries, {len(run.start):,} moments")

@@ -4,22 +4,20 @@ from argparse import ArgumentParser
 from dataclasses import fields
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
-
-from base.errors import BadValue
-from campaigns.lookup import campaign_named, user_named
-from campaigns.models import Membership
+from base.commands import user_named
+from base.errors import BadValue, ReeljudgeError
+from campaigns.models import Campaign, Membership
 from jobs.models import Job
 from jobs.running import work_off_one
 from runs.systems.asking import ENCODER, LEARNED, Wanted, ask_again, ask_to_train
-from runs.systems.commanding import told
+from runs.systems.commanding import SystemCommand
 from runs.systems.feature_sets import DESCRIPTOR
 from runs.systems.models import TrainedSystem
 from runs.systems.training import train_system
 from systems.interface import SYSTEMS
 
 
-class Command(BaseCommand):
+class Command(SystemCommand):
     help = "Ask for a system to be trained for a campaign, and its run submitted; a worker does it, or --now does."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -51,8 +49,7 @@ class Command(BaseCommand):
         parser.add_argument("--now", action="store_true", help="train in this terminal, without a worker")
 
     def handle(self, **options: Any) -> None:
-        with told():
-            rows = _rows(_member(options["campaign"], options["by"]), _wanted(options))
+        rows = _rows(_member(options["campaign"], options["by"]), _wanted(options))
         for row in rows:
             job = train_system.jobs(row).get()
             if not options["now"]:
@@ -65,7 +62,7 @@ class Command(BaseCommand):
     def _tell(self, row: TrainedSystem, job: Job) -> None:
         job.refresh_from_db()
         if job.state != Job.State.DONE:
-            raise CommandError(f"system {row.number} ({row}): {job.error or job.state}", returncode=2)
+            raise ReeljudgeError(f"system {row.number} ({row}): {job.error or job.state}")
         row.refresh_from_db()
         if row.notice:
             self.stdout.write(row.notice)
@@ -94,11 +91,11 @@ def _rows(member: Membership, wanted: Wanted) -> list[TrainedSystem]:
 
 
 def _member(campaign: str, by: str) -> Membership:
-    found, user = campaign_named(campaign), user_named(by)
+    found, user = Campaign.objects.named(campaign), user_named(by)
     members = found.memberships.filter(user=user, role__in=Membership.SEES_ALL, state=Membership.State.ACTIVE)
     member = members.select_related("campaign__corpus").first()
     if member is None:
-        raise CommandError(f"--by {by}: expected a lead or a researcher of campaign {campaign}", returncode=2)
+        raise ReeljudgeError(f"--by {by}: expected a lead or a researcher of campaign {campaign}")
     return member
 
 

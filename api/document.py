@@ -1,0 +1,166 @@
+"""The OpenAPI document: how operations, refusals and the ways to sign in are described, and where it is served."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.decorators import login_not_required
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_safe
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from drf_spectacular.generators import SchemaGenerator
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse, extend_schema
+from rest_framework import serializers
+
+from api import repeating
+from api.examples import example_of
+from api.fields import Body, Page, Query, Shape
+
+BYTES, PROBLEM = "application/octet-stream", "application/problem+json"
+READING = (400, 401, 403, 404, 409, 422, 429, 503)
+CHANGING = (413, 415)
+IF_MATCH = OpenApiParameter(
+    "If-Match", str, "header", required=True, description="the ETag that came with what is changed"
+)
+TAG = OpenApiParameter("ETag", str, "header", response=[200], description="the version, for `If-Match`")
+PLACE = OpenApiParameter("Location", str, "header", response=[202], description="tells how far the job is")
+KEY = OpenApiParameter(
+    repeating.HEADER,
+    {"type": "string", "minLength": 1, "maxLength": repeating.LONGEST, "pattern": repeating.PATTERN},
+    "header",
+    description="new for each request; one that arrives twice is done once",
+)
+
+
+class Problem(Shape):
+    """An error (RFC 9457)."""
+
+    type = serializers.CharField()
+    title = serializers.CharField()
+    status = serializers.IntegerField()
+    detail = serializers.CharField(help_text="what was wrong, where, and what would be right")
+    code = serializers.CharField(help_text="the kind of error, for programs")
+    request = serializers.CharField(required=False, help_text="the request's number, as the log has it")
+    user = serializers.CharField(required=False, help_text="who is signed in")
+    field = serializers.CharField(required=False, help_text="the field that is wrong")
+    fields = serializers.DictField(
+        child=serializers.ListField(child=serializers.CharField()),
+        required=False,
+        help_text="faults by field",
+    )
+
+
+def described(
+    handler: Callable[..., Any],
+    scope: str,
+    body: Any,
+    query: type[Query] | None,
+    parameters: list[OpenApiParameter],
+    refusals: tuple[int, ...],
+    answers: dict[int, Any],
+) -> Callable[..., Any]:
+    """Describe an operation, whose handler's docstring says in a sentence what it does.
+
+    Parameters
+    ----------
+    body
+        The shape of the body, or BYTES.
+    answers
+        By status: a shape, a page, a tuple of types of files, or None for an empty answer. The first is the usual one.
+    """
+    codes = READING + (CHANGING if handler.__name__ != "get" else ()) + refusals
+    status, answer = next(iter(answers.items()))
+    description: Callable[..., Any] = extend_schema(
+        operation_id=_name(handler),
+        summary=" ".join((handler.__doc__ or "").split()).removesuffix("."),
+        description=f"Needs the scope `{scope}`.",
+        parameters=[*([query] if query else []), *parameters],
+        request={BYTES: OpenApiTypes.BINARY} if body == BYTES else body,
+        responses={(code, PROBLEM): Problem for code in codes}
+        | {key: content for code, shape in answers.items() for key, content in _answer(code, shape)},
+        examples=[
+            *_example("request", body, request_only=True),
+            *_example("answer", answer, response_only=True, status_codes=[str(status)]),
+            *_example("problem", Problem, response_only=True, status_codes=["400"]),
+        ],
+    )(handler)
+    return description
+
+
+def _name(handler: Callable[..., Any]) -> str:
+    """Return the operation's name: `get_batches` of `Batches.get`."""
+    resource, _, method = handler.__qualname__.rpartition(".")
+    return f"{method}_{re.sub('(?<!^)(?=[A-Z])', '_', resource).lower()}"
+
+
+def _answer(status: int, answer: Any) -> list[tuple[Any, Any]]:
+    if isinstance(answer, tuple):
+        return [((status, kind), OpenApiTypes.BINARY) for kind in answer]
+    if answer is None:
+        return [(status, OpenApiResponse(description="Nothing to say."))]
+    return [(status, _page_shape(answer.shape) if isinstance(answer, Page) else answer)]
+
+
+def _page_shape(shape: type[Shape]) -> type[Shape]:
+    """Return the shape of a page with a list of such shapes."""
+    address = serializers.CharField(allow_null=True, help_text="the address of that page, if there is one")
+    fields = {"next": address, "previous": address, "results": shape(many=True), "__module__": __name__}
+    return type(f"PageOf{shape.__name__}", (Shape,), fields)
+
+
+def _example(name: str, shape: Any, **where: Any) -> list[OpenApiExample]:
+    if shape is None or isinstance(shape, str | tuple):
+        return []
+    if isinstance(shape, Page):
+        value: Any = {"next": None, "previous": None, "results": [example_of(shape.shape())]}
+    else:
+        value = example_of(shape() if isinstance(shape, type) else shape)
+    return [OpenApiExample(name, value, **where)]
+
+
+class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+    target_class, name = "api.authentication.ByToken", "token"
+
+    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
+        return {"type": "http", "scheme": "bearer", "description": "a token of one's account"}
+
+
+class SessionScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+    target_class, name = "api.authentication.BySession", "session"
+
+    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
+        return {"type": "apiKey", "in": "cookie", "name": settings.SESSION_COOKIE_NAME}
+
+
+def finished(result: dict[str, Any], generator: Any, **_: Any) -> dict[str, Any]:
+    """Say in the document what the checks do: a body has no other fields than those named."""
+    bodies = {shape.__name__ for shape in _below(Body)}
+    for name, schema in result["components"]["schemas"].items():
+        if name in bodies:
+            schema["additionalProperties"] = False
+    return result
+
+
+def _below(shape: type) -> list[type]:
+    subclasses: list[type] = shape.__subclasses__()
+    return [each for below in subclasses for each in (below, *_below(below))]
+
+
+@login_not_required
+@require_safe
+def schema(request: HttpRequest) -> HttpResponse:
+    """Serve the document. It says no more than docs/api.md, so anybody may read it."""
+    return HttpResponse(document(), content_type="application/json")
+
+
+@cache
+def document() -> str:
+    """Return the document, which changes with the program only."""
+    generator: Any = SchemaGenerator
+    return json.dumps(generator().get_schema(request=None, public=True), ensure_ascii=False)

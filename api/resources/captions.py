@@ -1,0 +1,244 @@
+"""Captions of a corpus: rewording descriptions, what waits for a lead, what was replaced, and the cast list."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import Http404
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from rest_framework import serializers
+from rest_framework.request import Request
+
+from api.fields import Body, Choice, Page, PageQuery, Shape, Text, Truth, Whole
+from api.operations import ONCE, TAGGED, VERSIONED, Answer, Rows, changes, later, reads, starts, tagged
+from api.problems import unfit
+from api.resource import Resource, must_match, tag_of
+from api.resources.jobs import JobShape
+from base.errors import ReeljudgeError, Unfit
+from base.transactions import all_or_nothing, locked
+from campaigns import doors
+from corpus.importers.rows import LONGEST_TEXT
+from corpus.models import Corpus
+from judging.pool.rewording import (
+    PAIRS,
+    WORDS,
+    By,
+    accept_caption,
+    ask_for_rewording,
+    state_of,
+)
+from retrieval.models import CastName, Rewording, Substitution
+from retrieval.rewriting.cast_file import NAMES_ON_A_PAGE, names_of, save_names
+from retrieval.rewriting.counting import Estimate, counted
+from retrieval.rewriting.drafting import draft_cast
+from retrieval.rewriting.models import LONGEST_NAME
+from retrieval.rewriting.replaced import Word
+
+BY_FREQUENCY = ("-count", "name")
+
+
+class SubstitutionShape(Shape):
+    of = Substitution, "by model again at ended descriptions requests input_tokens output_tokens cost"
+    helps = {"model": "of the chat endpoint"}
+
+
+class EstimateShape(Shape):
+    of = Estimate, "descriptions requests input_tokens output_tokens cost"
+
+
+class CaptionsShape(Shape):
+    descriptions = serializers.IntegerField(allow_null=True, help_text="null until a job has counted them")
+    captions = serializers.IntegerField(allow_null=True)
+    ready = serializers.IntegerField(allow_null=True, help_text="captions that may become queries")
+    counted = serializers.DateTimeField(allow_null=True, help_text="when, if captions have changed since")
+    settled = serializers.IntegerField(help_text="descriptions that are reworded")
+    waiting = serializers.IntegerField(source="queued", help_text="that wait for a lead")
+    names = serializers.IntegerField(source="confirmed", help_text="of the cast list that are confirmed")
+    drafted = serializers.IntegerField(help_text="names that are not confirmed")
+    model = serializers.CharField(help_text="of the chat endpoint; empty without one")
+    estimate = EstimateShape(allow_null=True, help_text="what the chat endpoint would cost")
+    substitutions = SubstitutionShape(many=True, help_text="the newest first")
+    jobs = JobShape(many=True, help_text="under way, or failed")
+
+
+class NewRewording(Body):
+    by = Choice(choices=By.choices)
+    again = Truth(required=False, help_text="make captions again that have passed the checks")
+
+
+class WaitingCaption(Shape):
+    of = Rewording, "id before after state why similarity"
+    helps = {
+        "before": "the description",
+        "after": "what is proposed",
+        "why": "what the checks said",
+        "similarity": "of the two, from -1 to 1",
+    }
+
+
+class Accepted(Body):
+    text = Text(max_length=LONGEST_TEXT)
+
+
+class WordShape(Shape):
+    of = Word, "word count"
+    gender = serializers.ChoiceField(["M", "F", "N"])
+
+
+class PairShape(Shape):
+    before = serializers.CharField()
+    after = serializers.CharField()
+    count = serializers.IntegerField()
+
+
+class ReplacedShape(Shape):
+    """Table 3 of TVR-Ranking for this corpus."""
+
+    descriptions = serializers.IntegerField(help_text="whose caption is settled")
+    changed = serializers.IntegerField(help_text="of these, whose caption differs")
+    total = serializers.IntegerField(help_text="words that were put in")
+    words = WordShape(many=True)
+    pairs = PairShape(many=True)
+
+
+class ReplacedFound(Shape):
+    counting = serializers.BooleanField(help_text="whether a job counts them anew")
+    replaced = ReplacedShape(allow_null=True, help_text="null until they were counted once")
+
+
+def _state(corpus: Corpus) -> dict[str, Any]:
+    state = state_of(corpus)
+    figures = state["counted"].figures
+    numbers = {name: getattr(figures, name, None) for name in ("descriptions", "captions", "ready")}
+    return state | numbers | {"counted": state["counted"].old}
+
+
+def _rewording_later(corpus: Corpus) -> Answer:
+    """Answer that a job rewords or drafts; the captions tell how far it is."""
+    return later(reverse("api-captions", args=[corpus.pk]), _state(corpus))
+
+
+class Captions(Resource, at="corpora/<int:corpus>/captions", name="captions"):
+    @reads(CaptionsShape)
+    def get(self, request: Request, corpus: int) -> Any:
+        """How far a corpus is reworded."""
+        return _state(doors.corpus_to_reword(request, corpus))
+
+
+class RewordCaptions(Resource, at="corpora/<int:corpus>/captions/rewording", name="reword"):
+    @starts(CaptionsShape, ONCE, body=NewRewording)
+    def post(self, request: Request, corpus: int) -> Any:
+        """Reword the descriptions by the cast list or the chat endpoint."""
+        found, again = doors.corpus_to_reword(request, corpus), self.data.get("again", False)
+        ask_for_rewording(found, self.data["by"], doors.signed_in(request), again=again)
+        return _rewording_later(found)
+
+
+class WaitingCaptions(Resource, at="corpora/<int:corpus>/captions/waiting", name="captions-waiting"):
+    @reads(Page(WaitingCaption))
+    def get(self, request: Request, corpus: int) -> Any:
+        """The descriptions that wait for a lead."""
+        return Rewording.objects.filter(corpus=doors.corpus_to_reword(request, corpus)).queued()
+
+
+class AcceptCaption(Resource, at="corpora/<int:corpus>/captions/waiting/<int:pk>", name="caption-accept"):
+    @changes(WaitingCaption, body=Accepted)
+    def put(self, request: Request, corpus: int, pk: int) -> Any:
+        """Make a text the caption of a description."""
+        row = get_object_or_404(Rewording, corpus=doors.corpus_to_reword(request, corpus), pk=pk)
+        with unfit():
+            accept_caption(row, doors.signed_in(request), self.data["text"])
+        row.refresh_from_db()
+        return row
+
+
+class Replaced(Resource, at="corpora/<int:corpus>/captions/replaced", name="replaced"):
+    @reads(ReplacedFound)
+    def get(self, request: Request, corpus: int) -> Any:
+        """What was replaced, how often; the most frequent words and pairs."""
+        known = counted(doors.corpus_to_reword(request, corpus))
+        found = known.figures.replaced if known.figures else None
+        if found is None:
+            return {"counting": True, "replaced": None}
+        pairs = [dict(zip(("before", "after", "count"), each, strict=True)) for each in found.pairs[:PAIRS]]
+        numbers = {name: getattr(found, name) for name in ("descriptions", "changed", "total")}
+        replaced = numbers | {"words": found.words[:WORDS], "pairs": pairs}
+        return {"counting": known.old is not None, "replaced": replaced}
+
+
+class NameShape(Shape):
+    of = CastName, "id name phrase same_as stays confirmed count"
+    helps = {
+        "phrase": "takes its place, without an article",
+        "same_as": "another name of the same person",
+        "stays": "whether it names no person, and captions keep it",
+        "count": "descriptions that contain it, as the last draft counted; 0 before one",
+    }
+    contexts = serializers.ListField(child=serializers.CharField(), help_text="some of them")
+
+
+class NamesAsked(PageQuery):
+    show = serializers.ChoiceField(["open", "confirmed"], required=False)
+
+
+class NameSaid(Body):
+    """What is not said of a name stays as it is."""
+
+    id = Whole(min_value=1, max_value=10**18 - 1)
+    phrase = Text(required=False, max_length=LONGEST_NAME, allow_blank=True)
+    same_as = Text(required=False, max_length=LONGEST_NAME, allow_blank=True)
+    stays = Truth(required=False)
+    confirmed = Truth(required=False)
+
+
+class NamesSaid(Body):
+    names = serializers.ListField(child=NameSaid(), min_length=1, max_length=NAMES_ON_A_PAGE)
+
+
+class CastList(Resource, at="corpora/<int:corpus>/cast", name="cast"):
+    @reads(Page(NameShape), TAGGED, query=NamesAsked)
+    def get(self, request: Request, corpus: int) -> Any:
+        """The names of a corpus, the most frequent first."""
+        found = doors.corpus_to_reword(request, corpus)
+        return tagged(Rows(names_of(found, self.params.get("show", "")), BY_FREQUENCY), _tag(found))
+
+    @changes(NameShape(many=True), VERSIONED, body=NamesSaid)
+    def patch(self, request: Request, corpus: int) -> Any:
+        """Say who some names are: all of it is stored, or nothing."""
+        found = doors.corpus_to_reword(request, corpus)
+        names = _save(request, found, {each["id"]: each for each in self.data["names"]})
+        return tagged(names, _tag(found))
+
+
+@all_or_nothing
+def _save(request: Request, corpus: Corpus, changed: dict[int, dict[str, Any]]) -> list[CastName]:
+    list(locked(Corpus.objects.filter(pk=corpus.pk)))
+    must_match(request, _tag(corpus))
+    rows = CastName.objects.filter(corpus=corpus, pk__in=changed).order_by(*BY_FREQUENCY)
+    names = list(rows)
+    if len(names) < len(changed):
+        raise Http404
+    for name in names:
+        for field, value in changed[name.pk].items():
+            if field != "id":
+                setattr(name, field, value)
+    try:
+        save_names(corpus, names)
+    except ReeljudgeError as fault:
+        raise Unfit({"names": str(fault).splitlines()[1:] or [str(fault)]}) from fault
+    return list(rows.all())
+
+
+def _tag(corpus: Corpus) -> str:
+    fields = ("name", "phrase", "same_as", "stays", "confirmed")
+    return tag_of("cast", *CastName.objects.filter(corpus=corpus).order_by("pk").values_list("pk", *fields))
+
+
+class DraftCast(Resource, at="corpora/<int:corpus>/cast/draft", name="cast-draft"):
+    @starts(CaptionsShape)
+    def post(self, request: Request, corpus: int) -> Any:
+        """Have the cast list drafted; what a lead said is kept."""
+        found = doors.corpus_to_reword(request, corpus)
+        draft_cast.ask(found)
+        return _rewording_later(found)

@@ -1,1 +1,0 @@
-"""Corpora: their size and moments, and the rewording of their descriptions."""

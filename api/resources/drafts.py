@@ -1,0 +1,298 @@
+"""Drafts of campaigns: what each step holds, their files, and the jobs that check a draft and make the campaign."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from django.forms import BaseForm
+from django.urls import reverse
+from rest_framework import serializers
+from rest_framework.request import Request
+
+from api.fields import Body, Choice, Number, Page, Shape, Text, Truth, Whole
+from api.operations import (
+    LEAD,
+    STORES,
+    TAGGED,
+    VERSIONED,
+    Answer,
+    Representation,
+    changes,
+    later,
+    makes,
+    reads,
+    starts,
+    tagged,
+)
+from api.problems import faults_of, unfit
+from api.resource import Resource, must_match, tag_of
+from api.resources.jobs import JobShape
+from api.resources.rules import SettingsChange
+from api.resources.uploads import PIECE, FileShape, take
+from base.errors import Unfit
+from base.transactions import all_or_nothing, locked
+from campaigns.models import Campaign, Draft, Membership, Upload
+from campaigns.uploads import begin, remove_draft
+from corpus.importers.registry import FORMATS
+from judging import doors
+from judging.drafts import changes as steps
+from judging.drafts import forms
+from judging.drafts.builder import marks
+from judging.drafts.corpora import store_corpus
+from judging.drafts.draws import draw_queries
+from judging.pool.queries import LONGEST_SPLIT
+from judging.pool.selection import LARGEST_SEED
+from retrieval.rewriting.counting import counted, ready_in
+
+LARGEST_FILE = 2**53 - 1  # bytes; the settings allow less
+
+
+class DraftLine(Shape):
+    of = Draft, "token name created"
+    helps = {"token": "names the draft in addresses", "name": "of the campaign"}
+
+
+class DraftFields(DraftLine):
+    of = Draft, "corpus_name format kind frame_rate split"
+    helps = {"corpus_name": "of the new corpus", "kind": "of the descriptions to import"}
+    corpus = serializers.CharField(
+        source="corpus.name", allow_null=True, default=None, help_text="null: a new one"
+    )
+    columns = serializers.DictField(child=serializers.CharField())
+    films = serializers.ChoiceField(Draft.Media.choices, source="media")
+    folder = serializers.CharField(source="media_folder")
+    selection = serializers.DictField(help_text="how many queries are drawn, and how; empty if none are")
+    drawn = serializers.DictField(help_text="what was drawn to be looked at")
+    settings = serializers.DictField()
+    people = serializers.ListField(child=serializers.ListField(child=serializers.CharField()))
+    findings = serializers.DictField(help_text="of the last check; empty if something changed since")
+    ready = serializers.BooleanField(source="is_ready", help_text="whether the campaign can be made")
+    campaign = serializers.CharField(source="campaign.name", allow_null=True, default=None)
+    files = FileShape(many=True)
+
+
+class DraftShape(DraftFields):
+    jobs = JobShape(many=True, help_text="under way, or failed")
+
+
+class NewUpload(Body):
+    purpose = Choice(choices=Upload.Purpose.choices)
+    name = Text(max_length=255)
+    size = Whole(min_value=1, max_value=LARGEST_FILE, help_text="bytes")
+
+
+class CorpusStep(Body):
+    """A corpus that is there, by its id; or a new one, and how its file is read."""
+
+    corpus = Whole(required=False, allow_null=True, min_value=1, max_value=10**18 - 1)
+    corpus_name = Text(required=False, max_length=100, allow_blank=True)
+    format = Choice(choices=list(FORMATS), required=False)
+    kind = Text(required=False, max_length=20, allow_blank=True)
+    columns = serializers.DictField(child=Text(max_length=100), required=False)
+    text = Text(
+        required=False,
+        max_length=forms.LONGEST_PASTE,
+        trim_whitespace=False,
+        help_text="its lines, in place of a file",
+    )
+
+
+class FilmsStep(Body):
+    films = Choice(choices=Draft.Media.choices)
+    root = Text(required=False, max_length=500, help_text="one of the folders that the settings name")
+    below = Text(required=False, max_length=300, allow_blank=True)
+    frame_rate = Number(required=False, allow_null=True, min_value=0.01, max_value=1000)
+
+
+class QueriesStep(Body):
+    """Queries that are drawn, those of a text with one a line, or both."""
+
+    draws = Truth(required=False)
+    validation = Whole(required=False, min_value=0, max_value=forms.MOST_DRAWN)
+    test = Whole(required=False, min_value=0, max_value=forms.MOST_DRAWN)
+    seed = Whole(required=False, min_value=0, max_value=LARGEST_SEED)
+    strata = serializers.ListField(child=Choice(choices=["show", "length"]), required=False, max_length=2)
+    text = Text(required=False, max_length=forms.LONGEST_PASTE, trim_whitespace=False)
+    split = Text(required=False, max_length=LONGEST_SPLIT, allow_blank=True)
+
+
+class SettingsStep(SettingsChange):
+    """The campaign's name, and any of the settings."""
+
+    left_out = ("order_seed", "all_days")
+    name = Text(max_length=100, help_text="letters, digits, - and _")
+
+
+class PersonStep(Body):
+    name = Text(max_length=150)
+    role = Choice(choices=Membership.Role.choices)
+
+
+class Changes(Body):
+    """Any of the steps; what is not named stays as it is."""
+
+    corpus = CorpusStep(required=False)
+    films = FilmsStep(required=False)
+    queries = QueriesStep(required=False)
+    settings = SettingsStep(required=False)
+    people = serializers.ListField(child=PersonStep(), required=False, max_length=forms.MOST_PEOPLE)
+
+
+def _corpus(draft: Draft, data: dict[str, Any]) -> forms.CorpusForm:
+    columns = data.get("columns", draft.columns)
+    lines = "".join(f"{name} = {column}\n" for name, column in columns.items())
+    present = {name: getattr(draft, name) for name in ("corpus_name", "format", "kind")}
+    return forms.CorpusForm(draft.owner, present | data | {"columns": lines, "pasted": data.get("text", "")})
+
+
+def _queries(draft: Draft, data: dict[str, Any]) -> forms.QueriesForm:
+    ready = ready_in(counted(draft.corpus)) if draft.corpus else None
+    form = forms.QueriesForm(draft, ready)
+    present = {name: form.initial[name] for name in form.fields if name in form.initial}
+    return forms.QueriesForm(draft, ready, present | data | {"pasted": data.get("text", "")})
+
+
+def _settings(draft: Draft, data: dict[str, Any]) -> forms.NewSettingsForm:
+    so_far = Campaign(name=draft.name, **draft.settings)
+    form = forms.NewSettingsForm(instance=so_far)
+    return forms.NewSettingsForm(
+        {name: form.initial.get(name) for name in form.fields} | data, instance=so_far
+    )
+
+
+def _people(draft: Draft, data: list[dict[str, str]]) -> forms.PeopleForm:
+    return forms.PeopleForm(
+        draft.owner, {"people": "".join(f"{each['name']} {each['role']}\n" for each in data)}
+    )
+
+
+FORMS: dict[str, Callable[[Draft, Any], BaseForm]] = {
+    "corpus": _corpus,
+    "films": lambda draft, data: forms.FilmsForm(data),
+    "queries": _queries,
+    "settings": _settings,
+    "people": _people,
+}
+
+
+def _answer(draft: Draft, status: int = 200) -> Answer:
+    return tagged(_represented(draft), _tag(draft), status)
+
+
+def _represented(draft: Draft) -> Representation:
+    draft.refresh_from_db()
+    jobs = steps.jobs_of(draft, *steps.KINDS)
+    return Representation(DraftFields(draft).data | {"jobs": JobShape(jobs, many=True).data})
+
+
+def _tag(draft: Draft) -> str:
+    return tag_of("draft", marks(draft))
+
+
+def _later(draft: Draft, ask: Callable[[Draft], object]) -> Answer:
+    """Ask for one of the draft's jobs, and answer that the draft tells how far it is."""
+    ask(draft)
+    return later(reverse("api-draft", args=[draft.token]), _represented(draft))
+
+
+class Drafts(Resource, at="drafts", name="drafts"):
+    @reads(Page(DraftLine))
+    def get(self, request: Request) -> Any:
+        """The person's drafts of campaigns."""
+        return Draft.objects.unfinished().filter(owner=doors.creator(request))
+
+    @makes(DraftShape)
+    def post(self, request: Request) -> Any:
+        """Begin a draft."""
+        return _answer(steps.begin_draft(doors.creator(request)), 201)
+
+
+class OneDraft(Resource, at="drafts/<slug:token>", name="draft"):
+    @reads(DraftShape, TAGGED)
+    def get(self, request: Request, token: str) -> Any:
+        """A draft, what its check found, and its jobs."""
+        return _answer(doors.draft(request, token))
+
+    @changes(DraftShape, VERSIONED, STORES, body=Changes)
+    def patch(self, request: Request, token: str) -> Any:
+        """Say what some steps hold: all of it is stored, or nothing."""
+        draft = doors.open_draft(request, token)
+        with unfit():
+            _change(request, draft, self.data)
+        return _answer(draft)
+
+    @changes()
+    def delete(self, request: Request, token: str) -> Any:
+        """Remove a draft with its files."""
+        remove_draft(doors.open_draft(request, token))
+
+
+@all_or_nothing
+def _change(request: Request, draft: Draft, data: dict[str, Any]) -> None:
+    locked(Draft.objects.filter(pk=draft.pk)).get()
+    must_match(request, _tag(draft))
+    filled: dict[str, BaseForm] = {step: FORMS[step](draft, data[step]) for step in FORMS if step in data}
+    faults = {
+        f"{step}.{name}": words for step, form in filled.items() for name, words in faults_of(form).items()
+    }
+    if faults:
+        raise Unfit(faults)
+    for step, form in filled.items():
+        steps.CHANGES[step](draft, form)
+
+
+class CheckDraft(Resource, at="drafts/<slug:token>/check", name="draft-check"):
+    @starts(DraftShape)
+    def post(self, request: Request, token: str) -> Any:
+        """Find out whether the campaign can be made."""
+        return _later(doors.open_draft(request, token), steps.ask_to_check)
+
+
+class StoreCorpus(Resource, at="drafts/<slug:token>/corpus", name="draft-store"):
+    @starts(DraftShape)
+    def post(self, request: Request, token: str) -> Any:
+        """Store the new corpus before the campaign, so that it can be reworded."""
+        return _later(doors.open_draft(request, token), store_corpus.ask)
+
+
+class DrawQueries(Resource, at="drafts/<slug:token>/queries", name="draft-draw"):
+    @starts(DraftShape)
+    def post(self, request: Request, token: str) -> Any:
+        """Draw the queries to look at them."""
+        return _later(doors.open_draft(request, token), draw_queries.ask)
+
+
+class MakeCampaign(Resource, at="drafts/<slug:token>/campaign", name="draft-make"):
+    @starts(DraftShape)
+    def post(self, request: Request, token: str) -> Any:
+        """Make the campaign of a draft that was checked."""
+        return _later(doors.draft(request, token), steps.ask_to_make)
+
+
+class Uploads(Resource, at="drafts/<slug:token>/files", name="uploads"):
+    @changes(FileShape, STORES, body=NewUpload, status=201)
+    def post(self, request: Request, token: str) -> Any:
+        """Announce a file of a draft, or find one that broke off."""
+        draft, data = doors.open_draft(request, token), self.data
+        with unfit():
+            return begin(draft, data["purpose"], data["name"], data["size"])
+
+
+class OneUpload(Resource, at="drafts/<slug:token>/files/<slug:file>", name="upload"):
+    @reads(FileShape, scope=LEAD)
+    def get(self, request: Request, token: str, file: str) -> Any:
+        """How much of a draft's file has arrived."""
+        return take(request, partial(doors.upload, request, token, file))
+
+    @changes(FileShape, PIECE, STORES)
+    def patch(self, request: Request, token: str, file: str) -> Any:
+        """Send the next piece, of a mebibyte at most; 422 and where to go on, if it belongs elsewhere."""
+        return take(request, partial(doors.upload, request, token, file))
+
+    @changes()
+    def delete(self, request: Request, token: str, file: str) -> Any:
+        """Remove a file of a draft."""
+        doors.open_draft(request, token)
+        steps.remove_file(doors.upload(request, token, file))

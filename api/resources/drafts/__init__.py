@@ -1,1 +1,0 @@
-"""Drafts of campaigns, step by step, as their pages have them."""

@@ -1,0 +1,282 @@
+"""Numbers about a campaign: progress, agreement, the judgements behind them, and the paper's tables and figures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.shortcuts import get_object_or_404
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.utils.urls import replace_query_param
+
+from api.fields import Body, Query, Shape, Text, Whole
+from api.operations import ONCE, reads, starts, under_way
+from api.problems import unfit
+from api.resource import CAMPAIGN, Resource
+from campaigns.models import Campaign
+from judging import doors
+from judging.consensus import GRADES
+from judging.models import Kind
+from judging.models import Query as PoolQuery
+from judging.pool.study import MOST_CANDIDATES, MOST_QUERIES, Plan, ask_for_study
+from reports.figures.catalogue import DRAWN, TABLES, Figure
+from reports.figures.files import campaign_figure_file, query_of
+from reports.figures.numbers import Subject, annotator_of, week_name
+from reports.summaries import (
+    AGREEMENT,
+    FIGURES,
+    PROGRESS,
+    QUERIES,
+    CurrentSummary,
+    count_agreement,
+    current_summary,
+)
+from reports.tables.judgements import ONLY, judgements_page
+
+LARGEST_KEY = 10**18 - 1
+LARGEST_WORKER = 10**9 - 1
+HOURS = ("seconds", "mean", "seconds_left")  # which a researcher is not told
+FILE_TYPES = ("text/csv", "application/json", "image/svg+xml", "application/pdf")
+
+
+class Counted(Shape):
+    made = serializers.DateTimeField(allow_null=True, help_text="when their judgements were read")
+    counting = serializers.BooleanField(help_text="whether newer numbers are being counted")
+
+
+class Numbers(Counted):
+    """Numbers about a campaign. Those of a large one are counted by a job, and may be some minutes old."""
+
+    counting = serializers.BooleanField(help_text="whether newer ones are being counted")
+    numbers = serializers.DictField(
+        child=serializers.JSONField(), allow_null=True, help_text="null until they were counted once"
+    )
+
+
+class QueryAgreement(Shape):
+    query = serializers.IntegerField(help_text="the id of the query's resource")
+    text = serializers.CharField()
+    pairs = serializers.IntegerField(help_text="of grades")
+    contested = serializers.FloatField(allow_null=True)
+    discarded = serializers.IntegerField()
+    distance = serializers.FloatField(allow_null=True, help_text="mean difference of two grades")
+    mean = serializers.FloatField(allow_null=True, help_text="of the grades")
+
+
+class QueriesAgreement(Counted):
+    queries = QueryAgreement(many=True, help_text="those with most disagreement first")
+
+
+class Progress(Resource, at=f"{CAMPAIGN}/progress", name="progress"):
+    @reads(Numbers)
+    def get(self, request: Request, name: str) -> Any:
+        """How far a campaign is, how fast it goes, and when it ends at this pace."""
+        member = doors.membership(request, name)
+        summary = current_summary(member.campaign, PROGRESS)
+        numbers = dict(summary.counts) if summary.counts else None
+        if numbers and not member.may_review:
+            numbers = {key: value for key, value in numbers.items() if key not in HOURS}
+            numbers["days"] = [[day, judgements] for day, judgements, _ in numbers["days"]]
+        return _age(summary) | {"numbers": numbers}
+
+
+class Agreement(Resource, at=f"{CAMPAIGN}/agreement", name="agreement"):
+    @reads(Numbers)
+    def get(self, request: Request, name: str) -> Any:
+        """How far annotators agree, in all and each of them."""
+        return _agreement(doors.membership(request, name).campaign)
+
+    @starts(Numbers)
+    def post(self, request: Request, name: str) -> Any:
+        """Have everything counted again."""
+        campaign = doors.lead(request, name).campaign
+        job = count_agreement.ask(campaign)
+        return under_way(name, job, _agreement(campaign))
+
+
+class AnnotatorAgreement(
+    Resource, at=f"{CAMPAIGN}/agreement/annotators/<int:worker>", name="agreement-annotator"
+):
+    @reads(Numbers)
+    def get(self, request: Request, name: str, worker: int) -> Any:
+        """How far one annotator agrees with the others, by week and with each."""
+        campaign = doors.membership(request, name).campaign
+        member = get_object_or_404(campaign.memberships, worker=worker)
+        summary = current_summary(campaign, AGREEMENT)
+        own = annotator_of(summary.counts, member) if summary.counts else None
+        return _age(summary) | {"numbers": _of_one(campaign, own) if own else None}
+
+
+class AgreementByQuery(Resource, at=f"{CAMPAIGN}/agreement/queries", name="agreement-queries"):
+    @reads(QueriesAgreement)
+    def get(self, request: Request, name: str) -> Any:
+        """How far annotators agree on each query."""
+        campaign = doors.membership(request, name).campaign
+        summary = current_summary(campaign, QUERIES)
+        texts = dict(PoolQuery.objects.filter(campaign=campaign).values_list("pk", "text"))
+        names = ("query", "pairs", "contested", "discarded", "distance", "mean")
+        rows = [dict(zip(names, row, strict=True)) for row in summary.counts or [] if row[0] in texts]
+        return _age(summary) | {"queries": [row | {"text": texts[row["query"]]} for row in rows]}
+
+
+def _age(summary: CurrentSummary) -> dict[str, Any]:
+    return {"made": summary.made, "counting": summary.counting}
+
+
+def _agreement(campaign: Campaign) -> dict[str, Any]:
+    """Return the numbers with worker numbers in place of keys of the database."""
+    summary = current_summary(campaign, AGREEMENT)
+    if summary.counts is None:
+        return _age(summary) | {"numbers": None}
+    people = [
+        {key: value for key, value in row.items() if not isinstance(value, list | dict)}
+        for row in _named(campaign, summary.counts["annotators"])
+    ]
+    numbers = {key: value for key, value in summary.counts.items() if not isinstance(value, list)}
+    return _age(summary) | {"numbers": numbers | {"annotators": people}}
+
+
+def _of_one(campaign: Campaign, own: Any) -> Any:
+    """Return an annotator's numbers, those by week and beside each other annotator too."""
+    [numbers] = _named(campaign, [own])
+    weeks = [each | {"week": week_name(each["week"])} for each in own["weeks"] if each["week"]]
+    return numbers | {"weeks": weeks, "others": _named(campaign, own["others"])}
+
+
+def _named(campaign: Campaign, rows: Any) -> list[dict[str, Any]]:
+    workers = dict(campaign.memberships.values_list("pk", "worker"))
+    return [
+        {"worker": workers[row["member"]]} | {key: value for key, value in row.items() if key != "member"}
+        for row in rows
+        if row["member"] in workers
+    ]
+
+
+class JudgementShape(Shape):
+    id = serializers.IntegerField(source="judgement.pk")
+    candidate = serializers.IntegerField(source="judgement.candidate_id")
+    query = serializers.IntegerField(source="judgement.candidate.query_id")
+    rank = serializers.IntegerField(source="judgement.candidate.rank")
+    worker = serializers.IntegerField(source="judgement.annotator.as_worker.worker")
+    grade = serializers.IntegerField(source="judgement.grade")
+    seat = serializers.IntegerField(source="judgement.seat")
+    seconds = serializers.FloatField(allow_null=True, help_text="before the first grade")
+    other = serializers.IntegerField(
+        source="other.grade", allow_null=True, default=None, help_text="the co-judge's"
+    )
+
+
+class JudgementsPage(Shape):
+    next = serializers.CharField(allow_null=True, help_text="the address of the page with older ones")
+    results = JudgementShape(many=True)
+
+
+class JudgementsAsked(Query):
+    worker = serializers.IntegerField(required=False, min_value=0, max_value=LARGEST_WORKER)
+    query = serializers.IntegerField(required=False, min_value=0, max_value=LARGEST_KEY)
+    week = Text(required=False, max_length=20, help_text="as 2026-W05")
+    only = serializers.ChoiceField(list(ONLY), required=False)
+    own = serializers.IntegerField(required=False, min_value=min(GRADES), max_value=max(GRADES))
+    other = serializers.IntegerField(required=False, min_value=min(GRADES), max_value=max(GRADES))
+    before = serializers.IntegerField(required=False, min_value=0, max_value=LARGEST_KEY, help_text="an id")
+    locals()["with"] = serializers.IntegerField(required=False, min_value=0, max_value=LARGEST_WORKER)
+
+
+class Judgements(Resource, at=f"{CAMPAIGN}/judgements", name="judgements"):
+    @reads(JudgementsPage, query=JudgementsAsked)
+    def get(self, request: Request, name: str) -> Any:
+        """The judgements that count, the newest first."""
+        campaign = doors.membership(request, name).campaign
+        with unfit():
+            page = judgements_page(campaign, request._request.GET)
+        here, older = request.build_absolute_uri(), page.older
+        following = None if older is None else str(replace_query_param(here, "before", older))
+        return {"next": following, "results": page.lines}
+
+
+class FigureShape(Shape):
+    of = Figure, "key title"
+    helps = {"key": "names it in addresses"}
+    caption = serializers.CharField()
+    tells = serializers.CharField(help_text="what its numbers show, in words")
+    rows = serializers.ListField(child=serializers.DictField())
+    files = serializers.ListField(child=serializers.CharField(), help_text="names of its files")
+
+
+class FiguresShape(Counted):
+    study = serializers.IntegerField(help_text="queries of the study; 0 if there is none")
+    figures = FigureShape(many=True, help_text="none before there is something to count")
+
+
+class OfQuery(Query):
+    query = Text(
+        required=False,
+        max_length=100,
+        help_text="whose figure 6 is wanted, by its id in runs; else the first",
+    )
+
+
+class OfFigure(OfQuery):
+    worker = serializers.IntegerField(
+        required=False, min_value=0, max_value=LARGEST_WORKER, help_text="of the figure `drift`"
+    )
+
+
+class NewStudy(Body):
+    queries = Whole(required=False, min_value=1, max_value=MOST_QUERIES)
+    top = Whole(required=False, min_value=1, max_value=MOST_CANDIDATES, help_text="the most similar moments")
+    random = Whole(required=False, min_value=0, max_value=MOST_CANDIDATES, help_text="drawn from the rest")
+    seed = Whole(required=False, min_value=0, max_value=2**31 - 1)
+
+
+class StudyShape(Shape):
+    queries = serializers.IntegerField(help_text="0 until the job has made them")
+
+
+class Figures(Resource, at=f"{CAMPAIGN}/figures", name="figures"):
+    @reads(FiguresShape, query=OfQuery)
+    def get(self, request: Request, name: str) -> Any:
+        """The numbers of the paper's tables and figures."""
+        campaign = doors.membership(request, name).campaign
+        with unfit():
+            subject = Subject(campaign, query=query_of(campaign, request.query_params))
+        summary = current_summary(campaign, FIGURES)
+        has_any = bool(summary.counts and summary.counts["splits"]["all"]["queries"])
+        figures = [_figure(each, summary.counts, subject) for each in (*TABLES, *DRAWN) if has_any]
+        return _age(summary) | {"figures": figures, "study": _studied(campaign)}
+
+
+def _figure(figure: Figure, counts: Any, subject: Subject) -> dict[str, Any]:
+    rows = figure.rows(counts, subject)
+    endings = ("csv", "json", "svg", "pdf") if figure.drawn else ("csv",)
+    return {
+        "key": figure.key,
+        "title": figure.title,
+        "caption": figure.captioned(counts, subject),
+        "tells": figure.tells(rows),
+        "rows": rows,
+        "files": [f"{figure.key}.{ending}" for ending in endings],
+    }
+
+
+def _studied(campaign: Campaign) -> int:
+    return campaign.queries.filter(kind=Kind.STUDY).count()
+
+
+class FigureFile(Resource, at=f"{CAMPAIGN}/figures/<str:file>", name="figure"):
+    @reads(FILE_TYPES, query=OfFigure)
+    def get(self, request: Request, name: str, file: str) -> Any:
+        """A table or a figure: its numbers as CSV, its drawing as JSON (Vega-Lite), SVG or PDF."""
+        campaign = doors.membership(request, name).campaign
+        with unfit():
+            return campaign_figure_file(campaign, file, request.query_params)
+
+
+class Study(Resource, at=f"{CAMPAIGN}/study", name="study"):
+    @starts(StudyShape, ONCE, body=NewStudy)
+    def post(self, request: Request, name: str) -> Any:
+        """Have the study of grade against similarity made; a campaign has one."""
+        campaign = doors.lead(request, name).campaign
+        with unfit():
+            job = ask_for_study(campaign, Plan(**self.data))
+        return under_way(name, job, {"queries": _studied(campaign)})

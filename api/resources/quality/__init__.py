@@ -1,1 +1,0 @@
-"""What keeps judging good: examples, the exam, and quiet checks."""

@@ -1,0 +1,211 @@
+"""Runs: sending one, with its files in pieces and their check; and those that are stored, with their scores."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from django.http import FileResponse
+from django.shortcuts import get_object_or_404
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+from rest_framework.request import Request
+
+from api.document import BYTES
+from api.fields import Body, Choice, Page, Query, Shape, Text, Whole
+from api.operations import OR_LATER, RUNS, STORES, Rows, changes, makes, reads, starts, under_way
+from api.problems import checked, unfit
+from api.resource import CAMPAIGN, Resource
+from api.resources.uploads import PIECE, FileShape, take
+from metrics.formats.names import RUN_FORMATS, TASKS
+from runs import doors
+from runs.models import Arrival, Run, Score, Scoring, Submission, Visibility
+from runs.receiving import MOST_MIB, RunForm, announce, describe, must_be_open, submit
+from runs.scoring import newest_release, score_runs
+
+MOST = MOST_MIB * 2**20  # bytes
+UNSCORED: dict[str, Any] = {"release": None, "missing": 0, "unjudged": 0, "refusals": {}, "scores": []}
+
+
+class RunShape(Shape):
+    of = (
+        Run,
+        "number name system group description paper code visibility at filename sha256 size queries predictions",
+    )
+    helps = {"group": "the same for runs of a system that differ by their seed", "size": "bytes"}
+    by = serializers.IntegerField(source="by.worker")
+    notes = serializers.ListField(child=serializers.CharField(), help_text="what is unusual about it")
+
+
+class NewRun(Body):
+    name = Text(max_length=100, help_text="no other run of the campaign has it")
+    system = Text(required=False, max_length=100, allow_blank=True)
+    group = Text(required=False, max_length=100, allow_blank=True)
+    description = Text(required=False, max_length=20_000, allow_blank=True)
+    paper = Text(required=False, max_length=500, allow_blank=True, help_text="an address")
+    code = Text(required=False, max_length=500, allow_blank=True, help_text="an address")
+    visibility = Choice(choices=Visibility.choices, required=False)
+    format = Choice(choices=list(RUN_FORMATS), required=False, help_text="without it, told from the file")
+    task = Choice(choices=list(TASKS), required=False, help_text="which list of TVRetrieval's submission")
+
+
+class Findings(Shape):
+    count = serializers.IntegerField(help_text="of all faults")
+    told = serializers.ListField(child=serializers.CharField(), help_text="the first hundred, line by line")
+
+
+class SubmissionShape(Shape):
+    """A run on its way: not a run before its file was checked and nothing was wrong."""
+
+    of = Submission, "token name"
+    helps = {"token": "names the submission in addresses"}
+    files = FileShape(many=True)
+    findings = serializers.SerializerMethodField(
+        help_text="of the last check; null before it, and after a good one"
+    )
+    run = serializers.IntegerField(
+        source="run.number", allow_null=True, default=None, help_text="what it became"
+    )
+
+    @extend_schema_field(Findings(allow_null=True))
+    def get_findings(self, submission: Submission) -> Any:
+        return submission.findings or None
+
+
+class NewFile(Body):
+    purpose = Choice(choices=Arrival.Purpose.choices)
+    name = Text(max_length=255)
+    size = Whole(min_value=1, max_value=MOST, help_text="bytes")
+
+
+class Runs(Resource, at=f"{CAMPAIGN}/runs", name="runs"):
+    @reads(Page(RunShape))
+    def get(self, request: Request, name: str) -> Any:
+        """The runs that the person may see, the newest first."""
+        runs = Run.objects.seen_by(doors.membership(request, name)).select_related("by")
+        return Rows(runs, ("-number",))
+
+    @makes(SubmissionShape, body=NewRun, scope=RUNS)
+    def post(self, request: Request, name: str) -> Any:
+        """Describe a run that is to come; its file follows."""
+        member = doors.membership(request, name)
+        data = checked(RunForm({"visibility": Visibility.SHARED} | self.data))
+        with unfit():
+            return describe(member, data)
+
+
+class OneSubmission(Resource, at=f"{CAMPAIGN}/submissions/<slug:token>", name="submission"):
+    @reads(SubmissionShape, scope=RUNS)
+    def get(self, request: Request, name: str, token: str) -> Any:
+        """A run on its way, and what was wrong with it."""
+        return doors.submission(doors.membership(request, name), token)
+
+
+class Files(Resource, at=f"{CAMPAIGN}/submissions/<slug:token>/files", name="submission-files"):
+    @changes(FileShape, STORES, body=NewFile, scope=RUNS, status=201)
+    def post(self, request: Request, name: str, token: str) -> Any:
+        """Announce the file of a run, or find one that broke off."""
+        submission, data = doors.submission(doors.membership(request, name), token), self.data
+        must_be_open(submission)
+        with unfit():
+            return announce(submission, data["purpose"], data["name"], data["size"])
+
+
+class OneFile(Resource, at=f"{CAMPAIGN}/submissions/<slug:token>/files/<slug:file>", name="submission-file"):
+    @reads(FileShape, scope=RUNS)
+    def get(self, request: Request, name: str, token: str, file: str) -> Any:
+        """How much of a file has arrived."""
+        return take(request, partial(doors.arrival, doors.membership(request, name), token, file))
+
+    @changes(FileShape, PIECE, STORES, scope=RUNS)
+    def patch(self, request: Request, name: str, token: str, file: str) -> Any:
+        """Send the next piece, of a mebibyte at most; 422 and where to go on, if it belongs elsewhere."""
+        return take(request, partial(doors.arrival, doors.membership(request, name), token, file))
+
+
+class Check(Resource, at=f"{CAMPAIGN}/submissions/<slug:token>/check", name="submission-check"):
+    @starts(SubmissionShape, scope=RUNS)
+    def post(self, request: Request, name: str, token: str) -> Any:
+        """Check the file; a job stores the run if nothing is wrong."""
+        submission = doors.submission(doors.membership(request, name), token)
+        with unfit():
+            job = submit(submission)
+        submission.refresh_from_db()
+        return under_way(name, job, submission)
+
+
+class OneRun(Resource, at=f"{CAMPAIGN}/runs/<int:number>", name="run"):
+    @reads(RunShape)
+    def get(self, request: Request, name: str, number: int) -> Any:
+        """A run."""
+        return doors.run(doors.membership(request, name), number)
+
+
+class RunFile(Resource, at=f"{CAMPAIGN}/runs/<int:number>/file", name="run-file"):
+    @reads((BYTES,))
+    def get(self, request: Request, name: str, number: int) -> Any:
+        """The file of a run, as it was sent."""
+        run = doors.run(doors.membership(request, name), number)
+        content = run.file.open("rb")
+        return FileResponse(content, as_attachment=True, filename=run.filename, content_type=BYTES)
+
+
+class Seen(Body):
+    visibility = Choice(choices=Visibility.choices)
+
+
+class WhoSees(Resource, at=f"{CAMPAIGN}/runs/<int:number>/visibility", name="run-visibility"):
+    @changes(RunShape, body=Seen, scope=RUNS)
+    def put(self, request: Request, name: str, number: int) -> Any:
+        """Let others see a run of one's own, or no longer."""
+        run = doors.own_run(doors.membership(request, name), number)
+        run.show_to(self.data["visibility"])
+        return run
+
+
+class OneScore(Shape):
+    of = Score, "convention measure value low high spread"
+    helps = {
+        "low": "of the 95 % bootstrap interval over queries",
+        "spread": "half the width of that over annotators",
+    }
+
+
+class ScoresShape(Shape):
+    release = serializers.IntegerField(allow_null=True)
+    missing = serializers.IntegerField(help_text="judged queries that the run does not answer")
+    unjudged = serializers.IntegerField(help_text="queries of the run that the release does not judge")
+    refusals = serializers.DictField(
+        child=serializers.CharField(), help_text="conventions without scores, and why"
+    )
+    scores = OneScore(many=True)
+
+
+class OfRelease(Query):
+    release = serializers.IntegerField(
+        required=False, min_value=1, max_value=10**9 - 1, help_text="else the newest"
+    )
+
+
+class Scores(Resource, at=f"{CAMPAIGN}/runs/<int:number>/scores", name="run-scores"):
+    @reads(ScoresShape, OR_LATER, query=OfRelease)
+    def get(self, request: Request, name: str, number: int) -> Any:
+        """The scores of a run on a release; 202 while they are computed."""
+        member = doors.membership(request, name)
+        run = doors.run(member, number)
+        scorings = run.scorings.select_related("release").order_by("-release__version")
+        if "release" in self.params:
+            return _scores(get_object_or_404(scorings, release__version=self.params["release"]))
+        newest, found = newest_release(member.campaign), scorings.first()
+        job = score_runs.jobs(newest).first() if newest else None
+        is_newest = found and newest and found.release_id == newest.pk
+        waits = job and job.is_unfinished and not is_newest
+        return under_way(name, job, _scores(found)) if job and waits else _scores(found)
+
+
+def _scores(scoring: Scoring | None) -> dict[str, Any]:
+    if scoring is None:
+        return UNSCORED
+    about = {"release": scoring.release.version, "missing": scoring.missing, "unjudged": scoring.unjudged}
+    scores = scoring.scores.defer("values").order_by("pk")
+    return about | {"refusals": scoring.refusals, "scores": scores}

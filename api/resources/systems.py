@@ -1,0 +1,260 @@
+"""Systems that are trained for a campaign: asking for one, how far it is, searching with it, removing it."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+from rest_framework.request import Request
+
+from api.fields import Body, Choice, Number, Page, Query, Shape, Text, Truth, Whole
+from api.operations import ONCE, OR_LATER, RUNS, Representation, Rows, changes, reads, starts, under_way
+from api.problems import unfit
+from api.resource import CAMPAIGN, ClipAddress, Resource
+from api.resources.jobs import JobShape
+from api.resources.numbers import FILE_TYPES
+from api.resources.runs import Findings
+from jobs.models import Job
+from releases.training.writing import DEEPEST
+from runs import doors
+from runs.systems.asking import (
+    ENCODER,
+    LEARNED,
+    LONGEST,
+    MOST_SEEDS,
+    SHORTEST,
+    Wanted,
+    ask_again,
+    ask_to_search,
+    ask_to_train,
+    remove,
+)
+from runs.systems.feature_sets import sets_of
+from runs.systems.models import LONGEST_QUERY, TrainedSystem
+from runs.systems.pages import State, curves_file, jobs_of, state_of
+from runs.systems.searching import Hit, hits_of, search_with_system
+from runs.systems.training import train_system
+from systems.interface import SYSTEMS, Entry
+
+LARGEST = 10**9
+TYPES = {int: "integer", float: "number", bool: "boolean", str: "text"}
+FIELDS: dict[type, type[serializers.Field]] = {int: Whole, float: Number, bool: Truth, str: Text}
+
+
+class OptionShape(Shape):
+    name = serializers.CharField()
+    type = serializers.ChoiceField(list(TYPES.values()))
+    default = serializers.JSONField()
+    least = serializers.FloatField(allow_null=True)
+    most = serializers.FloatField(allow_null=True)
+    choices = serializers.ListField(child=serializers.CharField(), help_text="of a text")
+
+
+class KindShape(Shape):
+    name = serializers.CharField(help_text="what `system` is when one is asked for")
+    title = serializers.CharField()
+    learns = serializers.BooleanField()
+    differs = serializers.CharField(
+        help_text="in what it differs from its authors' code; empty if nothing is known"
+    )
+    needs = serializers.ListField(child=serializers.CharField(), help_text="what videos must have")
+    options = OptionShape(many=True)
+
+
+class SystemKindsShape(Shape):
+    features = serializers.ListField(child=serializers.CharField(), help_text="the corpus's sets of features")
+    kinds = KindShape(many=True)
+
+
+class SystemKinds(Resource, at=f"{CAMPAIGN}/systems/kinds", name="system-kinds"):
+    @reads(SystemKindsShape)
+    def get(self, request: Request, name: str) -> Any:
+        """What can be trained, with options and sets of features."""
+        corpus = doors.membership(request, name).campaign.corpus
+        return {"features": sets_of(corpus), "kinds": [_kind(key, entry) for key, entry in SYSTEMS.items()]}
+
+
+def _kind(name: str, entry: Entry) -> dict[str, Any]:
+    bounds, choices = entry.options.table("bounds"), entry.options.table("choices")
+    options = []
+    for field in fields(entry.options):
+        if field.name != "seed":
+            least, most = bounds.get(field.name, (None, None))
+            about = {"name": field.name, "type": TYPES[type(field.default)], "default": field.default}
+            options.append(about | {"least": least, "most": most, "choices": choices.get(field.name, ())})
+    about = {"name": name, "title": entry.title, "learns": entry.learns, "differs": entry.differs}
+    return about | {"needs": sorted(entry.needs), "options": options}
+
+
+class SystemShape(Shape):
+    of = TrainedSystem, "number name system group features clip_seconds depth encoder notice trained"
+    helps = {
+        "name": "of its run",
+        "group": "the same for systems that differ by their seed, else empty",
+        "depth": "N, the moments of each query that it learns from",
+        "encoder": "whose token vectors it has for words; empty: it learns vectors",
+        "notice": "what its features lack, in words; empty if nothing",
+        "trained": "from when on one can search with it",
+    }
+    title = serializers.CharField(source="entry.title")
+    options = serializers.DictField(child=serializers.JSONField(), help_text="that are not the defaults")
+    by = serializers.IntegerField(source="by.worker")
+    at = serializers.DateTimeField(source="created")
+    state = serializers.SerializerMethodField()
+    job = serializers.SerializerMethodField(help_text="that trains it, with its progress or its error")
+    findings = serializers.SerializerMethodField(help_text="why its run was refused")
+    run = serializers.IntegerField(source="run.number", allow_null=True, default=None)
+
+    @extend_schema_field(serializers.ChoiceField(State.choices))
+    def get_state(self, row: TrainedSystem) -> str:
+        return state_of(row, self._job(row)).value
+
+    @extend_schema_field(JobShape(allow_null=True))
+    def get_job(self, row: TrainedSystem) -> Any:
+        job = self._job(row)
+        return JobShape(job).data if job else None
+
+    @extend_schema_field(Findings(allow_null=True))
+    def get_findings(self, row: TrainedSystem) -> Any:
+        return (row.submission.findings or None) if row.submission else None
+
+    def _job(self, row: TrainedSystem) -> Job | None:
+        jobs: dict[int, Job] = self.context["jobs"]
+        return jobs.get(row.pk)
+
+
+class PointShape(Shape):
+    curve = serializers.CharField(help_text="loss, or the measure that the validation computes")
+    step = serializers.IntegerField()
+    value = serializers.FloatField()
+
+
+class OneSystemShape(SystemShape):
+    curves = PointShape(many=True, source="rows_of_curves")
+
+
+class SystemOptions(Body):
+    def get_fields(self) -> dict[str, serializers.Field]:
+        """Return the options of all kinds; which of them a kind has, and their ranges, it says itself."""
+        defaults = {
+            field.name: field.default for entry in SYSTEMS.values() for field in fields(entry.options)
+        }
+        return {
+            name: FIELDS[type(default)](required=False, **_limits(default))
+            for name, default in defaults.items()
+            if name != "seed"
+        }
+
+
+def _limits(default: Any) -> dict[str, int]:
+    if isinstance(default, str):
+        return {"max_length": 40}
+    return {} if isinstance(default, bool) else {"min_value": 0, "max_value": LARGEST}
+
+
+class NewSystem(Body):
+    """Systems that differ by their seed have names that end with it."""
+
+    system = Choice(choices=list(SYSTEMS))
+    name = Text(max_length=90, help_text="of its run; no other run of the campaign has it")
+    features = Text(max_length=100, help_text="the name of a set of features")
+    clip_seconds = Number(
+        required=False, min_value=SHORTEST, max_value=LONGEST, help_text=f"else {Wanted.clip_seconds:g}"
+    )
+    depth = Whole(required=False, min_value=1, max_value=DEEPEST, help_text=f"N; else {Wanted.depth}")
+    word_vectors = Choice(
+        choices=[LEARNED, ENCODER],
+        required=False,
+        help_text=f"{LEARNED} with the system, or the tokens’ by the campaign’s encoder; else {LEARNED}",
+    )
+    seeds = serializers.ListField(
+        child=Whole(min_value=0, max_value=2**63 - 1),
+        required=False,
+        min_length=1,
+        max_length=MOST_SEEDS,
+        help_text="a system is trained with each; else with 1",
+    )
+    options = SystemOptions(required=False, help_text="that are not the defaults")
+
+
+def _represented(rows: list[TrainedSystem]) -> list[Representation]:
+    return [
+        Representation(each) for each in SystemShape(rows, many=True, context={"jobs": jobs_of(rows)}).data
+    ]
+
+
+class Systems(Resource, at=f"{CAMPAIGN}/systems", name="systems"):
+    @reads(Page(SystemShape))
+    def get(self, request: Request, name: str) -> Any:
+        """The systems of a campaign, the newest first."""
+        campaign = doors.membership(request, name).campaign
+        return Rows(campaign.systems.select_related("by", "submission", "run"), ("-number",), _represented)
+
+    @starts(SystemShape(many=True), ONCE, body=NewSystem, scope=RUNS)
+    def post(self, request: Request, name: str) -> Any:
+        """Have systems trained, one with each seed; each submits its run."""
+        member = doors.membership(request, name)
+        with unfit():
+            made = ask_to_train(member, Wanted(**self.data))
+        return under_way(name, train_system.jobs(made[0]).get(), _represented(made))
+
+
+class OneSystem(Resource, at=f"{CAMPAIGN}/systems/<int:number>", name="system"):
+    @reads(OneSystemShape)
+    def get(self, request: Request, name: str, number: int) -> Any:
+        """A system, how far it is, and its curves."""
+        row = doors.trained_system(doors.membership(request, name), number)
+        return Representation(OneSystemShape(row, context={"jobs": jobs_of([row])}).data)
+
+    @changes(scope=RUNS)
+    def delete(self, request: Request, name: str, number: int) -> Any:
+        """Remove a system that one has asked for, or as a lead any; a training ends, and a run stays."""
+        remove(doors.removable_system(doors.membership(request, name), number))
+
+
+class SystemAgain(Resource, at=f"{CAMPAIGN}/systems/<int:number>/again", name="system-again"):
+    @starts(SystemShape, scope=RUNS)
+    def post(self, request: Request, name: str, number: int) -> Any:
+        """Go on with a training that has failed."""
+        row = doors.trained_system(doors.membership(request, name), number)
+        job = ask_again(row)
+        return under_way(name, job, _represented([row])[0])
+
+
+class SystemCurves(
+    Resource, at=f"{CAMPAIGN}/systems/<int:number>/curves/<slug:format>", name="system-curves"
+):
+    @reads(FILE_TYPES)
+    def get(self, request: Request, name: str, number: int, format: str) -> Any:
+        """The curves of a training: their points as CSV, the drawing as JSON (Vega-Lite), SVG or PDF."""
+        return curves_file(doors.trained_system(doors.membership(request, name), number), format)
+
+
+class SearchedWords(Query):
+    q = Text(max_length=LONGEST_QUERY, help_text="the query")
+
+
+class SystemHit(Shape):
+    of = Hit, "moment video start end score"
+    helps = {"moment": "its id in TREC files", "start": "seconds", "end": "seconds"}
+    clip = ClipAddress()
+
+
+class SystemFound(Shape):
+    found = serializers.BooleanField(help_text="false until the job has ended")
+    job = JobShape(allow_null=True, help_text="that searches, with its error if it has failed")
+    hits = SystemHit(many=True, help_text="the best first")
+
+
+class SystemSearches(Resource, at=f"{CAMPAIGN}/systems/<int:number>/search", name="system-search"):
+    @reads(SystemFound, OR_LATER, query=SearchedWords)
+    def get(self, request: Request, name: str, number: int) -> Any:
+        """The moments that a trained system finds for a query; 202 while a job searches."""
+        member = doors.membership(request, name)
+        search = ask_to_search(doors.trained_system(member, number), self.params["q"])
+        found = search.moments is not None
+        job = None if found else search_with_system.jobs(search).first()
+        data = {"found": found, "job": job, "hits": hits_of(search, member.campaign)}
+        return under_way(name, job, data) if job and job.is_unfinished else data

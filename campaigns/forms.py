@@ -1,0 +1,28 @@
+"""Forms about campaigns whose checks hold for pages and API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+
+LONGEST_GUIDELINE = 50_000  # characters
+
+
+class Lines(forms.CharField):
+    """A text with lines as they are stored: browsers send CR LF."""
+
+    def to_python(self, value: Any) -> str:
+        text = str(super().to_python(value)).replace("\r\n", "\n").replace("\r", "\n").strip("\n")
+        return f"{text}\n" if text.strip() else ""
+
+
+class GuidelineForm(forms.Form):
+    text = Lines(
+        max_length=LONGEST_GUIDELINE,
+        strip=False,
+        label="Guideline",
+        widget=forms.Textarea(attrs={"rows": 24, "spellcheck": "true"}),
+        error_messages={"required": "The guideline is empty. Write something."},
+    )
+    started_from = forms.IntegerField(min_value=0, max_value=2**31 - 1, widget=forms.HiddenInput)

@@ -1,0 +1,146 @@
+"""A campaign's settings: what each is called, what it does, and which values it may have."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from campaigns.models.campaign import CHECK_RATES, MOST_BEYOND, MOST_PLAYS
+
+
+class Setting(NamedTuple):
+    """The words of a setting for pages and for the API, and its range if it has one."""
+
+    label: str
+    help: str
+    least: float | None = None
+    most: float | None = None
+
+    @property
+    def has_range(self) -> bool:
+        return self.most is not None
+
+
+GRADE = (0, 4)  # the range of a mean grade
+SECTIONS = {
+    "The campaign": {
+        "title": Setting("Title", "People see it instead of the short name."),
+    },
+    "Clips": {
+        "padding": Setting(
+            "Seconds around a moment",
+            "Time shown before and after each moment, 0 to 60. Annotators then see more than they grade.",
+            0,
+            60,
+        ),
+        "sound": Setting("Clips have sound", "Annotators hear the clips where the videos have sound."),
+        "play_once": Setting(
+            "A clip must play to its end before it is graded",
+            "The keys 0-4 do nothing until the clip has played to its end.",
+        ),
+        "watch_first": Setting(
+            "Seconds that a clip must move before it is graded",
+            "0 to 10. A key that comes sooner grades nothing, so that a double press grades no clip unseen.",
+            0,
+            10,
+        ),
+    },
+    "Batches and agreement": {
+        "batch_size": Setting("Candidates in a batch", "20 in the published method.", 1, 100),
+        "batches": Setting(
+            "Batches of a query, at most",
+            "2 in the published method: ranks 1-20, then 21-40 where there is more to find.",
+            1,
+            2,
+        ),
+        "tolerance": Setting(
+            "Grades agree when they differ by at most",
+            "1 in the published method. A candidate whose grades differ by more goes to two other annotators.",
+            0,
+            3,
+        ),
+        "order_seed": Setting(
+            "Seed of the order of clips",
+            "The order of clips and the draw of checks follow from this number. Annotators must not know it.",
+        ),
+    },
+    "When a query has had enough": {
+        "second_from": Setting(
+            "Recommend a second batch from a mean of",
+            "Mean grade of a batch's last five, 0 to 4. From here on the batch page recommends another.",
+            *GRADE,
+        ),
+        "auto_second_from": Setting(
+            "Open the second batch automatically from a mean of",
+            "Applies without you to batches that settle from now on. Empty: you decide.",
+            *GRADE,
+        ),
+        "auto_close_below": Setting(
+            "Close the query automatically below a mean of",
+            "Applies without you to batches that settle from now on. Empty: you decide.",
+            *GRADE,
+        ),
+    },
+    "Who may judge": {
+        "exam": Setting(
+            "Annotators must pass the exam before they get work",
+            "New annotators take the exam first. You may let anybody work without it.",
+        ),
+        "exam_rounds": Setting(
+            "Rounds of the exam",
+            "Rounds in which missed pairs come back before the exam is failed, 1 to 10.",
+            1,
+            10,
+        ),
+        "may_return": Setting(
+            "Who began a batch may judge its contested clips if nobody else is left",
+            "They know then that others disagreed. Their grades are asked again. Otherwise the batch waits.",
+        ),
+    },
+    "Quiet checks": {
+        "check_rate": Setting(
+            "Share of judgements that are checks",
+            "0 for none, else 0.05 to 0.15. Checks look like any other batch.",
+            0,
+            CHECK_RATES[1],
+        ),
+        "check_warn": Setting(
+            "Warn from a share of missed checks of",
+            "Between 0 and 1. An annotator who misses this share of the checks gets a message.",
+            0,
+            1,
+        ),
+        "check_pause": Setting(
+            "Pause from a share of missed checks of",
+            "Between 0 and 1, at least the warning's share. Work then stops until you decide.",
+            0,
+            1,
+        ),
+    },
+    "Pay": {
+        "hourly_rate": Setting(
+            "Pay for an hour",
+            "Annotators see what they have earned. A new rate holds from today on.",
+            0,
+            999_999,
+        ),
+        "currency": Setting("Currency", "Three letters of ISO 4217, like SGD, EUR or INR."),
+        "all_days": Setting(
+            "Pay the days before today at this rate, too",
+            "Use this to correct a wrong rate: earnings that are not approved yet are counted again.",
+        ),
+        "paid_plays": Setting(
+            "Plays of a clip that one press may count",
+            f"1 to {MOST_PLAYS}. One press counts no more seconds than these plays take, and those below.",
+            1,
+            MOST_PLAYS,
+        ),
+        "paid_beyond": Setting(
+            "Seconds beyond these plays",
+            f"0 to {MOST_BEYOND}. The rest of what a browser reports is cut. A change holds for later claims.",
+            0,
+            MOST_BEYOND,
+        ),
+    },
+}
+SETTINGS = {name: setting for section in SECTIONS.values() for name, setting in section.items()}
+COLUMNS = SETTINGS.keys() - {"all_days"}  # of the campaign

@@ -1,0 +1,1 @@
+"""Webhooks: having other sites told what happens in a campaign."""

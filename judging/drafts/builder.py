@@ -1,0 +1,248 @@
+"""Making a campaign of a draft, all of it or nothing; and trying that without storing anything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.db import transaction
+
+from base.errors import ReeljudgeError, WrongState
+from base.text import printable
+from base.transactions import locked
+from campaigns.creating import corpora_open_to, may_create_campaigns
+from campaigns.models import Campaign, Draft, Upload
+from campaigns.models.draft import token
+from campaigns.uploads import keep_films_only, read_whole
+from corpus.errors import BadLines, CorpusError
+from corpus.importers.load import Report as Imported
+from corpus.importers.load import preview
+from corpus.importers.staging import forget, reveal, unfinished
+from corpus.models import Corpus
+from jobs.registry import Report, each_hour, kind
+from judging.drafts.corpora import corpus_of, store_corpus
+from judging.drafts.draws import selection_of, summary_of
+from judging.drafts.plan import Plan, build
+from judging.drafts.sources import faults_of_films, must_be_here, partial_films, queries_file, source_of
+from judging.pool.ranking import rank_candidates
+from judging.pool.selection import Selection
+
+DRAWN = "The drawn queries"
+MOST_SHOWN = 100  # problems and notes of each check
+
+
+@dataclass
+class Findings:
+    """What a check found: what hinders the campaign, what its lead should know, and how much there is of what."""
+
+    problems: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=dict)
+    more: int = 0  # problems that are not listed
+    drawn: dict[str, Any] = field(default_factory=dict)  # as `judging.drafts.draws.summary_of`
+
+    def stored(self) -> dict[str, Any]:
+        """Return them for the draft's row, the first hundred of each list."""
+        hidden = max(0, len(self.problems) - MOST_SHOWN)
+        return asdict(self) | {
+            "problems": self.problems[:MOST_SHOWN],
+            "notes": self.notes[:MOST_SHOWN],
+            "more": self.more + hidden,
+        }
+
+
+@kind(
+    "check-draft",
+    "Check a draft",
+    of=Draft,
+    person="owner",
+    page=("draft-check", "token"),
+    refusals=(CorpusError,),
+)
+def check_draft(draft: Draft, report: Report) -> None:
+    """Find out whether the campaign can be made, store nothing of it, and store with the draft what was found."""
+    must_be_here(draft)
+    seen = marks(draft)
+    for number, upload in enumerate(uploads := list(draft.uploads.whole().select_related("draft"))):
+        report(number, len(uploads), f"reading {upload.name}")
+        read_whole(upload)
+    found, selection = Findings(), None
+    if draft.is_new_corpus:
+        _preview(draft, found, report)
+    with _collecting(found, DRAWN):
+        report(0, 0, "drawing queries")
+        found.drawn = summary_of(selection) if (selection := selection_of(draft)) else {}
+    with transaction.atomic():
+        _build(draft, found, draft.corpus, selection)
+        transaction.set_rollback(True)
+    with transaction.atomic():
+        now = locked(Draft.objects.filter(pk=draft.pk)).get()
+        if marks(now) == seen:  # else somebody changed it meanwhile, and it has to be checked again
+            Draft.objects.filter(pk=draft.pk).update(findings=found.stored())
+
+
+def _preview(draft: Draft, found: Findings, report: Report) -> None:
+    """Read and check the files of a new corpus, and look at its films."""
+    if Corpus.objects.filter(name=draft.corpus_name).exists():
+        found.problems.append(f"The corpus: {draft.corpus_name} exists already; choose it, or another name")
+    found.problems += partial_films(draft)
+    upload = draft.upload_for(Upload.Purpose.MOMENTS)
+    what = upload.name if upload else "The corpus"
+    with _collecting(found, what):
+        source = source_of(draft)
+        seen = preview(source, sign=lambda rows: report(0, 0, f"reading {what}: {rows:,} moments so far"))
+        found.problems += [f"{what}: {str(each).replace(f'{each.file}: ', '')}" for each in seen.problems]
+        found.more += seen.wrong - len(seen.problems)
+        found.notes += seen.hints
+        found.counts |= {"moments": seen.new, "videos": seen.videos}
+        if not seen.wrong and not seen.rows:
+            found.problems.append(f"{what}: holds no moments{f' of type {draft.kind}' if draft.kind else ''}")
+        elif not seen.wrong:
+            found.notes += _notes(seen)
+            found.notes += faults_of_films(source, report)
+
+
+def _notes(seen: Imported) -> list[str]:
+    counts = {
+        "Moments that end after their video, and are cut off there": seen.clipped,
+        "Moments that are in the file twice, and become one": seen.repeated,
+        "Sentences without a length, which are left out": seen.left_out,
+    }
+    return [f"{words}: {number:,}." for words, number in counts.items() if number]
+
+
+def marks(draft: Draft) -> list[Any]:
+    """Return what changes with each change of a draft."""
+    fields = Draft.objects.filter(pk=draft.pk).values(
+        *("corpus", "corpus_name", "format", "kind", "columns", "media", "media_folder", "frame_rate"),
+        *("split", "selection", "name", "settings", "people"),
+    )
+    return [fields.get(), *draft.uploads.order_by("pk").values_list("pk", "received")]
+
+
+@kind(
+    "make-campaign",
+    "Make a campaign",
+    of=Draft,
+    person="owner",
+    page=("draft-check", "token"),
+    refusals=(CorpusError,),
+)
+def make_campaign(draft: Draft, report: Report) -> None:
+    """Make the campaign, with its corpus, queries and members, and ask for the ranking. Doing it twice is harmless.
+
+    Raises
+    ------
+    ReeljudgeError
+        If something is wrong. Nothing is stored then.
+    """
+    must_be_here(draft)
+    draft.refresh_from_db()
+    if not draft.campaign_id:  # else the run that made it may have been killed before the files were deleted
+        if not draft.is_ready:
+            raise WrongState("Check the draft first: something has changed, or is wrong.")
+        report(0, 0, "drawing queries")
+        selection = selection_of(draft)
+        if selection and selection.record != draft.findings["drawn"]["record"]:
+            raise WrongState("The captions have changed since the check. Check the draft again.")
+        with corpus_of(draft, report) as corpus:
+            _finish(draft, corpus, selection)
+    keep_films_only(draft)
+
+
+@transaction.atomic
+def _finish(draft: Draft, corpus: Corpus, selection: Selection | None) -> None:
+    """Store all that is still to be stored, in one short transaction."""
+    draft = locked(Draft.objects.filter(pk=draft.pk)).get()
+    if draft.campaign_id:
+        return
+    if not draft.is_ready:
+        raise WrongState("Check the draft first: something has changed, or is wrong.")
+    found = Findings()
+    if draft.is_new_corpus:
+        reveal(corpus, draft.corpus_name)
+    campaign = _build(draft, found, corpus, selection)
+    if found.problems:
+        raise ReeljudgeError("\n".join(found.problems[:MOST_SHOWN]))
+    Draft.objects.filter(pk=draft.pk).update(campaign=campaign)
+    rank_candidates.ask(campaign)
+
+
+def _build(draft: Draft, found: Findings, corpus: Corpus | None, selection: Selection | None) -> Campaign:
+    """Store the campaign in the caller's transaction, and collect what is wrong. If anything is, nothing may stay."""
+    owner = User.objects.get(pk=draft.owner_id)
+    if not may_create_campaigns(owner):
+        found.problems.append(f"{owner.get_username()} may no longer create campaigns")
+    if corpus is None:  # a stand-in, so that the rest is checked too
+        corpus = Corpus.objects.create(name=token())
+    elif draft.corpus_id and not corpora_open_to(owner).filter(pk=draft.corpus_id).exists():
+        found.problems.append(
+            "The corpus: you annotate a campaign over it, and must not see what its leads see"
+        )
+    built = build(_plan(draft, owner, selection), corpus, partial(_collecting, found))
+    found.counts["queries"] = built.drawn + built.added
+    if built.merged:
+        found.notes.append(
+            f"Queries with the text of another one, which become one with it: {built.merged:,}."
+        )
+    return built.campaign
+
+
+def _plan(draft: Draft, owner: User, selection: Selection | None) -> Plan:
+    upload = draft.upload_for(Upload.Purpose.QUERIES)
+    return Plan(
+        draft.name,
+        draft.settings,
+        selection=selection,
+        queries=_queries(draft) if upload or not draft.selection else None,
+        queries_name=upload.name if upload else "The queries",
+        split=draft.split,
+        owner=owner,
+        people=draft.people,
+    )
+
+
+@contextmanager
+def _queries(draft: Draft) -> Iterator[Path]:
+    """Give the file of queries. Its path, which means nothing to the draft's owner, is taken out of errors."""
+    with queries_file(draft) as file:
+        try:
+            yield file
+        except ReeljudgeError as fault:
+            # The first line of several repeats the name of the file.
+            words = str(fault).replace(f"{file}: no query was stored.\n", "").replace(f"{file}: ", "")
+            raise ReeljudgeError(words) from fault
+
+
+@contextmanager
+def _collecting(found: Findings, what: str) -> Iterator[None]:
+    """Collect what goes wrong inside."""
+    try:
+        yield
+    except BadLines as fault:
+        found.problems += [f"{what}: {each}" for each in fault.problems]
+        found.more += fault.wrong - len(fault.problems)
+    except ValidationError as fault:
+        found.problems += [f"{what}, {name}: {' '.join(words)}" for name, words in fault.message_dict.items()]
+    except (CorpusError, ReeljudgeError) as fault:
+        found.problems += [f"{what}: {printable(line)}" for line in str(fault).splitlines()]
+
+
+@each_hour
+def forget_unfinished_corpora() -> None:
+    """Delete corpora that a job began to store and that no job goes on with."""
+    for name, corpus in unfinished():
+        draft = Draft.objects.filter(token=name).first()
+        if draft is None or not is_being_stored(draft):
+            forget(corpus)
+
+
+def is_being_stored(draft: Draft) -> bool:
+    """Return whether a job stores the draft's corpus or makes the campaign of it, or is to."""
+    return any(each.jobs(draft).unfinished().exists() for each in (make_campaign, store_corpus))

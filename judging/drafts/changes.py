@@ -1,0 +1,138 @@
+"""Changes of a draft: what the form of each step holds is stored with it, and its jobs are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db.models import Q
+
+from base.errors import WrongState
+from campaigns.models import Draft, Upload
+from campaigns.uploads import refuse_if_kept, remove, store_text
+from jobs.models import Job
+from jobs.registry import Kind
+from judging.drafts.builder import check_draft, is_being_stored, make_campaign
+from judging.drafts.corpora import store_corpus
+from judging.drafts.draws import draw_queries
+from judging.drafts.forms import CorpusForm, FilmsForm, NewSettingsForm, PeopleForm, QueriesForm
+
+KINDS = (check_draft, make_campaign, store_corpus, draw_queries)  # of a draft's jobs
+MOST_DRAFTS = 50  # of one person at a time
+
+
+def begin_draft(owner: User) -> Draft:
+    """Begin another draft.
+
+    Raises
+    ------
+    WrongState
+        If the person has as many as one can have.
+    """
+    if Draft.objects.unfinished().filter(owner=owner).count() >= MOST_DRAFTS:
+        raise WrongState(f"You have {MOST_DRAFTS} drafts. Finish or remove some first.")
+    return Draft.objects.create(owner=owner)
+
+
+def change_corpus(draft: Draft, form: CorpusForm) -> None:
+    data = form.cleaned_data
+    if data["corpus"]:
+        draft.change(corpus=data["corpus"])
+        return
+    names = ("corpus_name", "format", "kind")
+    draft.change(corpus=None, columns=data["columns"], **{name: data[name] for name in names})
+    if data["pasted"]:
+        store_text(draft, Upload.Purpose.MOMENTS, "pasted.txt", data["pasted"])
+
+
+def change_films(draft: Draft, form: FilmsForm) -> None:
+    data = form.cleaned_data
+    on_server = data["films"] == Draft.Media.FOLDER
+    folder = f"{data['root'].rstrip('/')}/{data['below']}".rstrip("/") if on_server else ""
+    rate = data.get("frame_rate") if on_server else None
+    draft.change(media=data["films"], media_folder=folder, frame_rate=rate)
+
+
+def root_and_below(draft: Draft) -> tuple[str, str]:
+    """Return the folder of the settings in which the draft's films are, and where below it; empty if they are not."""
+    for root in settings.MEDIA_FOLDERS:
+        if f"{draft.media_folder}/".startswith(f"{root.rstrip('/')}/"):
+            return root, draft.media_folder.removeprefix(root.rstrip("/")).strip("/")
+    return "", ""
+
+
+def change_queries(draft: Draft, form: QueriesForm) -> None:
+    draft.change(split=form.cleaned_data["split"], selection=form.selection)
+    if form.cleaned_data["pasted"]:
+        store_text(draft, Upload.Purpose.QUERIES, "pasted.txt", form.cleaned_data["pasted"])
+
+
+def change_settings(draft: Draft, form: NewSettingsForm) -> None:
+    draft.change(name=form.cleaned_data["name"], settings=form.stored())
+
+
+def change_people(draft: Draft, form: PeopleForm) -> None:
+    draft.change(people=form.cleaned_data["people"])
+
+
+CHANGES: dict[str, Callable[[Draft, Any], None]] = {
+    "corpus": change_corpus,
+    "films": change_films,
+    "queries": change_queries,
+    "settings": change_settings,
+    "people": change_people,
+}
+
+
+def ask_to_check(draft: Draft) -> Job:
+    draft.change()
+    return check_draft.ask(draft)
+
+
+def ask_to_make(draft: Draft) -> None:
+    """Ask for the campaign. Doing it twice is harmless.
+
+    Raises
+    ------
+    WrongState
+        If the draft was not checked, or the check found something wrong.
+    """
+    if not draft.campaign and not draft.is_ready:
+        raise WrongState("Check the draft first: something has changed, or is wrong.")
+    make_campaign.ask(draft)
+
+
+def jobs_of(draft: Draft, *kinds: Kind[...]) -> list[Job]:
+    """Return the jobs under way, and those that failed since the draft was last changed."""
+    jobs = Job.objects.filter(kind__in=[kind.code for kind in kinds], row=draft.pk)
+    failed = Q(state=Job.State.FAILED, ended__gte=draft.touched)
+    return list(jobs.filter(failed | Q(pk__in=jobs.unfinished())).order_by("pk"))
+
+
+def must_be_open(draft: Draft, to_change: bool) -> None:
+    """Raise an error if a draft cannot be looked at any more or, with `to_change`, not be changed.
+
+    Raises
+    ------
+    WrongState
+        If the campaign was made of it; or, for a change, if it is being made, or its corpus stored.
+    """
+    if draft.campaign:
+        raise WrongState(f"The campaign {draft.campaign} was made of this draft already.")
+    if to_change and is_being_stored(draft):
+        raise WrongState("What this draft holds is being stored. Wait until that has ended.")
+
+
+def remove_file(upload: Upload) -> None:
+    """Remove a file of a draft, which has to be checked again.
+
+    Raises
+    ------
+    WrongState
+        If a corpus has it.
+    """
+    refuse_if_kept(upload.draft, upload.purpose)
+    upload.draft.change()
+    remove(upload)

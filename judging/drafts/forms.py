@@ -1,0 +1,299 @@
+"""The forms of a draft's steps."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.core.validators import MaxValueValidator, MinValueValidator
+
+from base.text import abbreviated, storable
+from campaigns.creating import corpora_open_to
+from campaigns.forms import Lines
+from campaigns.models import Campaign, Draft, Membership
+from campaigns.settings import COLUMNS, SECTIONS
+from corpus.importers.fields import FIELDS
+from corpus.importers.registry import FORMATS
+from corpus.models import Corpus
+from judging.pool.queries import LONGEST_SPLIT
+from judging.pool.selection import LARGEST_SEED, Counts
+from judging.settings import SettingsForm
+
+LONGEST_PASTE = 900_000  # characters; a request may have 1 MiB
+MOST_PEOPLE = 500
+MOST_DRAWN = 1_000_000  # queries
+OF_A_SELECTION = ("draws", "validation", "test", "seed", "strata")  # fields
+
+
+class CorpusForm(forms.Form):
+    """Which corpus: one that is there, or a new one and how its file is read."""
+
+    corpus = forms.ModelChoiceField(
+        Corpus.objects.none(), required=False, label="Corpus", empty_label="A new one, from a file"
+    )
+    corpus_name = forms.CharField(
+        max_length=100, required=False, label="Name of the new corpus", help_text="For example charades."
+    )
+    format = forms.ChoiceField(required=False, label="Format of the file")
+    kind = forms.CharField(max_length=20, required=False, label="Only descriptions of the type")
+    columns = Lines(
+        max_length=2000,
+        required=False,
+        label="Columns",
+        widget=forms.Textarea(attrs={"rows": 4, "spellcheck": "false"}),
+    )
+    pasted = Lines(
+        max_length=LONGEST_PASTE,
+        required=False,
+        strip=False,
+        label="Or paste the lines of the file",
+        widget=forms.Textarea(attrs={"rows": 4, "spellcheck": "false"}),
+        help_text="Less than a megabyte. This replaces a file that was uploaded before.",
+    )
+
+    def __init__(self, user: User, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        fields: dict[str, Any] = self.fields
+        fields["corpus"].queryset = corpora_open_to(user)
+        known = list(FORMATS.values())
+        fields["format"].choices = [(each.name, each.title) for each in known]
+        kinds = "; ".join(f"{each.title}: {', '.join(each.kinds)}" for each in known if each.kinds)
+        fields["kind"].help_text = f"Empty: the default. {kinds}."
+        fields["columns"].help_text = (
+            f"Only if the columns of the file have other names than {', '.join(FIELDS)}. One a line, as in "
+            "“description = Sentence”."
+        )
+
+    def clean_columns(self) -> dict[str, str]:
+        found = {}
+        for number, line in enumerate(self.cleaned_data["columns"].splitlines(), 1):
+            name, equals, column = (part.strip() for part in line.partition("="))
+            if not line.strip():
+                continue
+            if name not in FIELDS or not equals or not column:
+                raise ValidationError(f"Line {number}: {abbreviated(line)}; expected “video = its column”.")
+            found[name] = column
+        return found
+
+    def clean(self) -> dict[str, Any]:
+        data = self.cleaned_data
+        if data.get("corpus") or self.errors:
+            return data
+        if not data["corpus_name"] or not storable(data["corpus_name"]):
+            self.add_error("corpus_name", "Name the new corpus, or choose one that is there.")
+        elif Corpus.objects.filter(name=data["corpus_name"]).exists():
+            self.add_error("corpus_name", "There is a corpus of this name. Choose it above, or another name.")
+        chosen = FORMATS.get(data["format"])
+        if chosen is None:
+            self.add_error("format", "Choose the format of the file.")
+        elif data["kind"] and data["kind"] not in chosen.kinds:
+            right = (
+                f"one of {', '.join(chosen.kinds)}"
+                if chosen.kinds
+                else "nothing, for this format has no types"
+            )
+            self.add_error("kind", f"{data['kind']}; expected {right}.")
+        return data
+
+
+class FilmsForm(forms.Form):
+    """Where the films of a new corpus are."""
+
+    films = forms.ChoiceField(choices=Draft.Media.choices, label="Films", widget=forms.RadioSelect)
+    root = forms.ChoiceField(required=False, label="Folder on the server")
+    below = forms.CharField(
+        max_length=300,
+        required=False,
+        label="Below it",
+        help_text="For example charades/films. Empty: the folder itself.",
+    )
+    frame_rate = forms.FloatField(
+        required=False,
+        label="Frames a second",
+        help_text="Only if each video is a folder of pictures.",
+        validators=[MinValueValidator(0.01), MaxValueValidator(1000)],
+    )
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        fields: dict[str, Any] = self.fields
+        if settings.MEDIA_FOLDERS:
+            fields["root"].choices = [(root, root) for root in settings.MEDIA_FOLDERS]
+        else:
+            without = [choice for choice in Draft.Media.choices if choice[0] != Draft.Media.FOLDER]
+            fields["films"].choices = without
+            for name in ("root", "below", "frame_rate"):
+                del self.fields[name]
+
+    def clean_below(self) -> str:
+        """Refuse what leads out of the folder. Whether it is there says the check, on the machine that cuts clips."""
+        below = str(self.cleaned_data["below"]).strip().strip("/")
+        if ".." in Path(below).parts or not storable(below):
+            raise ValidationError("Write the names of folders, with / between them.")
+        return below
+
+
+class QueriesForm(forms.Form):
+    """The queries: drawn from the captions of a corpus that is stored, and others pasted here or uploaded beside."""
+
+    draws = forms.BooleanField(required=False, label="Draw queries from the captions")
+    validation = forms.IntegerField(required=False, label="For validation", min_value=0, max_value=MOST_DRAWN)
+    test = forms.IntegerField(required=False, label="For the test", min_value=0, max_value=MOST_DRAWN)
+    seed = forms.IntegerField(
+        required=False,
+        label="Seed",
+        min_value=0,
+        max_value=LARGEST_SEED,
+    )
+    strata = forms.MultipleChoiceField(
+        required=False,
+        label="In proportion to",
+        choices=[
+            ("show", "the shows, by the letters that a video’s name begins with"),
+            ("length", "the lengths of captions, in words"),
+        ],
+        widget=forms.CheckboxSelectMultiple,
+    )
+    pasted = Lines(
+        max_length=LONGEST_PASTE,
+        required=False,
+        strip=False,
+        label="Paste queries, one a line",
+        widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "true"}),
+        help_text="As “A person sits down.” They are numbered from 1. This replaces a file that was uploaded before.",
+    )
+    split = forms.CharField(
+        max_length=LONGEST_SPLIT,
+        required=False,
+        label="Split of these queries",
+        help_text="Stored with them, for example val. It may stay empty.",
+    )
+
+    def __init__(self, draft: Draft, ready: int | None, *arguments: Any, **options: Any) -> None:
+        """`ready` is the number of distinct captions that may become queries, if it is known."""
+        options["initial"] = self._initial(draft, ready)
+        super().__init__(*arguments, **options)
+        self.ready = ready
+        if draft.corpus is None:
+            for name in OF_A_SELECTION:
+                del self.fields[name]
+
+    @staticmethod
+    def _initial(draft: Draft, ready: int | None) -> dict[str, Any]:
+        """Return what the draft says, or the usual numbers; of a small corpus, a tenth and a half of its captions."""
+        counts = Counts()
+        if ready is not None and ready < sum(counts):
+            counts = Counts(ready // 10, ready // 2)
+        usual = counts._asdict() | {"seed": 1, "strata": []}
+        return {"split": draft.split, "draws": bool(draft.selection), **usual, **draft.selection}
+
+    def clean(self) -> dict[str, Any]:
+        data = self.cleaned_data
+        if not data.get("draws") or self.errors:
+            return data
+        for name in ("validation", "test", "seed"):
+            if data[name] is None:
+                self.add_error(name, "Write a whole number, 0 or more.")
+        wanted = (data["validation"] or 0) + (data["test"] or 0)
+        if not wanted:
+            self.add_error("test", "Draw at least one query.")
+        elif self.ready is not None and wanted > self.ready:
+            self.add_error(
+                "test",
+                f"{wanted:,} queries together; expected at most {self.ready:,}, the captions that may become queries.",
+            )
+        return data
+
+    @property
+    def selection(self) -> dict[str, Any]:
+        """Return what the draft's row holds: how many queries are drawn, and how; nothing if none are."""
+        if not self.cleaned_data.get("draws"):
+            return {}
+        return {name: self.cleaned_data[name] for name in OF_A_SELECTION if name != "draws"}
+
+
+class NewSettingsForm(SettingsForm):
+    """The settings page's form for a campaign that is still to be made, and its name."""
+
+    class Meta(SettingsForm.Meta):
+        fields = ["name", *SettingsForm.Meta.fields]
+        labels = SettingsForm.Meta.labels | {"name": "Short name"}
+        help_texts = SettingsForm.Meta.help_texts | {
+            "name": "Letters, digits, - and _. It is part of the addresses of its pages, and cannot change later."
+        }
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        del self.fields["all_days"], self.fields["order_seed"]  # drawn at random when the campaign is made
+        for each in self.fields.values():
+            each.show_hidden_initial = False
+
+    def sections(self) -> Any:
+        """The sections of the settings page, the name first."""
+        for heading, names in SECTIONS.items():
+            first = ["name"] if "title" in names else []
+            yield heading, [self[name] for name in (*first, *names) if name in self.fields]
+
+    def clean(self) -> dict[str, Any]:
+        self.cleaned_data.setdefault("all_days", False)
+        return super().clean()
+
+    def stored(self) -> dict[str, Any]:
+        """Return the settings as the draft's row holds them."""
+        wanted = COLUMNS & self.fields.keys()
+        values = {name: getattr(self.instance, name) for name in sorted(wanted)}
+        return {name: str(value) if isinstance(value, Decimal) else value for name, value in values.items()}
+
+    def clean_name(self) -> str:
+        name = str(self.cleaned_data["name"])
+        if Campaign.objects.filter(name=name).exists():
+            raise ValidationError("There is a campaign of this name. Choose another.")
+        return name
+
+
+class PeopleForm(forms.Form):
+    """Who belongs to the campaign from the beginning, besides whoever makes it."""
+
+    people = Lines(
+        max_length=50_000,
+        required=False,
+        label="People who have an account here",
+        widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "false"}),
+        help_text="One a line: a name, and lead or researcher unless it is an annotator. As “asha” or “chen lead”.",
+    )
+
+    def __init__(self, owner: User, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.owner = owner
+
+    def clean_people(self) -> list[list[str]]:
+        found: dict[str, str] = {}
+        for number, line in enumerate(self.cleaned_data["people"].splitlines(), 1):
+            words = line.split()
+            if not words:
+                continue
+            role = words[1].lower() if len(words) > 1 else Membership.Role.ANNOTATOR.value
+            if len(words) > 2 or role not in Membership.Role.values:
+                raise ValidationError(f"Line {number}: {abbreviated(line)}; expected a name and a role.")
+            if words[0] == self.owner.get_username():
+                raise ValidationError(
+                    f"Line {number}: you are the lead of your campaign; leave yourself out."
+                )
+            if words[0] in found:
+                raise ValidationError(f"Line {number}: {words[0]} stands there twice.")
+            found[words[0]] = role
+        known = set(
+            User.objects.filter(username__in=found, is_active=True).values_list("username", flat=True)
+        )
+        if unknown := sorted(found.keys() - known):
+            raise ValidationError(
+                f"Nobody has the name {', '.join(unknown[:5])}. Invite others later, by a link."
+            )
+        if len(found) > MOST_PEOPLE:
+            raise ValidationError(f"{len(found):,} people; at most {MOST_PEOPLE} can be named here.")
+        return [list(each) for each in found.items()]

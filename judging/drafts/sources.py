@@ -1,0 +1,235 @@
+"""Where a draft's corpus comes from: its file, and its films."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from django.conf import settings
+from django.core.cache import cache
+
+from campaigns.models import Draft, Upload
+from corpus.errors import CorpusError
+from corpus.importers.durations import read_durations
+from corpus.importers.interface import Source
+from corpus.importers.lengths import misfits
+from corpus.importers.load import first_look
+from corpus.importers.registry import importer_of
+from corpus.importers.rows import Row
+from corpus.media.fetching import is_remote
+from corpus.media.finding import MediaFolder, media_at
+from jobs.errors import JobLeft
+from jobs.registry import Report
+
+MOST_SHOWN = 100  # films
+NAMED = 5  # of the videos without a film
+LARGEST_LIST_OF_LINES = 64 * 2**20  # bytes of a text with one query a line
+MOST_TOLD = 10  # problems, at a first look
+KEPT = 24 * 3600  # seconds for which a first look is remembered
+
+
+def source_of(draft: Draft) -> Source:
+    """Return what to import.
+
+    Raises
+    ------
+    CorpusError
+        If the file is missing or has not arrived as a whole, or the folder of films is not allowed.
+    """
+    file = whole(draft, Upload.Purpose.MOMENTS)
+    if file is None:
+        raise CorpusError("the file of moments: none; expected an uploaded file, or pasted lines")
+    durations = whole(draft, Upload.Purpose.DURATIONS)
+    return Source(
+        file=file,
+        format=draft.format,
+        kind=draft.kind,
+        durations=_durations(durations) if durations else None,
+        media=media_of(draft),
+        columns=draft.columns,
+    )
+
+
+def wrong_at_first_look(draft: Draft) -> list[str]:
+    """Return what is wrong at the beginning of a new corpus's file, if it has arrived and is on this machine."""
+    files = draft.uploads.filter(purpose__in=[Upload.Purpose.MOMENTS, Upload.Purpose.DURATIONS])
+    arrived = list(files.order_by("pk").values_list("token", "received"))
+    upload = draft.upload_for(Upload.Purpose.MOMENTS)
+    if not (draft.is_new_corpus and upload and upload.is_whole and upload.path.is_file()):
+        return []
+    seen = repr((arrived, draft.format, draft.kind, sorted(draft.columns.items())))
+    key = f"first-look-{hashlib.sha256(seen.encode()).hexdigest()}"  # each page of the draft asks
+    return cache.get_or_set(key, lambda: _first_look(draft, upload), KEPT) or []
+
+
+def _first_look(draft: Draft, upload: Upload) -> list[str]:
+    try:
+        report = first_look(replace(source_of(draft), media=None))
+    except CorpusError as fault:
+        return [str(fault)]
+    problems = [f"{upload.name}: {str(each).replace(f'{each.file}: ', '')}" for each in report.problems]
+    return [*problems[:MOST_TOLD], *report.hints]
+
+
+def _durations(file: Path) -> dict[str, float]:
+    try:
+        return read_durations(file)
+    except CorpusError as fault:
+        raise CorpusError(str(fault).replace(f"--durations {file}", "the file of durations")) from fault
+
+
+def whole(draft: Draft, purpose: str) -> Path | None:
+    """Return the file that was uploaded for a purpose, or None if there is none.
+
+    Raises
+    ------
+    CorpusError
+        If it has not arrived as a whole.
+    """
+    upload = draft.upload_for(purpose)
+    if upload and not upload.is_whole:
+        raise CorpusError(f"{upload}: {upload.percent} % has arrived; choose the same file again to go on")
+    return upload.path if upload else None
+
+
+def media_of(draft: Draft) -> MediaFolder | None:
+    """Return where the films are, or None if there are none for now."""
+    if draft.media == Draft.Media.FOLDER:
+        return media_at(allowed_folder(draft.media_folder), draft.frame_rate)
+    if draft.media == Draft.Media.UPLOAD and draft.uploads.filter(purpose=Upload.Purpose.FILM).exists():
+        return UploadedFilms(draft)
+    return None
+
+
+def partial_films(draft: Draft) -> list[str]:
+    """Return what is to be said of the films that have not arrived as a whole."""
+    partial = draft.uploads.filter(purpose=Upload.Purpose.FILM).partial()
+    return [
+        f"{film.name}: {film.percent} % has arrived; choose the same file again to go on, or remove it"
+        for film in partial[:MOST_SHOWN]
+    ]
+
+
+class UploadedFilms(MediaFolder):
+    """The films of a draft. A video is found by the name that its film had; the files themselves are named by us."""
+
+    def __init__(self, draft: Draft) -> None:
+        films = draft.uploads.filter(purpose=Upload.Purpose.FILM).whole().order_by("pk")
+        self.folder = str(draft.folder.resolve())
+        self.frame_rate = None
+        self.index = {Path(film.name).stem: film.path.name for film in films.select_related("draft")}
+
+
+def allowed_folder(folder: str) -> str:
+    """Return the folder or prefix if it lies in one that MEDIA_FOLDERS names, also after symbolic links were followed.
+
+    Raises
+    ------
+    CorpusError
+        If it lies elsewhere, or is a folder that is not there. The message is the same, so that nobody learns what
+        this server has.
+    """
+    for root in settings.MEDIA_FOLDERS:
+        if is_remote(folder):
+            if is_remote(root) and f"{folder.rstrip('/')}/".startswith(f"{root.rstrip('/')}/"):
+                return folder
+        elif not is_remote(root):
+            path = Path(folder).resolve()
+            if path.is_relative_to(Path(root).resolve()) and path.is_dir():
+                return str(path)
+    raise CorpusError(
+        f"{folder}: is not there; expected a folder below one that the setting MEDIA_FOLDERS names"
+    )
+
+
+def must_be_here(draft: Draft) -> None:
+    """Leave the work to another machine if this one does not have the draft's uploads.
+
+    Raises
+    ------
+    JobLeft
+        If it has none of them.
+    """
+    if draft.uploads.filter(received__gt=0).exists() and not draft.folder.is_dir():
+        raise JobLeft(f"the uploads are not in {settings.UPLOAD_ROOT} on this machine")
+
+
+@contextmanager
+def queries_file(draft: Draft) -> Iterator[Path]:
+    """Give the file from which `judging.pool.queries` reads the queries.
+
+    Raises
+    ------
+    CorpusError
+        If there is none, it has not arrived as a whole, or its text is not UTF-8.
+    """
+    file = whole(draft, Upload.Purpose.QUERIES)
+    if file is None:
+        raise CorpusError("none; expected an uploaded file, or one query a line")
+    if file.suffix != ".txt" or _first_sign(file) in ("[", "{"):
+        yield file
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        yield _numbered(file, Path(folder) / "queries.jsonl")
+
+
+def _first_sign(file: Path) -> str:
+    with file.open("rb") as content:
+        return content.read(1024).decode("utf-8-sig", "replace").lstrip()[:1]
+
+
+def _numbered(file: Path, to: Path) -> Path:
+    """Write each line of a text as a query that is numbered from 1. Lines keep their places, for messages."""
+    if file.stat().st_size > LARGEST_LIST_OF_LINES:
+        raise CorpusError(f"over {LARGEST_LIST_OF_LINES:,} bytes; expected less, or one JSON object a line")
+    try:
+        texts = [line.strip() for line in file.read_text(encoding="utf-8-sig").split("\n")]
+    except UnicodeDecodeError as fault:
+        raise CorpusError(
+            f"not UTF-8 at byte {fault.start + 1}; expected one query a line in UTF-8"
+        ) from fault
+    number = 0
+    with to.open("w") as out:
+        for text in texts:
+            number += bool(text)
+            out.write(json.dumps({"query_id": number, "query": text}) + "\n" if text else "\n")
+    return to
+
+
+def faults_of_films(source: Source, report: Report) -> Iterator[str]:
+    """Yield what is wrong with the films of a source whose moments are right. Without films nothing is."""
+    if source.media is None:
+        return
+    lengths = _lengths(source)
+    missing = [video for video in lengths if not source.media.place(video)]
+    if missing:
+        yield f"Videos without a film, whose clips will be missing: {len(missing):,} ({_some(missing)})."
+    if spare := sorted(source.media.index.keys() - set(map(source.media.name_of, lengths))):
+        yield f"Films with the name of no video: {len(spare):,} ({_some(spare)})."
+    known_lengths = {
+        video: length for video, length in lengths.items() if length and source.media.place(video)
+    }
+    looked = partial(_tell, report, len(known_lengths))
+    yield from map(str, misfits(known_lengths, source.media, looked))
+
+
+def _tell(report: Report, films: int, number: int) -> None:
+    report(number, films, f"looking at films: {number:,} of {films:,}")
+
+
+def _lengths(source: Source) -> dict[str, float | None]:
+    """Return the seconds of each video as the files tell them; None where only the film does."""
+    known, read = source.durations or {}, importer_of(source).read
+    rows = (row for file in source.files for row in read(file, source.choice) if isinstance(row, Row))
+    return {row.video: known.get(row.video, row.duration) for row in rows}
+
+
+def _some(names: list[str]) -> str:
+    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
+    return f"{', '.join(names[:NAMED])}{more}"

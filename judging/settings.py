@@ -1,0 +1,204 @@
+"""Changing a campaign's settings: the form that checks them, which are fixed, and what follows from a change."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.utils.formats import date_format
+
+from base.transactions import all_or_nothing, locked
+from campaigns.models import Campaign, Membership
+from campaigns.models.campaign import CHECK_RATES
+from campaigns.settings import COLUMNS, SECTIONS, SETTINGS, Setting
+from judging.models import Assignment, Batch, Candidate
+from judging.pool.clips import cut_clips_anew
+from judging.quality.examples import attach_clip
+
+RANKED = "it is fixed, because the candidates are already ranked and in their batches"
+BEGUN = "it is fixed since the first batch was claimed, so that all are judged alike"
+FIXED_WHEN_RANKED = ("batch_size", "batches")
+FIXED_WHEN_BEGUN = ("tolerance", "order_seed", "padding", "sound")
+NOT_SAID = object()
+
+
+@all_or_nothing
+def set_up(
+    lead: Membership,
+    data: Mapping[str, Any],
+    *,
+    partial: bool = False,
+    precondition: Callable[[Campaign], None] | None = None,
+) -> SettingsForm:
+    """Store the settings if they are valid. What is fixed stays, even if somebody claims a batch at the same moment.
+
+    Parameters
+    ----------
+    partial
+        Whether settings that `data` does not name stay as they are.
+    precondition
+        Is called with the locked campaign before anything changes, and may raise an error.
+    """
+    # Claims lock the claimant's membership: while all are held, nobody gets a batch.
+    list(locked(Membership.objects.filter(campaign=lead.campaign)).order_by("pk"))
+    campaign = locked(Campaign.objects.filter(pk=lead.campaign_id)).get()  # others change it too
+    if precondition:
+        precondition(campaign)
+    data = values_of(campaign) | dict(data) if partial else data
+    rate, form = campaign.hourly_rate, SettingsForm(data, instance=campaign)
+    if form.is_valid():
+        form.save()
+        campaign.store_past_rate(rate, form.cleaned_data["all_days"])
+        if {"padding", "sound"} & set(form.changed_data):
+            _cut_anew(campaign)
+    return form
+
+
+def values_of(campaign: Campaign) -> dict[str, Any]:
+    return {name: getattr(campaign, name) for name in sorted(COLUMNS)}
+
+
+def _cut_anew(campaign: Campaign) -> None:
+    """Shut the open batches until their clips are cut as the settings say now."""
+    batches = Batch.objects.in_campaign(campaign).filter(state=Batch.State.OPEN)
+    batches.update(state=Batch.State.PREPARING)
+    cut_clips_anew.ask(campaign)
+    for example in campaign.examples.select_related("campaign", "moment__video"):
+        attach_clip(example)
+
+
+def fixed(campaign: Campaign) -> dict[str, str]:
+    """The settings that can no longer change, each with why: none of a campaign that is still to be made."""
+    if campaign.pk is None:
+        return {}
+    ranked = Candidate.objects.in_campaign(campaign).exists()
+    begun = Assignment.objects.filter(annotator__campaign=campaign).exists()
+    reasons = dict.fromkeys(FIXED_WHEN_RANKED, RANKED) if ranked else {}
+    return reasons | (dict.fromkeys(FIXED_WHEN_BEGUN, BEGUN) if begun else {})
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """A setting shown instead of asked for."""
+
+    label: str
+    value: str
+    why: str
+
+
+class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # the stubs' parameter is not there at run time
+    all_days = forms.BooleanField(
+        required=False, label=SETTINGS["all_days"].label, help_text=SETTINGS["all_days"].help
+    )
+
+    class Meta:
+        model = Campaign
+        fields = list(SETTINGS)
+        labels = {name: setting.label for name, setting in SETTINGS.items()}
+        help_texts = {name: setting.help for name, setting in SETTINGS.items()}
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        for name, setting in SETTINGS.items():
+            if setting.has_range and name != "check_rate":  # which `clean_check_rate` checks
+                self._between(name, setting)
+        self.past = list(self.instance.past_rates.order_by("last")) if self.instance.pk else []
+        if self.past:
+            until = ", ".join(f"{each.hourly} until {date_format(each.last, 'j F Y')}" for each in self.past)
+            self.fields["hourly_rate"].help_text += f" It was {until}."
+        for name, field in self.fields.items():
+            # The page says beside each value what it was, so that others' changes are told from those of this lead.
+            field.show_hidden_initial = not self.is_bound or self.add_initial_prefix(name) in self.data
+        self.fixed = fixed(self.instance)
+        self.removed = {name: self.fields.pop(name) for name in self.fixed}
+
+    def _between(self, name: str, setting: Setting) -> None:
+        field = self.fields[name]
+        field.validators += [MinValueValidator(setting.least), MaxValueValidator(setting.most)]
+        field.widget.attrs |= {"min": setting.least, "max": setting.most}
+
+    def sections(self) -> Iterator[tuple[str, list[forms.BoundField | Fixed]]]:
+        """The form section by section, with what is fixed in its place."""
+        for heading, names in SECTIONS.items():
+            yield heading, [self._fixed(name) if name in self.fixed else self[name] for name in names]
+
+    def _fixed(self, name: str) -> Fixed:
+        value = getattr(self.instance, name)
+        if isinstance(value, bool):
+            value = "yes" if value else "no"
+        return Fixed(
+            SETTINGS[name].label, f"{value:g}" if isinstance(value, float) else str(value), self.fixed[name]
+        )
+
+    def clean_currency(self) -> str:
+        currency = str(self.cleaned_data["currency"]).upper()
+        if currency and not re.fullmatch("[A-Z]{3}", currency):
+            raise forms.ValidationError("Write the three letters of ISO 4217, like SGD.")
+        return currency
+
+    def clean_check_rate(self) -> float:
+        rate = float(self.cleaned_data["check_rate"])
+        if rate and not CHECK_RATES[0] <= rate <= CHECK_RATES[1]:
+            raise forms.ValidationError("Write 0 for no checks, or a share from 0.05 to 0.15.")
+        return rate
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or self.cleaned_data
+        self._leave_the_rest(data)
+        for name, field in self.removed.items():
+            if name in self.data and self._differs(name, field):
+                self.add_error(None, f"{SETTINGS[name].label}: {self.fixed[name]}.")
+        if (data.get("check_pause") or 0) < (data.get("check_warn") or 0):
+            self.add_error(
+                "check_pause", "The pause comes after the warning. Write at least the share of the warning."
+            )
+        opens, closes = data.get("auto_second_from"), data.get("auto_close_below")
+        if opens is not None and closes is not None and closes > opens:
+            self.add_error(
+                "auto_close_below", "Write at most the mean that opens the second batch by itself."
+            )
+        if data.get("hourly_rate") is not None and not data.get("currency") and "currency" not in self.errors:
+            self.add_error("currency", "Name the currency of the pay, like SGD.")
+        if self.past and "currency" in self.changed_data and not data.get("all_days"):
+            self.add_error(
+                "currency",
+                f"Past days were paid in {self.initial['currency']}. Tick the box that pays them at this rate, too.",
+            )
+        return data
+
+    def _leave_the_rest(self, data: dict[str, Any]) -> None:
+        """Take from the campaign what the lead did not change, and refuse what somebody else changed meanwhile."""
+        for name in self.fields.keys() & COLUMNS:
+            present = getattr(self.instance, name)
+            if name not in self.changed_data:
+                data[name] = present
+            elif name in data and data[name] != present and self._seen(name) not in (NOT_SAID, present):
+                now = f"Somebody else set this to {present} meanwhile. Save again to replace that."
+                self.add_error(name, now)
+                now_seen = {self.add_initial_prefix(name): "" if present is None else str(present)}
+                self.data = {**self.data, **now_seen}
+
+    def _seen(self, name: str) -> Any:
+        """Return the value that the lead's page had, if it said so."""
+        field = self.fields[name]
+        return (
+            field.to_python(self.data[self.add_initial_prefix(name)])
+            if field.show_hidden_initial
+            else NOT_SAID
+        )
+
+    def save(self, commit: bool = True) -> Campaign:
+        """Store what the lead changed, and no other column: others may change those at this moment."""
+        campaign: Campaign = self.instance
+        campaign.save(update_fields=COLUMNS & set(self.changed_data))
+        return campaign
+
+    def _differs(self, name: str, field: forms.Field) -> bool:
+        try:
+            return bool(field.clean(self.data[name]) != getattr(self.instance, name))
+        except forms.ValidationError:
+            return True

@@ -1,0 +1,118 @@
+"""The pages of a campaign's webhooks, for its leads: which there are, what they were sent, and what was answered."""
+
+from __future__ import annotations
+
+from django import forms
+from django.conf import settings
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from base.errors import BadValue
+from base.problem_documents import refusal_as_message
+from base.request_fields import one_of
+from campaigns.events import Happened
+from campaigns.models import Membership, Webhook
+from campaigns.pages import campaign_page
+from campaigns.webhooks import deliveries
+from campaigns.webhooks.addresses import LONGEST, destination
+from judging import doors
+
+SHOWN = 50  # deliveries
+ACTIONS = ("disable", "enable", "test", "remove")
+
+
+class WebhookForm(forms.Form):
+    address = forms.CharField(
+        max_length=LONGEST, label="Address", help_text="At a host that this site allows."
+    )
+    events = forms.MultipleChoiceField(
+        choices=Happened.choices, label="Tell it when", widget=forms.CheckboxSelectMultiple
+    )
+
+    def clean_address(self) -> str:
+        try:
+            destination(address := str(self.cleaned_data["address"]))
+        except BadValue as fault:
+            raise forms.ValidationError(str(fault)) from fault
+        return address
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def index(request: HttpRequest, name: str) -> HttpResponse:
+    """The campaign's webhooks, and the form that makes another, whose secret is shown this once."""
+    lead = doors.lead(request, name)
+    if request.method != "POST":
+        return _index(request, lead, WebhookForm())
+    form = WebhookForm(request.POST)
+    if not form.is_valid():
+        return _index(request, lead, form, status=400)
+    made, secret = deliveries.make(
+        lead.campaign, form.cleaned_data["address"], form.cleaned_data["events"], lead
+    )
+    return _index(request, lead, WebhookForm(), made=made, secret=secret)
+
+
+def _index(
+    request: HttpRequest, lead: Membership, form: WebhookForm, status: int = 200, **made: object
+) -> HttpResponse:
+    rows = [(each, _events(each), each.deliveries.first()) for each in lead.campaign.webhooks.order_by("pk")]
+    known = {"webhooks": rows, "form": form, "hosts": settings.WEBHOOK_HOSTS}
+    return campaign_page(request, lead, "lead/webhooks.html", status, **known, **made)
+
+
+def _events(webhook: Webhook) -> list[str]:
+    return [str(label) for event, label in Happened.choices if event in webhook.events]
+
+
+@require_safe
+def detail(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+    """What a webhook was sent lately, and what was answered."""
+    lead = doors.lead(request, name)
+    webhook = _webhook(lead, pk)
+    return campaign_page(
+        request,
+        lead,
+        "lead/webhook.html",
+        webhook=webhook,
+        events=_events(webhook),
+        deliveries=webhook.deliveries.all()[:SHOWN],
+        days=deliveries.KEPT.days,
+    )
+
+
+@require_POST
+def change(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+    """Disable a webhook, enable it, send it a test, or remove it. Doing it twice is harmless, apart from the test."""
+    webhook = _webhook(doors.lead(request, name), pk)
+    action = one_of("action", request.POST.get("action", ""), ACTIONS)
+    if action == "remove":
+        webhook.delete()
+        messages.success(request, "The webhook is removed, with what it was sent.")
+        return redirect("webhooks", name)
+    with refusal_as_message(request):
+        if action == "test":
+            deliveries.test(webhook)
+            messages.success(
+                request, "The test is on its way. Load this page again to see what was answered."
+            )
+        else:
+            webhook.enable(action == "enable")
+            messages.success(request, f"The webhook is {action}d.")
+    return redirect("webhook", name, pk)
+
+
+@require_POST
+def again(request: HttpRequest, name: str, pk: int, delivery: int) -> HttpResponse:
+    """Send a delivery again that was not taken."""
+    webhook = _webhook(doors.lead(request, name), pk)
+    found = get_object_or_404(webhook.deliveries, pk=delivery)
+    with refusal_as_message(request):
+        deliveries.send_again(found)
+        messages.success(request, "It is on its way again.")
+    return redirect("webhook", name, pk)
+
+
+def _webhook(lead: Membership, pk: int) -> Webhook:
+    return get_object_or_404(Webhook.objects.select_related("campaign"), campaign=lead.campaign, pk=pk)

@@ -1,0 +1,90 @@
+"""Figures as files: their numbers as CSV, their drawings as Vega-Lite, SVG or PDF."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from django.http import Http404, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404
+
+from base.errors import BadValue
+from base.request_fields import whole
+from campaigns.models import Campaign
+from judging.models import Query
+from reports.figures.catalogue import BY_KEY
+from reports.figures.numbers import Rows, Subject, rows_as_csv
+from reports.summaries import current_summary
+
+TYPES = {"svg": "image/svg+xml", "pdf": "application/pdf", "csv": "text/csv; charset=utf-8"}
+KINDS = ("json", *TYPES)
+
+
+def figure_file(kind: str, rows: Rows, specify: Callable[[], dict[str, Any]], filename: str) -> HttpResponse:
+    """Answer with a figure as a file.
+
+    Parameters
+    ----------
+    kind
+        One of KINDS.
+    specify
+        Returns the Vega-Lite specification, which a CSV file does not need.
+    filename
+        Without its ending.
+    """
+    if kind not in KINDS:
+        raise Http404
+    if kind == "csv":
+        answer = HttpResponse("".join(rows_as_csv(rows)), content_type=TYPES[kind])
+    elif kind == "json":
+        return JsonResponse(specify())
+    else:
+        from reports.figures.drawing import pdf_of, svg_of
+
+        answer = HttpResponse({"svg": svg_of, "pdf": pdf_of}[kind](specify()), content_type=TYPES[kind])
+    answer["Content-Disposition"] = f'attachment; filename="{filename}.{kind}"'
+    return answer
+
+
+def campaign_figure_file(campaign: Campaign, file: str, params: Mapping[str, str]) -> HttpResponse:
+    """Answer with a table or a figure of a campaign, named by its key and kind, such as `figure-5b.svg`."""
+    key, _, kind = file.rpartition(".")
+    figure = BY_KEY.get(key)
+    if figure is None or (kind != "csv" and not figure.drawn):
+        raise Http404
+    summary = current_summary(campaign, figure.summary)
+    if summary.counts is None:
+        raise Http404
+    rows = figure.rows(summary.counts, _subject(campaign, params))
+
+    def specify() -> dict[str, Any]:
+        from reports.figures.drawing import specification
+
+        return specification(key, rows)
+
+    return figure_file(kind, rows, specify, f"{campaign.name}-{key}")
+
+
+def _subject(campaign: Campaign, params: Mapping[str, str]) -> Subject:
+    if "worker" not in params:
+        return Subject(campaign, query=query_of(campaign, params))
+    worker = whole("worker", params["worker"], "a worker's number")
+    return Subject(campaign, member=get_object_or_404(campaign.memberships, worker=worker))
+
+
+def query_of(campaign: Campaign, params: Mapping[str, str]) -> Query | None:
+    """Return the query whose id `query` names; else the first that has a batch.
+
+    Raises
+    ------
+    BadValue
+        If the campaign has no such query.
+    """
+    name = params.get("query", "").strip()
+    pool = campaign.queries.pool().order_by("pk")
+    if not name:
+        return pool.filter(batches__isnull=False).first()
+    found = None if "\0" in name else pool.filter(query_id=name[:100]).first()
+    if found is None:
+        raise BadValue("query", repr(name[:40]), "the id of one of this campaign’s queries")
+    return found

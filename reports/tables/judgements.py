@@ -1,0 +1,216 @@
+"""The judgements behind a number of the agreement pages: chosen by what the number counts, newest first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db.models import Case, Exists, OuterRef, Q, QuerySet, When
+from django.http import QueryDict
+from django.utils import timezone
+
+from base.errors import BadValue
+from base.request_fields import KEY, one_of, whole
+from campaigns.models import Campaign
+from judging.consensus import GRADES
+from judging.models import Adjudication, Candidate, Judgement, Query, Revision
+from judging.models.pool import ANNOTATORS
+from judging.quality.check_results import FAST
+
+ON_A_PAGE = 50
+PARTNERS = {1: 2, 2: 1, 3: 4, 4: 3}  # seats of the same round
+Judgements = QuerySet[Judgement]
+
+
+@dataclass(frozen=True)
+class Line:
+    """A judgement, the seconds before its first grade, and the co-judge's of the same round if there is one."""
+
+    judgement: Judgement
+    seconds: float | None
+    other: Judgement | None
+
+
+@dataclass(frozen=True)
+class JudgementsPage:
+    lines: list[Line]
+    older: int | None  # the key to go on before, when there are more
+
+
+def judgements_page(campaign: Campaign, params: QueryDict) -> JudgementsPage:
+    """A page of the judgements that the filters of an address choose.
+
+    Raises
+    ------
+    BadValue
+        Naming the filter that cannot be read.
+    """
+    pool = Query.objects.filter(candidates=OuterRef("candidate"), campaign=campaign).pool()
+    rows: Judgements = Judgement.objects.filter(Exists(pool), seat__isnull=False)
+    rows = rows.annotate(partner=Case(*(When(seat=one, then=other) for one, other in PARTNERS.items())))
+    for name, choose in filters_of(campaign).items():
+        if value := params.get(name):
+            rows = choose(rows, value, campaign)
+    # Keys first: what a line shows is joined to those of a page only.
+    keys = list(rows.order_by("-pk").values_list("pk", flat=True)[: ON_A_PAGE + 1])
+    page = keys[:ON_A_PAGE]
+    return JudgementsPage(_lines(page, campaign), page[-1] if len(keys) > ON_A_PAGE else None)
+
+
+def _lines(keys: Sequence[int], campaign: Campaign) -> list[Line]:
+    chosen = Judgement.objects.filter(pk__in=keys).order_by("-pk")
+    page = list(
+        chosen.select_related(
+            "candidate__query", "candidate__clip", "annotator__user", "annotator__same_as__user", "assignment"
+        )
+    )
+    candidates = [judgement.candidate_id for judgement in page] if campaign.rounds_known else []
+    judgements = Judgement.objects.filter(candidate__in=candidates, seat__isnull=False)
+    people = judgements.select_related("annotator__user", "annotator__same_as__user")
+    seats = {(each.candidate_id, each.seat): each for each in people}
+    first = Revision.objects.filter(judgement__in=page, number=1)
+    seconds = dict(first.values_list("judgement", "seconds"))
+    return [
+        Line(each, seconds.get(each.pk), seats.get((each.candidate_id, PARTNERS[each.seat or 1])))
+        for each in page
+    ]
+
+
+def _worker(rows: Judgements, value: str, campaign: Campaign) -> Judgements:
+    return rows.filter(annotator__in=_memberships("worker", value, campaign))
+
+
+def _co_judge(rows: Judgements, value: str, campaign: Campaign) -> Judgements:
+    return rows.filter(Exists(_others().filter(annotator__in=_memberships("with", value, campaign))))
+
+
+def _memberships(field: str, value: str, campaign: Campaign) -> list[int]:
+    """The worker's, and those that imported ratings gave her besides; as keys, which an index can be asked for."""
+    worker = _number(field, value)
+    own = Q(worker=worker) | Q(same_as__worker=worker)
+    return list(campaign.memberships.filter(own).values_list("pk", flat=True))
+
+
+def _week(rows: Judgements, value: str, campaign: Campaign) -> Judgements:
+    try:
+        monday = datetime.strptime(f"{value}-1", "%G-W%V-%u")
+    except ValueError as fault:
+        raise BadValue("week", repr(value[:20]), "a week as 2026-W05") from fault
+    if not 2000 <= monday.year <= 2200:
+        raise BadValue("week", value, "a week of the years 2000 to 2200")
+    start = timezone.make_aware(monday)
+    end = timezone.make_aware(monday + timedelta(days=7))
+    return rows.filter(assignment__submitted__gte=start, assignment__submitted__lt=end)
+
+
+def _query(rows: Judgements, value: str, campaign: Campaign) -> Judgements:
+    return rows.filter(candidate__query=_number("query", value))
+
+
+def _candidate(rows: Judgements, value: str, campaign: Campaign) -> Judgements:
+    return rows.filter(candidate=_number("candidate", value))
+
+
+def _only(rows: Judgements, value: str, campaign: Campaign) -> Judgements:
+    return ONLY[one_of("only", value, only_of(campaign))](rows, campaign)
+
+
+def _round_one(rows: Judgements, campaign: Campaign) -> Judgements:
+    return rows.filter(Exists(_others()), seat__lte=ANNOTATORS)
+
+
+def _never_escalated(rows: Judgements, campaign: Campaign) -> Judgements:
+    return _round_one(rows, campaign).filter(candidate__escalated=False)
+
+
+def _contested(rows: Judgements, campaign: Campaign) -> Judgements:
+    far = Q(grade__gt=OuterRef("grade") + campaign.tolerance) | Q(
+        grade__lt=OuterRef("grade") - campaign.tolerance
+    )
+    return rows.filter(Exists(_others().filter(far)), seat__lte=ANNOTATORS)
+
+
+def _escalated(rows: Judgements, campaign: Campaign) -> Judgements:
+    return rows.filter(candidate__escalated=True)
+
+
+def _settled(rows: Judgements, campaign: Campaign) -> Judgements:
+    return rows.filter(candidate__outcome=Candidate.Outcome.SETTLED)
+
+
+def _discarded(rows: Judgements, campaign: Campaign) -> Judgements:
+    """Of candidates without a consensus, also where the lead graded them since."""
+    graded = Adjudication.objects.in_force().filter(
+        candidate=OuterRef("candidate"), before=Candidate.Outcome.DISCARDED
+    )
+    return rows.filter(Q(candidate__outcome=Candidate.Outcome.DISCARDED) | Exists(graded))
+
+
+def _fast(rows: Judgements, campaign: Campaign) -> Judgements:
+    return rows.filter(revisions__number=1, revisions__seconds__lt=FAST)
+
+
+def _own(rows: Judgements, value: str, campaign: Campaign) -> Judgements:
+    return rows.filter(grade=_grade("own", value))
+
+
+def _other(rows: Judgements, value: str, campaign: Campaign) -> Judgements:
+    return rows.filter(Exists(_others().filter(grade=_grade("other", value))))
+
+
+def _before(rows: Judgements, value: str, campaign: Campaign) -> Judgements:
+    return rows.filter(pk__lt=_number("before", value))
+
+
+def _others() -> Judgements:
+    """The co-judge's judgement of the same candidate in the same round."""
+    return Judgement.objects.filter(candidate=OuterRef("candidate"), seat=OuterRef("partner"))
+
+
+def _number(field: str, value: str) -> int:
+    return whole(field, value, digits=KEY)
+
+
+def _grade(field: str, value: str) -> int:
+    if (grade := _number(field, value)) not in GRADES:
+        raise BadValue(field, value[:20], "a grade from 0 to 4")
+    return grade
+
+
+ONLY: dict[str, Callable[[Judgements, Campaign], Judgements]] = {
+    "round-one": _round_one,
+    "never-escalated": _never_escalated,
+    "contested": _contested,
+    "escalated": _escalated,
+    "settled": _settled,
+    "discarded": _discarded,
+    "fast": _fast,
+}
+FILTERS: dict[str, Callable[[Judgements, str, Campaign], Judgements]] = {
+    "worker": _worker,
+    "with": _co_judge,
+    "week": _week,
+    "query": _query,
+    "candidate": _candidate,
+    "only": _only,
+    "own": _own,
+    "other": _other,
+    "before": _before,
+}
+# What the rounds, and what the times tell. Of imported ratings times are never known, and rounds seldom.
+OF_ROUNDS, OF_TIMES = {"with", "own", "other", "round-one", "never-escalated", "contested"}, {"week", "fast"}
+
+
+def filters_of(campaign: Campaign) -> dict[str, Callable[[Judgements, str, Campaign], Judgements]]:
+    """Return the filters by what is known of the campaign's judgements."""
+    return {name: choose for name, choose in FILTERS.items() if name not in _unknown(campaign)}
+
+
+def only_of(campaign: Campaign) -> list[str]:
+    """Return the values of the filter `only`."""
+    return [name for name in ONLY if name not in _unknown(campaign)]
+
+
+def _unknown(campaign: Campaign) -> set[str]:
+    return (OF_TIMES if campaign.imported else set()) | (set() if campaign.rounds_known else OF_ROUNDS)

@@ -1,0 +1,371 @@
+"""A campaign is made of a draft: what is wrong is told by line, and all of it is stored or nothing."""
+
+from __future__ import annotations
+
+from html import unescape
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+from pytest_django import DjangoCaptureOnCommitCallbacks as Commits
+
+from campaigns.creating import let_create, let_create_no_longer
+from campaigns.models import Campaign, Draft, Membership
+from campaigns.uploads import append, begin, store_text
+from corpus.models import Corpus, Moment, Video
+from jobs.models import Job
+from jobs.running import work_off
+from judging.models import Query
+from judging.pool.ranking import rank_candidates
+from tests.cast import browser
+from tests.films import write_film
+from tests.lead.drafts.conftest import MOMENTS, announced
+
+
+def start(client: Client, name: str, draft: Draft) -> None:
+    """Press the button, and run what it asks for."""
+    assert client.post(reverse(name, args=[draft.token])).status_code == 302
+    work_off()
+    draft.refresh_from_db()
+
+
+def checked(client: Client, draft: Draft) -> dict[str, Any]:
+    start(client, "draft-check-start", draft)
+    return dict(draft.findings)
+
+
+def without_ranking(monkeypatch: pytest.MonkeyPatch) -> None:
+    """These tests are about what is stored; the ranking has tests of its own."""
+    monkeypatch.setattr("judging.drafts.builder.rank_candidates", SimpleNamespace(ask=lambda campaign: None))
+
+
+def test_a_draft_becomes_a_campaign(
+    client: Client,
+    draft: Draft,
+    monkeypatch: pytest.MonkeyPatch,
+    django_capture_on_commit_callbacks: Commits,
+) -> None:
+    without_ranking(monkeypatch)
+    User.objects.create(username="asha")
+    draft.change(people=[["asha", "annotator"]], settings={"padding": 2.0, "title": "Mine"})
+    findings = checked(client, draft)
+    assert findings["problems"] == []
+    assert findings["counts"] == {"moments": 30, "videos": 3, "queries": 2}
+    assert not Corpus.objects.exists()
+    assert not Campaign.objects.exists()
+    page = client.get(reverse("draft-check", args=[draft.token])).content.decode()
+    assert "Create the campaign" in page
+    with django_capture_on_commit_callbacks(execute=True):
+        start(client, "draft-make", draft)
+    campaign = Campaign.objects.get(name="mine")
+    assert (campaign.title, campaign.padding, campaign.corpus.name) == ("Mine", 2.0, "own")
+    assert Moment.objects.filter(video__corpus=campaign.corpus).count() == 30
+    assert {query.text for query in campaign.queries.all()} == {"A person sits down.", "Somebody stands up."}
+    roles = {member.user.username: member.role for member in campaign.memberships.select_related("user")}
+    assert roles == {"nora": "lead", "asha": "annotator"}
+    assert client.get(reverse("draft-check", args=[draft.token]))["Location"] == reverse(
+        "campaign", args=["mine"]
+    )
+    assert not list(draft.folder.glob("*"))  # no film was uploaded, and the texts are rows now
+
+
+def test_making_twice_makes_one_campaign_and_asks_for_the_ranking(client: Client, draft: Draft) -> None:
+    start(client, "draft-check-start", draft)
+    for _ in range(2):
+        client.post(reverse("draft-make", args=[draft.token]))
+    work_off()
+    assert Campaign.objects.count() == Corpus.objects.count() == 1
+    assert Job.objects.get(kind=rank_candidates.code).state == Job.State.DONE
+    assert Query.objects.filter(candidates__isnull=False).distinct().count() == 2
+
+
+def test_making_again_removes_the_files_that_a_killed_run_left(
+    client: Client,
+    draft: Draft,
+    monkeypatch: pytest.MonkeyPatch,
+    django_capture_on_commit_callbacks: Commits,
+) -> None:
+    without_ranking(monkeypatch)
+    checked(client, draft)
+    with monkeypatch.context() as patch:
+        patch.setattr("judging.drafts.builder.keep_films_only", lambda draft: None)
+        start(client, "draft-make", draft)
+    assert list(draft.folder.glob("*"))
+    with django_capture_on_commit_callbacks(execute=True):
+        start(client, "draft-make", draft)
+    assert not list(draft.folder.glob("*"))
+
+
+def test_what_is_wrong_is_told_by_line_and_nothing_is_stored(client: Client, draft: Draft) -> None:
+    bad = MOMENTS + "film-1,9,8,Ends before it starts.,60\nfilm-2,x,8,No number.,60\n"
+    store_text(draft, "moments", "moments.csv", bad)
+    store_text(draft, "queries", "queries.jsonl", '{"query_id": 1}\n{"query_id": 2, "query": "Fine."}\n')
+    draft.change(name="", people=[["nobody", "lead"]])
+    problems = "\n".join(checked(client, draft)["problems"])
+    for part in (
+        "moments.csv: line 32",
+        "moments.csv: line 33",
+        "queries.jsonl: line 1",
+        "The settings, name",
+        "nobody",
+    ):
+        assert part in problems
+    assert str(draft.folder) not in problems
+    page = client.get(reverse("draft-check", args=[draft.token])).content.decode()
+    assert "5 things must be right" in page
+    client.post(reverse("draft-make", args=[draft.token]))
+    assert "Check the draft first" in client.get(reverse("draft-check", args=[draft.token])).content.decode()
+    assert not Corpus.objects.exists()
+    assert not Campaign.objects.exists()
+
+
+def test_the_first_hundred_problems_are_listed_and_all_are_counted(client: Client, draft: Draft) -> None:
+    store_text(draft, "moments", "moments.csv", MOMENTS + "film-1,9,8,Backwards.,60\n" * 250)
+    findings = checked(client, draft)
+    assert (len(findings["problems"]), findings["more"]) == (100, 150)
+
+
+def test_a_change_asks_for_another_check(client: Client, draft: Draft) -> None:
+    checked(client, draft)
+    client.post(reverse("draft-queries", args=[draft.token]), {"split": "val", "pasted": ""})
+    draft.refresh_from_db()
+    assert (draft.findings, draft.split) == ({}, "val")
+    client.post(reverse("draft-make", args=[draft.token]))
+    assert not Job.objects.filter(kind="make-campaign").exists()
+
+
+def test_who_lost_the_permission_makes_nothing(client: Client, draft: Draft, nora: User) -> None:
+    checked(client, draft)
+    client.post(reverse("draft-make", args=[draft.token]))
+    let_create_no_longer(nora)
+    failed = work_off()
+    assert "no longer" in failed[0].error
+    assert not Corpus.objects.exists()
+    assert client.get(reverse("drafts")).status_code == 404
+
+
+def test_a_corpus_that_is_there_is_taken_as_it_is(
+    client: Client, draft: Draft, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_ranking(monkeypatch)
+    answer = client.post(reverse("draft-corpus", args=[draft.token]), {"corpus": corpus.pk})
+    assert answer["Location"] == reverse("draft-queries", args=[draft.token])
+    assert checked(client, draft)["problems"] == []
+    start(client, "draft-make", draft)
+    assert Campaign.objects.get().corpus == corpus
+
+
+def test_an_annotator_over_a_corpus_cannot_choose_it(
+    client: Client, draft: Draft, nora: User, campaign: Campaign
+) -> None:
+    let_create_no_longer(nora)
+    campaign.add_member(User.objects.get(pk=nora.pk), Membership.Role.ANNOTATOR)
+    let_create(nora)
+    answer = client.post(reverse("draft-corpus", args=[draft.token]), {"corpus": campaign.corpus_id})
+    assert answer.status_code == 400
+    draft.change(corpus=campaign.corpus)  # became one after the choice
+    assert "you annotate" in checked(client, draft)["problems"][0]
+
+
+@pytest.mark.parametrize("role", ["lead", "researcher"])
+def test_an_annotator_over_the_corpus_does_not_come_to_see_it(
+    client: Client, draft: Draft, campaign: Campaign, ada: Membership, role: str
+) -> None:
+    draft.change(corpus=campaign.corpus, people=[["ada", role]])
+    [problem] = checked(client, draft)["problems"]
+    assert problem.startswith("The people: ada: Who annotates another campaign over the same corpus")
+    draft.change(people=[["ada", "annotator"]])
+    assert checked(client, draft)["problems"] == []
+
+
+def test_films_are_found_by_their_names_and_kept(
+    client: Client, draft: Draft, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_ranking(monkeypatch)
+    write_film(tmp_path / "films")
+    film = (tmp_path / "films" / "media" / "film.mp4").read_bytes()
+    for name, content in {"film-0.mp4": film, "film-1.mp4": b"no film", "holiday.mp4": film}.items():
+        append(begin(draft, "film", name, len(content)), 0, content)
+    draft.refresh_from_db()
+    assert draft.media == "upload"
+    notes = "\n".join(checked(client, draft)["notes"])
+    assert "video film-0: its film is shorter (44.00 s) than the corpus says (60 s)" in notes
+    assert "video film-1: " in notes
+    assert "Videos without a film, whose clips will be missing: 1 (film-2)." in notes
+    assert "Films with the name of no video: 1 (holiday)." in notes
+    start(client, "draft-make", draft)
+    found = {
+        video.name: Path(video.corpus.media_folder) / video.media if video.media else None
+        for video in Video.objects.select_related("corpus")
+    }
+    assert found["film-2"] is None
+    assert found["film-0"]
+    assert found["film-0"].read_bytes() == film
+
+
+@pytest.mark.parametrize(
+    ("file", "fields", "told"),
+    [
+        ("no,such\n1,2\n", {}, "column"),
+        (MOMENTS + "film-1,9,8,Ends before it starts.,60\n", {}, "moments.csv: line 32: field "),
+        (MOMENTS, {"columns": "description = Sentence"}, "Sentence"),
+        (MOMENTS, {"format": "tvr"}, "moments.csv: line 1: not JSON"),
+    ],
+)
+def test_the_step_says_at_once_that_a_file_cannot_be_read(
+    client: Client, draft: Draft, file: str, fields: dict[str, str], told: str
+) -> None:
+    store_text(draft, "moments", "moments.csv", file)
+    step = reverse("draft-corpus", args=[draft.token])
+    answer = client.post(step, {"corpus_name": "own", "format": "csv", "columns": "", "kind": ""} | fields)
+    assert answer["Location"] == step
+    page = client.get(step)
+    assert told in unescape(page.content.decode())
+    assert not page.context["steps"][0].done
+    store_text(draft, "moments", "moments.csv", MOMENTS)
+    right = {"corpus_name": "own", "format": "csv", "columns": "", "kind": ""}
+    assert client.post(step, right)["Location"] == reverse("draft-films", args=[draft.token])
+    assert client.get(step).context["steps"][0].done
+
+
+def test_the_first_look_leaves_to_the_films_what_they_tell(client: Client, draft: Draft) -> None:
+    without = "video,start,end,description\n" + "film-1,1,2,A person sits down.\n" * 5
+    store_text(draft, "moments", "moments.csv", without)
+    assert client.get(reverse("draft-corpus", args=[draft.token])).context["steps"][0].done
+    assert "field duration: missing" in checked(client, draft)["problems"][0]
+
+
+def test_an_upload_that_is_not_whole_hinders(client: Client, draft: Draft) -> None:
+    append(begin(draft, "film", "film-0.mp4", 100), 0, b"x" * 45)
+    assert "film-0.mp4: 45 % has arrived" in checked(client, draft)["problems"][0]
+
+
+def test_only_folders_that_the_settings_name_are_looked_into(
+    client: Client, draft: Draft, tmp_path: Path, settings: Any
+) -> None:
+    secret, films = tmp_path / "secret", tmp_path / "films"
+    for folder in (secret, films / "own"):
+        folder.mkdir(parents=True)
+    write_film(films / "own" / "more")
+    (films / "out").symlink_to(secret)
+    settings.MEDIA_FOLDERS = [str(films)]
+    address = reverse("draft-films", args=[draft.token])
+    for below in ("../secret", "own/../../secret", ".."):
+        form = {"films": "folder", "root": str(films), "below": below}
+        assert client.post(address, form).status_code == 400
+    assert client.post(address, {"films": "folder", "root": str(secret)}).status_code == 400
+    told = []
+    for below in ("out", "nowhere"):
+        client.post(address, {"films": "folder", "root": str(films), "below": below})
+        told += checked(client, draft)["problems"]
+    assert [each.partition(": ")[2].partition(": ")[2] for each in told] == [
+        "is not there; expected a folder below one that the setting MEDIA_FOLDERS names"
+    ] * 2
+    client.post(address, {"films": "folder", "root": str(films), "below": "own"})
+    assert checked(client, draft)["problems"] == []
+    draft.refresh_from_db()
+    assert draft.media_folder == str(films / "own")
+
+
+def test_without_the_setting_no_folder_is_offered(client: Client, draft: Draft) -> None:
+    address = reverse("draft-films", args=[draft.token])
+    assert "A folder on the server" not in client.get(address).content.decode()
+    assert client.post(address, {"films": "folder"}).status_code == 400
+
+
+def test_settings_are_those_of_the_settings_page(client: Client, draft: Draft) -> None:
+    address = reverse("draft-settings", args=[draft.token])
+    page = client.get(address).content.decode()
+    assert "Seconds around a moment" in page
+    values = {
+        "name": "other", "padding": "1.5", "watch_first": "0.4", "batch_size": "10", "batches": "2", "tolerance": "1",
+        "second_from": "2", "exam_rounds": "3", "check_rate": "0", "check_warn": "0.25", "check_pause": "0.4",
+        "hourly_rate": "12.50", "currency": "sgd", "paid_plays": "3", "paid_beyond": "60",
+    }  # fmt: skip
+    assert client.post(address, values | {"padding": "61"}).status_code == 400
+    assert client.post(address, values | {"name": "no good"}).status_code == 400
+    answer = client.post(address, values)
+    assert answer["Location"] == reverse("draft-people", args=[draft.token])
+    draft.refresh_from_db()
+    assert (draft.name, draft.settings["padding"], draft.settings["hourly_rate"]) == ("other", 1.5, "12.50")
+    again = client.get(address).content.decode()
+    assert 'value="12.50"' in again
+    assert 'value="SGD"' in again
+    assert checked(client, draft)["problems"] == []
+
+
+def test_people_have_accounts(client: Client, draft: Draft) -> None:
+    User.objects.create(username="asha")
+    address = reverse("draft-people", args=[draft.token])
+    for wrong in ("zoe", "asha boss", "asha\nasha", "nora", "asha lead now"):
+        assert client.post(address, {"people": wrong}).status_code == 400
+    assert client.post(address, {"people": "asha researcher\n"}).status_code == 302
+    draft.refresh_from_db()
+    assert draft.people == [["asha", "researcher"]]
+
+
+def test_a_pasted_corpus_needs_no_script(client: Client, nora: User) -> None:
+    client.post(reverse("drafts"))
+    draft = Draft.objects.get(owner=nora)
+    form = {"corpus_name": "own", "format": "csv", "pasted": MOMENTS.replace("description", "Sentence")}
+    address = reverse("draft-corpus", args=[draft.token])
+    assert client.post(address, form | {"columns": "what = Sentence"}).status_code == 400
+    assert client.post(address, form | {"columns": "description = Sentence"}).status_code == 302
+    client.post(reverse("draft-queries", args=[draft.token]), {"pasted": "A person sits down."})
+    draft.change(name="mine")
+    assert checked(client, draft)["counts"] == {"moments": 30, "videos": 3, "queries": 1}
+
+
+def test_a_draft_that_is_being_made_is_not_changed(client: Client, draft: Draft) -> None:
+    checked(client, draft)
+    client.post(reverse("draft-make", args=[draft.token]))
+    for name in ("draft-corpus", "draft-queries", "draft-remove", "draft-check-start"):
+        assert client.post(reverse(name, args=[draft.token])).status_code == 409
+    assert announced(client, draft, "a.mp4", 9).status_code == 409
+    upload = draft.uploads.get(purpose="queries")
+    assert client.post(reverse("upload-remove", args=[draft.token, upload.token])).status_code == 409
+    draft.refresh_from_db()
+    assert draft.is_ready
+
+
+def test_of_a_draft_that_was_changed_after_all_nothing_is_made(client: Client, draft: Draft) -> None:
+    """The change came between the look at the draft and the job."""
+    checked(client, draft)
+    client.post(reverse("draft-make", args=[draft.token]))
+    draft.change(name="other")
+    failed = work_off()
+    assert "Check the draft first" in failed[0].error
+    assert not Campaign.objects.exists()
+
+
+def test_drafts_are_ones_own(client: Client, draft: Draft, outsider: User) -> None:
+    assert "mine" in client.get(reverse("drafts")).content.decode()
+    outsider.user_permissions.set(draft.owner.user_permissions.all())
+    other = browser(outsider)
+    assert "mine" not in other.get(reverse("drafts")).content.decode()
+    assert other.post(reverse("draft-remove", args=[draft.token])).status_code == 404
+
+
+def test_the_desk_lists_what_is_missing_until_somebody_judges(
+    client: Client, draft: Draft, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checked(client, draft)
+    start(client, "draft-make", draft)
+    desk = reverse("campaign", args=["mine"])
+    page = client.get(desk).content.decode()
+    assert "Before the first batch is judged" in page
+    assert "2 of 2 queries are ranked" in page
+    assert "0 of at least 2 annotators" in page
+    assert "2 of 2 batches are open" in page  # there are no films, so there is nothing to cut
+    campaign = Campaign.objects.get()
+    ada, bob = (
+        campaign.add_member(User.objects.create(username=name), "annotator") for name in ("ada", "bob")
+    )
+    assert "2 of at least 2 annotators" in client.get(desk).content.decode()
+    assert browser(bob).post(reverse("claim", args=["mine"])).status_code == 302
+    assert "Before the first batch" not in client.get(desk).content.decode()
+    assert ada.may_judge
