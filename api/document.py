@@ -120,7 +120,8 @@ def _example(name: str, shape: Any, **where: Any) -> list[OpenApiExample]:
     if isinstance(shape, Page):
         value: Any = {"next": None, "previous": None, "results": [example_of(shape.shape())]}
     else:
-        value = example_of(shape() if isinstance(shape, type) else shape)
+        # Of a list the generator wants one entry.
+        value = example_of(shape() if isinstance(shape, type) else shape.child)
     return [OpenApiExample(name, value, **where)]
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from rest_framework import serializers
+from rest_framework.fields import empty
 
 TIME = "2026-01-05T09:00:00Z"
 TEXTS = {
     "name": "films",
-    "title": "Films of 2024",
     "campaign": "films",
     "corpus": "tvr",
     "corpus_name": "tvr",
@@ -40,6 +40,12 @@ TEXTS = {
     "system": "stal",
     "features": "i3d",
     "filename": "run.json.gz",
+    "kind": "freeze a release",
+    "figure": "ties",
+    "tells": "On 20% of the queries all systems have the same score.",
+    "key": "figure-5b",
+    "files": "figure-5b.svg",
+    "title": "Films of 2024",
     "licence": "CC-BY-4.0",
     "sha256": "9f86d081",
     "token": "4f1c",
@@ -51,6 +57,11 @@ TEXTS = {
     "type": "about:blank",
     "detail": "grade: 5; expected one of the integers 0, 1, 2, 3, 4",
     "code": "badvalue",
+    "group": "stal",
+    "paper": "https://example.org/paper",
+    "purpose": "moments",
+    "people": "ada",
+    "state": "in round 2",
     "from": "2026-10-01",
     "to": "2026-10-31",
     "week": "2026-W05",
@@ -74,15 +85,18 @@ NUMBERS = {
 
 
 def example_of(field: serializers.Field, name: str = "") -> Any:
-    """Return a value that a field or a whole shape may have. A body has what it must have, or else its first field."""
+    """Return a value that a field or a whole shape may have.
+
+    What may be null is null, unless its name has a value. A shape has all that is always there, or its first field.
+    """
+    if field.allow_null and name not in TEXTS | NUMBERS:
+        return None
     if isinstance(field, serializers.ListField | serializers.ListSerializer):
         return [example_of(field.child, name)]
     if isinstance(field, serializers.Serializer):
-        fields = field.fields
-        needed = {key: each for key, each in fields.items() if each.required} or dict(
-            list(fields.items())[:1]
-        )
-        return {key: example_of(each, key) for key, each in needed.items()}
+        always = {key: each for key, each in field.fields.items() if _is_always_there(each)}
+        chosen = always or dict(list(field.fields.items())[:1])
+        return {key: example_of(each, key) for key, each in chosen.items()}
     if isinstance(field, serializers.DictField | serializers.JSONField):
         return {}
     if isinstance(field, serializers.SerializerMethodField):
@@ -98,6 +112,10 @@ def example_of(field: serializers.Field, name: str = "") -> Any:
     if isinstance(field, serializers.IntegerField | serializers.FloatField):
         return _number(field, name)
     return TEXTS.get(name, name)
+
+
+def _is_always_there(field: serializers.Field) -> bool:
+    return field.required or field.read_only or field.default is not empty
 
 
 def _number(field: Any, name: str) -> float:
