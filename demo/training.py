@@ -11,9 +11,9 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from campaigns.models import Membership
+from corpus.features import DESCRIPTOR
 from jobs.models import Job
-from runs.systems.asking import TRAIN, Wanted, ask_to_train
-from runs.systems.feature_sets import DESCRIPTOR
+from runs.systems.orders import TRAIN, Wanted, ask_to_train
 
 CLIP_SECONDS = 1.0  # the films' moments are of 2 to 11 seconds
 DEPTH = 5  # moments of each training query; with more, the few that a film shows become many that only sound alike

@@ -33,7 +33,7 @@ from runs.pools.proposing import PROPOSE
 from runs.receiving import RECEIVE
 from runs.resampling import RESAMPLE
 from runs.scoring import SCORE
-from runs.systems.asking import SEARCH, TRAIN
+from runs.systems.orders import SEARCH, TRAIN
 
 
 class JobShape(Shape):

@@ -11,9 +11,9 @@ from campaigns.uploads import NoRoom
 from corpus.errors import CorpusError, Unavailable
 from jobs.errors import JobError, JobPostponed
 from jobs.registry import Report, kind
-from runs.systems.asking import SEARCH, TRAIN
 from runs.systems.models import SystemSearch, TrainedSystem
-from runs.systems.searching import find
+from runs.systems.orders import SEARCH, TRAIN
+from runs.systems.searches import find
 from runs.systems.training import train
 from systems.errors import FULL, SystemsError
 from systems.errors import Unavailable as OutOfRoom

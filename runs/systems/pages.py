@@ -10,8 +10,8 @@ from django.urls import reverse
 
 from jobs.models import Job
 from metrics import parse_measure
-from runs.systems.asking import TRAIN
 from runs.systems.models import TrainedSystem
+from runs.systems.orders import TRAIN
 
 FORMATS = ("json", "svg", "pdf", "csv")
 
@@ -80,9 +80,9 @@ def _tells(row: TrainedSystem) -> str:
     if not row.losses:
         return "Nothing was trained step by step."
     step, loss = row.losses[-1]
-    told = f"After {step:,} steps the loss is {loss:.3f}."
+    text = f"After {step:,} steps the loss is {loss:.3f}."
     if best := row.best_validation:
-        told += (
+        text += (
             f" The best {parse_measure(row.measure).spelling}, {best[1]:.3f}, was after {best[0]:,} steps."
         )
-    return told
+    return text

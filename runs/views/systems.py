@@ -18,11 +18,11 @@ from judging.pool.clips import clips_found
 from reports.figures.csv_files import csv_lines
 from retrieval.search.searching import Answer, search
 from runs import doors
-from runs.systems.asking import SEARCH, ask_again, ask_to_search, ask_to_train, remove
 from runs.systems.forms import OptionsForm, WantedForm, show_fault, wanted
 from runs.systems.models import LONGEST_QUERY
+from runs.systems.orders import SEARCH, ask_again, ask_to_search, ask_to_train, remove
 from runs.systems.pages import State, jobs_of, plot_of, state_of, where_of
-from runs.systems.searching import HITS, hits_of
+from runs.systems.searches import HITS, hits_of
 from runs.views.uploading import page_or_form
 from systems.interface import SYSTEMS
 
@@ -109,7 +109,7 @@ def curves(request: HttpRequest, name: str, number: int, format: str) -> HttpRes
     answer = HttpResponse("".join(csv_lines(points)), content_type=TYPES["csv"])
     if format != "csv":
         from reports.figures.drawing import pdf_of, svg_of
-        from runs.systems.drawing import specification
+        from runs.systems.curves import specification
 
         drawn = specification(points)
         if format == "json":

@@ -18,11 +18,13 @@ from api.resource import Resource, empty, under_way
 from api.resources.jobs import JobShape
 from api.resources.runs.sending import Findings
 from campaigns.models import Token
+from corpus.features import sets_of
 from jobs.models import Job
 from metrics import moment_id
 from releases.training.writing import DEEPEST
 from runs import doors
-from runs.systems.asking import (
+from runs.systems.models import LONGEST_QUERY, TrainedSystem
+from runs.systems.orders import (
     ENCODER,
     LEARNED,
     LONGEST,
@@ -36,10 +38,8 @@ from runs.systems.asking import (
     ask_to_train,
     remove,
 )
-from runs.systems.feature_sets import sets_of
-from runs.systems.models import LONGEST_QUERY, TrainedSystem
 from runs.systems.pages import State, jobs_of, state_of
-from runs.systems.searching import Hit, hits_of
+from runs.systems.searches import Hit, hits_of
 from runs.views import systems
 from systems.interface import SYSTEMS, Entry
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from runs.systems.commanding import add_system_arguments, say, system_numbered, told
+from runs.systems.terminal import add_system_arguments, faults_in_one_line, say, system_numbered
 from runs.systems.training import index
 
 
@@ -22,7 +22,7 @@ class Command(BaseCommand):
         row = system_numbered(options["campaign"], options["number"])
         if row.trained is None:
             raise CommandError(f"system {row.number} ({row}): is not trained yet", returncode=2)
-        with told():
+        with faults_in_one_line():
             if options["check"]:
                 row.made().check_index()
                 done = "the index is whole"

@@ -7,10 +7,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from metrics import Run
-from runs.systems.commanding import add_system_arguments, system_numbered, told
-from runs.systems.examples import queries_of
+from runs.systems.data import queries_as_read, queries_of
+from runs.systems.terminal import add_system_arguments, faults_in_one_line, system_numbered
 from runs.systems.training import DEPTH, as_ranking
-from runs.systems.words import queries_as_read
 from systems.data import Query
 
 
@@ -29,9 +28,9 @@ class Command(BaseCommand):
         depth = options["depth"] or (10 if options["query"] else DEPTH)
         if not 1 <= depth <= 10_000:
             raise CommandError(f"--depth {depth}: expected 1 to 10,000", returncode=2)
-        asked = [Query("typed", options["query"])] if options["query"] else queries_of(row.campaign)
-        with told():
-            run = row.made().search(queries_as_read(row, asked), depth)
+        queries = [Query("typed", options["query"])] if options["query"] else queries_of(row.campaign)
+        with faults_in_one_line():
+            run = row.made().search(queries_as_read(row, queries), depth)
         if options["out"]:
             self._write(run, options["out"])
         else:

@@ -9,12 +9,12 @@ from django.core.management.base import BaseCommand, CommandError
 from base.errors import BadValue
 from campaigns.lookup import campaign_named, user_named
 from campaigns.models import Membership
+from corpus.features import DESCRIPTOR
 from jobs.models import Job
 from jobs.terminal import work_off_one
-from runs.systems.asking import ENCODER, LEARNED, TRAIN, Wanted, ask_again, ask_to_train
-from runs.systems.commanding import told
-from runs.systems.feature_sets import DESCRIPTOR
 from runs.systems.models import TrainedSystem
+from runs.systems.orders import ENCODER, LEARNED, TRAIN, Wanted, ask_again, ask_to_train
+from runs.systems.terminal import faults_in_one_line
 from systems.interface import SYSTEMS
 
 
@@ -50,7 +50,7 @@ class Command(BaseCommand):
         parser.add_argument("--now", action="store_true", help="train in this terminal, without a worker")
 
     def handle(self, **options: Any) -> None:
-        with told():
+        with faults_in_one_line():
             rows = _rows(_member(options["campaign"], options["by"]), _wanted(options))
         for row in rows:
             job = Job.objects.get(kind=TRAIN, key=row.job_key)
@@ -77,13 +77,13 @@ def _rows(member: Membership, wanted: Wanted) -> list[TrainedSystem]:
     there = list(member.campaign.systems.filter(name__in=names, by=member, submission=None, run=None))
     if len(there) < len(names):
         return ask_to_train(member, wanted)
-    said = [
+    ordered = [
         (row.system, row.features, row.clip_seconds, row.depth, row.encoder, row.options) for row in there
     ]
     encoder = wanted.encoder(member.campaign)
     kept = (wanted.system, wanted.features, wanted.clip_seconds, wanted.depth, encoder)
     same = [(*kept, wanted.stored_options(seed)) for seed in wanted.seeds]
-    if sorted(map(repr, said)) != sorted(map(repr, same)):
+    if sorted(map(repr, ordered)) != sorted(map(repr, same)):
         raise BadValue(
             "--name", repr(wanted.name), "another name: systems of this one were begun with other options"
         )
@@ -114,11 +114,11 @@ def _wanted(options: dict[str, Any]) -> Wanted:
     )
 
 
-def _option(system: str, said: str) -> tuple[str, Any]:
+def _option(system: str, text: str) -> tuple[str, Any]:
     """Read `name=value` as a value of the option's type; what is no such value is refused later, by name."""
-    name, is_said, value = said.partition("=")
-    if not is_said:
-        raise BadValue("--set", repr(said), "OPTION=VALUE, such as iterations=500")
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise BadValue("--set", repr(text), "OPTION=VALUE, such as iterations=500")
     types: dict[str, Any] = {field.name: type(field.default) for field in fields(SYSTEMS[system].options)}
     kind = types.get(name, str)
     if kind is bool:

@@ -94,7 +94,7 @@ def _must_be_inside(file: Path, folder: Path) -> None:
 def _standardised(clips: Rows) -> Rows:
     """Return features with mean 0 and deviation 1 over the corpus, because the parts of a descriptor differ in size.
 
-    What hardly varies is not blown up.
+    A feature that hardly varies is not enlarged: its deviation counts as `LEAST_SPREAD` at least.
     """
     spread = np.maximum(clips.std(0, dtype=np.float64), LEAST_SPREAD)
     return np.asarray((clips - clips.mean(0, dtype=np.float64)) / spread, np.float32)

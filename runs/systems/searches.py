@@ -13,8 +13,8 @@ from campaigns.models import Campaign
 from corpus.models import Clip, Moment, Video
 from jobs.upkeep import each_hour
 from judging.pool.clips import clips_found, cut_for_search
+from runs.systems.data import queries_as_read
 from runs.systems.models import SystemSearch, TrainedSystem
-from runs.systems.words import queries_as_read
 from systems.data import Query
 from systems.interface import System
 
@@ -45,8 +45,8 @@ def find(search: SystemSearch) -> None:
         return
     row = search.system
     trained = str(row.trained)  # after a new index, the system is loaded anew
-    asked = queries_as_read(row, [Query("typed", search.text)])
-    run = _loaded(row.pk, trained).search(asked, HITS)
+    queries = queries_as_read(row, [Query("typed", search.text)])
+    run = _loaded(row.pk, trained).search(queries, HITS)
     search.moments = [
         [run.names[int(video)], round(float(start), 3), round(float(end), 3), float(score)]
         for video, start, end, score in zip(run.video, run.start, run.end, run.scores, strict=True)
@@ -64,9 +64,9 @@ def _loaded(pk: int, trained: str) -> System:
 def _store(search: SystemSearch) -> None:
     search.save(update_fields=["moments"])
     campaign = search.system.campaign
-    shown = clips_found(moments := _moments(search), campaign)
+    clips = clips_found(moments := _moments(search), campaign)
     for moment in moments:
-        clip = shown.get(moment.pk)
+        clip = clips.get(moment.pk)
         if moment.video.media and not (clip and clip.is_ready):
             cut_for_search(moment, campaign)
 

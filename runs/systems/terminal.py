@@ -41,7 +41,7 @@ def say(done: int, total: int, text: str = "") -> None:
 
 
 @contextmanager
-def told() -> Iterator[None]:
+def faults_in_one_line() -> Iterator[None]:
     """End the command with one line and exit code 2 for whatever can be wrong with what it was given."""
     try:
         yield
