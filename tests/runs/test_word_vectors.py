@@ -18,7 +18,7 @@ from jobs.models import Job
 from jobs.terminal import work_off
 from retrieval.encoders import model_name
 from runs.models import Run, TrainedSystem
-from runs.systems import words
+from runs.systems import data
 from runs.systems.data import queries_as_read
 from runs.systems.orders import SEARCH, ask_to_search, ask_to_train
 from runs.systems.training import index, train
@@ -155,7 +155,7 @@ def test_encoding_many_texts_says_how_far_it_is(
     researcher: Membership, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A training set of the size of TVR's takes minutes, longer than a job's lease."""
-    monkeypatch.setattr(words, "TEXTS_AT_A_TIME", 4)
+    monkeypatch.setattr(data, "TEXTS_AT_A_TIME", 4)
     row, signs = asked(researcher, word_vectors="encoder"), list[str]()
     train(row, lambda done, total, text: signs.append(text))
     assert "encoding words: 4 of " in "".join(signs)
