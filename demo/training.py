@@ -11,8 +11,8 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from campaigns.models import Membership
-from runs.systems.asking import Wanted, ask_to_train
-from runs.systems.feature_sets import DESCRIPTOR
+from corpus.features import DESCRIPTOR
+from runs.systems.orders import Wanted, ask_to_train
 from runs.systems.training import train_system
 
 CLIP_SECONDS = 1.0  # the films' moments are of 2 to 11 seconds

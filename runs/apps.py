@@ -9,4 +9,4 @@ class RunsConfig(AppConfig):
         from runs import receiving, resampling, scoring  # noqa: F401
         from runs.believe import inquiries  # noqa: F401
         from runs.pools import comparing, opening, proposing  # noqa: F401
-        from runs.systems import searching, training  # noqa: F401
+        from runs.systems import searches, training  # noqa: F401

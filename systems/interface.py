@@ -156,6 +156,10 @@ class Entry:
     sees_objects: bool = False
     differs: str = ""
 
+    def options_with(self, values: dict[str, Any]) -> Options:
+        """Return options of these values, checked; the rest keeps the defaults. BadOption names a wrong one."""
+        return options_from(self.options, values)
+
 
 CLIPS = frozenset({"clips"})
 
@@ -217,7 +221,7 @@ def system(name: str, folder: Path, **options: Any) -> System:
         If there is no such system, or an option is wrong.
     """
     found = entry(name)
-    values = options_from(found.options, options)
+    values = found.options_with(options)
     module, _, attribute = found.at.partition(":")
     made: System = getattr(import_module(f".{module}", __package__), attribute)(values, folder)
     return made

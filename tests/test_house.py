@@ -6,6 +6,7 @@ import sys
 import tomllib
 from collections.abc import Callable
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
@@ -18,7 +19,11 @@ from django.urls import reverse
 from campaigns.models import Membership
 from judging.models import Batch
 from judging.work import submitting
+from runs.models import TrainedSystem
+from runs.systems.orders import ask_to_train
 from tests.cast import browser, claim, judge_all
+from tests.runs import conftest as people
+from tests.runs import test_systems as training
 
 ROOT = Path(__file__).parent.parent
 LARGEST_SHARE = 0.25  # of the code, in one app
@@ -26,7 +31,10 @@ CODE = {".py", ".html", ".js", ".css"}
 MOST_IN_A_ROOT = 12  # modules
 MOST_FILES_OF_A_PRESS = 8
 MOST_ROOMS_OF_A_SUBMISSION = 6
+MOST_FILES_OF_A_TRAINING = 12
 APART = {"tests", "benchmarks"}
+
+rio, features, researcher = people.rio, training.features, training.researcher  # fixtures
 
 
 def apps() -> set[str]:
@@ -151,3 +159,32 @@ def way(stack: tuple[str, ...]) -> tuple[str, ...]:
     """The rooms that a call goes through, each named once as long as it stays there; `base` only wraps calls."""
     rooms = [str(Path(file).parent) for file in stack if not file.startswith("base/")]
     return tuple(room for before, room in zip([None, *rooms], rooms, strict=False) if room != before)
+
+
+@pytest.mark.django_db
+def test_a_training_passes_few_files(researcher: Membership) -> None:
+    """From the order to the stored weights and the run. What the library does inside is its own, as in `metrics`."""
+    options = training.SMALL | {"iterations": 4, "validate_every": 2}
+
+    def train() -> TrainedSystem:
+        [row] = ask_to_train(researcher, training.wanted("mcn", options=options))
+        training.done()
+        return row
+
+    row, stacks = frames_of(train)
+    row.refresh_from_db()
+    assert row.run is not None
+    files = {file for stack in stacks for file in stack if of_a_training(file)}
+    files |= {file for stack in stacks for caller, file in pairwise(stack) if enters_systems(caller, file)}
+    assert {"runs/systems/orders.py", "runs/systems/jobs.py", "systems/neural/training.py"} <= files
+    assert len(files) <= MOST_FILES_OF_A_TRAINING, sorted(files)
+
+
+def of_a_training(file: str) -> bool:
+    """Whether a file of the product is about systems and nothing else."""
+    return file.startswith("runs/systems/") or file == "corpus/features.py"
+
+
+def enters_systems(caller: str, file: str) -> bool:
+    """Whether a call goes from such a file into the systems' library."""
+    return of_a_training(caller) and file.startswith("systems/")

@@ -16,10 +16,12 @@ from api.resource import CAMPAIGN, ClipAddress, Resource
 from api.resources.jobs import JobShape
 from api.resources.numbers import FILE_TYPES
 from api.resources.runs import Findings
+from corpus.features import sets_of
 from jobs.models import Job
 from releases.training.writing import DEEPEST
 from runs import doors
-from runs.systems.asking import (
+from runs.systems.models import LONGEST_QUERY, TrainedSystem
+from runs.systems.orders import (
     ENCODER,
     LEARNED,
     LONGEST,
@@ -31,10 +33,8 @@ from runs.systems.asking import (
     ask_to_train,
     remove,
 )
-from runs.systems.feature_sets import sets_of
-from runs.systems.models import LONGEST_QUERY, TrainedSystem
 from runs.systems.pages import State, curves_file, jobs_of, state_of
-from runs.systems.searching import Hit, hits_of, search_with_system
+from runs.systems.searches import Hit, hits_of, search_with_system
 from runs.systems.training import train_system
 from systems.interface import SYSTEMS, Entry
 

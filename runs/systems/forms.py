@@ -8,9 +8,9 @@ from typing import Any
 from django import forms
 
 from base.errors import BadValue
+from corpus.features import DESCRIPTOR, VISION, sets_of
 from corpus.models import Corpus
-from runs.systems.asking import ENCODER, LEARNED, Wanted
-from runs.systems.feature_sets import DESCRIPTOR, VISION, sets_of
+from runs.systems.orders import ENCODER, LEARNED, Wanted
 from systems.interface import Entry
 from systems.options import Options
 
@@ -77,25 +77,25 @@ class OptionsForm(forms.Form):
 
 
 def _field(kind: type[Options], name: str, initial: Any, meaning: str) -> forms.Field:
-    told = {
+    shared = {
         "label": LABELS.get(name, name.replace("_", " ").capitalize()),
         "help_text": meaning,
         "initial": initial,
     }
     choices = kind.table("choices").get(name)
     if choices:
-        return forms.ChoiceField(choices=[(each, each) for each in choices], **told)
+        return forms.ChoiceField(choices=[(each, each) for each in choices], **shared)
     if isinstance(initial, bool):
-        return forms.BooleanField(required=False, **told)
-    return NUMBERS[type(initial)](**told)
+        return forms.BooleanField(required=False, **shared)
+    return NUMBERS[type(initial)](**shared)
 
 
-def wanted(system: str, told: WantedForm, options: OptionsForm) -> Wanted:
+def wanted(system: str, form: WantedForm, options: OptionsForm) -> Wanted:
     """Return what two valid forms ask for."""
-    return Wanted(system=system, options=options.cleaned_data, **told.cleaned_data)
+    return Wanted(system=system, options=options.cleaned_data, **form.cleaned_data)
 
 
-def show_fault(fault: BadValue, told: WantedForm, options: OptionsForm) -> None:
+def show_fault(fault: BadValue, form: WantedForm, options: OptionsForm) -> None:
     """Add what was refused to the field that it belongs to."""
-    form: forms.Form = options if fault.field in options.fields else told
-    form.add_error(fault.field if fault.field in form.fields else None, str(fault))
+    owner: forms.Form = options if fault.field in options.fields else form
+    owner.add_error(fault.field if fault.field in owner.fields else None, str(fault))

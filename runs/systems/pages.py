@@ -79,12 +79,12 @@ def _tells(row: TrainedSystem) -> str:
     if not row.losses:
         return "Nothing was trained step by step."
     step, loss = row.losses[-1]
-    told = f"After {step:,} steps the loss is {loss:.3f}."
+    text = f"After {step:,} steps the loss is {loss:.3f}."
     if best := row.best_validation:
-        told += (
+        text += (
             f" The best {parse_measure(row.measure).spelling}, {best[1]:.3f}, was after {best[0]:,} steps."
         )
-    return told
+    return text
 
 
 def curves_file(row: TrainedSystem, kind: str) -> HttpResponse:
@@ -94,7 +94,7 @@ def curves_file(row: TrainedSystem, kind: str) -> HttpResponse:
         raise Http404
 
     def specify() -> dict[str, Any]:
-        from runs.systems.drawing import specification
+        from runs.systems.curves import specification
 
         return specification(points)
 

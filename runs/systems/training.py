@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from django.conf import settings
 from django.db.models.functions import Now
@@ -16,15 +15,15 @@ from django.db.models.functions import Now
 from base.transactions import all_or_nothing, locked
 from campaigns.uploads import NoRoom, append
 from corpus.errors import CorpusError
+from corpus.features import videos_of
 from jobs.errors import JobPostponed
 from jobs.registry import Report, each_hour, kind
 from metrics import Run as Predictions
+from metrics.formats.json_runs import run_as_ranking
 from runs.models import Arrival, Submission, Visibility
 from runs.receiving import announce, describe, submit
-from runs.systems.examples import data_of, queries_of
-from runs.systems.feature_sets import videos_of
+from runs.systems.data import data_as_read, data_of, queries_as_read, queries_of, videos_as_read
 from runs.systems.models import TrainedSystem
-from runs.systems.words import data_as_read, queries_as_read, videos_as_read
 from systems.data import Data, Videos
 from systems.errors import FULL, SystemsError
 from systems.errors import Unavailable as OutOfRoom
@@ -90,8 +89,8 @@ def train(row: TrainedSystem, say: Say) -> None:
         TrainedSystem.objects.filter(pk=row.pk).update(trained=Now())
     searching = "searching the campaign’s queries"
     say(0, 1, searching)
-    asked = queries_as_read(row, queries_of(row.campaign), say)
-    found = made.search(asked, DEPTH, lambda each: say(each.done, each.total, searching))
+    queries = queries_as_read(row, queries_of(row.campaign), say)
+    found = made.search(queries, DEPTH, lambda each: say(each.done, each.total, searching))
     submit_run(row, found)
 
 
@@ -142,7 +141,7 @@ def submit_run(row: TrainedSystem, found: Predictions) -> None:
     if not locked(TrainedSystem.objects.filter(pk=row.pk)).first():
         return
     content = as_ranking(found).encode()
-    said = {
+    fields = {
         "name": row.name,
         "system": row.entry.title,
         "group": row.group,
@@ -150,7 +149,7 @@ def submit_run(row: TrainedSystem, found: Predictions) -> None:
         "visibility": Visibility.SHARED,
         "format": "ranking",
     }
-    submission = describe(row.by, said)
+    submission = describe(row.by, fields)
     file = announce(submission, Arrival.Purpose.RUN, f"{row.system}-{row.number}.json", len(content))
     for start in range(0, len(content), PIECE):
         file = append(file, start, content[start : start + PIECE])
@@ -169,18 +168,8 @@ def forget_folders() -> None:
 
 
 def as_ranking(run: Predictions) -> str:
-    """Return a run in TVR-Ranking's format."""
-    rows: dict[str, list[dict[str, Any]]] = {}
-    for number, query in enumerate(run.queries):
-        rows[query] = [
-            {
-                "video_name": run.names[int(run.video[n])],
-                "timestamp": [round(float(run.start[n]), DIGITS), round(float(run.end[n]), DIGITS)],
-                "model_scores": float(run.scores[n]),
-            }
-            for n in range(int(run.offsets[number]), int(run.offsets[number + 1]))
-        ]
-    return json.dumps(rows, allow_nan=False)
+    """Return a run in TVR-Ranking's format, with its times rounded."""
+    return run_as_ranking(replace(run, start=run.start.round(DIGITS), end=run.end.round(DIGITS)))
 
 
 def _description(row: TrainedSystem) -> str:

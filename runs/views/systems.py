@@ -17,11 +17,11 @@ from jobs.models import Job
 from judging.pool.clips import clips_found
 from retrieval.search.searching import Answer, search
 from runs import doors
-from runs.systems.asking import ask_to_search, ask_to_train, remove
 from runs.systems.forms import OptionsForm, WantedForm, show_fault, wanted
 from runs.systems.models import LONGEST_QUERY
+from runs.systems.orders import ask_to_search, ask_to_train, remove
 from runs.systems.pages import State, curves_file, jobs_of, plot_of, state_of, where_of
-from runs.systems.searching import HITS, hits_of, search_with_system
+from runs.systems.searches import HITS, hits_of, search_with_system
 from runs.views.uploading import page_or_form
 from systems.interface import SYSTEMS
 

@@ -18,6 +18,7 @@ from django.urls import reverse
 
 from base.errors import BadValue
 from campaigns.models import Campaign, Membership
+from corpus.features import videos_of
 from corpus.models import Moment
 from demo.training import MINUTES, SYSTEMS, ask_for_systems
 from jobs.models import Job
@@ -26,9 +27,8 @@ from releases.models import Release
 from retrieval.encoders import model_name
 from runs.models import Arrival, Run, Scoring, Submission, SystemSearch, TrainedSystem
 from runs.receiving import forget_submissions
-from runs.systems.asking import Wanted, ask_to_search, ask_to_train, remove
-from runs.systems.feature_sets import videos_of
 from runs.systems.forms import OptionsForm
+from runs.systems.orders import Wanted, ask_to_search, ask_to_train, remove
 from runs.systems.training import train, train_system
 from systems.interface import SYSTEMS as REGISTERED
 from systems.interface import entry
@@ -91,7 +91,7 @@ def arrays() -> dict[str, Any]:
 
 
 @pytest.fixture
-def told(campaign: Campaign, rio: Membership, features: Path) -> Membership:
+def researcher(campaign: Campaign, rio: Membership, features: Path) -> Membership:
     """A researcher of a campaign over a corpus whose captions say what the clips show."""
     return with_captions(rio)
 
@@ -131,12 +131,14 @@ def failed(row: TrainedSystem) -> str:
 def test_a_system_is_trained_submitted_scored_and_searched_with(
     release: Release, rio: Membership, features: Path
 ) -> None:
-    told = with_captions(rio)
-    [row] = ask_to_train(told, wanted(depth=1, options=SMALL | {"iterations": 150, "validate_every": 150}))
+    researcher = with_captions(rio)
+    [row] = ask_to_train(
+        researcher, wanted(depth=1, options=SMALL | {"iterations": 150, "validate_every": 150})
+    )
     done()
     row.refresh_from_db()
     assert row.run is not None
-    assert row.run.by == told
+    assert row.run.by == researcher
     assert row.run.system == "STAL (clips)"
     assert row.run.queries == 6
     assert Scoring.objects.filter(run=row.run).exists()
@@ -152,30 +154,34 @@ def test_a_system_is_trained_submitted_scored_and_searched_with(
     assert search.moments
     things = [(start // 10 + int(video[-1])) % PLACES for video, start, _, _ in search.moments[:6]]
     assert things.count(7.0) >= 4, search.moments
-    page = browser(told).get(reverse("system-search", args=["films", row.number]), {"q": "Somebody swims."})
+    page = browser(researcher).get(
+        reverse("system-search", args=["films", row.number]), {"q": "Somebody swims."}
+    )
     assert "No clip is stored" in page.content.decode()
     assert "Caption similarity" in page.content.decode()
 
 
-def test_the_page_and_the_command_tell_which_clips_lack_objects(told: Membership, features: Path) -> None:
+def test_the_page_and_the_command_tell_which_clips_lack_objects(
+    researcher: Membership, features: Path
+) -> None:
     line = {"video": "secret-video-0", "clip": 0, "name": "cup", "box": [0, 0, 1, 1]}
     (features / "i3d.objects.jsonl").write_text(json.dumps(line))
     notice = "No objects are detected in 599 of 600 clips, and in no clip of 5 of 6 videos."
     out, options = StringIO(), [f"{name}={value}" for name, value in (SMALL | {"iterations": 2}).items()]
-    asked = ["train_system", "films", "stal", "--by", "rio", "--features", "i3d", "--now", "--set", *options]
-    call_command(*asked, stdout=out)
+    words = ["train_system", "films", "stal", "--by", "rio", "--features", "i3d", "--now", "--set", *options]
+    call_command(*words, stdout=out)
     assert notice in out.getvalue()
     row = TrainedSystem.objects.get()
-    page = browser(told).get(reverse("system", args=["films", row.number]))
+    page = browser(researcher).get(reverse("system", args=["films", row.number]))
     assert notice in page.content.decode()
-    [clips_only] = ask_to_train(told, wanted(options=SMALL | {"iterations": 2}))
+    [clips_only] = ask_to_train(researcher, wanted(options=SMALL | {"iterations": 2}))
     done()
     clips_only.refresh_from_db()
     assert clips_only.notice == ""  # it looks at no objects
 
 
-def test_seeds_become_one_group_of_runs_and_chance_needs_no_training(told: Membership) -> None:
-    rows = ask_to_train(told, wanted("chance", seeds=(1, 2)))
+def test_seeds_become_one_group_of_runs_and_chance_needs_no_training(researcher: Membership) -> None:
+    rows = ask_to_train(researcher, wanted("chance", seeds=(1, 2)))
     done()
     runs = Run.objects.order_by("number")
     assert [(run.name, run.group) for run in runs] == [("chance 1", "chance"), ("chance 2", "chance")]
@@ -183,8 +189,8 @@ def test_seeds_become_one_group_of_runs_and_chance_needs_no_training(told: Membe
     assert runs[0].sha256 != runs[1].sha256
 
 
-def test_a_run_outlives_its_submission_and_is_not_made_twice(told: Membership) -> None:
-    [row] = ask_to_train(told, wanted("chance"))
+def test_a_run_outlives_its_submission_and_is_not_made_twice(researcher: Membership) -> None:
+    [row] = ask_to_train(researcher, wanted("chance"))
     done()
     Submission.objects.update(touched="2020-01-01T00:00Z")
     forget_submissions()
@@ -196,11 +202,11 @@ def test_a_run_outlives_its_submission_and_is_not_made_twice(told: Membership) -
 
 
 def test_a_training_that_is_broken_off_goes_on_and_ends_the_same(
-    told: Membership, monkeypatch: pytest.MonkeyPatch
+    researcher: Membership, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     options = SMALL | {"iterations": 12, "validate_every": 4}
     whole, broken = (
-        ask_to_train(told, wanted(name=name, options=options))[0] for name in ("whole", "broken")
+        ask_to_train(researcher, wanted(name=name, options=options))[0] for name in ("whole", "broken")
     )
     train(whole, lambda done, total, text: None)
 
@@ -229,7 +235,7 @@ def test_a_training_that_is_broken_off_goes_on_and_ends_the_same(
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         (lambda arrays: arrays.pop("secret-video-3"), "1 of 6 videos have no features: 'secret-video-3'"),
         (
@@ -247,28 +253,28 @@ def test_a_training_that_is_broken_off_goes_on_and_ends_the_same(
     ],
 )
 def test_features_that_do_not_fit_are_told_and_mended_ones_are_gone_on_with(
-    told: Membership, features: Path, change: Callable[[dict[str, Any]], Any], said: str
+    researcher: Membership, features: Path, change: Callable[[dict[str, Any]], Any], message: str
 ) -> None:
     wrong = arrays()
     change(wrong)
     np.savez(features / "i3d.npz", **wrong)
-    [row] = ask_to_train(told, wanted("prior", options={}))
-    assert said in failed(row)
-    page = browser(told).get(reverse("system", args=["films", row.number])).content.decode()
+    [row] = ask_to_train(researcher, wanted("prior", options={}))
+    assert message in failed(row)
+    page = browser(researcher).get(reverse("system", args=["films", row.number])).content.decode()
     assert "The training failed" in page
     assert "Go on" in page
     again = reverse("job-again", args=[train_system.jobs(row).get().pk])
     np.savez(features / "i3d.npz", **arrays())
-    assert browser(told).post(again).status_code == 302
+    assert browser(researcher).post(again).status_code == 302
     done()
     row.refresh_from_db()
     assert row.run is not None
-    assert browser(told).post(again).status_code == 404
+    assert browser(researcher).post(again).status_code == 404
 
 
 @pytest.mark.parametrize("kind", [".npz", ".objects.jsonl"])
 def test_a_set_of_features_that_is_a_link_to_elsewhere_is_refused(
-    told: Membership, features: Path, kind: str
+    researcher: Membership, features: Path, kind: str
 ) -> None:
     other = features.parent / f"other{kind}"
     if (there := features / f"i3d{kind}").exists():
@@ -276,14 +282,14 @@ def test_a_set_of_features_that_is_a_link_to_elsewhere_is_refused(
     else:
         other.write_text("secret")
     there.symlink_to(other)
-    [row] = ask_to_train(told, wanted("stal"))
+    [row] = ask_to_train(researcher, wanted("stal"))
     assert failed(row) == f"i3d{kind}: a link that leads out of {features}; expected the file itself"
 
 
 def test_a_full_disk_is_told_and_waited_for_and_nothing_is_lost(
-    told: Membership, monkeypatch: pytest.MonkeyPatch
+    researcher: Membership, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    [row] = ask_to_train(told, wanted())
+    [row] = ask_to_train(researcher, wanted())
 
     def full(handle: int) -> None:
         raise OSError(28, "No space left on device")
@@ -301,7 +307,7 @@ def test_a_full_disk_is_told_and_waited_for_and_nothing_is_lost(
     assert row.run is not None
 
 
-def test_what_cannot_be_trained_is_refused_where_it_is_asked_for(told: Membership) -> None:
+def test_what_cannot_be_trained_is_refused_where_it_is_asked_for(researcher: Membership) -> None:
     wrong: list[tuple[dict[str, Any], str]] = [
         ({"options": {"iterations": 0}}, "iterations: 0; expected 1 to"),
         ({"options": {"speed": 3}}, "speed: there is no such option"),
@@ -313,17 +319,17 @@ def test_what_cannot_be_trained_is_refused_where_it_is_asked_for(told: Membershi
         ({"word_vectors": "magic"}, 'word_vectors: "magic"; expected learned or encoder'),
         ({"system": "magic"}, "expected one of chance"),
     ]
-    for more, said in wrong:
-        with pytest.raises(BadValue, match=".*".join(said.split())):
-            ask_to_train(told, Wanted(**wanted().__dict__ | more))
-    ask_to_train(told, wanted("chance", name="one"))
+    for more, message in wrong:
+        with pytest.raises(BadValue, match=".*".join(message.split())):
+            ask_to_train(researcher, Wanted(**wanted().__dict__ | more))
+    ask_to_train(researcher, wanted("chance", name="one"))
     with pytest.raises(BadValue, match="name no other run"):
-        ask_to_train(told, wanted("chance", name="one"))
+        ask_to_train(researcher, wanted("chance", name="one"))
     assert TrainedSystem.objects.count() == 1
 
 
-def test_a_page_asks_for_a_system_and_says_what_is_wrong(told: Membership) -> None:
-    rio, new = browser(told), reverse("system-new", args=["films"])
+def test_a_page_asks_for_a_system_and_says_what_is_wrong(researcher: Membership) -> None:
+    rio, new = browser(researcher), reverse("system-new", args=["films"])
     page = rio.get(new, {"system": "mcn"}).content.decode()
     assert "i3d" in page
     assert "Plain descriptor" in page
@@ -347,11 +353,15 @@ def test_a_page_asks_for_a_system_and_says_what_is_wrong(told: Membership) -> No
 
 
 @pytest.mark.parametrize("system", ["xml", "reloclnet"])
-def test_the_page_says_in_what_a_system_differs_from_its_authors_code(told: Membership, system: str) -> None:
-    page = browser(told).get(reverse("system-new", args=["films"]), {"system": system}).content.decode()
+def test_the_page_says_in_what_a_system_differs_from_its_authors_code(
+    researcher: Membership, system: str
+) -> None:
+    page = browser(researcher).get(reverse("system-new", args=["films"]), {"system": system}).content.decode()
     assert "each block has a feed-forward network, which theirs has not" in page
     assert ("batches of 512 pairs" in page) == (system == "reloclnet")
-    other = browser(told).get(reverse("system-new", args=["films"]), {"system": "stal"}).content.decode()
+    other = (
+        browser(researcher).get(reverse("system-new", args=["films"]), {"system": "stal"}).content.decode()
+    )
     assert "It differs from" not in other
 
 
@@ -365,9 +375,9 @@ def test_the_page_proposes_the_defaults_of_the_commands(system: str) -> None:
     assert "1 keeps all, as in TVR-Ranking" in str(form.fields["nms"].help_text)
 
 
-def test_curves_are_drawn_and_stored_as_files(told: Membership) -> None:
-    [row] = ask_to_train(told, wanted("chance"))
-    rio, address = browser(told), ["films", row.number]
+def test_curves_are_drawn_and_stored_as_files(researcher: Membership) -> None:
+    [row] = ask_to_train(researcher, wanted("chance"))
+    rio, address = browser(researcher), ["films", row.number]
     assert rio.get(reverse("system-curves", args=[*address, "svg"])).status_code == 404  # nothing to draw yet
     TrainedSystem.objects.update(
         losses=[[10, 2.5], [20, 1.5]], validations=[[10, 0.25], [20, 0.125]], measure=NDCG
@@ -385,24 +395,24 @@ def test_curves_are_drawn_and_stored_as_files(told: Membership) -> None:
     assert "HX-Refresh" not in progress
 
 
-def test_the_commands_train_index_and_search(told: Membership, ada: Membership, tmp_path: Path) -> None:
+def test_the_commands_train_index_and_search(researcher: Membership, ada: Membership, tmp_path: Path) -> None:
     def command(*words: str) -> str:
         out = StringIO()
         call_command(*words, stdout=out)
         return out.getvalue()
 
-    asked = ["train_system", "films", "prior", "--by", "rio", "--features", "i3d", "--top", "3"]
-    assert "a worker does the rest" in command(*asked, "--set", "bins=10")
+    words = ["train_system", "films", "prior", "--by", "rio", "--features", "i3d", "--top", "3"]
+    assert "a worker does the rest" in command(*words, "--set", "bins=10")
     with pytest.raises(CommandError, match="begun with other options"):
-        command(*asked, "--set", "bins=11")
-    assert "its run is submitted" in command(*asked, "--set", "bins=10", "--now")
+        command(*words, "--set", "bins=11")
+    assert "its run is submitted" in command(*words, "--set", "bins=10", "--now")
     assert "is indexed" in command("index_system", "films", "1")
     assert len(command("search_system", "films", "1", "--query", "A dog", "--depth", "3").splitlines()) == 3
     assert "1 queries" in command("search_system", "films", "1", "--out", str(tmp_path / "run.json"))
     assert len(json.loads((tmp_path / "run.json").read_text())) == 1
     assert "the index is whole" in command("index_system", "films", "1", "--check")
     (TrainedSystem.objects.get().folder / "stored" / "index.npz").write_bytes(b"damaged")
-    for words, said in (
+    for words, message in (
         (["index_system", "films", "1", "--check"], "index.npz: cannot be read"),
         (["index_system", "films", "7"], "it has: 1 .prior"),
         (
@@ -411,21 +421,21 @@ def test_the_commands_train_index_and_search(told: Membership, ada: Membership, 
         ),
         (["train_system", "films", "prior", "--by", "ada"], "expected a lead or a researcher"),
     ):
-        with pytest.raises(CommandError, match=said) as fault:
+        with pytest.raises(CommandError, match=message) as fault:
             command(*words)
         assert fault.value.returncode == 2
 
 
-def test_searches_are_made_once_and_forgotten(told: Membership) -> None:
-    from runs.systems.searching import forget_searches
+def test_searches_are_made_once_and_forgotten(researcher: Membership) -> None:
+    from runs.systems.searches import forget_searches
 
-    [row] = ask_to_train(told, wanted("chance"))
+    [row] = ask_to_train(researcher, wanted("chance"))
     page = reverse("system-search", args=["films", row.number])
-    assert "is not trained yet" in browser(told).get(page, {"q": "A dog"}).content.decode()
+    assert "is not trained yet" in browser(researcher).get(page, {"q": "A dog"}).content.decode()
     assert SystemSearch.objects.count() == 0
     done()
     for _ in range(2):
-        assert browser(told).get(page, {"q": "A dog"}).status_code == 200
+        assert browser(researcher).get(page, {"q": "A dog"}).status_code == 200
     assert SystemSearch.objects.count() == 1
     assert Job.objects.filter(kind="search-with-system").count() == 1
     SystemSearch.objects.update(asked="2020-01-01T00:00Z")
@@ -443,14 +453,14 @@ def test_features_are_computed_from_films_once(rio: Membership, settings: Any, t
     [row] = ask_to_train(rio, wanted("prior", name="early", features="descriptor", options={}))
     assert "video 'secret-video-0': the corpus has no film of it" in failed(row)
     corpus.videos.update(media="film.mp4", duration=44.0)
-    told: list[str] = []
-    videos = videos_of(corpus, "descriptor", 2.0, lambda done, total, text: told.append(text))
+    messages: list[str] = []
+    videos = videos_of(corpus, "descriptor", 2.0, lambda done, total, text: messages.append(text))
     assert videos.clips.shape == (6 * 22, 358)
     assert videos.clips.mean() == pytest.approx(0, abs=1e-4)
-    assert told[-1] == "computing features: 5 of 6 videos"
+    assert messages[-1] == "computing features: 5 of 6 videos"
     files = sorted((tmp_path / "features" / "computed").rglob("*.npy"))
     before = [file.stat().st_mtime_ns for file in files]
-    assert np.array_equal(videos_of(corpus, "descriptor", 2.0, lambda *said: None).clips, videos.clips)
+    assert np.array_equal(videos_of(corpus, "descriptor", 2.0, lambda *message: None).clips, videos.clips)
     assert len(before) == 6
     assert [file.stat().st_mtime_ns for file in files] == before
 
@@ -469,12 +479,12 @@ def test_the_demo_asks_for_its_systems_once_and_one_after_the_other(rio: Members
 
 
 def test_who_asked_and_leads_remove_a_system_and_its_run_stays(
-    told: Membership,
+    researcher: Membership,
     leo: Membership,
     member: Callable[..., Membership],
     django_capture_on_commit_callbacks: Any,
 ) -> None:
-    rows = ask_to_train(told, wanted("prior", seeds=(1, 2), options={}))
+    rows = ask_to_train(researcher, wanted("prior", seeds=(1, 2), options={}))
     done()
     ask_to_search(TrainedSystem.objects.get(number=1), "A dog")
     folders = [row.folder for row in rows]
@@ -483,11 +493,13 @@ def test_who_asked_and_leads_remove_a_system_and_its_run_stays(
     other = browser(member("roy", "researcher"))
     assert other.post(remove).status_code == 404
     assert "Remove this system" not in other.get(reverse("system", args=["films", 1])).content.decode()
-    assert "Remove this system" in browser(told).get(reverse("system", args=["films", 1])).content.decode()
+    assert (
+        "Remove this system" in browser(researcher).get(reverse("system", args=["films", 1])).content.decode()
+    )
     with django_capture_on_commit_callbacks(execute=True):
-        assert browser(told).post(remove).status_code == 302
+        assert browser(researcher).post(remove).status_code == 302
     assert [folder.exists() for folder in folders] == [False, True]
-    assert browser(told).post(remove).status_code == 404
+    assert browser(researcher).post(remove).status_code == 404
     with django_capture_on_commit_callbacks(execute=True):
         page = browser(leo).post(reverse("system-remove", args=["films", 2]), follow=True).content.decode()
     assert "prior 2 is removed. Its run stays." in page
@@ -498,9 +510,9 @@ def test_who_asked_and_leads_remove_a_system_and_its_run_stays(
     done()  # the search that is still asked for finds nothing to do
 
 
-def test_removing_a_system_ends_its_training(told: Membership, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_removing_a_system_ends_its_training(researcher: Membership, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("jobs.running.SECONDS_BETWEEN_REPORTS", 0.0)
-    [row] = ask_to_train(told, wanted())
+    [row] = ask_to_train(researcher, wanted())
     seen: list[str] = []
 
     def watch(job: Job) -> None:
@@ -519,9 +531,9 @@ def test_removing_a_system_ends_its_training(told: Membership, monkeypatch: pyte
 
 
 def test_what_is_removed_before_its_run_is_submitted_submits_none(
-    told: Membership, monkeypatch: pytest.MonkeyPatch
+    researcher: Membership, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    [row] = ask_to_train(told, wanted("chance"))
+    [row] = ask_to_train(researcher, wanted("chance"))
 
     def say(done: int, total: int, text: str) -> None:
         if text.startswith("searching"):
@@ -532,6 +544,6 @@ def test_what_is_removed_before_its_run_is_submitted_submits_none(
     assert not Submission.objects.exists()
 
 
-def test_options_that_are_the_defaults_are_not_kept(told: Membership) -> None:
-    [row] = ask_to_train(told, wanted("prior", options={"bins": 75, "nms": 0.5, "shortest": 2}))
+def test_options_that_are_the_defaults_are_not_kept(researcher: Membership) -> None:
+    [row] = ask_to_train(researcher, wanted("prior", options={"bins": 75, "nms": 0.5, "shortest": 2}))
     assert row.options == {"nms": 0.5, "seed": 1}

@@ -17,11 +17,11 @@ from campaigns.models import Campaign, Membership
 from jobs.running import work_off
 from retrieval.encoders import model_name
 from runs.models import Run, TrainedSystem
-from runs.systems import words
-from runs.systems.asking import ask_to_search, ask_to_train
-from runs.systems.searching import search_with_system
+from runs.systems import data
+from runs.systems.data import queries_as_read
+from runs.systems.orders import ask_to_search, ask_to_train
+from runs.systems.searches import search_with_system
 from runs.systems.training import index, train
-from runs.systems.words import queries_as_read
 from systems.data import Query
 from tests.cast import browser
 from tests.runs.test_systems import CLIPS, OPTIONS_FORM, SMALL, arrays, done, failed, wanted, with_captions
@@ -40,7 +40,7 @@ UNKNOWN = ("Jugglers rehearse.", "Turtles hatch.")  # words that no caption has
 
 
 @pytest.fixture
-def told(campaign: Campaign, rio: Membership, settings: Any, tmp_path: Path) -> Membership:
+def researcher(campaign: Campaign, rio: Membership, settings: Any, tmp_path: Path) -> Membership:
     """A researcher of a campaign over a corpus with features and objects."""
     settings.FEATURES_ROOT, settings.MODELS_ROOT = tmp_path / "features", tmp_path / "models"
     folder = tmp_path / "features" / "films"
@@ -71,8 +71,8 @@ def scores(row: TrainedSystem, text: str) -> list[float]:
     return [round(float(score), 4) for score in run.scores]
 
 
-def test_with_the_encoder_a_system_tells_words_apart_that_it_never_met(told: Membership) -> None:
-    learned, by_encoder = asked(told, name="learned"), asked(told, word_vectors="encoder")
+def test_with_the_encoder_a_system_tells_words_apart_that_it_never_met(researcher: Membership) -> None:
+    learned, by_encoder = asked(researcher, name="learned"), asked(researcher, word_vectors="encoder")
     done()
     assert (learned.encoder, by_encoder.encoder) == ("", model_name())
     assert scores(learned, UNKNOWN[0]) == scores(learned, UNKNOWN[1])
@@ -81,13 +81,13 @@ def test_with_the_encoder_a_system_tells_words_apart_that_it_never_met(told: Mem
     assert "token vectors" not in Run.objects.get(name="learned").description
     by_encoder.refresh_from_db()
     assert [step for step, _ in by_encoder.validations] == [2, 4]
-    for row, said in ((learned, "learned here"), (by_encoder, f"by {model_name()}")):
-        page = browser(told).get(reverse("system", args=["films", row.number])).content.decode()
-        assert f"<dt>Words</dt><dd>{said}</dd>" in page
+    for row, message in ((learned, "learned here"), (by_encoder, f"by {model_name()}")):
+        page = browser(researcher).get(reverse("system", args=["films", row.number])).content.decode()
+        assert f"<dt>Words</dt><dd>{message}</dd>" in page
 
 
-def test_a_job_and_the_commands_search_with_it(told: Membership, tmp_path: Path) -> None:
-    row = asked(told, word_vectors="encoder")
+def test_a_job_and_the_commands_search_with_it(researcher: Membership, tmp_path: Path) -> None:
+    row = asked(researcher, word_vectors="encoder")
     done()
     row.refresh_from_db()
     search = ask_to_search(row, UNKNOWN[0])
@@ -102,16 +102,16 @@ def test_a_job_and_the_commands_search_with_it(told: Membership, tmp_path: Path)
     assert len(json.loads((tmp_path / "run.json").read_text())) == 1
 
 
-def test_names_of_objects_have_vectors_of_the_encoder_in_each_index(told: Membership) -> None:
-    row = asked(told, "stal", word_vectors="encoder")
+def test_names_of_objects_have_vectors_of_the_encoder_in_each_index(researcher: Membership) -> None:
+    row = asked(researcher, "stal", word_vectors="encoder")
     done()
     before = scores(row, "A cup.")
     index(row, lambda done, total, text: None)
     assert scores(row, "A cup.") == before
 
 
-def test_what_was_trained_with_another_encoder_is_refused(told: Membership) -> None:
-    row = asked(told, word_vectors="encoder")
+def test_what_was_trained_with_another_encoder_is_refused(researcher: Membership) -> None:
+    row = asked(researcher, word_vectors="encoder")
     TrainedSystem.objects.update(encoder="other sha256:0123456789abcdef")
     fault = f"ENCODER: names {model_name()}; expected other sha256:0123456789abcdef"
     assert fault in failed(row)
@@ -122,13 +122,13 @@ def test_what_was_trained_with_another_encoder_is_refused(told: Membership) -> N
     assert fault in search_with_system.jobs(search).get().error
 
 
-def test_a_campaign_without_an_encoder_says_so(told: Membership) -> None:
+def test_a_campaign_without_an_encoder_says_so(researcher: Membership) -> None:
     Campaign.objects.update(encoder="")
-    told.campaign.refresh_from_db()
+    researcher.campaign.refresh_from_db()
     fault = "encoder, but no encoder has ranked candidates of campaign films yet; expected learned"
     with pytest.raises(BadValue, match=fault):
-        asked(told, word_vectors="encoder")
-    refused = browser(told).post(f"{reverse('system-new', args=['films'])}?system=mcn", FORM)
+        asked(researcher, word_vectors="encoder")
+    refused = browser(researcher).post(f"{reverse('system-new', args=['films'])}?system=mcn", FORM)
     assert refused.status_code == 400
     assert fault in refused.content.decode()
     with pytest.raises(CommandError, match=fault) as of_command:
@@ -137,13 +137,13 @@ def test_a_campaign_without_an_encoder_says_so(told: Membership) -> None:
     assert not TrainedSystem.objects.exists()
 
 
-def test_the_page_and_the_command_ask_for_it_where_words_are_read(told: Membership) -> None:
+def test_the_page_and_the_command_ask_for_it_where_words_are_read(researcher: Membership) -> None:
     new = reverse("system-new", args=["films"])
     for system, is_offered in (("mcn", True), ("conquer", True), ("prior", False), ("chance", False)):
-        page = browser(told).get(new, {"system": system}).content.decode()
+        page = browser(researcher).get(new, {"system": system}).content.decode()
         assert ('name="word_vectors"' in page) == is_offered, system
-    assert asked(told, "prior", options={}, word_vectors="encoder").encoder == ""
-    assert browser(told).post(f"{new}?system=mcn", FORM).status_code == 302
+    assert asked(researcher, "prior", options={}, word_vectors="encoder").encoder == ""
+    assert browser(researcher).post(f"{new}?system=mcn", FORM).status_code == 302
     assert TrainedSystem.objects.get(name="from the page").encoder == model_name()
     command("tef_only", "--word-vectors", "encoder")
     assert TrainedSystem.objects.get(name="tef_only").encoder == model_name()
@@ -151,9 +151,11 @@ def test_the_page_and_the_command_ask_for_it_where_words_are_read(told: Membersh
         command("tef_only")
 
 
-def test_encoding_many_texts_says_how_far_it_is(told: Membership, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_encoding_many_texts_says_how_far_it_is(
+    researcher: Membership, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A training set of the size of TVR's takes minutes, longer than a job's lease."""
-    monkeypatch.setattr(words, "TEXTS_AT_A_TIME", 4)
-    row, signs = asked(told, word_vectors="encoder"), list[str]()
+    monkeypatch.setattr(data, "TEXTS_AT_A_TIME", 4)
+    row, signs = asked(researcher, word_vectors="encoder"), list[str]()
     train(row, lambda done, total, text: signs.append(text))
     assert "encoding words: 4 of " in "".join(signs)

@@ -4,7 +4,7 @@ from argparse import ArgumentParser
 from typing import Any
 
 from base.errors import ReeljudgeError
-from runs.systems.commanding import SystemCommand, add_system_arguments, say, system_numbered
+from runs.systems.terminal import SystemCommand, add_system_arguments, say, system_numbered
 from runs.systems.training import index
 
 

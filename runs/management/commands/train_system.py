@@ -7,12 +7,12 @@ from typing import Any
 from base.commands import user_named
 from base.errors import BadValue, ReeljudgeError
 from campaigns.models import Campaign, Membership
+from corpus.features import DESCRIPTOR
 from jobs.models import Job
 from jobs.running import work_off_one
-from runs.systems.asking import ENCODER, LEARNED, Wanted, ask_again, ask_to_train
-from runs.systems.commanding import SystemCommand
-from runs.systems.feature_sets import DESCRIPTOR
 from runs.systems.models import TrainedSystem
+from runs.systems.orders import ENCODER, LEARNED, Wanted, ask_again, ask_to_train
+from runs.systems.terminal import SystemCommand
 from runs.systems.training import train_system
 from systems.interface import SYSTEMS
 
@@ -75,13 +75,13 @@ def _rows(member: Membership, wanted: Wanted) -> list[TrainedSystem]:
     there = list(member.campaign.systems.filter(name__in=names, by=member, submission=None, run=None))
     if len(there) < len(names):
         return ask_to_train(member, wanted)
-    said = [
+    ordered = [
         (row.system, row.features, row.clip_seconds, row.depth, row.encoder, row.options) for row in there
     ]
     encoder = wanted.encoder(member.campaign)
     kept = (wanted.system, wanted.features, wanted.clip_seconds, wanted.depth, encoder)
     same = [(*kept, wanted.stored_options(seed)) for seed in wanted.seeds]
-    if sorted(map(repr, said)) != sorted(map(repr, same)):
+    if sorted(map(repr, ordered)) != sorted(map(repr, same)):
         raise BadValue(
             "--name", repr(wanted.name), "another name: systems of this one were begun with other options"
         )
@@ -112,11 +112,11 @@ def _wanted(options: dict[str, Any]) -> Wanted:
     )
 
 
-def _option(system: str, said: str) -> tuple[str, Any]:
+def _option(system: str, text: str) -> tuple[str, Any]:
     """Read `name=value` as a value of the option's type; what is no such value is refused later, by name."""
-    name, is_said, value = said.partition("=")
-    if not is_said:
-        raise BadValue("--set", repr(said), "OPTION=VALUE, such as iterations=500")
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise BadValue("--set", repr(text), "OPTION=VALUE, such as iterations=500")
     types: dict[str, Any] = {field.name: type(field.default) for field in fields(SYSTEMS[system].options)}
     kind = types.get(name, str)
     if kind is bool:

@@ -15,15 +15,14 @@ from base.errors import BadValue, WrongState
 from base.text import abbreviated
 from base.transactions import all_or_nothing, locked
 from campaigns.models import Campaign, Membership
+from corpus.features import must_be_a_set
 from jobs.models import Job
 from releases.training.writing import DEEPEST
-from runs.systems.feature_sets import must_be_a_set
 from runs.systems.models import SystemSearch, TrainedSystem
-from runs.systems.searching import search_with_system
+from runs.systems.searches import search_with_system
 from runs.systems.training import train_system
 from systems.errors import BadOption
 from systems.interface import entry
-from systems.options import options_from
 
 MOST_SEEDS = 20
 SHORTEST, LONGEST = 0.1, 600.0  # seconds of a clip
@@ -61,11 +60,11 @@ class Wanted:
     def check(self, campaign: Campaign) -> None:
         """Raise BadValue if this cannot be trained, as far as can be told without reading features."""
         try:
-            kind = entry(self.system).options
+            wanted = entry(self.system)
             if "seed" in self.options:
                 raise BadOption("seed", "among the options", "seeds beside them, one for each system")
             for seed in self.seeds:
-                options_from(kind, self.options | {"seed": seed})
+                wanted.options_with(self.options | {"seed": seed})
         except BadOption as fault:
             raise BadValue(fault.name, fault.found, fault.right) from fault
         if not SHORTEST <= self.clip_seconds <= LONGEST:

@@ -15,9 +15,9 @@ from corpus.models import Clip, Moment, Video
 from jobs.registry import Report, each_hour, kind
 from judging.pool.clips import clips_found, cut_for_search
 from metrics import moment_id
+from runs.systems.data import queries_as_read
 from runs.systems.models import SystemSearch, TrainedSystem
 from runs.systems.training import full_disks_pass
-from runs.systems.words import queries_as_read
 from systems.data import Query
 from systems.errors import SystemsError
 from systems.interface import System
@@ -69,8 +69,8 @@ def find(search: SystemSearch) -> None:
         return
     row = search.system
     trained = str(row.trained)  # after a new index, the system is loaded anew
-    asked = queries_as_read(row, [Query("typed", search.text)])
-    run = _loaded(row.pk, trained).search(asked, HITS)
+    queries = queries_as_read(row, [Query("typed", search.text)])
+    run = _loaded(row.pk, trained).search(queries, HITS)
     search.moments = [
         [run.names[int(video)], round(float(start), 3), round(float(end), 3), float(score)]
         for video, start, end, score in zip(run.video, run.start, run.end, run.scores, strict=True)
@@ -88,9 +88,9 @@ def _loaded(pk: int, trained: str) -> System:
 def _store(search: SystemSearch) -> None:
     search.save(update_fields=["moments"])
     campaign = search.system.campaign
-    shown = clips_found(moments := _moments(search), campaign)
+    clips = clips_found(moments := _moments(search), campaign)
     for moment in moments:
-        clip = shown.get(moment.pk)
+        clip = clips.get(moment.pk)
         if moment.video.media and not (clip and clip.is_ready):
             cut_for_search(moment, campaign)
 
