@@ -53,7 +53,7 @@ def test_a_caption_that_waits_is_accepted_once(place: str, corpus: Corpus, leo: 
     assert (replaced["descriptions"], replaced["changed"]) == (1, 1)
     asked = lead.post(f"{place}/captions/rewording", {"by": "cast"})
     assert (asked.status_code, asked["Location"]) == (202, f"/api/v1/{place}/captions")
-    assert [job["kind"] for job in lead.get(asked["Location"]).json()["jobs"]] == ["reword descriptions"]
+    assert [job["kind"] for job in lead.get(asked["Location"]).json()["jobs"]] == ["reword-descriptions"]
 
 
 def test_names_are_said_together_or_not_at_all(place: str, corpus: Corpus, leo: Membership) -> None:
