@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import wraps
+from functools import cache, wraps
 from typing import Any
 
 from django.conf import settings
@@ -185,8 +185,9 @@ def _described(shown: Any) -> Any:
     return OpenApiResponse(description="Nothing to say.") if shown is None else shown
 
 
+@cache
 def _page_of(shape: type[Shape]) -> type[Shape]:
-    """Return the shape of a page with a list of such shapes."""
+    """Return the shape of a page with a list of such shapes, the same for all lists."""
     address = serializers.CharField(allow_null=True, help_text="the address of that page, if there is one")
     fields = {"next": address, "previous": address, "results": shape(many=True), "__module__": __name__}
     return type(f"PageOf{shape.__name__}", (Shape,), fields)

@@ -14,8 +14,11 @@ from api.resource import Resource, later, under_way
 from campaigns import doors
 from campaigns.models import Token
 from jobs.models import Job
+from jobs.queue import JobQuerySet
 
 READ, LEAD = Token.Scope.READ, Token.Scope.LEAD
+AGAIN = "Try a job again that has failed or waits, from its beginning"
+CANCEL = "Cancel a job that waits or runs; it counts as failed"
 
 
 class JobShape(Shape):
@@ -74,34 +77,53 @@ class JobsOfSite(Resource):
 
 
 class OneJob(Resource):
-    """A job of a campaign, or without a campaign any that the person may have tried again."""
-
     @operation("A job, and how far it is", scope=READ, answer=JobShape)
-    def get(self, request: Request, pk: int, name: str = "") -> Response:
-        jobs = doors.jobs(doors.membership(request, name)) if name else doors.jobs_to_try_again(request)
-        return Response(JobShape(get_object_or_404(jobs, pk=pk)).data)
+    def get(self, request: Request, name: str, pk: int) -> Response:
+        return _shown(doors.jobs(doors.membership(request, name)), pk)
 
 
 class JobAgain(Resource):
-    @operation(
-        "Try a job again that has failed or waits, from its beginning",
-        scope=LEAD,
-        answer=JobShape,
-        later=True,
-    )
-    def post(self, request: Request, pk: int, name: str = "") -> Response:
-        jobs = doors.jobs(doors.lead(request, name)) if name else doors.jobs_to_try_again(request)
-        job = get_object_or_404(jobs.not_done(), pk=pk).try_again()
-        job.refresh_from_db()
-        data = JobShape(job).data
-        return under_way(name, job, data) if name else later(reverse("api-any-job", args=[pk]), data)
+    @operation(AGAIN, scope=LEAD, answer=JobShape, later=True)
+    def post(self, request: Request, name: str, pk: int) -> Response:
+        job = _tried_again(doors.jobs(doors.lead(request, name)), pk)
+        return under_way(name, job, JobShape(job).data)
 
 
 class JobCancelled(Resource):
-    @operation("Cancel a job that waits or runs; it counts as failed", scope=LEAD, answer=JobShape)
-    def post(self, request: Request, pk: int, name: str = "") -> Response:
-        jobs = doors.jobs(doors.lead(request, name)) if name else doors.jobs_to_change(request)
-        job = get_object_or_404(jobs, pk=pk)
-        job.end()
-        job.refresh_from_db()
-        return Response(JobShape(job).data)
+    @operation(CANCEL, scope=LEAD, answer=JobShape)
+    def post(self, request: Request, name: str, pk: int) -> Response:
+        return _cancelled(doors.jobs(doors.lead(request, name)), pk)
+
+
+class AnyJob(Resource):
+    @operation("A job that one may have tried again, and how far it is", scope=READ, answer=JobShape)
+    def get(self, request: Request, pk: int) -> Response:
+        return _shown(doors.jobs_to_try_again(request), pk)
+
+
+class AnyJobAgain(Resource):
+    @operation(AGAIN, scope=LEAD, answer=JobShape, later=True)
+    def post(self, request: Request, pk: int) -> Response:
+        job = _tried_again(doors.jobs_to_try_again(request), pk)
+        return later(reverse("api-any-job", args=[pk]), JobShape(job).data)
+
+
+class AnyJobCancelled(Resource):
+    @operation(CANCEL, scope=LEAD, answer=JobShape)
+    def post(self, request: Request, pk: int) -> Response:
+        return _cancelled(doors.jobs_to_change(request), pk)
+
+
+def _shown(jobs: JobQuerySet, pk: int) -> Response:
+    return Response(JobShape(get_object_or_404(jobs, pk=pk)).data)
+
+
+def _tried_again(jobs: JobQuerySet, pk: int) -> Job:
+    job = get_object_or_404(jobs.not_done(), pk=pk).try_again()
+    job.refresh_from_db()
+    return job
+
+
+def _cancelled(jobs: JobQuerySet, pk: int) -> Response:
+    get_object_or_404(jobs, pk=pk).end()
+    return _shown(jobs, pk)
