@@ -79,7 +79,7 @@ class JobsOfSite(Resource):
 class OneJob(Resource):
     @operation("A job, and how far it is", scope=READ, answer=JobShape)
     def get(self, request: Request, name: str, pk: int) -> Response:
-        return _shown(doors.jobs(doors.membership(request, name)), pk)
+        return _one(doors.jobs(doors.membership(request, name)), pk)
 
 
 class JobAgain(Resource):
@@ -98,7 +98,7 @@ class JobCancelled(Resource):
 class AnyJob(Resource):
     @operation("A job that one may have tried again, and how far it is", scope=READ, answer=JobShape)
     def get(self, request: Request, pk: int) -> Response:
-        return _shown(doors.jobs_to_try_again(request), pk)
+        return _one(doors.jobs_to_try_again(request), pk)
 
 
 class AnyJobAgain(Resource):
@@ -114,7 +114,7 @@ class AnyJobCancelled(Resource):
         return _cancelled(doors.jobs_to_change(request), pk)
 
 
-def _shown(jobs: JobQuerySet, pk: int) -> Response:
+def _one(jobs: JobQuerySet, pk: int) -> Response:
     return Response(JobShape(get_object_or_404(jobs, pk=pk)).data)
 
 
@@ -126,4 +126,4 @@ def _tried_again(jobs: JobQuerySet, pk: int) -> Job:
 
 def _cancelled(jobs: JobQuerySet, pk: int) -> Response:
     get_object_or_404(jobs, pk=pk).end()
-    return _shown(jobs, pk)
+    return _one(jobs, pk)
