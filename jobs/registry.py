@@ -104,10 +104,11 @@ class Kind(Generic[P]):
         work: Callable[..., None] = self.work
         if self.of is None:
             work(report, **job.arguments)
-        elif row := self._rows().filter(pk=job.row).first():
+        elif row := self.rows().filter(pk=job.row).first():
             work(row, report, **job.arguments)
 
-    def _rows(self) -> QuerySet[Any]:
+    def rows(self) -> QuerySet[Any]:
+        """Return the rows that its jobs can be about."""
         model = apps.get_model(self.of) if isinstance(self.of, str) else self.of
         assert model
         rows: QuerySet[Any] = model._base_manager.all()
@@ -157,6 +158,15 @@ def do_upkeep() -> None:
 def clear_sessions() -> None:
     """Delete the sessions that have expired. Nothing else does, and every sign-in makes one."""
     import_module(settings.SESSION_ENGINE).SessionStore.clear_expired()
+
+
+@each_hour
+def forget_jobs_of_rows_that_are_gone() -> None:
+    """Delete the jobs about rows that were deleted, such as a draft. Nothing of them can be done any more."""
+    for each in KINDS.values():
+        if each.of:
+            there = each.rows().order_by().values("pk")
+            each.jobs().exclude(state=Job.State.RUNNING).exclude(row__in=there).delete()
 
 
 Words = Callable[[str], list[str]]

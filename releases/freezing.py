@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from django.db import connection, transaction
+from django.db.models import prefetch_related_objects
 from django.utils import timezone
 
 from base.errors import BadValue
@@ -87,6 +88,8 @@ def freeze_release(release: Release, report: Report) -> None:
     """Write the release's zip and store it. If the release is ready, nothing changes."""
     if release.state == Release.State.READY:
         return
+    # Now, because the thread below reads by another connection.
+    prefetch_related_objects([release], "campaign__corpus")
     with tempfile.TemporaryDirectory() as folder:
         file, progress = Path(folder) / "release.zip", Progress()
         # A thread reads the rows in one snapshot. This thread's connection reports the progress meanwhile.

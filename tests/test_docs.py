@@ -75,7 +75,7 @@ def test_tvr_is_ready_to_judge_after_five_commands(place: Installation, shared: 
     assert f"{MOMENTS} moments in " in printed[0]
     assert "distinct descriptions" in printed[1]
     assert f"{QUERIES} queries for validation and 0 for the test" in printed[2]
-    assert "rank candidates campaign tvr-val: done" in printed[3]
+    assert "Rank candidates, tvr-val: done" in printed[3]
     assert printed[4].count("password") == 4
     assert place.shell(READY).split()[-3:] == [str(QUERIES), str(40 * QUERIES), str(QUERIES)]
     assert not re.search(r"\b(Sheldon|Rachel|House|Castle|Ted|Meredith)\b", place.shell(TEXTS))

@@ -18,7 +18,7 @@ from campaigns.creating import let_create
 from campaigns.models import Campaign, Membership
 from corpus.models import Clip, Corpus
 from jobs.models import Job
-from jobs.registry import KINDS, Kind
+from jobs.registry import KINDS, Kind, forget_jobs_of_rows_that_are_gone
 from judging.models import Batch
 from runs.models import TrainedSystem
 from tests.cast import browser
@@ -167,8 +167,10 @@ def test_nobody_else_sees_it(job: Job, who: User, member: Callable[..., Membersh
     assert researcher.post(reverse("job-again", args=[job.pk])).status_code == may
 
 
-def test_a_job_about_a_row_that_is_gone_ends_quietly(kind: Kind[...], job: Job) -> None:
+def test_a_job_about_a_row_that_is_gone_ends_quietly_and_is_forgotten(kind: Kind[...], job: Job) -> None:
     if kind.of:
         Job.objects.filter(pk=job.pk).update(row=10**9)
         job.refresh_from_db()
         kind.run(job, cast(Any, None))
+    forget_jobs_of_rows_that_are_gone()
+    assert Job.objects.filter(pk=job.pk).exists() == (not kind.of)
