@@ -104,11 +104,13 @@ def _answer(status: int, answer: Any) -> list[tuple[Any, Any]]:
         return [((status, kind), OpenApiTypes.BINARY) for kind in answer]
     if answer is None:
         return [(status, OpenApiResponse(description="Nothing to say."))]
-    return [(status, _page_shape(answer.shape) if isinstance(answer, Page) else answer)]
+    page: Any = answer.shape if isinstance(answer, Page) else None
+    return [(status, _page_shape(page) if page else answer)]
 
 
+@cache
 def _page_shape(shape: type[Shape]) -> type[Shape]:
-    """Return the shape of a page with a list of such shapes."""
+    """Return the shape of a page with a list of such shapes, the same for all lists."""
     address = serializers.CharField(allow_null=True, help_text="the address of that page, if there is one")
     fields = {"next": address, "previous": address, "results": shape(many=True), "__module__": __name__}
     return type(f"PageOf{shape.__name__}", (Shape,), fields)
