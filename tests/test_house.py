@@ -176,7 +176,7 @@ def test_a_training_passes_few_files(researcher: Membership) -> None:
     assert row.run is not None
     files = {file for stack in stacks for file in stack if of_a_training(file)}
     files |= {file for stack in stacks for caller, file in pairwise(stack) if enters_systems(caller, file)}
-    assert {"runs/systems/orders.py", "runs/systems/jobs.py", "systems/neural/training.py"} <= files
+    assert {"runs/systems/orders.py", "runs/systems/training.py", "systems/neural/training.py"} <= files
     assert len(files) <= MOST_FILES_OF_A_TRAINING, sorted(files)
 
 
