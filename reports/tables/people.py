@@ -117,6 +117,7 @@ def invitation_rows(campaign: Campaign) -> list[InvitationRow]:
         .order_by("-pk")[:INVITATIONS_SHOWN]
     )
     open_ones = set(campaign.invitations.open().values_list("pk", flat=True))
-    jobs = {job.row: job for job in mail_invitation.jobs(found)}
+    mailed = [each for each in found if each.address]
+    jobs = {job.row: job for job in mail_invitation.jobs(mailed)}
     rows = [InvitationRow(each, each.pk in open_ones, jobs.get(each.pk)) for each in found]
     return [row for row in rows if row.is_open or row.invitation.used]
