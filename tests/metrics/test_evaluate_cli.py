@@ -143,8 +143,8 @@ def test_hash_seeds_change_nothing(tmp_path: Path) -> None:
 
 
 def test_help_and_measures_import_nothing_heavy() -> None:
-    said = [sys.executable, "-X", "importtime", "-m", "metrics", "--help"]
-    done = subprocess.run(said, cwd=ROOT, capture_output=True, text=True, check=True)
+    command = [sys.executable, "-X", "importtime", "-m", "metrics", "--help"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.startswith("usage: python -m metrics")
     assert "argparse" in done.stderr
     assert "numpy" not in done.stderr

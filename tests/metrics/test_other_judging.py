@@ -34,9 +34,9 @@ def test_of_two_and_of_four_grades_it_is_the_consensus(number: int, tolerance: i
     rows = [(pair, who, 0, grade) for pair, grades in enumerate(cases) for who, grade in enumerate(grades)]
     given = raw(*rows[::-1])
     final = final_grades(given, np.ones(len(rows), dtype=bool), np.full(len(cases), 9), tolerance)
-    told = [consensus(grades, tolerance) for grades in cases]
-    assert final.tolist() == [-1 if each.grade is None else each.grade for each in told]
-    assert Status.SETTLED in {each.status for each in told}
+    outcomes = [consensus(grades, tolerance) for grades in cases]
+    assert final.tolist() == [-1 if each.grade is None else each.grade for each in outcomes]
+    assert Status.SETTLED in {each.status for each in outcomes}
 
 
 def test_a_pair_without_a_raw_grade_keeps_its_final_one() -> None:

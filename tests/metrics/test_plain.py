@@ -22,7 +22,7 @@ OURS = {  # ours, and trec_eval's name
     "AP": "map",
     "AP@3": "map_cut_3",
 }
-ASKED = {"ndcg_cut.3", "ndcg", "P.5", "recall.5", "recip_rank", "map", "map_cut.3"}
+MEASURES = {"ndcg_cut.3", "ndcg", "P.5", "recall.5", "recip_rank", "map", "map_cut.3"}
 ids = st.sampled_from([f"v{v}@{s}000-{s + 5}000" for v in range(3) for s in range(4)])
 scores = st.sampled_from([0.5, 0.25, 0.1, 1e-9, 0.1 + 1e-9, 3.0, -1.0])  # two are one number in float32
 Judged = dict[str, dict[str, int]]
@@ -30,7 +30,7 @@ Run = dict[str, dict[str, float]]
 
 
 def agrees(judged: Judged, run: Run) -> None:
-    theirs = pytrec_eval.RelevanceEvaluator(judged, ASKED).evaluate(run)
+    theirs = pytrec_eval.RelevanceEvaluator(judged, MEASURES).evaluate(run)
     ours = calc(OURS, judged, run).per_query()
     for query, row in theirs.items():
         for name, theirs_name in OURS.items():

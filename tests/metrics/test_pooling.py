@@ -36,13 +36,13 @@ OTHER = run("other", q1=[("d", 2, 12), ("b", 0, 9), ("b", 49, 59)], q2=[("c", 1,
 def test_what_matches_nothing_that_was_judged_is_found_once_with_its_best_ranks() -> None:
     """The judged moment of grade 0 is decided; rank 6 is too deep; predictions of one place are one moment."""
     found = undecided(Ground(qrels_from_dict(JUDGED)), [ONE, OTHER], K, MU)
-    told = {
+    expected = {
         (found.queries[q], found.names[v], start, end): ranks
         for q, v, start, end, ranks in zip(
             found.query, found.video, found.start, found.end, found.ranks.tolist(), strict=True
         )
     }
-    assert told == {
+    assert expected == {
         # The other run has it first, and so its times: the IoU with ranks 2 and 4 of the first is 8/12 and 9/11.
         ("1", "d", 2.0, 12.0): [4, 1],
         ("1", "d", 0.0, 10.0): [2, 0],

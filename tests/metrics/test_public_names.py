@@ -20,8 +20,8 @@ def test_type_checkers_see_the_same_names() -> None:
     tree = ast.parse((ROOT / "metrics" / "__init__.py").read_text())
     block = next(node for node in tree.body if isinstance(node, ast.If))
     imports = [node for node in block.body if isinstance(node, ast.ImportFrom)]
-    told = {(f".{node.module}", name.asname) for node in imports for name in node.names}
-    assert told == {(module, name) for module, names in metrics._NAMES.items() for name in names}
+    imported = {(f".{node.module}", name.asname) for node in imports for name in node.names}
+    assert imported == {(module, name) for module, names in metrics._NAMES.items() for name in names}
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

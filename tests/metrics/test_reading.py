@@ -226,8 +226,8 @@ def test_ctrl_c_is_quiet(tmp_path: Path) -> None:
     process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True, preexec_fn=_heed_ctrl_c)
     with fifo.open("w"):  # opens when the process reads
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=60)
-    assert (process.returncode, said) == (130, "")
+        _, errors = process.communicate(timeout=60)
+    assert (process.returncode, errors) == (130, "")
 
 
 @needs_shared

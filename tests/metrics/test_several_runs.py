@@ -44,7 +44,7 @@ def files(tmp_path: Path) -> list[str]:
     return [str(path) for path in paths]
 
 
-def said(out: Out, *arguments: object) -> str:
+def printed(out: Out, *arguments: object) -> str:
     assert main([str(argument) for argument in arguments]) == 0
     return out.readouterr().out
 
@@ -54,7 +54,7 @@ def base(files: list[str]) -> list[str]:
 
 
 def test_one_table(files: list[str], capsys: Out) -> None:
-    lines = said(capsys, *base(files)).splitlines()
+    lines = printed(capsys, *base(files)).splitlines()
     assert lines[0] == "3 runs, convention paper"
     assert [line.split() for line in lines[1:]] == [
         ["measure", "mine_seed1", "mine_seed2", "other"],
@@ -62,24 +62,24 @@ def test_one_table(files: list[str], capsys: Out) -> None:
         ["Success_IoU(iou=0.7)@1", "0.5000", "0.5000", "0.0000"],
         ["queries", "2", "2", "2"],
     ]
-    assert "query 2" in said(capsys, *base(files), "--per-query")
-    found = json.loads(said(capsys, *base(files), "--format", "json"))
+    assert "query 2" in printed(capsys, *base(files), "--per-query")
+    found = json.loads(printed(capsys, *base(files), "--format", "json"))
     assert found["runs"]["other"]["measures"][NAME] == 0.4
-    rows = list(csv.DictReader(io.StringIO(said(capsys, *base(files), "--format", "csv"))))
+    rows = list(csv.DictReader(io.StringIO(printed(capsys, *base(files), "--format", "csv"))))
     assert [row["run"] for row in rows[::2]] == ["mine_seed1", "mine_seed2", "other"]
 
 
 def test_seeds_are_grouped(files: list[str], capsys: Out) -> None:
-    lines = said(capsys, *base(files), "--group").splitlines()
+    lines = printed(capsys, *base(files), "--group").splitlines()
     assert lines[0] == "3 runs in 2 groups, convention paper"
     assert lines[1].split() == ["measure", "mine", "(2)", "other", "(1)"]
     assert f"0.7000 ± {np.std([0.75, 0.65], ddof=1):.4f}  0.4000" in lines[2]
-    found = json.loads(said(capsys, *base(files), "--group", "--format", "json"))
+    found = json.loads(printed(capsys, *base(files), "--group", "--format", "json"))
     assert found["groups"]["mine"]["runs"] == ["mine_seed1", "mine_seed2"]
     assert found["groups"]["mine"]["measures"][NAME]["mean"] == pytest.approx(0.7)
     assert found["groups"]["other"]["measures"][NAME]["deviation"] is None
-    assert "mine,paper,deviation" in said(capsys, *base(files), "--group", "--format", "csv")
-    assert "3 runs in 3 groups" in said(capsys, *base(files), "--group", "no_such_thing")
+    assert "mine,paper,deviation" in printed(capsys, *base(files), "--group", "--format", "csv")
+    assert "3 runs in 3 groups" in printed(capsys, *base(files), "--group", "no_such_thing")
     assert main([*base(files), "--group", "("]) == 2
     assert "not a regular expression" in capsys.readouterr().err
 
@@ -97,7 +97,7 @@ def test_equal_file_names_are_told_apart_by_folder(command: str, tmp_path: Path,
     qrels = write(tmp_path / "qrels", QRELS)
     runs = [run_file(tmp_path / seed / "run.json", 10, end) for seed, end in (("one", 3), ("two", 7))]
     option = "--run" if command == "evaluate" else "--runs"
-    text = said(capsys, command, "--qrels", qrels, option, *runs, "--measures", NAME)
+    text = printed(capsys, command, "--qrels", qrels, option, *runs, "--measures", NAME)
     assert "one/run" in text
     assert "two/run" in text
 
@@ -114,7 +114,7 @@ def test_unjudged_queries_are_left_out_and_counted(tmp_path: Path, capsys: Out) 
     assert "query '4' (and 1 more) is not in the qrels" in capsys.readouterr().err
     assert main([*arguments, "--convention", "released"]) == 2
     assert "query '4'" in capsys.readouterr().err
-    assert "released, unjudged=skip" in said(
+    assert "released, unjudged=skip" in printed(
         capsys, *arguments, "--convention", "released", "--unjudged", "skip"
     )
     strangers = run_file(tmp_path / "strangers.json", 10, query=8)
@@ -160,11 +160,11 @@ def test_suppression_on_the_command_line(tmp_path: Path, capsys: Out) -> None:
         tmp_path / "run.json",
         {"1": [{"video_name": "a", "timestamp": row[:2], "model_scores": row[2]} for row in rows]},
     )
-    text = said(capsys, "convert", "--run", run, "--nms", "0.6", "--to", "ranking")
+    text = printed(capsys, "convert", "--run", run, "--nms", "0.6", "--to", "ranking")
     assert [row["timestamp"] for row in json.loads(text)["1"]] == [[0, 10], [5, 20]]
     arguments = ["evaluate", "--qrels", qrels, "--run", run, "--measures", "AxIoU@1"]
-    assert said(capsys, *arguments).split()[-1] == "0.4500"
-    assert said(capsys, *arguments, "--nms", "0.6").split()[-1] == "0.5000"
+    assert printed(capsys, *arguments).split()[-1] == "0.4500"
+    assert printed(capsys, *arguments, "--nms", "0.6").split()[-1] == "0.5000"
     assert main([str(a) for a in [*arguments, "--nms", "7"]]) == 2
     with pytest.raises(MeasureError, match="must be a number from 0 to 1"):
         temporal_nms(run_from_dict({"1": []}), float("nan"))
@@ -182,14 +182,14 @@ def test_help_lists_the_measures(capsys: Out) -> None:
 
 def test_matrices_are_printed_as_matrices(files: list[str], capsys: Out) -> None:
     arguments = ["--qrels", files[0], "--runs", *files[1:], "--measures", NAME, "R@1,0.7"]
-    lines = said(capsys, "agreement", *arguments).splitlines()
+    lines = printed(capsys, "agreement", *arguments).splitlines()
     assert lines[0] == "agreement, convention paper"
     assert lines[3].split() == ["measure", "AxIoU@1", "R@1,0.7"]
     assert lines[4].split()[:2] == ["AxIoU@1", "1.0000"]
     assert len(lines) == 6
-    lines = said(capsys, "noise", *arguments, "--datasets", "2", "--levels", "1", "2").splitlines()
+    lines = printed(capsys, "noise", *arguments, "--datasets", "2", "--levels", "1", "2").splitlines()
     assert [line.split()[0] for line in lines[3:6]] == ["level", "1", "2"]
-    lines = said(capsys, "stability", *arguments, "--trials", "20", "--sizes", "1", "2").splitlines()
+    lines = printed(capsys, "stability", *arguments, "--trials", "20", "--sizes", "1", "2").splitlines()
     assert "mean of tau-b over the trials" in lines
-    lines = said(capsys, "select", *arguments).splitlines()
+    lines = printed(capsys, "select", *arguments).splitlines()
     assert lines[4].startswith("AxIoU@1 → ")

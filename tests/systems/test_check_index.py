@@ -81,14 +81,14 @@ HARM: list[tuple[Callable[[Path], System], Callable[[Path], object], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("index", "harm", "told"), HARM, ids=[told for _, _, told in HARM])
+@pytest.mark.parametrize(("index", "harm", "message"), HARM, ids=[message for _, _, message in HARM])
 def test_a_damaged_index_is_told(
-    index: Callable[[Path], System], harm: Callable[[Path], object], told: str, tmp_path: Path
+    index: Callable[[Path], System], harm: Callable[[Path], object], message: str, tmp_path: Path
 ) -> None:
     made = index(tmp_path)
     made.check_index()
     harm(tmp_path)
-    with pytest.raises(SystemsError, match=told):
+    with pytest.raises(SystemsError, match=message):
         system_in(made.folder).check_index()
 
 

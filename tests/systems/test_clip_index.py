@@ -166,9 +166,9 @@ def test_twenty_million_clips_have_less_than_a_gigabyte_and_a_half_of_codes(tmp_
 @pytest.mark.parametrize("how", BREAK)
 def test_a_broken_shard_is_named(tmp_path: Path, how: str) -> None:
     built(tmp_path, "flat", collection(40), 10, 20, 40)
-    harm, told = BREAK[how]
+    harm, message = BREAK[how]
     harm(tmp_path)
-    with pytest.raises(SystemsError, match=told):
+    with pytest.raises(SystemsError, match=message):
         ClipIndex(tmp_path)
     write_shard(tmp_path, 2, [part(collection(40), 10, 20)])
     assert ClipIndex(tmp_path).videos == 40
@@ -234,7 +234,7 @@ def longer(seconds: float) -> Videos:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "message"),
     [
         (lambda: with_a_value(np.nan), "video 'film 1-3 ü', clip 0: the vector has a value that is not"),
         (lambda: with_a_value(-np.inf), "not a finite number"),
@@ -244,10 +244,10 @@ def longer(seconds: float) -> Videos:
     ],
 )
 def test_videos_that_do_not_fit_are_refused_and_the_old_shard_stays(
-    tmp_path: Path, wrong: Callable[[], Videos], told: str
+    tmp_path: Path, wrong: Callable[[], Videos], message: str
 ) -> None:
     built(tmp_path, "flat", collection(5), 5)
-    with pytest.raises(SystemsError, match=told):
+    with pytest.raises(SystemsError, match=message):
         write_shard(tmp_path, 1, [wrong()])
     assert ClipIndex(tmp_path).videos == 5
     assert {file.name for file in tmp_path.iterdir()} == {"index.json", "shard-0001"}

@@ -103,7 +103,7 @@ def test_a_system_is_trained_indexed_and_searched_on_files(files: Path, tmp_path
     assert trained.out.count("validation ") == 2
     indexed = command("index", tmp_path / "stal", *videos_in(files))
     assert indexed.code == 0, indexed.err
-    asked: list[str | Path] = [
+    search: list[str | Path] = [
         "--queries",
         files / "moments.jsonl",
         "--depth",
@@ -111,7 +111,7 @@ def test_a_system_is_trained_indexed_and_searched_on_files(files: Path, tmp_path
         "--out",
         tmp_path / "run.json",
     ]
-    searched = command("search", tmp_path / "stal", *asked)
+    searched = command("search", tmp_path / "stal", *search)
     assert searched.code == 0, searched.err
     run = read_run(tmp_path / "run.json")
     assert np.diff(run.offsets).tolist() == [7] * len(collection().training.examples)
@@ -141,9 +141,9 @@ def test_words_can_be_an_encoders_token_vectors(files: Path, simcse: Path, tmp_p
     done = command("train", tmp_path / "mcn", "--system", "mcn", *videos_in(files), *known, *options, *by)
     assert done.code == 0, done.err
     assert command("index", tmp_path / "mcn", *videos_in(files), *by).code == 0
-    asked: list[str | Path] = ["--queries", files / "moments.jsonl", "--out", tmp_path / "run.json"]
-    assert command("search", tmp_path / "mcn", *asked, *by).code == 0
-    without = command("search", tmp_path / "mcn", *asked)
+    search: list[str | Path] = ["--queries", files / "moments.jsonl", "--out", tmp_path / "run.json"]
+    assert command("search", tmp_path / "mcn", *search, *by).code == 0
+    without = command("search", tmp_path / "mcn", *search)
     assert without.code == 2
     assert "token vectors: none; expected (tokens, 16), as in training" in without.err
 
@@ -173,8 +173,8 @@ def test_the_systems_are_listed_with_their_options() -> None:
     assert re.search(
         r"^mcn: MCN\n  seed=1 +Number that all random draws follow from\.\n", listed.out, re.MULTILINE
     )
-    told = re.findall(r"^  (\w+)=", listed.out, re.MULTILINE)
-    assert len(told) == sum(len(fields(system.options)) for system in SYSTEMS.values())
+    options = re.findall(r"^  (\w+)=", listed.out, re.MULTILINE)
+    assert len(options) == sum(len(fields(system.options)) for system in SYSTEMS.values())
 
 
 @pytest.mark.parametrize("system", SYSTEMS)

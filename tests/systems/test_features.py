@@ -105,9 +105,9 @@ def test_a_pickle_is_not_loaded(tmp_path: Path) -> None:
 
 
 def test_subtitles_have_as_many_rows_as_clips(tmp_path: Path) -> None:
-    said = {"a": np.ones((2, 2), np.float32), "b": np.ones((4, 2), np.float32)}
-    (tmp_path / "said").mkdir()
-    videos = read_videos(DURATIONS, 3.0, as_npz(tmp_path, arrays()), as_npz(tmp_path / "said", said))
+    words = {"a": np.ones((2, 2), np.float32), "b": np.ones((4, 2), np.float32)}
+    (tmp_path / "words").mkdir()
+    videos = read_videos(DURATIONS, 3.0, as_npz(tmp_path, arrays()), as_npz(tmp_path / "words", words))
     assert videos.subtitles is not None
     assert videos.subtitles.tolist() == [[1, 1]] * 5 + [[0, 0]]
 

@@ -35,24 +35,24 @@ def collection(seed: int, count: int, has_vectors: bool) -> Data:
     """Videos whose clips are noise, with two objects in each pair of clips, which the queries name."""
     random = np.random.default_rng(seed)
     videos = [Video(f"v{n}", 24.0, random.normal(size=(8, 4)).astype(np.float32)) for n in range(count)]
-    shown = np.array([random.choice(len(NAMES), 8, replace=False).reshape(4, 2) for _ in range(count)])
+    pairs = np.array([random.choice(len(NAMES), 8, replace=False).reshape(4, 2) for _ in range(count)])
     clip = np.repeat(np.arange(8 * count), 2)
     objects = Objects(
         clip=clip,
-        name=shown.repeat(2, axis=1).ravel(),
+        name=pairs.repeat(2, axis=1).ravel(),
         box=np.tile(np.array([0.5, 0.5, 0.2, 0.2], np.float32), (len(clip), 1)),
         names=NAMES,
         vectors=VECTORS if has_vectors else None,
     )
     examples = [
-        Example(asked(f"{n}-{part}", shown[n, part], has_vectors), f"v{n}", 6.0 * part, 6.0 * part + 6)
+        Example(query_about(f"{n}-{part}", pairs[n, part], has_vectors), f"v{n}", 6.0 * part, 6.0 * part + 6)
         for n in range(count)
         for part in range(4)
     ]
     return Data(Videos.of(videos, 3.0, objects), examples)
 
 
-def asked(id: str, names: np.ndarray, has_vectors: bool) -> Query:
+def query_about(id: str, names: np.ndarray, has_vectors: bool) -> Query:
     tokens: Rows | None = VECTORS[names] if has_vectors else None
     return Query(id, " ".join(NAMES[name] for name in names), tokens)
 

@@ -89,11 +89,11 @@ def test_training_stops_when_validations_get_no_better(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["mcn", "stal"])
 def test_a_validation_reports_while_it_searches(tmp_path: Path, name: str) -> None:
     """A worker that is silent for long loses its job."""
-    data, told = collection().training, list[Progress]()
+    data, reports = collection().training, list[Progress]()
     assert data.validation is not None
-    small(name, tmp_path / name, iterations=5, validate_every=5).train(data, told.append)
-    assert [progress.done for progress in told if progress.loss is not None] == [1, 2, 3, 4, 5]
-    validating = [progress for progress in told if progress.loss is None]
+    small(name, tmp_path / name, iterations=5, validate_every=5).train(data, reports.append)
+    assert [progress.done for progress in reports if progress.loss is not None] == [1, 2, 3, 4, 5]
+    validating = [progress for progress in reports if progress.loss is None]
     assert len(validating) > len(data.validation.queries)
     assert {(progress.done, progress.total) for progress in validating} == {(4, 5)}
 
@@ -104,9 +104,9 @@ def test_a_search_reports_each_query_and_refuses_none(tmp_path: Path, name: str)
     made, planted = system(name, tmp_path / name, **options), collection()
     made.train(replace(planted.training, validation=None))
     made.index(planted.test)
-    told: list[Progress] = []
-    made.search([example.query for example in planted.examples[:3]], 10, told.append)
-    assert [(progress.done, progress.total) for progress in told] == [(1, 3), (2, 3), (3, 3)]
+    reports: list[Progress] = []
+    made.search([example.query for example in planted.examples[:3]], 10, reports.append)
+    assert [(progress.done, progress.total) for progress in reports] == [(1, 3), (2, 3), (3, 3)]
     with pytest.raises(SystemsError, match="there are no queries; expected at least one to search for"):
         made.search([])
 

@@ -23,9 +23,9 @@ def noise(pairs: int, *, subtitles: bool = True, videos: int | None = None, seed
     collection = []
     for number in range(videos or pairs):
         clips = int(random.integers(8, 13))
-        said = random.normal(0, 1, (clips, OF_SUBTITLES)).astype(np.float32) if subtitles else None
+        words = random.normal(0, 1, (clips, OF_SUBTITLES)).astype(np.float32) if subtitles else None
         seen = random.normal(0, 1, (clips, FEATURES)).astype(np.float32)
-        collection.append(Video(f"video {number}", clips * CLIP_SECONDS - 0.5, seen, said))
+        collection.append(Video(f"video {number}", clips * CLIP_SECONDS - 0.5, seen, words))
     examples = []
     for number in range(pairs):
         video = collection[number % len(collection)]

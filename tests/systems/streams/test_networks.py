@@ -61,14 +61,14 @@ def test_moments_are_those_of_a_loop(shortest: int, longest: int) -> None:
 
 def test_comparisons_are_those_of_a_loop() -> None:
     torch.manual_seed(2)
-    asked, seen = torch.randn(3, 2, 4), torch.randn(3, 2, 7, 4)
-    found = compare(asked, seen, lengths())
+    vectors, seen = torch.randn(3, 2, 4), torch.randn(3, 2, 7, 4)
+    found = compare(vectors, seen, lengths())
     for query in range(3):
         for video, count in enumerate(LENGTHS):
-            products = [[asked[query, s] @ seen[video, s, clip] for clip in range(count)] for s in range(2)]
+            products = [[vectors[query, s] @ seen[video, s, clip] for clip in range(count)] for s in range(2)]
             cosines = [
                 max(
-                    products[s][clip] / asked[query, s].norm() / seen[video, s, clip].norm()
+                    products[s][clip] / vectors[query, s].norm() / seen[video, s, clip].norm()
                     for clip in range(count)
                 )
                 for s in range(2)
@@ -108,10 +108,10 @@ def test_conquer_judges_a_query_and_a_candidate_the_same_beside_others(tmp_path:
     network, videos = networks("conquer", tmp_path, subtitles=True)
     queries = [example.query for example in noise(6).examples]
 
-    def judge(asked: list[int], numbers: list[list[int]], are_there: list[list[bool]]) -> Any:
+    def judge(vectors: list[int], numbers: list[list[int]], are_there: list[list[bool]]) -> Any:
         streams, clips = read(videos, np.array(numbers).ravel(), counts_in(videos))
         seen = network.look(streams, clips)
-        return network.judge(network.ask([queries[n] for n in asked]), seen, clips, torch.tensor(are_there))
+        return network.judge(network.ask([queries[n] for n in vectors]), seen, clips, torch.tensor(are_there))
 
     both = judge([4, 1], [[0, 3], [5, 2]], [[True, True], [True, False]])
     alone = judge([4], [[3]], [[True]])
@@ -126,7 +126,7 @@ def test_conquer_judges_a_query_and_a_candidate_the_same_beside_others(tmp_path:
 def test_xml_finds_videos_by_clips_that_have_not_seen_the_other_stream(tmp_path: Path) -> None:
     for name, changes in (("xml", False), ("reloclnet", True)):
         network, videos = networks(name, tmp_path, subtitles=True)
-        (seen, said), are_there = read(videos, np.arange(6), counts_in(videos))
-        before, after = network.look([seen, said], are_there), network.look([seen, -said], are_there)
+        (seen, words), are_there = read(videos, np.arange(6), counts_in(videos))
+        before, after = network.look([seen, words], are_there), network.look([seen, -words], are_there)
         assert torch.equal(before.for_videos[:, 0], after.for_videos[:, 0]) is not changes
         assert not torch.equal(before.for_moments[:, 0], after.for_moments[:, 0])

@@ -62,10 +62,10 @@ def test_weight_1_and_one_positive_give_the_plain_loss(tmp_path: Path) -> None:
     with torch.inference_mode():
         found = loss_of(network, pairs, 0, options).item()
         batch = pairs.batch(0)
-        asked = network.ask(pairs.queries_of(batch))
+        vectors = network.ask(pairs.queries_of(batch))
         seen = network.look(*read(pairs.videos, batch.video, pairs.counts))
-        products = as_rows(compare(asked.of_videos, seen.for_videos, seen.are_there).products)
-        starts, ends = network.find(asked.of_moments, seen.for_moments, seen.are_there)
+        products = as_rows(compare(vectors.of_videos, seen.for_videos, seen.are_there).products)
+        starts, ends = network.find(vectors.of_moments, seen.for_moments, seen.are_there)
     boundaries = plain_boundaries(as_rows(starts), as_rows(ends), batch.first.tolist(), batch.last.tolist())
     plain = 0.5 * plain_contrast(products.astype(np.float64)) + 2.0 * boundaries
     assert found == pytest.approx(plain, abs=1e-6 * abs(plain))

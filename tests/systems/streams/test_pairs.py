@@ -36,9 +36,9 @@ def test_the_mask_has_all_videos_of_a_query_in_the_step() -> None:
     several = 0
     for step in range(4):
         batch = pairs.batch(step)
-        asked = pairs.queries_of(batch)
+        queries = pairs.queries_of(batch)
         names = [data.videos.names[number] for number in batch.video]
-        slow = [[name in answers_of(list(data.examples), query.id) for name in names] for query in asked]
+        slow = [[name in answers_of(list(data.examples), query.id) for name in names] for query in queries]
         assert batch.positives.tolist() == slow
         assert batch.positives.diagonal().all()
         several += int((batch.positives.sum(1) > 1).sum())

@@ -83,12 +83,12 @@ def test_a_training_that_was_broken_off_ends_as_if_it_was_not(name: str, steps: 
 
 
 def test_progress_goes_through_both_stages(tmp_path: Path) -> None:
-    told: list[Progress] = []
-    made("conquer", tmp_path).train(noise(12), told.append)
-    assert [progress.done for progress in told if progress.loss is not None] == list(range(1, 7))
-    assert {progress.total for progress in told} == {6}
-    assert [progress.done for progress in told if progress.validation is not None] == [2, 4, 6]
-    validating = [progress.done for progress in told if progress.loss is None]
+    reports: list[Progress] = []
+    made("conquer", tmp_path).train(noise(12), reports.append)
+    assert [progress.done for progress in reports if progress.loss is not None] == list(range(1, 7))
+    assert {progress.total for progress in reports} == {6}
+    assert [progress.done for progress in reports if progress.validation is not None] == [2, 4, 6]
+    validating = [progress.done for progress in reports if progress.loss is None]
     assert validating.count(1) > 12, "twelve queries, and the index"
     assert sorted(set(validating)) == [1, 3, 5]
 
@@ -108,8 +108,8 @@ def test_an_example_of_weight_0_teaches_nothing(tmp_path: Path) -> None:
 def test_short_and_empty_videos_are_searched(tmp_path: Path) -> None:
     """A video of one clip has one moment, and a video without clips has none."""
     data = noise(12)
-    row, said = data.videos.clips[:1], np.zeros((1, 16), np.float32)
-    few = Videos.of([Video("short", 1.0, row, said), Video("none", 9.0, row[:0], said[:0])], CLIP_SECONDS)
+    row, words = data.videos.clips[:1], np.zeros((1, 16), np.float32)
+    few = Videos.of([Video("short", 1.0, row, words), Video("none", 9.0, row[:0], words[:0])], CLIP_SECONDS)
     for name in ("xml", "conquer"):
         made(name, tmp_path).train(data)
         made(name, tmp_path).index(few)
@@ -138,12 +138,12 @@ def test_other_features_than_those_of_training_are_refused(name: str, tmp_path: 
 
 def test_a_validation_set_with_other_features_is_refused_before_training(tmp_path: Path) -> None:
     data, silent_ones = noise(12), noise(12, subtitles=False)
-    told: list[Progress] = []
+    reports: list[Progress] = []
     with pytest.raises(
         SystemsError, match="none of subtitles; expected 24 features of a clip and 16 of subtitles"
     ):
-        made("xml", tmp_path).train(replace(data, validation=silent_ones.validation), told.append)
-    assert told == []
+        made("xml", tmp_path).train(replace(data, validation=silent_ones.validation), reports.append)
+    assert reports == []
 
 
 @pytest.mark.parametrize("name", ["xml", "conquer"])
