@@ -22,9 +22,8 @@ def json_body(request: HttpRequest) -> dict[str, Any]:
     if int(request.headers.get("content-length") or 0) > LARGEST_BODY:
         raise TooLarge(f"body: more than {LARGEST_BODY:,} bytes")
     try:
-        body = read_json(
-            request.body, strict=False
-        )  # NaN reaches the field's own check, which names the field
+        # NaN reaches the field's own check, which names the field.
+        body = read_json(request.body, strict=False)
     except MeasureError as fault:
         raise BadValue("body", f"not JSON ({fault})", "a JSON object in UTF-8") from fault
     if not isinstance(body, dict):

@@ -30,9 +30,7 @@ def workplace() -> dict[str, str]:
         "unflagged": gettext("The flag of clip {clip} is removed"),
         "comes": gettext("Loading, {percent} %"),
         "early": gettext("Too early: this clip has only just appeared. Watch it, then judge."),
-        "early, or back": gettext(
-            "Too early for clip {clip}, which has only just appeared. ← changes clip {before}."
-        ),
+        "early, or back": gettext("Too early for clip {clip}, which has only just appeared. ← changes clip {before}."),
         "gate": gettext("Watch the clip to its end once, then judge it."),
         "covered": gettext("The guideline covers the clip. Close it, then judge."),
         "muted": gettext("Sound on"),
@@ -51,9 +49,7 @@ def workplace() -> dict[str, str]:
         "nothing": gettext("not judged"),
         "submit": gettext("Submit the batch"),
         "submitting": gettext("Sending…"),
-        "unsent": gettext(
-            "There is no network right now. Your grades are kept here. Submit again in a moment."
-        ),
+        "unsent": gettext("There is no network right now. Your grades are kept here. Submit again in a moment."),
     } | outbox()
 
 
@@ -71,20 +67,14 @@ def outbox() -> dict[str, str]:
         "stale": gettext("closed"),
         "refused": gettext("Not stored: {detail}"),
         "again": gettext("The server answers again. Everything that was kept here is saved ({n})."),
-        "resumed": gettext(
-            "You were away for a long time. The batch is still yours, and all your grades are saved."
-        ),
+        "resumed": gettext("You were away for a long time. The batch is still yours, and all your grades are saved."),
         "overtaken": gettext(
             "Clip {clip} was judged later in another browser, and that grade holds. Load this page again to see it."
         ),
         "elsewhere": gettext("Clip {clip} was changed in another tab."),
-        "gone": gettext(
-            "This batch is closed to you: it was submitted, or went to others while you were away."
-        ),
+        "gone": gettext("This batch is closed to you: it was submitted, or went to others while you were away."),
         "kept all": gettext("All your grades are on record."),
-        "kept not": gettext(
-            "Your last grades or flags ({n}) were not counted; all before them are on record."
-        ),
+        "kept not": gettext("Your last grades or flags ({n}) were not counted; all before them are on record."),
         "left saved": gettext("Your last grades or flags of an earlier batch ({n}) were saved just now."),
         "left stale": gettext(
             "Your last grades or flags of an earlier batch ({n}) were not counted: it was submitted, or went to others"

@@ -124,9 +124,7 @@ def flag(request: HttpRequest, token: str, position: int) -> HttpResponse:
     reason = one_of("reason", body.get("reason"), Flag.Reason.values)
     comment, seconds = text_in(body, "comment", grading.LONGEST_COMMENT), seconds_in(body)
     fence, key, press = fence_in(body), key_in(body), press_in(body)
-    flag = grading.flag(
-        assignment, position, reason, comment, fence=fence, key=key, press=press, seconds=seconds
-    )
+    flag = grading.flag(assignment, position, reason, comment, fence=fence, key=key, press=press, seconds=seconds)
     return JsonResponse({"position": position, "reason": reason} | grading.overtaken_by(flag))
 
 

@@ -24,13 +24,9 @@ class ByToken(BaseAuthentication):
         token = Token.objects.with_secret(secret.strip())
         user = Backend().get_user(token.user_id) if token else None
         if token is None or user is None or not token.was_made_with_password_of(user):
-            raise SignedOut(
-                "The token is unknown, revoked or expired. Make a new one on the page of your account."
-            )
+            raise SignedOut("The token is unknown, revoked or expired. Make a new one on the page of your account.")
         if settings.REQUIRE_SECOND_FACTOR and user.lacks_second_factor:
-            raise CodeNeeded(
-                "Leads need a second factor here. Set one up in the browser, then make a new token."
-            )
+            raise CodeNeeded("Leads need a second factor here. Set one up in the browser, then make a new token.")
         token.note_used()
         return user, token
 

@@ -81,9 +81,7 @@ class Text(_Strict, serializers.CharField):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        pattern, right = (
-            (ANY, "a text without NUL") if self.allow_blank else (SOME, "a text that is not empty")
-        )
+        pattern, right = (ANY, "a text without NUL") if self.allow_blank else (SOME, "a text that is not empty")
         self.validators.append(RegexValidator(pattern, f"expected {right}"))
 
 
@@ -138,16 +136,12 @@ class Query(Body):
     """What stands behind the question mark of an address, as text: each field once, written as the document says."""
 
     def to_internal_value(self, data: Any) -> Any:
-        faults = {
-            name: self._faults(self.fields[name], data.getlist(name)) for name in data if name in self.fields
-        }
+        faults = {name: self._faults(self.fields[name], data.getlist(name)) for name in data if name in self.fields}
         if any(faults.values()):
             raise serializers.ValidationError({name: words for name, words in faults.items() if words})
         # As a dictionary, an empty text is a value; in a form it would be a field that is not there.
         lists = {name for name, field in self.fields.items() if isinstance(field, serializers.ListField)}
-        return super().to_internal_value(
-            {name: data.getlist(name) if name in lists else data[name] for name in data}
-        )
+        return super().to_internal_value({name: data.getlist(name) if name in lists else data[name] for name in data})
 
     @staticmethod
     def _faults(field: serializers.Field, values: list[str]) -> list[str]:
@@ -165,9 +159,7 @@ class PageQuery(Query):
     """Which part of a long list is wanted."""
 
     cursor = Text(required=False, max_length=500, help_text="from the address of another page")
-    limit = serializers.IntegerField(
-        required=False, min_value=1, max_value=200, help_text="entries of a page"
-    )
+    limit = serializers.IntegerField(required=False, min_value=1, max_value=200, help_text="entries of a page")
 
 
 COLUMNS: dict[type, type[serializers.Field]] = {

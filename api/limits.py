@@ -25,9 +25,7 @@ def must_be_private(request: Request) -> None:
         Always then: a redirect would have the program send its token readable each time.
     """
     if settings.SECURE_SSL_REDIRECT and not request.is_secure():
-        raise Unencrypted(
-            "This came without HTTPS. Whoever listened has your token: revoke it, and use https://."
-        )
+        raise Unencrypted("This came without HTTPS. Whoever listened has your token: revoke it, and use https://.")
 
 
 def count(request: Request) -> None:
@@ -45,9 +43,7 @@ def count(request: Request) -> None:
         request._request, app="api", action=ACTION, config=rates, user=request.user, limit_get=True
     )
     if counted is None:
-        raise TooManyRequests(
-            f"More than {settings.API_RATE} requests. Wait some seconds, and send fewer at once."
-        )
+        raise TooManyRequests(f"More than {settings.API_RATE} requests. Wait some seconds, and send fewer at once.")
 
 
 def is_from_allowed_site(request: HttpRequest) -> bool:

@@ -188,9 +188,7 @@ def _represented(data: Any, shape: Any, **context: Any) -> Any:
 def _page(request: Request, found: QuerySet[Any] | Rows, page: Page) -> dict[str, Any]:
     rows = found if isinstance(found, Rows) else Rows(found)
     pages = Pages(*rows.order)
-    results = _represented(
-        rows.show(pages.paginate(rows.rows, request)), page.shape(many=True), **rows.context
-    )
+    results = _represented(rows.show(pages.paginate(rows.rows, request)), page.shape(many=True), **rows.context)
     return {"next": pages.get_next_link(), "previous": pages.get_previous_link(), "results": results}
 
 
@@ -221,9 +219,7 @@ class Pages(CursorPagination):
         try:
             offset, reverse, position = self._signer.unsign_object(signed)
         except (BadSignature, ValueError) as fault:
-            raise NotFound(
-                "cursor: not one of this list; expected the one in another page's address"
-            ) from fault
+            raise NotFound("cursor: not one of this list; expected the one in another page's address") from fault
         return Cursor(offset=offset, reverse=reverse, position=position)
 
     def encode_cursor(self, cursor: Cursor) -> str:

@@ -33,9 +33,7 @@ class AlwaysJSON(BaseContentNegotiation):
         wanted = request.content_type.partition(";")[0].strip().lower()
         return next((each for each in parsers if each.media_type == wanted), None)
 
-    def select_renderer(
-        self, request: Request, renderers: list[Any], format_suffix: str | None = None
-    ) -> Any:
+    def select_renderer(self, request: Request, renderers: list[Any], format_suffix: str | None = None) -> Any:
         return renderers[0], renderers[0].media_type
 
 
@@ -124,6 +122,4 @@ def must_match(request: Request, tag: str) -> None:
     # An answer that is compressed on its way has the same tag, but a weak one: W/ says that its bytes may differ.
     versions = [each.strip().removeprefix("W/") for each in named.split(",")]
     if named.strip() != "*" and tag not in versions:
-        raise Changed(
-            f"If-Match: {named[:100]} is not the version in force, {tag}. Read it again, then change it."
-        )
+        raise Changed(f"If-Match: {named[:100]} is not the version in force, {tag}. Read it again, then change it.")

@@ -79,9 +79,7 @@ class SignedInMiddleware(LoginRequiredMiddleware):
         self, request: HttpRequest, view_func: Any
     ) -> HttpResponse:
         if speaks_json(request):
-            return problem(
-                request, SignedOut(_("You are signed out. Sign in again; nothing of yours is lost."))
-            )
+            return problem(request, SignedOut(_("You are signed out. Sign in again; nothing of yours is lost.")))
         answer: HttpResponse = super().handle_no_permission(request, view_func)
         return answer
 

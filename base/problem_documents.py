@@ -27,9 +27,7 @@ API = "/api/"  # below this address every answer is JSON
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    return problem(
-        request, StaleForm(_("This form is older than your sign-in. Load the page again and repeat."))
-    )
+    return problem(request, StaleForm(_("This form is older than your sign-in. Load the page again and repeat.")))
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -37,9 +35,7 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def too_many_requests(request: HttpRequest) -> HttpResponse:
-    return problem(
-        request, TooManyRequests(_("There were too many requests from here. Try again in a few minutes."))
-    )
+    return problem(request, TooManyRequests(_("There were too many requests from here. Try again in a few minutes.")))
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
@@ -82,9 +78,7 @@ def problem(request: HttpRequest, fault: ReeljudgeError) -> HttpResponse:
             document["field"] = fault.field
         if isinstance(fault, BadFields):
             document["fields"] = fault.fields
-        answer: HttpResponse = JsonResponse(
-            document, status=fault.status, content_type="application/problem+json"
-        )
+        answer: HttpResponse = JsonResponse(document, status=fault.status, content_type="application/problem+json")
     else:
         # The page of a 503 asks the database for nothing, not even who is signed in.
         template = "503.html" if fault.status == 503 else "problem.html"

@@ -46,9 +46,7 @@ def all_or_nothing(verb: Callable[P, T]) -> Callable[P, T]:
         try:
             return _once(verb, *args, **kwargs)
         except (IntegrityError, OperationalError) as fault:
-            raise Busy(
-                gettext("Others are writing to the same place. Nothing was stored; send it again.")
-            ) from fault
+            raise Busy(gettext("Others are writing to the same place. Nothing was stored; send it again.")) from fault
 
     return attempt
 

@@ -37,9 +37,7 @@ def main() -> None:
 
     django.setup()
     cores = os.cpu_count()
-    print(
-        f"Python {platform.python_version()}, {platform.machine()}, {cores} cores, {time.strftime('%Y-%m-%d')}"
-    )
+    print(f"Python {platform.python_version()}, {platform.machine()}, {cores} cores, {time.strftime('%Y-%m-%d')}")
     for name in sys.argv[1:] or MODULES:
         print(f"\n{name}")
         for line in importlib.import_module(f"benchmarks.{name}").figures():

@@ -127,9 +127,7 @@ def in_turn(steps: list[Step], queries: Rows) -> list[float]:
 def stages(what: str, index: ClipIndex, queries: Rows) -> Iterator[str]:
     """Measure both stages of some queries, and the cost of all moments beside a loop over them."""
     draw = np.random.default_rng(5)
-    spoken = [
-        query + np.float32(0.5) * draw.standard_normal((WORDS, DIMENSIONS), np.float32) for query in queries
-    ]
+    spoken = [query + np.float32(0.5) * draw.standard_normal((WORDS, DIMENSIONS), np.float32) for query in queries]
     times, counts = [], []
     for query, words in zip(queries, spoken, strict=True):
         began = time.perf_counter()

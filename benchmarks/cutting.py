@@ -54,9 +54,7 @@ def _stretch(chance: random.Random) -> tuple[float, float]:
     return start, start + chance.uniform(SHORTEST, LONGEST)
 
 
-def _in_turn(
-    stretches: list[tuple[float, float]], *each: Callable[[float, float], None]
-) -> list[list[float]]:
+def _in_turn(stretches: list[tuple[float, float]], *each: Callable[[float, float], None]) -> list[list[float]]:
     """Measure the seconds of each function for each clip, A B A B …. The first time includes starting the cutter."""
     seconds: list[list[float]] = [[] for _ in each]
     for start, end in stretches:

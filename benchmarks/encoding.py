@@ -54,9 +54,7 @@ def _figures_of(name: str, captions: list[str]) -> Iterator[str]:
     theirs = vectors[plain][[captions.index(caption) for caption in distinct]]
     for step in ours[1:]:
         same = overlap(_lists(theirs), _lists(vectors[step]))
-        yield f"  {step}: overlap@{DEPTH} {same:.5f} (promised: at least 0.99); " + _rounding(
-            theirs, vectors[step]
-        )
+        yield f"  {step}: overlap@{DEPTH} {same:.5f} (promised: at least 0.99); " + _rounding(theirs, vectors[step])
 
 
 def _plain(texts: list[str]) -> Vectors:

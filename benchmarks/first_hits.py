@@ -26,9 +26,7 @@ def overlaps_of(index: Index, examples: Sequence[Example]) -> list[tuple[int, Fl
     return found
 
 
-def first_hits(
-    system: Exhaustive, index: Index, examples: Sequence[Example], one_video: bool = False
-) -> Ints:
+def first_hits(system: Exhaustive, index: Index, examples: Sequence[Example], one_video: bool = False) -> Ints:
     """Return the rank of each example's first hit at each IoU: shape (examples, 2).
 
     Without a hit it is the rank after the last. Nothing is suppressed.

@@ -43,9 +43,8 @@ def grow(address: str, judgements: int) -> None:
         psycopg.connect(address, autocommit=True) as reading,
         psycopg.connect(address, autocommit=True) as writing,
     ):
-        writing.execute(
-            "SET session_replication_role = replica"
-        )  # foreign keys need no check: all are copied
+        # Foreign keys need no check: all are copied.
+        writing.execute("SET session_replication_role = replica")
         writing.execute("SET maintenance_work_mem = '512MB'")
         writing.execute("SET synchronous_commit = off")
         first = _number(reading, "SELECT count(*) FROM judging_judgement")
@@ -89,9 +88,7 @@ def _copy(reading: Any, writing: Any, model: Any, copy: int) -> None:
 def _value(model: Any, field: Any, copy: int) -> str:
     """Return the SQL of a column of the copy."""
     name, of_campaign = f'"{field.column}"', model.__name__ == "Campaign"
-    target = (
-        field.related_model.__name__ if field.is_relation else model.__name__ if field.primary_key else ""
-    )
+    target = field.related_model.__name__ if field.is_relation else model.__name__ if field.primary_key else ""
     if target == "Campaign":
         return f"{name} + {STRIDE * (copy // OF_A_CAMPAIGN)}"
     if target and (field.primary_key or field.related_model in _models()):
@@ -111,13 +108,9 @@ def _value(model: Any, field: Any, copy: int) -> str:
 def _without_indexes(writing: Any) -> Iterator[None]:
     """Drop all indexes but those of primary keys, and make them again at the end."""
     tables = [model._meta.db_table for model in _models()]
-    found = [
-        row for table in tables for which in (CONSTRAINTS, INDEXES) for row in writing.execute(which, [table])
-    ]
+    found = [row for table in tables for which in (CONSTRAINTS, INDEXES) for row in writing.execute(which, [table])]
     for table, name, kind, _ in found:
-        writing.execute(
-            f"ALTER TABLE {table} DROP CONSTRAINT {name}" if kind == "CONSTRAINT" else f"DROP INDEX {name}"
-        )
+        writing.execute(f"ALTER TABLE {table} DROP CONSTRAINT {name}" if kind == "CONSTRAINT" else f"DROP INDEX {name}")
     yield
     for table, name, kind, definition in found:
         writing.execute(

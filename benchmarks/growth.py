@@ -119,9 +119,7 @@ def _judge(address: str, session: str, batches: int) -> Times:
     return times
 
 
-def _timed(
-    http: httpx.Client, times: list[float], method: str, address: str, body: object = None
-) -> httpx.Response:
+def _timed(http: httpx.Client, times: list[float], method: str, address: str, body: object = None) -> httpx.Response:
     began = time.perf_counter()
     answer = http.request(method, address, json=body)
     times.append(1000 * (time.perf_counter() - began))

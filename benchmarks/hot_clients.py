@@ -83,11 +83,7 @@ def run(port: int, clients: Sequence[Client]) -> list[float]:
 def run_httpx(port: int, clients: Sequence[Client]) -> list[float]:
     """Do the same with httpx, a thread for each client. They cost several times what a save costs the server."""
     with ThreadPoolExecutor(len(clients)) as threads:
-        return [
-            seconds
-            for each in threads.map(lambda client: _by_httpx(port, client), clients)
-            for seconds in each
-        ]
+        return [seconds for each in threads.map(lambda client: _by_httpx(port, client), clients) for seconds in each]
 
 
 def _by_httpx(port: int, client: Client) -> list[float]:

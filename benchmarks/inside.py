@@ -33,10 +33,7 @@ def draw(name: str) -> dict[str, int]:
 
     campaign = Campaign.objects.get(name=name)
     figures = [BY_KEY["figure-5a"], BY_KEY["figure-5b"]]
-    rows = {
-        each.key: each.rows(current_summary(campaign, each.summary).counts, Subject(campaign))
-        for each in figures
-    }
+    rows = {each.key: each.rows(current_summary(campaign, each.summary).counts, Subject(campaign)) for each in figures}
     return {key: len(drawing.svg_of(drawing.specification(key, drawn))) for key, drawn in rows.items()}
 
 

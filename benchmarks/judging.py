@@ -111,9 +111,7 @@ def _measured(place: Installation) -> Iterator[str]:
     yield f"audit {'broken' if broken else 'ok'}"
 
 
-def _compared(
-    people: Sequence[Person], place: Installation, alone: Installation, by: Clients
-) -> Iterator[str]:
+def _compared(people: Sequence[Person], place: Installation, alone: Installation, by: Clients) -> Iterator[str]:
     claims, saves, submits = Served(place, by), Served(place, by), Served(place, by)
     bare = {
         ("the bare view", "anybody"): Served(alone, by),
@@ -164,9 +162,7 @@ class Person:
 
     def store(self, whose: str) -> Client:
         for position in range(1, SAVES + 1):
-            status, body = yield Request(
-                "PUT", f"/bare/{whose}/{position}", self.headers, self._press(position)
-            )
+            status, body = yield Request("PUT", f"/bare/{whose}/{position}", self.headers, self._press(position))
             assert status == 200, body
 
     def _press(self, position: int) -> bytes:
@@ -185,9 +181,7 @@ def prepare(place: Installation, turns: int) -> list[str]:
     (place.home / "moments.jsonl").write_text("".join(f"{json.dumps(moment)}\n" for moment in moments))
     (place.home / "queries.json").write_text(json.dumps(queries))
     place.manage("import_corpus", "bench", str(place.home / "moments.jsonl"), "--format", "tvr")
-    place.manage(
-        "create_campaign", "bench", "--corpus", "bench", "--queries", str(place.home / "queries.json")
-    )
+    place.manage("create_campaign", "bench", "--corpus", "bench", "--queries", str(place.home / "queries.json"))
     place.manage("worker", "--until-idle")
     browsing.wait_until_open(place, "bench", len(queries))
     place.accounts("bench", "annotator", *[f"client-{n}" for n in range(CLIENTS)])

@@ -66,8 +66,7 @@ def full_size(queries: int, videos: int) -> list[str]:
     floor = best_of(3, lambda: sorting_and_iou(qrels, run, queries))
     return [
         title(queries, videos),
-        f"  {whole:.3f} s, with the evaluator reused {again:.3f} s;"
-        f" floor (sorting and every IoU alone) {floor:.3f} s",
+        f"  {whole:.3f} s, with the evaluator reused {again:.3f} s; floor (sorting and every IoU alone) {floor:.3f} s",
     ]
 
 

@@ -37,9 +37,7 @@ def figures() -> Iterator[str]:
         "ours, prepared, Run": lambda: of_tables.calc_aggregate(table),
         "ir_measures, from dicts": lambda: ir_measures.calc_aggregate([measure], qrels, run),
         "ours, from dicts by id": lambda: calc_aggregate(["nDCG@20"], qrels, run),
-        "ours, from dicts of (video, start, end, value)": lambda: calc_aggregate(
-            ["nDCG@20"], spans_judged, spans
-        ),
+        "ours, from dicts of (video, start, end, value)": lambda: calc_aggregate(["nDCG@20"], spans_judged, spans),
     }.items():
         yield f"  {name}: {best_of(5, work):.3f} s"
 
@@ -50,9 +48,7 @@ def lists(rng: np.random.Generator, length: int, grades: bool) -> ById:
     for query in range(QUERIES):
         chosen = rng.choice(len(POOL), length, replace=False).tolist()
         values = rng.integers(0, 5, length) if grades else -np.sort(-rng.uniform(0, 1, length))
-        found[str(query)] = {
-            POOL[moment]: value for moment, value in zip(chosen, values.tolist(), strict=True)
-        }
+        found[str(query)] = {POOL[moment]: value for moment, value in zip(chosen, values.tolist(), strict=True)}
     return found
 
 

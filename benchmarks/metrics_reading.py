@@ -64,9 +64,7 @@ def of_json(qrels: Path, ranking: Path, lists: Path, index: Path) -> Iterator[st
 
 def parser() -> str:
     fast = "orjson" if json_files.orjson else "json (without the extra `fast`)"
-    return (
-        f"{QUERIES:,} x {PREDICTIONS} predictions, {QUERIES * MOMENTS:,} judged moments; JSON read by {fast}"
-    )
+    return f"{QUERIES:,} x {PREDICTIONS} predictions, {QUERIES * MOMENTS:,} judged moments; JSON read by {fast}"
 
 
 def beside_json(what: str, path: Path, read: Callable[[], object]) -> str:

@@ -44,9 +44,7 @@ def _measured(place: Installation) -> Iterator[str]:
         times = {float(ms): n for ms, n in each["response_times"].items()}
         p50, p99 = (_centile(times, centile) for centile in (50, 99))
         yield f"{each['name']}: {each['num_requests']:,}, p50 {p50:.0f} ms, p99 {p99:.0f} ms"
-    acknowledged = sum(
-        each["num_requests"] - each["num_failures"] for each in asked if each["name"] == "save"
-    )
+    acknowledged = sum(each["num_requests"] - each["num_failures"] for each in asked if each["name"] == "save")
     (stored,) = sql(place, "SELECT count(*) FROM judging_revision")[0]
     yield f"{acknowledged:,} grades acknowledged, {stored:,} stored"
     broken = "BROKEN" in place.manage("audit", NAME, check=False)

@@ -29,9 +29,8 @@ OFFSET = 0.5  # standard deviation of what all clips of a video share; that of n
 TWO_EVENTS = 0.7  # share of queries
 STEEPNESS = 4.0  # of the fall of starts over a video
 CLIP_SECONDS = 3.0
-RIGHT = (
-    0.8  # share of clips in which a detector names what they show; another object is always named beside it
-)
+# Share of clips in which a detector names what they show; another object is always named beside it.
+RIGHT = 0.8
 
 
 @dataclass(frozen=True)
@@ -89,9 +88,7 @@ def _videos(
     for number in range(count):
         sizes = _sizes(int(random.integers(8, 13)), random)
         concepts = random.choice(len(prototypes), len(sizes), replace=False)
-        video = Video(
-            f"{name}-{number}", sum(sizes) * CLIP_SECONDS, _clips(sizes, concepts, prototypes, random)
-        )
+        video = Video(f"{name}-{number}", sum(sizes) * CLIP_SECONDS, _clips(sizes, concepts, prototypes, random))
         videos.append(video)
         shown.append(np.repeat(concepts, sizes))
         examples += [_example(f"{video.name}-{turn}", video, sizes, concepts, random) for turn in range(2)]

@@ -36,16 +36,10 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3, 4, 5])
     parser.add_argument("--systems", nargs="+", default=list(SYSTEMS), choices=SYSTEMS)
     parser.add_argument("--iterations", type=int, default=1000)
-    parser.add_argument(
-        "--videos", type=int, nargs=2, default=[1600, 250], help="to learn from and to search"
-    )
+    parser.add_argument("--videos", type=int, nargs=2, default=[1600, 250], help="to learn from and to search")
     parser.add_argument("--concepts", type=int, default=80)
-    parser.add_argument(
-        "--empty", type=float, help="objects are detected too, but in this share of clips none"
-    )
-    parser.add_argument(
-        "--option", action="append", default=[], metavar="NAME=VALUE", help="of trained systems"
-    )
+    parser.add_argument("--empty", type=float, help="objects are detected too, but in this share of clips none")
+    parser.add_argument("--option", action="append", default=[], metavar="NAME=VALUE", help="of trained systems")
     said = parser.parse_args(arguments)
     extra = dict(option.split("=", 1) for option in said.option)
     options = {name: _value(value) for name, value in extra.items()}

@@ -71,9 +71,7 @@ def _told(what: str, work: Callable[[], object]) -> str:
         if turn >= 5:
             seconds.append(time.perf_counter() - began)
     seconds.sort()
-    return (
-        f"{what}: {statistics.median(seconds) * 1000:.1f} ms, p95 {seconds[int(0.95 * RUNS)] * 1000:.1f} ms"
-    )
+    return f"{what}: {statistics.median(seconds) * 1000:.1f} ms, p95 {seconds[int(0.95 * RUNS)] * 1000:.1f} ms"
 
 
 def _corpus() -> Corpus:

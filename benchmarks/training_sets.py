@@ -98,9 +98,7 @@ def measured(file: str) -> dict[str, object]:
         seconds = [_product(vectors, len(queries) if turn else BLOCK // 4 // len(vectors))]
         began = time.perf_counter()
         with tempfile.TemporaryFile("w", encoding="utf-8") as out:
-            write_queries(
-                queries if turn else queries[:2000], pool, vectors, {K: out}, lambda *done, message="": None
-            )
+            write_queries(queries if turn else queries[:2000], pool, vectors, {K: out}, lambda *done, message="": None)
             seconds.append(time.perf_counter() - began)
             size = out.tell()
         if turn:

@@ -16,11 +16,8 @@ from tests.browsing import Person, moving
 from tests.faults.browser_shift import Shift
 from tests.installation import Installation, installation
 
-LATENCY, PRESSES, BETWEEN = (
-    300,
-    240,
-    700,
-)  # milliseconds of network; presses; milliseconds after a clip may be judged
+# Milliseconds of network; presses; milliseconds after a clip may be judged.
+LATENCY, PRESSES, BETWEEN = 300, 240, 700
 SHIFT, SPARE = 500, 4  # presses on each database, and batches more than they need
 PASSWORD = "reeljudge-demo"
 # When a press brings another clip: until that clip's first frame is presented while it plays, and until the next one.

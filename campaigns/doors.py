@@ -58,9 +58,7 @@ def creator(request: HttpRequest) -> User:
 
 def draft(request: HttpRequest, token: str) -> Draft:
     """Return a draft of the person's own, whether a campaign was made of it or not."""
-    return get_object_or_404(
-        Draft.objects.select_related("corpus", "campaign"), token=token, owner=creator(request)
-    )
+    return get_object_or_404(Draft.objects.select_related("corpus", "campaign"), token=token, owner=creator(request))
 
 
 def upload(request: HttpRequest, draft: str, token: str) -> Upload:

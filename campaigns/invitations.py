@@ -65,9 +65,7 @@ class InvitationsForm(forms.Form):
             user__memberships__campaign=self.campaign
         )
         known = dict(members.values_list("email", "user__username"))
-        waiting = set(
-            self.campaign.invitations.open().filter(address__in=addresses).values_list("address", flat=True)
-        )
+        waiting = set(self.campaign.invitations.open().filter(address__in=addresses).values_list("address", flat=True))
         first: dict[str, int] = {}
         for number, person in named.items():
             where = f"Line {number}: {abbreviated(person.address)}"
@@ -112,6 +110,4 @@ def invite_all(request: HttpRequest, lead: Membership, form: InvitationsForm) ->
 def must_send_mails() -> None:
     """Raise WrongState if the settings name no mail server."""
     if not settings.MAILS:
-        raise WrongState(
-            "This site sends no mails: whoever runs it has to set EMAIL_URL. Make links instead."
-        )
+        raise WrongState("This site sends no mails: whoever runs it has to set EMAIL_URL. Make links instead.")

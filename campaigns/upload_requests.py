@@ -52,9 +52,7 @@ def take_piece(
     found = find()
     if request.method != "PATCH":
         return tell(found, 200)
-    offset = whole(
-        "Upload-Offset", request.headers.get("Upload-Offset", ""), "the place of the piece", digits=KEY
-    )
+    offset = whole("Upload-Offset", request.headers.get("Upload-Offset", ""), "the place of the piece", digits=KEY)
     checksum = request.headers.get("Upload-Checksum", "")
     if checksum and not checksum.startswith(SHA256):
         raise BadValue("Upload-Checksum", checksum[:20], "sha256, a space, and 64 hexadecimal digits")

@@ -91,9 +91,7 @@ def refuse_if_kept(draft: Draft, purpose: str) -> None:
         If the draft's films are those of a corpus.
     """
     if purpose == Upload.Purpose.FILM and (corpus := _corpora_in(draft.folder).first()):
-        raise WrongState(
-            f"The films of this draft belong to the corpus {corpus}. Begin another draft for other films."
-        )
+        raise WrongState(f"The films of this draft belong to the corpus {corpus}. Begin another draft for other films.")
 
 
 def must_be_a_files_name(name: str) -> None:
@@ -107,9 +105,7 @@ def _must_be_fine(purpose: str, name: str, size: int) -> None:
     if size < 1:
         raise BadValue("size", str(size), "at least one byte")
     if size > (most := most_mib(purpose)) * MIB:
-        raise TooLarge(
-            f"{name}: {size / MIB:,.0f} MiB; expected at most {most:,} MiB (docs/settings.md, UPLOAD_MIB)"
-        )
+        raise TooLarge(f"{name}: {size / MIB:,.0f} MiB; expected at most {most:,} MiB (docs/settings.md, UPLOAD_MIB)")
 
 
 def most_mib(purpose: str) -> int:
@@ -154,9 +150,7 @@ def append(upload: Arriving, offset: int, piece: bytes, sha256: str = "") -> Arr
     if offset != upload.received:
         return upload
     if offset + len(piece) > upload.size:
-        raise BadValue(
-            "body", f"{len(piece):,} bytes", f"at most {upload.size - offset:,}, the rest of the file"
-        )
+        raise BadValue("body", f"{len(piece):,} bytes", f"at most {upload.size - offset:,}, the rest of the file")
     must_have_room(len(piece))
     _write(upload.path, offset, piece, last=offset + len(piece) == upload.size)
     # Of two that write at one place, one counts. Their bytes are the same unless somebody uploads two files as one.
@@ -179,9 +173,7 @@ def _write(path: Path, offset: int, piece: bytes, last: bool) -> None:
             os.fsync(handle)
     except OSError as fault:
         if fault.errno in FULL:
-            raise NoRoom(
-                "The disk is full. What has arrived is kept: go on when there is room again."
-            ) from fault
+            raise NoRoom("The disk is full. What has arrived is kept: go on when there is room again.") from fault
         raise
 
 

@@ -6,8 +6,7 @@ from jobs.queue import SECONDS_BETWEEN_UPKEEP
 
 broker_url = settings.REDIS_URL or "memory://"
 broker_transport_options = {
-    "visibility_timeout": 2 * 3600
-    + 600,  # above the hard time limit, so that a running job is never given out twice
+    "visibility_timeout": 2 * 3600 + 600,  # above the hard time limit, so that a running job is never given out twice
     "unacked_restore_interval": 5,
     "unacked_restore_throttle": 1,
     # Without these, whoever waits for a Redis that has vanished waits for ever.
@@ -17,9 +16,8 @@ broker_transport_options = {
     "health_check_interval": 10,
 }
 broker_connection_retry_on_startup = True
-broker_connection_max_retries = (
-    None  # with a number, a worker would give up after it, and end as if all were well
-)
+# With a number, a worker would give up after it, and end as if all were well.
+broker_connection_max_retries = None
 task_ignore_result = True
 task_acks_late = True
 task_reject_on_worker_lost = True
@@ -27,9 +25,8 @@ task_soft_time_limit = 2 * 3600 - 60
 task_time_limit = 2 * 3600
 worker_prefetch_multiplier = 1
 worker_hijack_root_logger = False
-worker_enable_remote_control = (
-    False  # whoever reaches Redis could stop workers, or have them tell what they hold
-)
+# Whoever reaches Redis could stop workers, or have them tell what they hold.
+worker_enable_remote_control = False
 SWEEP = 30.0  # seconds
 # A message that nobody has taken when the next one is sent is of no use any more: without an end they pile up.
 beat_schedule = {

@@ -47,9 +47,7 @@ def addresses(kind: str, store: str, endpoint: str) -> str:
             f"MEDIA_ADDRESSES: {kind!r}; with MEDIA_STORE={store!r} expected {' or '.join(fitting)}"
         )
     if kind == PRESIGNED and not endpoint:
-        raise ImproperlyConfigured(
-            "S3_ENDPOINT_URL: none; MEDIA_ADDRESSES=presigned needs it, also at Amazon's"
-        )
+        raise ImproperlyConfigured("S3_ENDPOINT_URL: none; MEDIA_ADDRESSES=presigned needs it, also at Amazon's")
     return kind
 
 

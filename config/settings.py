@@ -146,9 +146,8 @@ CACHES = {
 DATABASE["CONN_MAX_AGE"] = env.int("CONN_MAX_AGE", default=60)  # seconds
 # Long work ------------------------------------------------------------------------------------------------
 REDIS_URL = env.str("REDIS_URL", default="")
-JOB_LEASE = env.int(
-    "JOB_LEASE", default=120
-)  # seconds; a job that has not reported for so long goes to another worker
+# Seconds; a job that has not reported for so long goes to another worker.
+JOB_LEASE = env.int("JOB_LEASE", default=120)
 JOB_ATTEMPTS = env.int("JOB_ATTEMPTS", default=3)
 
 # Captions and clips ---------------------------------------------------------------------------------------
@@ -173,9 +172,7 @@ MEDIA_ROOT = Path(env.str("MEDIA_ROOT", default=str(HOME / "media")))
 MEDIA_STORE = env.str("MEDIA_STORE", default="")
 S3_ENDPOINT_URL = env.str("S3_ENDPOINT_URL", default="")
 S3_CLIENT = media_store.client(S3_ENDPOINT_URL)
-MEDIA_ADDRESSES = media_store.addresses(
-    env.str("MEDIA_ADDRESSES", default="proxy"), MEDIA_STORE, S3_ENDPOINT_URL
-)
+MEDIA_ADDRESSES = media_store.addresses(env.str("MEDIA_ADDRESSES", default="proxy"), MEDIA_STORE, S3_ENDPOINT_URL)
 CUTTING_SECONDS = env.float("CUTTING_SECONDS", default=300)  # for one clip
 CUTTING_MEMORY = env.int("CUTTING_MEMORY", default=4096)  # MiB
 # Files that are uploaded in pieces for new campaigns, and folders whose films new campaigns may use

@@ -24,9 +24,7 @@ OUTCOME = ["state", "error", "file"]  # fields of a clip
 Stretch = tuple[float, float]  # start and end, in seconds
 
 
-def clips_of(
-    moments: Iterable[Moment], audience: str, padding: float = 0, sound: bool = False
-) -> dict[int, Clip]:
+def clips_of(moments: Iterable[Moment], audience: str, padding: float = 0, sound: bool = False) -> dict[int, Clip]:
     """Return a clip for each moment, by the moment's key. A new clip waits for its job, or is missing.
 
     Parameters

@@ -39,9 +39,7 @@ def sets_of(corpus: Corpus) -> list[str]:
     """Return the names of the corpus's sets of features: that which is computed, then those of files."""
     folder = _folder(corpus)
     found = sorted(folder.iterdir()) if folder.is_dir() else []
-    names = [
-        each.stem if each.is_file() else each.name for each in found if each.is_dir() or each.suffix in KINDS
-    ]
+    names = [each.stem if each.is_file() else each.name for each in found if each.is_dir() or each.suffix in KINDS]
     from_films = [DESCRIPTOR, VISION] if settings.VISION_MODEL else [DESCRIPTOR]
     return list(dict.fromkeys([*from_films, *(name for name in names if not name.endswith(SUBTITLES))]))
 

@@ -76,9 +76,7 @@ def forget_lost(findings: Iterator[Finding]) -> int:
     return forgotten
 
 
-def _look_at(
-    files: list[Stored], clips: QuerySet[Clip], seen: bytearray, *, with_orphans: bool
-) -> Iterator[Finding]:
+def _look_at(files: list[Stored], clips: QuerySet[Clip], seen: bytearray, *, with_orphans: bool) -> Iterator[Finding]:
     """Compare some files with their clips, and note which clips were seen."""
     tokens = {_token(file): file for file in files}
     named = {clip.file.name: clip for clip in clips.filter(token__in=tokens)}

@@ -69,9 +69,7 @@ class Video(models.Model):
     corpus = models.ForeignKey(Corpus, models.CASCADE, related_name="videos")
     name = models.CharField(max_length=300)
     duration = models.FloatField(help_text="seconds")
-    media = models.CharField(
-        max_length=500, blank=True, help_text="file or folder of frames, below the media folder"
-    )
+    media = models.CharField(max_length=500, blank=True, help_text="file or folder of frames, below the media folder")
 
     class Meta:
         constraints = [

@@ -21,9 +21,7 @@ def moments_at(corpus: Corpus, spans: Sequence[Span]) -> list[Moment]:
     Video.DoesNotExist
         If the corpus has no such video.
     """
-    videos = {
-        video.name: video for video in Video.objects.filter(corpus=corpus, name__in={s[0] for s in spans})
-    }
+    videos = {video.name: video for video in Video.objects.filter(corpus=corpus, name__in={s[0] for s in spans})}
     known: dict[str, Moment] = {}
     listed = Moment.everything.filter(video__in=[each.pk for each in videos.values()]).select_related("video")
     for moment in listed.order_by("predicted", "pk"):

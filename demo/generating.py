@@ -24,9 +24,8 @@ from judging.models import Assignment, Batch, Candidate, Judgement, Query, Revie
 
 MOMENTS_OF_A_VIDEO = 5
 REVIEWED, TO_REVIEW, IN_WORK = 0.94, 0.02, 0.02  # shares of the queries; the rest is open
-SPREAD = (
-    1.15  # of grades about the truth: 29 % of pairs are contested, and 5,000 queries have 500,000 judgements
-)
+# Of grades about the truth: 29 % of pairs are contested, and 5,000 queries have 500,000 judgements.
+SPREAD = 1.15
 QUERIES_AT_A_TIME = 100
 DAYS = 90
 VERBS = ("walks", "sits down", "opens a door", "waves", "reads", "laughs", "turns around", "picks up a cup")
@@ -196,6 +195,4 @@ def add_judgement(
     made.judgements.append(judgement)
     key = uuid.uuid4()  # not from the seed, because two campaigns can have the same seed
     seconds = round(chance.lognormvariate(2.8, 0.5), 1)  # half of them under 16.4
-    made.revisions.append(
-        Revision(judgement=judgement, number=1, grade=grade, key=key, seconds=seconds, at=at)
-    )
+    made.revisions.append(Revision(judgement=judgement, number=1, grade=grade, key=key, seconds=seconds, at=at))

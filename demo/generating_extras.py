@@ -91,14 +91,11 @@ def _checks(campaign: Campaign, people: list[Membership], queries: int, chance: 
     Campaign.objects.filter(pk=campaign.pk).update(check_rate=RATE)
 
 
-def _gold(
-    campaign: Campaign, people: list[Membership], number: int, chance: random.Random, more: More
-) -> None:
+def _gold(campaign: Campaign, people: list[Membership], number: int, chance: random.Random, more: More) -> None:
     closed = list(campaign.queries.pool().filter(closed=True).order_by("pk"))
     for source in chance.sample(closed, min(len(closed), number)):
         pairs = [
-            (pair, pair.grade or 0)
-            for pair in clear_pairs(campaign).filter(query=source).order_by("rank")[:PAIRS]
+            (pair, pair.grade or 0) for pair in clear_pairs(campaign).filter(query=source).order_by("rank")[:PAIRS]
         ]
         had = set(Judgement.objects.filter(candidate__query=source).values_list("annotator", flat=True))
         batch, copies = _copy(source, f"gold:{source.pk}", pairs, None, more)
@@ -137,9 +134,7 @@ def _exam(campaign: Campaign, people: list[Membership], queries: int, chance: ra
 
 def _copy(source: Query, name: str, pairs: Expected, owner: Membership | None, more: More) -> Check:
     """Make a check as `judging.quality.checks` does. Return its batch, and its pairs with their expected grades."""
-    query = Query(
-        campaign_id=source.campaign_id, kind=Kind.CHECK, query_id=name, text=source.text, owner=owner
-    )
+    query = Query(campaign_id=source.campaign_id, kind=Kind.CHECK, query_id=name, text=source.text, owner=owner)
     batch = Batch.of(query, 1, state=Batch.State.OPEN)
     copies = [
         (Candidate(query=query, batch=batch, rank=rank, repeats=pair, truth=None if owner else grade), grade)

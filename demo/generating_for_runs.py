@@ -59,9 +59,7 @@ def _videos(corpus: Corpus, runs: Sequence[Run], durations: Mapping[str, float])
     return {video.name: video for video in videos}
 
 
-def _moments(
-    query: Query, runs: Sequence[Run], videos: Mapping[str, Video], chance: random.Random
-) -> list[Moment]:
+def _moments(query: Query, runs: Sequence[Run], videos: Mapping[str, Video], chance: random.Random) -> list[Moment]:
     """Make the moments of a query's candidates, of which no two overlap much."""
     found: list[Span] = []
     for span in chain.from_iterable(zip_longest(*(_predicted(run, query.query_id) for run in runs))):

@@ -108,9 +108,7 @@ def submit_systems(campaign: Campaign, shown: Campaign, grades: Grades, research
     scopes = [Token.Scope.READ, Token.Scope.RUNS]
     token, secret = Token.objects.make(researcher, "the demo’s runs", scopes, days=1)
     ranks: Ranks = {
-        query: {
-            (each.moment.video.name, each.moment.start, each.moment.end): each.rank for each in candidates
-        }
+        query: {(each.moment.video.name, each.moment.start, each.moment.end): each.rank for each in candidates}
         for query, candidates in _ranked(shown).items()
     }
     durations = dict(Video.objects.filter(corpus=campaign.corpus).values_list("name", "duration"))
@@ -134,9 +132,7 @@ class _Working(Client):
         return super()._do(step)
 
 
-def make_judged(
-    shown: Campaign, truth: Path, lead: User, researcher: User, tell: Callable[[str], None]
-) -> None:
+def make_judged(shown: Campaign, truth: Path, lead: User, researcher: User, tell: Callable[[str], None]) -> None:
     """Make the campaign with its release and its runs, unless it is there. What a break has left is finished.
 
     Raises

@@ -140,16 +140,12 @@ class Person:
 def _handed(token: str) -> list[Candidate]:
     assignments = Assignment.objects.select_related("annotator__campaign", "batch")
     handed = assignments.get(token=token).candidates_in_order()
-    candidates = Candidate.objects.select_related(
-        "query", "moment__video", "repeats__query", "repeats__moment__video"
-    )
+    candidates = Candidate.objects.select_related("query", "moment__video", "repeats__query", "repeats__moment__video")
     wanted = candidates.in_bulk([each.pk for each in handed])
     return [wanted[each.pk] for each in handed]
 
 
-def play(
-    address: str, campaign: Campaign, annotators: int, seed: int, truth: Truth, reviews: bool
-) -> Iterator[Tally]:
+def play(address: str, campaign: Campaign, annotators: int, seed: int, truth: Truth, reviews: bool) -> Iterator[Tally]:
     """Let the annotators take batches in turn, until nobody finds work and no batch is being prepared.
 
     Yield the tally after each turn, with a batch or without.
@@ -163,9 +159,7 @@ def play(
         yield from _work(campaign, people, lead, seed, truth)
 
 
-def _work(
-    campaign: Campaign, people: list[Person], lead: Person | None, seed: int, truth: Truth
-) -> Iterator[Tally]:
+def _work(campaign: Campaign, people: list[Person], lead: Person | None, seed: int, truth: Truth) -> Iterator[Tally]:
     tally, idle = Tally(), 0
     while idle < len(people) or preparing(campaign).exists():
         for person in people:

@@ -64,10 +64,7 @@ def _predicted(
 ) -> Iterator[dict[str, Any]]:
     """Yield the predictions of one query, the best first."""
     chance = random.Random(seed)
-    scored = [
-        (system.score(grade, ranks.get(span, FORGOTTEN), chance), span)
-        for span, grade in sorted(grades.items())
-    ]
+    scored = [(system.score(grade, ranks.get(span, FORGOTTEN), chance), span) for span, grade in sorted(grades.items())]
     for score, (video, start, end) in sorted(scored, reverse=True)[:DEPTH]:
         shift = SHIFT * (end - start)
         start = max(0.0, start + chance.gauss(0, shift))

@@ -223,9 +223,7 @@ class Job(models.Model):
 
     def _mine(self, **changes: Any) -> None:
         # The worker and the number of attempts are the fence: a worker that takes the job over changes them.
-        mine = Job.objects.filter(
-            pk=self.pk, state=Job.State.RUNNING, attempts=self.attempts, worker=self.worker
-        )
+        mine = Job.objects.filter(pk=self.pk, state=Job.State.RUNNING, attempts=self.attempts, worker=self.worker)
         if not mine.update(**changes):
             raise JobLost(f"{self} is in the hands of another worker")
 

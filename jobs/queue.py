@@ -69,9 +69,7 @@ class JobQuerySet(models.QuerySet["Job"]):
 
     def numbers(self) -> dict[str, int]:
         """Return how many jobs there are in each state."""
-        return dict.fromkeys(JobState.values, 0) | dict(
-            self.order_by().values_list("state").annotate(Count("pk"))
-        )
+        return dict.fromkeys(JobState.values, 0) | dict(self.order_by().values_list("state").annotate(Count("pk")))
 
     def in_order(self) -> JobQuerySet:
         """Sort the jobs for people: what runs, what failed, what waits, and what is done, the last first."""
@@ -84,9 +82,7 @@ class JobQuerySet(models.QuerySet["Job"]):
         """Return the jobs of these campaigns and corpora."""
         return self.filter(owner__in=[key_of(owner) for owner in owners])
 
-    def ask(
-        self, kind: str, key: str = "", row: int = 0, about: dict[str, Any] | None = None, **arguments: Any
-    ) -> Job:
+    def ask(self, kind: str, key: str = "", row: int = 0, about: dict[str, Any] | None = None, **arguments: Any) -> Job:
         """Return the job of this kind, row and key. Make it if there is none, and queue it again if it has ended.
 
         Call this in the transaction that makes the work necessary, so that the job exists exactly if it commits.

@@ -62,9 +62,7 @@ def nothing_lost(campaign: Campaign) -> Findings:
 def _places(campaign: Campaign) -> Findings:
     """Check that the places of each assignment are candidates of its query. A later edition may have them by now."""
     of_query = dict(Candidate.objects.in_campaign(campaign).values_list("pk", "query"))
-    assignments = Assignment.objects.filter(batch__campaign=campaign).values_list(
-        "pk", "batch__query", "places"
-    )
+    assignments = Assignment.objects.filter(batch__campaign=campaign).values_list("pk", "batch__query", "places")
     for pk, query, places in assignments.order_by("pk").iterator(chunk_size=2000):
         strange = [candidate for candidate in places if of_query.get(candidate) != query]
         if strange or not places:
@@ -88,9 +86,7 @@ def two_a_round(campaign: Campaign) -> Findings:
     here = Q(assignments__round=F("round"), assignments__slot__isnull=False)
     here &= ~Q(assignments__state=AssignmentState.LAPSED)
     wrong = (
-        Batch.objects.in_campaign(campaign)
-        .annotate(held=Count("assignments", filter=here))
-        .exclude(taken=F("held"))
+        Batch.objects.in_campaign(campaign).annotate(held=Count("assignments", filter=here)).exclude(taken=F("held"))
     )
     for pk, taken, held in wrong.values_list("pk", "taken", "held"):
         yield f"batch {pk} counts {taken} slots as taken; {held} are"
@@ -276,9 +272,7 @@ INVARIANTS = [
 ]
 
 
-INVARIANTS_OF_IMPORTED = [
-    Invariant(8, "The same judgements give the same consensus", same_imported_consensus)
-]
+INVARIANTS_OF_IMPORTED = [Invariant(8, "The same judgements give the same consensus", same_imported_consensus)]
 
 
 def _judgements(campaign: Campaign) -> models.QuerySet[Judgement]:

@@ -114,11 +114,7 @@ def scope(lead: Membership, what: str, number: int) -> Scope:
     """Return what would be reopened: a candidate or a batch by its key, or all work of a worker by number."""
     if what == "worker":
         return scope_of_annotator(annotator_of(lead, number))
-    return (
-        scope_of_batch(batch(lead, number))
-        if what == "batch"
-        else scope_of_candidate(candidate(lead, number))
-    )
+    return scope_of_batch(batch(lead, number)) if what == "batch" else scope_of_candidate(candidate(lead, number))
 
 
 def assignment(request: HttpRequest, token: str) -> Assignment:
@@ -140,9 +136,7 @@ def clip(request: HttpRequest, token: str) -> Clip:
     found = get_object_or_404(Clip, token=token, state=Clip.State.READY)
     held = Assignment.objects.of(request.user.pk).held().filter(batch__candidates__clip=found)
     seen = Campaign.objects.led_by(request.user).filter(queries__candidates__clip=found)
-    taught = visible_examples(
-        Example.objects.filter(clip=found, campaign__in=Campaign.objects.of(request.user))
-    )
+    taught = visible_examples(Example.objects.filter(clip=found, campaign__in=Campaign.objects.of(request.user)))
     if held.exists() or seen.exists() or taught.exists() or _for_leads(request, found).exists():
         return found
     raise Http404

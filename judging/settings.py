@@ -91,9 +91,7 @@ class Fixed:
 
 
 class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # the stubs' parameter is not there at run time
-    all_days = forms.BooleanField(
-        required=False, label=SETTINGS["all_days"].label, help_text=SETTINGS["all_days"].help
-    )
+    all_days = forms.BooleanField(required=False, label=SETTINGS["all_days"].label, help_text=SETTINGS["all_days"].help)
 
     class Meta:
         model = Campaign
@@ -130,9 +128,7 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # the stubs' par
         value = getattr(self.instance, name)
         if isinstance(value, bool):
             value = "yes" if value else "no"
-        return Fixed(
-            SETTINGS[name].label, f"{value:g}" if isinstance(value, float) else str(value), self.fixed[name]
-        )
+        return Fixed(SETTINGS[name].label, f"{value:g}" if isinstance(value, float) else str(value), self.fixed[name])
 
     def clean_currency(self) -> str:
         currency = str(self.cleaned_data["currency"]).upper()
@@ -153,14 +149,10 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # the stubs' par
             if name in self.data and self._differs(name, field):
                 self.add_error(None, f"{SETTINGS[name].label}: {self.fixed[name]}.")
         if (data.get("check_pause") or 0) < (data.get("check_warn") or 0):
-            self.add_error(
-                "check_pause", "The pause comes after the warning. Write at least the share of the warning."
-            )
+            self.add_error("check_pause", "The pause comes after the warning. Write at least the share of the warning.")
         opens, closes = data.get("auto_second_from"), data.get("auto_close_below")
         if opens is not None and closes is not None and closes > opens:
-            self.add_error(
-                "auto_close_below", "Write at most the mean that opens the second batch by itself."
-            )
+            self.add_error("auto_close_below", "Write at most the mean that opens the second batch by itself.")
         if data.get("hourly_rate") is not None and not data.get("currency") and "currency" not in self.errors:
             self.add_error("currency", "Name the currency of the pay, like SGD.")
         if self.past and "currency" in self.changed_data and not data.get("all_days"):
@@ -185,11 +177,7 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # the stubs' par
     def _seen(self, name: str) -> Any:
         """Return the value that the lead's page had, if it said so."""
         field = self.fields[name]
-        return (
-            field.to_python(self.data[self.add_initial_prefix(name)])
-            if field.show_hidden_initial
-            else NOT_SAID
-        )
+        return field.to_python(self.data[self.add_initial_prefix(name)]) if field.show_hidden_initial else NOT_SAID
 
     def save(self, commit: bool = True) -> Campaign:
         """Store what the lead changed, and no other column: others may change those at this moment."""

@@ -122,9 +122,7 @@ def lines(data: alt.Data, rows: Rows, x: str, x_title: str, y: str, y_title: str
             x=alt.X(x, title=x_title, sort=names if x.endswith(":N") else alt.Undefined),
             y=alt.Y(y, title=y_title, scale=alt.Scale(zero=False)),
             color=alt.Color("line:N", sort=order, scale=alt.Scale(domain=order, range=colours), title=None),
-            strokeDash=alt.StrokeDash(
-                "line:N", sort=order, scale=alt.Scale(domain=order, range=dashes), title=None
-            ),
+            strokeDash=alt.StrokeDash("line:N", sort=order, scale=alt.Scale(domain=order, range=dashes), title=None),
             tooltip=["measure:N", alt.Tooltip(x, title=x_title), alt.Tooltip(y, title=y_title, format=".4f")],
             facet=alt.Facet("panel:N", sort=panels, columns=3, title=None),
         )

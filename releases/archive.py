@@ -68,9 +68,7 @@ class ReleaseArchive:
         except OSError as fault:
             raise ReeljudgeError(f"{file}: cannot be read ({fault.strerror}); expected a release") from fault
         except UNREADABLE as fault:
-            raise ReeljudgeError(
-                f"{file}: not a zip that can be read ({fault}); expected a release"
-            ) from fault
+            raise ReeljudgeError(f"{file}: not a zip that can be read ({fault}); expected a release") from fault
 
     def _manifest(self) -> dict[str, Any]:
         entries = {entry.filename: entry for entry in self.archive.infolist()}
@@ -78,10 +76,7 @@ class ReleaseArchive:
         most = min(LARGEST, ROOM + LARGEST_RATIO * packed)
         if sum(entry.file_size for entry in self.archive.infolist()) > most:
             raise ReeljudgeError(f"{self.file}: unpacks to more than {most:,} bytes")
-        if any(
-            entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-            for entry in entries.values()
-        ):
+        if any(entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for entry in entries.values()):
             raise ReeljudgeError(f"{self.file}: not packed as a release is; expected deflate")
         if MANIFEST not in entries or entries[MANIFEST].file_size > LARGEST_MANIFEST:
             raise ReeljudgeError(f"{self.file}: holds no {MANIFEST}; expected a release")

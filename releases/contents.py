@@ -54,9 +54,7 @@ class Part:
 def parts(release: Release) -> list[Part]:
     """Return all files of a release except its manifest, in the order in which they are written."""
     scope = scope_of(release)
-    exports = [
-        Part(each.file, each.what, partial(each.make, scope)) for each in FILES if each.make is not manifest
-    ]
+    exports = [Part(each.file, each.what, partial(each.make, scope)) for each in FILES if each.make is not manifest]
     described = [
         Part("LICENSE", "the licence of the judgements", partial(licence_text, release)),
         *exports,
@@ -201,8 +199,7 @@ def _figures(scope: Scope) -> Iterator[Part]:
 def _rounded(rows: Rows) -> Rows:
     """Round fractions, whose last digits depend on the order in which they were added."""
     return [
-        {name: round(value, 6) if isinstance(value, float) else value for name, value in row.items()}
-        for row in rows
+        {name: round(value, 6) if isinstance(value, float) else value for name, value in row.items()} for row in rows
     ]
 
 

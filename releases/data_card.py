@@ -121,9 +121,7 @@ Final grades: {", ".join(f"{grade}: {number:,}" for grade, number in counts["gra
 def _unfinished(release: Release) -> str:
     number = len(release.unfinished)
     if not number:
-        return (
-            "\nAll queries of the campaign are finished: none was being judged when the release was frozen.\n"
-        )
+        return "\nAll queries of the campaign are finished: none was being judged when the release was frozen.\n"
     are = "1 query was" if number == 1 else f"{number:,} queries were"
     consequence = (
         "This release holds what was settled of them; the rest of their pairs can change."

@@ -125,9 +125,7 @@ def adjudicated(scope: Scope) -> Lines:
         yield json.dumps(record, ensure_ascii=False) + "\n"
 
 
-def _record(
-    pair: str, query_id: str, query: str, video: str, start: float, end: float, *rest: Any
-) -> dict[str, Any]:
+def _record(pair: str, query_id: str, query: str, video: str, start: float, end: float, *rest: Any) -> dict[str, Any]:
     duration, caption, similarity, grade, rule = rest
     return {
         "pair_id": number_or_text(pair),
@@ -198,9 +196,7 @@ def manifest(scope: Scope) -> Lines:
         "encoder": campaign.encoder,
         "queries": scope.queries.count(),
         "candidates": {outcome: counts.get(outcome, 0) for outcome in Candidate.Outcome.values},
-        "sha256": {
-            export.file: _sha256(export.make(scope)) for export in FILES if export.make is not manifest
-        },
+        "sha256": {export.file: _sha256(export.make(scope)) for export in FILES if export.make is not manifest},
     }
     yield json.dumps(record, ensure_ascii=False, indent=2) + "\n"
 
@@ -229,9 +225,7 @@ FILES = [
 BY_NAME = {export.file: export for export in FILES}
 
 
-def _of(
-    scope: Scope, outcomes: list[str], *fields: str | Combinable, **only: str
-) -> Iterator[tuple[Any, ...]]:
+def _of(scope: Scope, outcomes: list[str], *fields: str | Combinable, **only: str) -> Iterator[tuple[Any, ...]]:
     """Yield fields of the pool's pairs with these outcomes. These are tuples: there may be hundreds of thousands."""
     candidates = scope.candidates.filter(outcome__in=outcomes, **only).order_by(*by_rank())
     return candidates.values_list(*fields).iterator(chunk_size=5000)
@@ -270,9 +264,7 @@ def export_file(campaign: Campaign, file: str) -> StreamingHttpResponse:
     export = BY_NAME.get(file)
     if export is None:
         raise Http404
-    answer = StreamingHttpResponse(
-        export.lines(campaign), content_type=f"{export.content_type}; charset=utf-8"
-    )
+    answer = StreamingHttpResponse(export.lines(campaign), content_type=f"{export.content_type}; charset=utf-8")
     answer["Content-Disposition"] = f'attachment; filename="{campaign.name}-{file}"'
     answer["X-Consensus-Rule"] = RULE
     return answer

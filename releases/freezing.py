@@ -140,9 +140,7 @@ def _unfinished(campaign: Campaign) -> list[str]:
     return list(rows.values_list("query_id", flat=True))
 
 
-def _write_parts(
-    release: Release, archive: zipfile.ZipFile, progress: Progress
-) -> dict[str, dict[str, object]]:
+def _write_parts(release: Release, archive: zipfile.ZipFile, progress: Progress) -> dict[str, dict[str, object]]:
     wanted = parts(release)
     files = {}
     for number, part in enumerate(wanted):

@@ -18,9 +18,7 @@ class Release(models.Model):
     state = models.CharField(max_length=10, choices=State.choices, default=State.MAKING)
     licence = models.CharField(max_length=40, help_text="SPDX identifier")
     notes = models.TextField(blank=True)
-    with_unfinished = models.BooleanField(
-        default=False, help_text="whether it holds queries that were not finished"
-    )
+    with_unfinished = models.BooleanField(default=False, help_text="whether it holds queries that were not finished")
     unfinished = models.JSONField(default=list, help_text="ids of the queries that were not finished")
     file = models.FileField(blank=True)
     sha256 = models.CharField(max_length=64, blank=True)
@@ -33,9 +31,7 @@ class Release(models.Model):
 
     class Meta:
         ordering = ["campaign", "-version"]
-        constraints = [
-            models.UniqueConstraint(fields=["campaign", "version"], name="one_release_per_version")
-        ]
+        constraints = [models.UniqueConstraint(fields=["campaign", "version"], name="one_release_per_version")]
 
     def __str__(self) -> str:
         return f"{self.campaign_id} release {self.version}"
@@ -64,9 +60,7 @@ class TrainingSet(models.Model):
 
     class Meta:
         ordering = ["campaign", "depth"]
-        constraints = [
-            models.UniqueConstraint(fields=["campaign", "depth"], name="one_training_set_per_depth")
-        ]
+        constraints = [models.UniqueConstraint(fields=["campaign", "depth"], name="one_training_set_per_depth")]
 
     def __str__(self) -> str:
         return f"{self.campaign_id} training set with N = {self.depth}"

@@ -187,9 +187,7 @@ def same_qrels(release: ReleaseArchive) -> Findings:
         "adjudicated.txt": (by_lead, release.qrels("adjudicated.txt")),
         "adjudicated.jsonl": (by_lead, _records(release, "adjudicated.jsonl", ids)),
     }
-    for name in (
-        name for name in release.names if name.startswith("splits/") and name.endswith(".qrels.txt")
-    ):
+    for name in (name for name in release.names if name.startswith("splits/") and name.endswith(".qrels.txt")):
         queries = {line.strip() for line in release.lines(name.replace(".qrels.", ".queries."))}
         own = {pair: grade for pair, grade in settled.items() if pair[0] in queries}
         forms[name] = (own, release.qrels(name))

@@ -17,9 +17,7 @@ class Summary(models.Model):
 
     class Meta:
         verbose_name_plural = "summaries"
-        constraints = [
-            models.UniqueConstraint(fields=["campaign", "name"], name="one_summary_per_campaign_and_name")
-        ]
+        constraints = [models.UniqueConstraint(fields=["campaign", "name"], name="one_summary_per_campaign_and_name")]
 
     def __str__(self) -> str:
         return f"{self.name} of {self.campaign_id}"
@@ -59,9 +57,7 @@ class ApprovedDay(models.Model):
     batches = models.PositiveIntegerField()
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["member", "day"], name="a_day_is_approved_once_for_each_member")
-        ]
+        constraints = [models.UniqueConstraint(fields=["member", "day"], name="a_day_is_approved_once_for_each_member")]
 
     def __str__(self) -> str:
         return f"{self.day} of {self.member_id}"

@@ -73,18 +73,11 @@ def current_summaries(campaign: Campaign, *names: str) -> dict[str, CurrentSumma
     job = count_agreement.jobs(campaign).first()
     rows = Summary.objects.filter(campaign=campaign, name__in=names)
     summaries = {summary.name: summary for summary in rows}
-    made = (
-        min((each.made for each in summaries.values()), default=None)
-        if len(summaries) == len(names)
-        else None
-    )
+    made = min((each.made for each in summaries.values()), default=None) if len(summaries) == len(names) else None
     waiting = job is not None and job.state != Job.State.DONE  # only a person starts a failed job again
     if not waiting and _is_old(made, newest):
         job = count_agreement.ask(campaign)
-    return {
-        name: CurrentSummary(summaries[name].counts if name in summaries else None, made, job)
-        for name in names
-    }
+    return {name: CurrentSummary(summaries[name].counts if name in summaries else None, made, job) for name in names}
 
 
 def last_summary(campaign: Campaign, name: str) -> Any:
@@ -105,9 +98,7 @@ def store_summaries(campaign: Campaign) -> None:
     computed = {name: count(campaign, pool) for name, count in NAMES.items()}
     with transaction.atomic():
         for name, counts in computed.items():
-            Summary.objects.update_or_create(
-                campaign=campaign, name=name, defaults={"made": made, "counts": counts}
-            )
+            Summary.objects.update_or_create(campaign=campaign, name=name, defaults={"made": made, "counts": counts})
 
 
 def _size_and_newest(campaign: Campaign) -> tuple[bool, datetime | None]:

@@ -65,9 +65,7 @@ def _stored(hashes: list[str]) -> dict[str, Vectors]:
     of_model = Vector.objects.filter(model=model_key())
     for start in range(0, len(hashes), ROWS_AT_A_TIME):
         rows = of_model.filter(hash__in=hashes[start : start + ROWS_AT_A_TIME])
-        found.update(
-            (hash, np.frombuffer(values, "<f4")) for hash, values in rows.values_list("hash", "values")
-        )
+        found.update((hash, np.frombuffer(values, "<f4")) for hash, values in rows.values_list("hash", "values"))
     return found
 
 

@@ -42,9 +42,7 @@ def encode(model: SentenceTransformer, texts: Sequence[str]) -> Vectors:
     counts = tensors["attention_mask"].sum(1).numpy()
 
     def of_batch(rows: Rows) -> Encoded:
-        return rows, _vectors_of(
-            model, {name: value[rows, : counts[rows[0]]] for name, value in tensors.items()}
-        )
+        return rows, _vectors_of(model, {name: value[rows, : counts[rows[0]]] for name, value in tensors.items()})
 
     found = _side_by_side(of_batch, batches(counts))
     vectors = np.empty((len(texts), found[0][1].shape[1]), np.float32)

@@ -28,9 +28,7 @@ class Vector(models.Model):
     values = models.BinaryField(help_text="float32, little-endian, of length 1")
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["model", "hash"], name="one_vector_per_model_and_text")
-        ]
+        constraints = [models.UniqueConstraint(fields=["model", "hash"], name="one_vector_per_model_and_text")]
 
     def __str__(self) -> str:
         return f"{self.model} {self.hash[:8]}"
@@ -54,9 +52,7 @@ class SearchIndex(models.Model):
 
     class Meta:
         verbose_name_plural = "search indexes"
-        constraints = [
-            models.UniqueConstraint(fields=["corpus", "model"], name="one_index_per_corpus_and_model")
-        ]
+        constraints = [models.UniqueConstraint(fields=["corpus", "model"], name="one_index_per_corpus_and_model")]
 
     def __str__(self) -> str:
         return f"index of {self.corpus_id} by {self.model}"

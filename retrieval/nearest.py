@@ -13,9 +13,8 @@ Indices = NDArray[np.intp]
 Cosines = NDArray[np.float64]
 
 BLOCK = 96 * 2**20  # bytes of similarities that are in memory at a time
-GROUP = (
-    32  # captions in a group, whose largest similarity is examined first; a group has every n/32th caption
-)
+# Captions in a group, whose largest similarity is examined first; a group has every n/32th caption.
+GROUP = 32
 SPARE = 8  # captions that are looked at beyond k, because some have labels that are there already
 # For vectors of length 1, products in float32 differ from those in float64 by less than this.
 ROUNDING = np.float32(1e-5)
@@ -119,9 +118,7 @@ def nearest_distinct(
     deep = nearest(queries, captions, k + SPARE, report)
     is_first = _first_of_label(labels[deep.indices])
     places = np.argsort(~is_first, axis=1, kind="stable")[:, :k]  # the first of each label, in their order
-    found = Nearest(
-        np.take_along_axis(deep.indices, places, 1), np.take_along_axis(deep.similarities, places, 1)
-    )
+    found = Nearest(np.take_along_axis(deep.indices, places, 1), np.take_along_axis(deep.similarities, places, 1))
     for row in np.flatnonzero(is_first.sum(axis=1) < k):
         found.indices[row], found.similarities[row] = _one_distinct(queries[row], captions, labels, k)
     return found

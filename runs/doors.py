@@ -58,10 +58,7 @@ def public_run(request: HttpRequest, name: str, token: str) -> Run:
     runs = Run.objects.select_related("campaign").filter(visibility=Visibility.PUBLIC)
     found = get_object_or_404(runs, token=token, campaign__name=name)
     corpus, user = found.campaign.corpus_id, request.user
-    if (
-        user.is_authenticated
-        and Membership.objects.annotators().filter(user=user, campaign__corpus=corpus).exists()
-    ):
+    if user.is_authenticated and Membership.objects.annotators().filter(user=user, campaign__corpus=corpus).exists():
         raise Http404
     return found
 

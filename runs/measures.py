@@ -64,6 +64,4 @@ def further_of(convention: str, names: Sequence[str]) -> list[Measure]:
     usual, own, paper = measures_of(convention), CONVENTIONS[convention], CONVENTIONS[USUAL]
     wanted = [measure for measure in parse_measures(names) if measure not in usual]
     families = {measure: measure.definition.family for measure in wanted}
-    return [
-        m for m in wanted if convention == USUAL or own.options(families[m]) != paper.options(families[m])
-    ]
+    return [m for m in wanted if convention == USUAL or own.options(families[m]) != paper.options(families[m])]

@@ -47,9 +47,7 @@ class Described(models.Model):
 
     name = models.CharField(max_length=100)
     system = models.CharField(max_length=100, blank=True)
-    group = models.CharField(
-        max_length=100, blank=True, help_text="of runs of one system that differ by their seed"
-    )
+    group = models.CharField(max_length=100, blank=True, help_text="of runs of one system that differ by their seed")
     description = models.TextField(blank=True)
     paper = models.CharField(max_length=500, blank=True, validators=[URLValidator(["http", "https"])])
     code = models.CharField(max_length=500, blank=True, validators=[URLValidator(["http", "https"])])
@@ -122,9 +120,7 @@ class Run(Described):
 
     campaign = models.ForeignKey("campaigns.Campaign", models.PROTECT, related_name="runs")
     number = models.PositiveIntegerField(help_text="counts up from 1 in each campaign")
-    token = models.CharField(
-        max_length=64, unique=True, default=secrets.token_urlsafe, help_text="of its link"
-    )
+    token = models.CharField(max_length=64, unique=True, default=secrets.token_urlsafe, help_text="of its link")
     by = models.ForeignKey(Membership, models.PROTECT, related_name="runs")
     at = models.DateTimeField(db_default=Now())
     filename = models.CharField(max_length=255)
@@ -164,12 +160,8 @@ class Yardstick(models.Model):
 
     release = models.OneToOneField("releases.Release", models.CASCADE, related_name="yardstick")
     table = models.FileField(help_text="the judged moments as arrays")
-    queries = models.JSONField(
-        help_text="[id, split, words, relevant moments] of each, in the order of scores"
-    )
-    measures = models.JSONField(
-        default=list, help_text="names of measures that somebody asked for beside the usual"
-    )
+    queries = models.JSONField(help_text="[id, split, words, relevant moments] of each, in the order of scores")
+    measures = models.JSONField(default=list, help_text="names of measures that somebody asked for beside the usual")
 
     def __str__(self) -> str:
         return f"yardstick of {self.release}"
@@ -181,21 +173,13 @@ class Scoring(models.Model):
     run = models.ForeignKey(Run, models.CASCADE, related_name="scorings")
     release = models.ForeignKey("releases.Release", models.PROTECT, related_name="scorings")
     at = models.DateTimeField(db_default=Now())
-    measures = models.JSONField(
-        default=list, help_text="names of the measures beside the usual that it was scored by"
-    )
-    refusals = models.JSONField(
-        default=dict, help_text="conventions under which it has no score, each with the reason"
-    )
+    measures = models.JSONField(default=list, help_text="names of the measures beside the usual that it was scored by")
+    refusals = models.JSONField(default=dict, help_text="conventions under which it has no score, each with the reason")
     missing = models.PositiveIntegerField(default=0, help_text="judged queries that the run does not answer")
-    unjudged = models.PositiveIntegerField(
-        default=0, help_text="queries of the run that the release does not judge"
-    )
+    unjudged = models.PositiveIntegerField(default=0, help_text="queries of the run that the release does not judge")
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["run", "release"], name="one_scoring_per_run_and_release")
-        ]
+        constraints = [models.UniqueConstraint(fields=["run", "release"], name="one_scoring_per_run_and_release")]
 
     def __str__(self) -> str:
         return f"{self.run} on {self.release}"
@@ -210,12 +194,8 @@ class Score(models.Model):
     value = models.FloatField(null=True, help_text="null if no query counts")
     low = models.FloatField(null=True, help_text="lower end of the 95 % bootstrap interval over queries")
     high = models.FloatField(null=True, help_text="its upper end")
-    spread = models.FloatField(
-        null=True, help_text="half of the width of the interval over annotators, once resampled"
-    )
-    values = models.BinaryField(
-        help_text="of each query of the yardstick: float32, packed; NaN if it does not count"
-    )
+    spread = models.FloatField(null=True, help_text="half of the width of the interval over annotators, once resampled")
+    values = models.BinaryField(help_text="of each query of the yardstick: float32, packed; NaN if it does not count")
 
     class Meta:
         constraints = [
@@ -237,9 +217,7 @@ class Inquiry(models.Model):
     class Meta:
         verbose_name_plural = "inquiries"
         constraints = [
-            models.UniqueConstraint(
-                fields=["release", "convention", "runs"], name="one_inquiry_about_the_same_runs"
-            )
+            models.UniqueConstraint(fields=["release", "convention", "runs"], name="one_inquiry_about_the_same_runs")
         ]
 
     def __str__(self) -> str:

@@ -88,9 +88,7 @@ def announce(submission: Submission, purpose: str, name: str, size: int) -> Arri
     if size < 1:
         raise BadValue("size", str(size), "at least one byte")
     if size > MOST_MIB * MIB:
-        raise TooLarge(
-            f"{name}: {size / MIB:,.0f} MiB; expected at most {MOST_MIB} MiB; a run may be packed by gzip"
-        )
+        raise TooLarge(f"{name}: {size / MIB:,.0f} MiB; expected at most {MOST_MIB} MiB; a run may be packed by gzip")
     submission = locked(Submission.objects.filter(pk=submission.pk)).get()
     must_be_open(submission)
     before = submission.file_for(purpose)
@@ -178,9 +176,7 @@ def _checked(submission: Submission, file: Arrival) -> tuple[Predictions | None,
     try:
         predictions, faults = check_run_file(
             file.path,
-            Known(
-                names, dict(Video.objects.filter(corpus=campaign.corpus_id).values_list("name", "duration"))
-            ),
+            Known(names, dict(Video.objects.filter(corpus=campaign.corpus_id).values_list("name", "duration"))),
             submission.format or None,
             videos.path if videos else None,
             submission.task or None,
@@ -227,9 +223,7 @@ def _store(submission: Submission, file: Arrival, predictions: Predictions, note
     campaign, folder = submission.by.campaign, f"runs/{submission.by.campaign.name}/{submission.token}"
     with file.path.open("rb") as content:
         sha256 = hashlib.file_digest(content, "sha256").hexdigest()
-    run = Run(
-        campaign=campaign, by=submission.by, filename=file.name, sha256=sha256, size=file.size, notes=notes
-    )
+    run = Run(campaign=campaign, by=submission.by, filename=file.name, sha256=sha256, size=file.size, notes=notes)
     for field in Submission.SAID:
         setattr(run, field, getattr(submission, field))
     run.queries, run.predictions = len(predictions), predictions.start.size

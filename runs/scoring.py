@@ -71,9 +71,7 @@ def ask_for_measure(release: Release, measure: Measure) -> None:
         If a release holds nothing by which it could be computed.
     """
     if measure.definition.family == "highlight" or measure.param("type"):
-        raise BadValue(
-            "measure", str(measure), "a measure of graded moments; a release has no saliency and no types"
-        )
+        raise BadValue("measure", str(measure), "a measure of graded moments; a release has no saliency and no types")
     yardstick = locked(Yardstick.objects.filter(release=release)).get()
     if len(yardstick.measures) >= MOST_FURTHER:
         raise BadValue("measure", str(measure), f"no more than {MOST_FURTHER} beside the usual ones")

@@ -39,9 +39,7 @@ def read_table(kind: type[Made], file: FieldFile, **more: Any) -> Made:
     with opened(file) as content, np.load(content, allow_pickle=False) as found:
         words = json.loads(found["words"].tobytes())
         arrays = {field: found[field] for field in (*SHARED, OWN[kind])}
-    return kind(
-        queries=tuple(words["queries"]), names=tuple(words["names"]), texts=words["texts"], **arrays, **more
-    )
+    return kind(queries=tuple(words["queries"]), names=tuple(words["names"]), texts=words["texts"], **arrays, **more)
 
 
 def packed_values(values: Floats) -> bytes:

@@ -49,9 +49,7 @@ def parser(program: str) -> Parser:
 
 
 def _add_systems(commands: Any) -> None:
-    command = commands.add_parser(
-        "list", help="list the systems with their options, what they mean, and defaults"
-    )
+    command = commands.add_parser("list", help="list the systems with their options, what they mean, and defaults")
     command.set_defaults(run=list_systems)
 
 
@@ -66,13 +64,9 @@ def list_systems(args: argparse.Namespace) -> None:
 def _add_features(commands: Any) -> None:
     command = commands.add_parser("features", help="compute features of films; what is there already stays")
     command.add_argument("out", type=Path, help="the folder for the features, NAME.npy for each video")
-    command.add_argument(
-        "--media", type=Path, required=True, help="films as NAME.mp4, or folders of pictures"
-    )
+    command.add_argument("--media", type=Path, required=True, help="films as NAME.mp4, or folders of pictures")
     command.add_argument("--fps", type=float, default=0.0, help="pictures a second of folders")
-    command.add_argument(
-        "--vision-model", default="", help="a folder, or a name at a hub; else the plain descriptor"
-    )
+    command.add_argument("--vision-model", default="", help="a folder, or a name at a hub; else the plain descriptor")
     _add_collection(command)
     command.set_defaults(run=features)
 
@@ -91,16 +85,10 @@ def _add_train(commands: Any) -> None:
     command.add_argument("--system", required=True, choices=SYSTEMS)
     examples = command.add_mutually_exclusive_group(required=True)
     examples.add_argument("--examples", type=Path, help="a pseudo training set in TVR-Ranking's format")
-    examples.add_argument(
-        "--annotations", type=Path, help="moments with their sentences: any qrels or annotations"
-    )
-    command.add_argument(
-        "--validation", type=Path, help="qrels that tell the queries' words, over the same videos"
-    )
+    examples.add_argument("--annotations", type=Path, help="moments with their sentences: any qrels or annotations")
+    command.add_argument("--validation", type=Path, help="qrels that tell the queries' words, over the same videos")
     command.add_argument("--measure", help="of the validation; nDCG_IoU(iou=0.5)@20 by default")
-    command.add_argument(
-        "--option", action="append", default=[], metavar="NAME=VALUE", help="see the command list"
-    )
+    command.add_argument("--option", action="append", default=[], metavar="NAME=VALUE", help="see the command list")
     command.set_defaults(run=train)
 
 
@@ -133,13 +121,9 @@ def options_of(kind: type[Options], words: Sequence[str]) -> dict[str, Any]:
         if not equals or name not in kinds:
             raise BadOption("--option", repr(each), f"NAME=VALUE with one of {', '.join(kinds)}")
         try:
-            options[name] = (
-                {"True": True, "False": False}[value] if kinds[name] is bool else kinds[name](value)
-            )
+            options[name] = {"True": True, "False": False}[value] if kinds[name] is bool else kinds[name](value)
         except (KeyError, ValueError):
-            raise BadOption(
-                f"--option {name}", repr(value), f"a value of the type {kinds[name].__name__}"
-            ) from None
+            raise BadOption(f"--option {name}", repr(value), f"a value of the type {kinds[name].__name__}") from None
     return options
 
 
@@ -215,9 +199,7 @@ def search(args: argparse.Namespace) -> None:
 
 
 def _add_collection(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--durations", type=Path, required=True, help="a video index file: {video: [seconds, number]}"
-    )
+    command.add_argument("--durations", type=Path, required=True, help="a video index file: {video: [seconds, number]}")
     command.add_argument("--clip-seconds", type=seconds, required=True, help="length of a clip")
 
 
@@ -232,17 +214,13 @@ def _add_videos(command: argparse.ArgumentParser) -> None:
     command.add_argument("folder", type=Path, help="of the system")
     _add_collection(command)
     _add_encoder(command)
-    command.add_argument(
-        "--clips", type=Path, required=True, help="features: .h5, .npz, or a folder of .npy files"
-    )
+    command.add_argument("--clips", type=Path, required=True, help="features: .h5, .npz, or a folder of .npy files")
     command.add_argument("--subtitles", type=Path, help="features of subtitles, in the same shapes")
     command.add_argument("--objects", type=Path, help="detections as JSON Lines")
 
 
 def _add_encoder(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--encoder", help="whose token vectors stand for words, as 'bundled'; else they are learned"
-    )
+    command.add_argument("--encoder", help="whose token vectors stand for words, as 'bundled'; else they are learned")
 
 
 def videos_of(args: argparse.Namespace) -> Videos:

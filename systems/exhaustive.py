@@ -58,9 +58,7 @@ class Exhaustive(System):
         made = self.look_at(videos, report)
         columns = {name: getattr(made.windows, name) for name in COLUMNS}
         names = np.array(made.names, dtype=np.str_)
-        write_arrays(
-            self.folder / INDEX, columns | {"names": names, "duration": made.duration} | _marked(made.arrays)
-        )
+        write_arrays(self.folder / INDEX, columns | {"names": names, "duration": made.duration} | _marked(made.arrays))
         report(Progress(1, 1, f"{len(made.windows):,} moments are indexed"))
 
     def indexed(self) -> Index:
@@ -83,9 +81,7 @@ class Exhaustive(System):
 
     def search_in(self, index: Index, queries: Sequence[Query], depth: int, report: Report = silent) -> Run:
         """Search an index that is in memory."""
-        ranked = (
-            rank(index.windows, scores, depth, self.options.nms) for scores in self.scores(index, queries)
-        )
+        ranked = (rank(index.windows, scores, depth, self.options.nms) for scores in self.scores(index, queries))
         return run_of(self.name, queries, ranked, index.names, report)
 
 

@@ -193,9 +193,7 @@ class Contrastive(Training):
     def check(self) -> None:
         super().check()
         if not self.intra + self.inter + self.anywhere:
-            raise BadOption(
-                "inter", "0, and so are intra and anywhere", "at least one negative of an example"
-            )
+            raise BadOption("inter", "0, and so are intra and anywhere", "at least one negative of an example")
 
 
 @dataclass(frozen=True)

@@ -43,9 +43,7 @@ def rank(windows: Windows, scores: Rows | Floats, depth: int, nms: float) -> Ran
         kept = suppress(windows.video[order], windows.start[order], windows.end[order], nms, depth)
         if len(kept) == depth or wanted >= len(windows):
             rows = order[kept]
-            return Ranked(
-                windows.video[rows], windows.start[rows], windows.end[rows], scores[rows].astype(np.float64)
-            )
+            return Ranked(windows.video[rows], windows.start[rows], windows.end[rows], scores[rows].astype(np.float64))
         wanted *= SPARE
 
 
@@ -120,9 +118,7 @@ def suppress(video: Ints, start: Floats, end: Floats, threshold: float, depth: i
         return np.arange(min(depth, len(video)), dtype=np.int64)
     kept: list[int] = []
     spans: dict[int, list[tuple[float, float]]] = {}
-    for row, (number, begin, finish) in enumerate(
-        zip(video.tolist(), start.tolist(), end.tolist(), strict=True)
-    ):
+    for row, (number, begin, finish) in enumerate(zip(video.tolist(), start.tolist(), end.tolist(), strict=True)):
         if len(kept) == depth:
             break
         here = spans.setdefault(number, [])

@@ -66,9 +66,7 @@ def judge_all(assignment: Assignment, grade: Callable[[Candidate], int], submit:
     graded = set(Judgement.objects.filter(annotator=assignment.annotator).values_list("candidate", flat=True))
     handed = list(enumerate(assignment.candidates_in_order(), 1))
     judgements = Judgement.objects.bulk_create(
-        Judgement(
-            assignment=assignment, candidate=candidate, annotator=assignment.annotator, grade=grade(candidate)
-        )
+        Judgement(assignment=assignment, candidate=candidate, annotator=assignment.annotator, grade=grade(candidate))
         for _, candidate in handed
         if candidate.pk not in graded
     )
@@ -78,9 +76,7 @@ def judge_all(assignment: Assignment, grade: Callable[[Candidate], int], submit:
     )
     for position, candidate in handed:
         if candidate.pk in graded:
-            grading.judge(
-                assignment, position, grade(candidate), fence=assignment.fence, key=uuid4(), seconds=1.0
-            )
+            grading.judge(assignment, position, grade(candidate), fence=assignment.fence, key=uuid4(), seconds=1.0)
     if submit:
         submitting.submit(assignment, assignment.fence)
 

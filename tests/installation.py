@@ -30,9 +30,7 @@ class Installation:
 
     def __init__(self, home: Path, database: str = "", redis: str = "") -> None:
         self.home, self.redis = home, redis
-        self.env = {
-            name: value for name, value in os.environ.items() if name not in ("DATABASE_URL", "REDIS_URL")
-        }
+        self.env = {name: value for name, value in os.environ.items() if name not in ("DATABASE_URL", "REDIS_URL")}
         self.env |= {"REELJUDGE_HOME": str(home), "MEDIA_ROOT": str(home / "media")}
         self.env["MONITORING_TOKEN"] = "let-me-see"
         if database:
@@ -70,9 +68,7 @@ class Installation:
         self.warm.stdin.write(f"{json.dumps(arguments)}\n")
         self.warm.stdin.flush()
         done = json.loads(self.warm.stdout.readline())
-        assert not (check and done["code"]), (
-            f"{' '.join(arguments)}: {done['code']}\n{done['out']}\n{done['err']}"
-        )
+        assert not (check and done["code"]), f"{' '.join(arguments)}: {done['code']}\n{done['out']}\n{done['err']}"
         return str(done["out"])
 
     def shell(self, code: str) -> str:
@@ -111,9 +107,7 @@ class Installation:
         """Start Python with these arguments; `stop` and `kill` end it."""
         log = (self.home / "log").open("ab")
         command = [sys.executable, *arguments]
-        process = subprocess.Popen(
-            command, cwd=ROOT, env=self.env, stdout=log, stderr=log, start_new_session=True
-        )
+        process = subprocess.Popen(command, cwd=ROOT, env=self.env, stdout=log, stderr=log, start_new_session=True)
         log.close()
         self.processes.append(process)
 

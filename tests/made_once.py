@@ -77,10 +77,7 @@ def migrated_postgres(url: str, name: str) -> str:
 
 def collected_static() -> Path:
     """The folder of the collected static files."""
-    return (
-        once("static", lambda place: manage({"REELJUDGE_HOME": str(place)}, "collectstatic", "-v0"))
-        / "static"
-    )
+    return once("static", lambda place: manage({"REELJUDGE_HOME": str(place)}, "collectstatic", "-v0")) / "static"
 
 
 def drop(url: str, name: str) -> None:

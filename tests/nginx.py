@@ -78,8 +78,7 @@ def _site(folder: Path, webs: list[str], media: Path | None, plain: int, secure:
 
 def _around(folder: Path, site: str) -> str:
     temporary = "".join(
-        f"{each}_temp_path {folder}/{each};\n"
-        for each in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+        f"{each}_temp_path {folder}/{each};\n" for each in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     )
     return (
         f"daemon off; user root; pid {folder}/pid; error_log {folder}/errors.log; events {{}}\n"

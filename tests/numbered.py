@@ -85,9 +85,7 @@ def _silence(samples: int) -> av.AudioFrame:
     return frame
 
 
-def draw_frames(
-    folder: Path, frames: int, name: str = "{:05}.png", size: tuple[int, int] = (128, 64)
-) -> Path:
+def draw_frames(folder: Path, frames: int, name: str = "{:05}.png", size: tuple[int, int] = (128, 64)) -> Path:
     """A folder of numbered pictures."""
     folder.mkdir(parents=True)
     for number in range(frames):

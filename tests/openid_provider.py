@@ -68,16 +68,13 @@ def serve(folder: str, port: str, redirect: str) -> None:
     from django.conf import settings
 
     key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-    pem = key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
+    pem = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
     apps = ["auth", "contenttypes", "sessions", "messages"]
     settings.configure(
         SECRET_KEY="a key of the provider, as long as it should be in public",
         ALLOWED_HOSTS=["localhost"],
         ROOT_URLCONF="tests.openid_provider",
-        INSTALLED_APPS=[f"django.contrib.{app}" for app in apps]
-        + ["allauth", "allauth.account", "allauth.idp.oidc"],
+        INSTALLED_APPS=[f"django.contrib.{app}" for app in apps] + ["allauth", "allauth.account", "allauth.idp.oidc"],
         DATABASES={"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": f"{folder}/provider.sqlite3"}},
         MIDDLEWARE=[
             "django.contrib.sessions.middleware.SessionMiddleware",

@@ -30,9 +30,7 @@ class RedisServer:
 
     def start(self) -> None:
         options = ["--port", str(self.port), "--bind", "127.0.0.1", "--save", ""]
-        self.process = subprocess.Popen(
-            ["redis-server", *options], cwd=gettempdir(), stdout=subprocess.DEVNULL
-        )
+        self.process = subprocess.Popen(["redis-server", *options], cwd=gettempdir(), stdout=subprocess.DEVNULL)
         wait_until(self.answers, lambda: "Redis answers")
 
     def client(self) -> redis.Redis:

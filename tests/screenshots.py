@@ -159,9 +159,7 @@ def readme_picture(place: Installation, chromium: Browser, folder: Path) -> None
     page.context.close()
 
 
-def signed_in(
-    place: Installation, chromium: Browser, name: str, scheme: str, size: str, locale: str = "en"
-) -> Page:
+def signed_in(place: Installation, chromium: Browser, name: str, scheme: str, size: str, locale: str = "en") -> Page:
     look: Any = {"color_scheme": scheme, "viewport": SIZES[size], "locale": locale}
     page = chromium.new_context(**look).new_page()
     page.goto(f"{place.address}/sign-in/")

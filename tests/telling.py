@@ -51,9 +51,7 @@ def draw_telling_film(file: Path) -> Path:
 
 def _with_captions(packets: list[Any]) -> Iterator[Any]:
     pairs = b"".join(b"\xfc" + CANARY[at : at + 2] for at in range(0, len(CANARY), 2))
-    captions = (
-        b"\xb5\x00\x31" + CAPTIONS + b"\x03" + bytes([0x40 | len(CANARY) // 2]) + b"\xff" + pairs + b"\xff"
-    )
+    captions = b"\xb5\x00\x31" + CAPTIONS + b"\x03" + bytes([0x40 | len(CANARY) // 2]) + b"\xff" + pairs + b"\xff"
     for packet in packets:
         told = _message(4, captions) + _message(5, UUID(int=7).bytes + CANARY)
         telling = av.Packet(told + bytes(packet))

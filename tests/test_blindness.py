@@ -108,9 +108,7 @@ def crawl(client: Client, ada: Membership) -> list[str]:
             body = {"grade": position % 5, "fence": fence, "key": str(uuid4())}
             for name in ("judge", "flag"):
                 address = reverse(name, args=[held.token, position])
-                answers.append(
-                    client.put(address, body | {"reason": "clip"}, content_type="application/json")
-                )
+                answers.append(client.put(address, body | {"reason": "clip"}, content_type="application/json"))
     answers += [client.get(reverse("mine", args=["films"]))]
     for message in ada.messages.all():
         address = reverse("read-message", args=["films", message.pk])
@@ -142,9 +140,7 @@ def crawl(client: Client, ada: Membership) -> list[str]:
     return [everything(answer) for answer in answers]
 
 
-def test_nothing_that_is_hidden_reaches_an_annotator(
-    worked: Batch, ada: Membership, written: Membership
-) -> None:
+def test_nothing_that_is_hidden_reaches_an_annotator(worked: Batch, ada: Membership, written: Membership) -> None:
     answers = crawl(browser(ada), ada)
     assert len(answers) > 100
     tell_nothing(answers)
@@ -212,9 +208,7 @@ def test_nothing_that_is_hidden_reaches_an_annotators_token(
         body = {"fence": held["fence"], "key": str(uuid4())}
         grade, flag = (f"assignments/{held['token']}/{what}/{position}" for what in ("judgements", "flags"))
         answers.append(everything(program.ask("PUT", flag, body | {"reason": "clip"})))
-        answers.append(
-            everything(program.ask("PUT", grade, body | {"key": str(uuid4()), "grade": position % 5}))
-        )
+        answers.append(everything(program.ask("PUT", grade, body | {"key": str(uuid4()), "grade": position % 5})))
     for fence in (99, held["fence"]):
         answers.append(everything(program.post(f"assignments/{held['token']}/submit", {"fence": fence})))
     assert answers[-1].startswith("204")
@@ -253,9 +247,7 @@ def test_the_order_of_places_does_not_follow_rank_or_time(worked: Batch, ada: Me
     assert ranks not in (sorted(ranks), sorted(ranks, reverse=True))
 
 
-def test_round_two_looks_like_round_one(
-    batch: Batch, ada: Membership, bob: Membership, cleo: Membership
-) -> None:
+def test_round_two_looks_like_round_one(batch: Batch, ada: Membership, bob: Membership, cleo: Membership) -> None:
     judge_all(claim(ada), lambda candidate: 4)
     judge_all(claim(bob), lambda candidate: 0)
     page = browser(cleo).post(reverse("claim", args=["films"]), follow=True).content.decode()
@@ -365,9 +357,7 @@ def test_a_researcher_reads_no_annotators_name_and_no_private_word(
                 waiting.append(link)
     settings.API_RATE = ""
     token = Assignment.objects.live().values_list("token", flat=True)[0]
-    told = crawl_api(
-        Program(Membership.objects.get(user__username="rio")), values_of(watched, token), ("GET",)
-    )
+    told = crawl_api(Program(Membership.objects.get(user__username="rio")), values_of(watched, token), ("GET",))
     assert sum(answer.startswith("200") for answer in told) > 20
     for secret in (*NAMES, PRIVATE):
         assert not any(secret in answer for answer in told), secret

@@ -17,9 +17,7 @@ pytestmark = pytest.mark.timeout(600)
 
 
 @pytest.fixture(scope="module", params=[pytest.param("sqlite", marks=pytest.mark.long), "postgres"])
-def place(
-    request: pytest.FixtureRequest, servers: Callable[[str], Installation], browser: Browser
-) -> Installation:
+def place(request: pytest.FixtureRequest, servers: Callable[[str], Installation], browser: Browser) -> Installation:
     """The running installation of each kind. Most other tests in a browser are on SQLite, so that one is long."""
     return servers(request.param)
 
@@ -97,9 +95,7 @@ def scores(place: Installation, folder: Path) -> dict[str, float]:
     pairs = [json.loads(line) for line in (folder / "qrels.jsonl").read_text().splitlines()]
     assert len(pairs) == 40
     best = sorted(pairs, key=lambda pair: -pair["relevance"])
-    run = {
-        "7": [{key: pair[key] for key in ("video_name", "timestamp")} | {"model_scores": 1} for pair in best]
-    }
+    run = {"7": [{key: pair[key] for key in ("video_name", "timestamp")} | {"model_scores": 1} for pair in best]}
     (folder / "run.json").write_text(json.dumps(run))
     files = ["--qrels", str(folder / "qrels.jsonl"), "--run", str(folder / "run.json")]
     printed = json.loads(place.run("-m", "metrics", "evaluate", *files, "--format", "json"))
@@ -167,9 +163,7 @@ def test_back_changes_a_grade_and_keys_do_what_they_say(
     expect(page.locator("#submit")).to_be_disabled()
 
 
-def test_two_tabs_end_with_each_grade_once(
-    place: Installation, campaign: str, person: Callable[..., Person]
-) -> None:
+def test_two_tabs_end_with_each_grade_once(place: Installation, campaign: str, person: Callable[..., Person]) -> None:
     ada = person("ada")
     first = ada.claim()
     second = ada.page = ada.context.new_page()

@@ -39,9 +39,7 @@ def shell(place: Installation, line: str, folder: Path) -> str:
     """Run a line as the reader would, but write where the test may."""
     line = line.replace("manage.py", str(ROOT / "manage.py")).replace("docs/", f"{ROOT / 'docs'}/")
     env = place.env | {"PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        ["sh", "-c", line], cwd=folder, env=env, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(["sh", "-c", line], cwd=folder, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
     return done.stdout
 
@@ -105,9 +103,7 @@ def test_every_setting_is_documented() -> None:
 
 def test_every_command_is_documented() -> None:
     there = {file.stem for file in ROOT.glob("*/management/commands/*.py") if file.stem != "__init__"}
-    documented = set(
-        re.findall(r"^\| `(\w+)", (ROOT / "docs" / "commands.md").read_text().split("\nAnd ")[0], re.M)
-    )
+    documented = set(re.findall(r"^\| `(\w+)", (ROOT / "docs" / "commands.md").read_text().split("\nAnd ")[0], re.M))
     assert there == documented
 
 
@@ -126,9 +122,7 @@ def test_every_dependency_is_documented() -> None:
 def test_a_first_campaign_is_made_as_the_quickstart_says(place: Installation, tmp_path: Path) -> None:
     lines = commands("first campaign", (ROOT / "docs" / "quickstart" / "lead.md").read_text())
     *manage, last = [line.replace(" trial/", f" {tmp_path}/trial/") for line in lines]
-    printed = [
-        place.manage(*line.replace("--out trial", f"--out {tmp_path}/trial").split()[2:]) for line in manage
-    ]
+    printed = [place.manage(*line.replace("--out trial", f"--out {tmp_path}/trial").split()[2:]) for line in manage]
     assert "trial: 12 queries" in printed[0]
     assert "BROKEN" not in printed[1]
     assert "SHA-256" in printed[2]
@@ -165,7 +159,5 @@ def test_every_document_is_on_the_site_and_every_public_name_in_the_reference() 
     assert listed == {*documents()} - {ROOT / "README.md", ROOT / "docs" / "index.md"}
     reference = (ROOT / "docs" / "library.md").read_text()
     assert {
-        name
-        for name in metrics.__all__
-        if not re.search(rf"^\.\. (auto\w+|py:data):: {name}$", reference, re.M)
+        name for name in metrics.__all__ if not re.search(rf"^\.\. (auto\w+|py:data):: {name}$", reference, re.M)
     } == set()

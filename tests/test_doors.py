@@ -478,10 +478,8 @@ FOR_ALL = (  # views that a stranger reaches
     *("account_reset_password_done", "account_reset_password_from_key", "first-account"),
     *("api-schema", "public-run"),
 )
-EVERY_METHOD = (
-    "invitation",
-    "first-link",
-)  # a refusal would be logged with its address, which holds a secret
+# A refusal would be logged with its address, which holds a secret.
+EVERY_METHOD = "invitation", "first-link"
 READING = ("GET", "HEAD")
 ALONE = (
     *(
@@ -521,12 +519,8 @@ ALONE = (
     *("work", "campaigns", "first-account", "drafts", "tokens", "api-root", "api-schema", "api-campaigns"),
     *("api-corpora", "api-drafts"),
 )
-ASKED = (
-    "api-search",
-    "api-reopening-cost",
-    "api-run-query",
-    "api-system-search",
-)  # of the API, with something behind ?
+# Of the API, with something behind ?
+ASKED = "api-search", "api-reopening-cost", "api-run-query", "api-system-search"
 AGAIN_IS_HARMLESS = ("example-remove",)  # what is gone is gone: the answer is the same
 
 
@@ -546,9 +540,7 @@ def held(batch: Batch, ada: Membership) -> Assignment:
     """The batch in Ada's hands, every candidate graded, with a clip for each."""
     assignment = claim(ada)
     judge_all(assignment, lambda candidate: 2, submit=False)
-    Clip.objects.update(
-        state=Clip.State.READY, file=default_storage.save("clip.mp4", ContentFile(b"0123456789"))
-    )
+    Clip.objects.update(state=Clip.State.READY, file=default_storage.save("clip.mp4", ContentFile(b"0123456789")))
     return assignment
 
 

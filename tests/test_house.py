@@ -138,9 +138,7 @@ def test_a_key_press_is_stored_through_few_files(batch: Batch, ada: Membership) 
 
 
 @pytest.mark.django_db
-def test_a_submission_passes_few_rooms_and_comes_back_to_none(
-    batch: Batch, ada: Membership, bob: Membership
-) -> None:
+def test_a_submission_passes_few_rooms_and_comes_back_to_none(batch: Batch, ada: Membership, bob: Membership) -> None:
     """The second annotator's: it settles the round, and the campaign's policy looks at the batch."""
     batch.query.campaign.auto_close_below = 4.0
     batch.query.campaign.save()

@@ -90,9 +90,7 @@ def test_a_submission(batch: Batch, ada: Membership, bob: Membership) -> None:
 
 def test_an_import(tmp_path: Path) -> None:
     file = tmp_path / "moments.csv"
-    file.write_text(
-        "video,start,end,description,duration\nfilm,0,4,Somebody sits down.,60\n", encoding="utf-8"
-    )
+    file.write_text("video,start,end,description,duration\nfilm,0,4,Somebody sits down.,60\n", encoding="utf-8")
     _, calls = calls_of(lambda: call_command("import_corpus", "plays", str(file), "--format", "csv"))
     assert_that_it_passes("An import", calls)
 

@@ -40,9 +40,7 @@ class BoardAsked(OfRelease):
     convention = serializers.ChoiceField(list(NAMES), required=False)
     m = serializers.ListField(child=Text(max_length=80), required=False, help_text="measures")
     sort = Text(required=False, max_length=80, help_text="a measure, or `run`")
-    baseline = serializers.IntegerField(
-        required=False, min_value=1, max_value=LARGEST, help_text="a run's number"
-    )
+    baseline = serializers.IntegerField(required=False, min_value=1, max_value=LARGEST, help_text="a run's number")
     seeds = serializers.ChoiceField(["together"], required=False)
     split = Text(required=False, max_length=100)
     length = serializers.ChoiceField(["short", "middle", "long"], required=False)

@@ -69,6 +69,4 @@ class OneCampaign(Resource, at=CAMPAIGN, name="campaign"):
     def get(self, request: Request, name: str) -> Any:
         """A campaign, as its leads and researchers see it."""
         member = doors.membership(request, name)
-        return get_object_or_404(
-            at_a_glance(Campaign.objects.select_related("corpus")), pk=member.campaign_id
-        )
+        return get_object_or_404(at_a_glance(Campaign.objects.select_related("corpus")), pk=member.campaign_id)

@@ -57,9 +57,7 @@ class DraftLine(Shape):
 class DraftFields(DraftLine):
     of = Draft, "corpus_name format kind frame_rate split"
     helps = {"corpus_name": "of the new corpus", "kind": "of the descriptions to import"}
-    corpus = serializers.CharField(
-        source="corpus.name", allow_null=True, default=None, help_text="null: a new one"
-    )
+    corpus = serializers.CharField(source="corpus.name", allow_null=True, default=None, help_text="null: a new one")
     columns = serializers.DictField(child=serializers.CharField())
     films = serializers.ChoiceField(Draft.Media.choices, source="media")
     folder = serializers.CharField(source="media_folder")
@@ -157,15 +155,11 @@ def _queries(draft: Draft, data: dict[str, Any]) -> forms.QueriesForm:
 def _settings(draft: Draft, data: dict[str, Any]) -> forms.NewSettingsForm:
     so_far = Campaign(name=draft.name, **draft.settings)
     form = forms.NewSettingsForm(instance=so_far)
-    return forms.NewSettingsForm(
-        {name: form.initial.get(name) for name in form.fields} | data, instance=so_far
-    )
+    return forms.NewSettingsForm({name: form.initial.get(name) for name in form.fields} | data, instance=so_far)
 
 
 def _people(draft: Draft, data: list[dict[str, str]]) -> forms.PeopleForm:
-    return forms.PeopleForm(
-        draft.owner, {"people": "".join(f"{each['name']} {each['role']}\n" for each in data)}
-    )
+    return forms.PeopleForm(draft.owner, {"people": "".join(f"{each['name']} {each['role']}\n" for each in data)})
 
 
 FORMS: dict[str, Callable[[Draft, Any], BaseForm]] = {
@@ -234,9 +228,7 @@ def _change(request: Request, draft: Draft, data: dict[str, Any]) -> None:
     locked(Draft.objects.filter(pk=draft.pk)).get()
     must_match(request, _tag(draft))
     filled: dict[str, BaseForm] = {step: FORMS[step](draft, data[step]) for step in FORMS if step in data}
-    faults = {
-        f"{step}.{name}": words for step, form in filled.items() for name, words in faults_of(form).items()
-    }
+    faults = {f"{step}.{name}": words for step, form in filled.items() for name, words in faults_of(form).items()}
     if faults:
         raise Unfit(faults)
     for step, form in filled.items():

@@ -59,9 +59,7 @@ class ExamShape(Shape):
 
 class NewExam(Body):
     queries = Whole(required=False, min_value=1, max_value=MOST_QUERIES, help_text=f"else {QUERIES}")
-    depth = Whole(
-        required=False, min_value=1, max_value=LARGEST, help_text=f"candidates of each; else {DEPTH}"
-    )
+    depth = Whole(required=False, min_value=1, max_value=LARGEST, help_text=f"candidates of each; else {DEPTH}")
     seed = Whole(required=False, min_value=0, max_value=LARGEST, help_text="of the draw")
     keep_in_pool = Truth(required=False, help_text="do not withdraw the drawn queries from the pool")
 

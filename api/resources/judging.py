@@ -49,12 +49,8 @@ class Fenced(Body):
 
 class Press(Fenced):
     key = Key(help_text="new for each press; one that arrives twice is stored once")
-    press = Whole(
-        required=False, allow_null=True, min_value=0, max_value=LARGEST, help_text="higher for each press"
-    )
-    seconds = Number(
-        required=False, allow_null=True, min_value=0, max_value=LONGEST, help_text="of active work"
-    )
+    press = Whole(required=False, allow_null=True, min_value=0, max_value=LARGEST, help_text="higher for each press")
+    seconds = Number(required=False, allow_null=True, min_value=0, max_value=LONGEST, help_text="of active work")
 
 
 class GradeGiven(Press):
@@ -137,9 +133,7 @@ class Judgement(Resource, at="assignments/<slug:token>/judgements/<int:position>
     def put(self, request: Request, token: str, position: int) -> Any:
         """Grade the clip at a position."""
         grade, given = self.data["grade"], self.data.get("input", "")
-        revision = grading.judge(
-            doors.writer(request, token), position, grade, input=given, **_press(self.data)
-        )
+        revision = grading.judge(doors.writer(request, token), position, grade, input=given, **_press(self.data))
         stored = {"position": position, "grade": revision.grade, "flag": None}
         return stored | grading.overtaken_by(revision)
 

@@ -94,9 +94,7 @@ class Agreement(Resource, at=f"{CAMPAIGN}/agreement", name="agreement"):
         return under_way(name, job, _agreement(campaign))
 
 
-class AnnotatorAgreement(
-    Resource, at=f"{CAMPAIGN}/agreement/annotators/<int:worker>", name="agreement-annotator"
-):
+class AnnotatorAgreement(Resource, at=f"{CAMPAIGN}/agreement/annotators/<int:worker>", name="agreement-annotator"):
     @reads(Numbers)
     def get(self, request: Request, name: str, worker: int) -> Any:
         """How far one annotator agrees with the others, by week and with each."""
@@ -161,9 +159,7 @@ class JudgementShape(Shape):
     grade = serializers.IntegerField(source="judgement.grade")
     seat = serializers.IntegerField(source="judgement.seat")
     seconds = serializers.FloatField(allow_null=True, help_text="before the first grade")
-    other = serializers.IntegerField(
-        source="other.grade", allow_null=True, default=None, help_text="the co-judge's"
-    )
+    other = serializers.IntegerField(source="other.grade", allow_null=True, default=None, help_text="the co-judge's")
 
 
 class JudgementsPage(Shape):

@@ -194,9 +194,7 @@ class MessageShape(Shape):
 
 class NewMessage(Body):
     text = Text(max_length=LONGEST_MESSAGE)
-    to = Whole(
-        required=False, min_value=1, max_value=10**9 - 1, help_text="a worker's number; without it, all"
-    )
+    to = Whole(required=False, min_value=1, max_value=10**9 - 1, help_text="a worker's number; without it, all")
 
 
 class Messages(Resource, at=f"{CAMPAIGN}/messages", name="messages"):
@@ -217,9 +215,7 @@ class Messages(Resource, at=f"{CAMPAIGN}/messages", name="messages"):
 
 
 class HoursAsked(Query):
-    locals()["from"] = serializers.DateField(
-        required=False, help_text="the first day; else the present month's"
-    )
+    locals()["from"] = serializers.DateField(required=False, help_text="the first day; else the present month's")
     to = serializers.DateField(required=False, help_text="the last day")
 
 
@@ -239,9 +235,7 @@ class HoursLine(Shape):
 
 class HoursShape(Shape):
     currency = serializers.CharField()
-    lines = HoursLine(
-        many=True, help_text="for each member and hourly rate, and for approved days and others"
-    )
+    lines = HoursLine(many=True, help_text="for each member and hourly rate, and for approved days and others")
 
 
 class PeriodBody(Body):

@@ -34,9 +34,7 @@ class Advice(Shape):
 
     of = Recommendation, "mean reason"
     helps = {"mean": "of the last five candidates"}
-    verdict = serializers.ChoiceField(
-        Review.Verdict.choices, allow_null=True, help_text="null: decide by hand"
-    )
+    verdict = serializers.ChoiceField(Review.Verdict.choices, allow_null=True, help_text="null: decide by hand")
     possible = serializers.ListField(child=serializers.ChoiceField(Review.Verdict.choices))
 
 
@@ -183,8 +181,7 @@ class BatchesToReview(Resource, at=f"{CAMPAIGN}/batches/to-review", name="to-rev
 def _with_recommendations(batches: list[Batch]) -> list[Representation]:
     advice = recommendations(batches)
     return [
-        Representation(BatchShape(each).data | {"recommendation": Advice(advice[each.pk]).data})
-        for each in batches
+        Representation(BatchShape(each).data | {"recommendation": Advice(advice[each.pk]).data}) for each in batches
     ]
 
 

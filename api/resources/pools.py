@@ -113,9 +113,7 @@ def _found(enlargement: Enlargement, member: Membership) -> list[dict[str, Any]]
     ]
 
 
-class EnlargementOpening(
-    Resource, at=f"{CAMPAIGN}/enlargements/<int:number>/opening", name="enlargement-opening"
-):
+class EnlargementOpening(Resource, at=f"{CAMPAIGN}/enlargements/<int:number>/opening", name="enlargement-opening"):
     @starts(EnlargementShape, body=Opening)
     def put(self, request: Request, name: str, number: int) -> Any:
         """Have the first moments judged, in further batches."""

@@ -33,9 +33,7 @@ class ReleaseShape(Shape):
         "size": "bytes",
         "at": "the instant whose state it holds, once it is made",
     }
-    unfinished = serializers.ListField(
-        child=serializers.CharField(), help_text="ids of queries that were not finished"
-    )
+    unfinished = serializers.ListField(child=serializers.CharField(), help_text="ids of queries that were not finished")
     counts = serializers.DictField()
 
 

@@ -27,9 +27,7 @@ LARGEST = 10**18 - 1  # a primary key
 class ReviewShape(Shape):
     of = Review, "id verdict reason at"
     batch = serializers.IntegerField(source="batch_id")
-    by = serializers.IntegerField(
-        source="lead.worker", allow_null=True, default=None, help_text="null: the policy"
-    )
+    by = serializers.IntegerField(source="lead.worker", allow_null=True, default=None, help_text="null: the policy")
 
 
 class Verdict(Body):
@@ -42,9 +40,7 @@ class Reviews(Resource, at=f"{CAMPAIGN}/reviews", name="reviews"):
     def get(self, request: Request, name: str) -> Any:
         """The reviews that are in force, the newest first."""
         campaign = doors.membership(request, name).campaign
-        return Rows(
-            Review.objects.in_force().filter(batch__campaign=campaign).select_related("lead"), ("-pk",)
-        )
+        return Rows(Review.objects.in_force().filter(batch__campaign=campaign).select_related("lead"), ("-pk",))
 
 
 class OneReview(Resource, at=f"{CAMPAIGN}/batches/<int:pk>/review", name="review"):
@@ -86,9 +82,7 @@ class LeftShape(Shape):
 
 class AcceptedShape(Shape):
     done = ReviewShape(many=True)
-    left = LeftShape(
-        many=True, help_text="batches that are left as they are, such as where grades have changed"
-    )
+    left = LeftShape(many=True, help_text="batches that are left as they are, such as where grades have changed")
 
 
 class Acceptance(Resource, at=f"{CAMPAIGN}/batches/acceptance", name="accept"):
@@ -97,8 +91,7 @@ class Acceptance(Resource, at=f"{CAMPAIGN}/batches/acceptance", name="accept"):
         """Follow the recommendations for several batches."""
         lead = doors.lead(request, name)
         seen = [
-            (doors.batch(lead, each["batch"]), each["verdict"], as_seen(each["mean"]))
-            for each in self.data["seen"]
+            (doors.batch(lead, each["batch"]), each["verdict"], as_seen(each["mean"])) for each in self.data["seen"]
         ]
         done, left = reviewing.accept_all(lead, seen)
         return {"done": done, "left": [{"batch": batch.pk, "why": why} for batch, why in left]}
@@ -172,9 +165,7 @@ class ReopeningShape(Shape):
 
 class ToReopen(Body):
     what = Choice(choices=list(doors.REOPENED), help_text="worker: all work of an annotator, by a job")
-    id = Whole(
-        min_value=1, max_value=LARGEST, help_text="of the candidate or the batch, or the worker's number"
-    )
+    id = Whole(min_value=1, max_value=LARGEST, help_text="of the candidate or the batch, or the worker's number")
     reason = Text(max_length=500, help_text="kept on record")
 
 

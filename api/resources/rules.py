@@ -127,9 +127,7 @@ class Settings(Resource, at=f"{CAMPAIGN}/settings", name="settings"):
     def patch(self, request: Request, name: str) -> Any:
         """Change settings."""
         lead = doors.lead(request, name)
-        checked(
-            set_up(lead, self.data, partial=True, precondition=lambda now: must_match(request, _tag(now)))
-        )
+        checked(set_up(lead, self.data, partial=True, precondition=lambda now: must_match(request, _tag(now))))
         return _settings(Campaign.objects.get(pk=lead.campaign_id))
 
 

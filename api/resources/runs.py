@@ -60,12 +60,8 @@ class SubmissionShape(Shape):
     of = Submission, "token name"
     helps = {"token": "names the submission in addresses"}
     files = FileShape(many=True)
-    findings = serializers.SerializerMethodField(
-        help_text="of the last check; null before it, and after a good one"
-    )
-    run = serializers.IntegerField(
-        source="run.number", allow_null=True, default=None, help_text="what it became"
-    )
+    findings = serializers.SerializerMethodField(help_text="of the last check; null before it, and after a good one")
+    run = serializers.IntegerField(source="run.number", allow_null=True, default=None, help_text="what it became")
 
     @extend_schema_field(Findings(allow_null=True))
     def get_findings(self, submission: Submission) -> Any:
@@ -175,16 +171,12 @@ class ScoresShape(Shape):
     release = serializers.IntegerField(allow_null=True)
     missing = serializers.IntegerField(help_text="judged queries that the run does not answer")
     unjudged = serializers.IntegerField(help_text="queries of the run that the release does not judge")
-    refusals = serializers.DictField(
-        child=serializers.CharField(), help_text="conventions without scores, and why"
-    )
+    refusals = serializers.DictField(child=serializers.CharField(), help_text="conventions without scores, and why")
     scores = OneScore(many=True)
 
 
 class OfRelease(Query):
-    release = serializers.IntegerField(
-        required=False, min_value=1, max_value=10**9 - 1, help_text="else the newest"
-    )
+    release = serializers.IntegerField(required=False, min_value=1, max_value=10**9 - 1, help_text="else the newest")
 
 
 class Scores(Resource, at=f"{CAMPAIGN}/runs/<int:number>/scores", name="run-scores"):

@@ -56,9 +56,7 @@ class KindShape(Shape):
     name = serializers.CharField(help_text="what `system` is when one is asked for")
     title = serializers.CharField()
     learns = serializers.BooleanField()
-    differs = serializers.CharField(
-        help_text="in what it differs from its authors' code; empty if nothing is known"
-    )
+    differs = serializers.CharField(help_text="in what it differs from its authors' code; empty if nothing is known")
     needs = serializers.ListField(child=serializers.CharField(), help_text="what videos must have")
     options = OptionShape(many=True)
 
@@ -138,9 +136,7 @@ class OneSystemShape(SystemShape):
 class SystemOptions(Body):
     def get_fields(self) -> dict[str, serializers.Field]:
         """Return the options of all kinds; which of them a kind has, and their ranges, it says itself."""
-        defaults = {
-            field.name: field.default for entry in SYSTEMS.values() for field in fields(entry.options)
-        }
+        defaults = {field.name: field.default for entry in SYSTEMS.values() for field in fields(entry.options)}
         return {
             name: FIELDS[type(default)](required=False, **_limits(default))
             for name, default in defaults.items()
@@ -180,9 +176,7 @@ class NewSystem(Body):
 
 
 def _represented(rows: list[TrainedSystem]) -> list[Representation]:
-    return [
-        Representation(each) for each in SystemShape(rows, many=True, context={"jobs": jobs_of(rows)}).data
-    ]
+    return [Representation(each) for each in SystemShape(rows, many=True, context={"jobs": jobs_of(rows)}).data]
 
 
 class Systems(Resource, at=f"{CAMPAIGN}/systems", name="systems"):
@@ -223,9 +217,7 @@ class SystemAgain(Resource, at=f"{CAMPAIGN}/systems/<int:number>/again", name="s
         return under_way(name, job, _represented([row])[0])
 
 
-class SystemCurves(
-    Resource, at=f"{CAMPAIGN}/systems/<int:number>/curves/<slug:format>", name="system-curves"
-):
+class SystemCurves(Resource, at=f"{CAMPAIGN}/systems/<int:number>/curves/<slug:format>", name="system-curves"):
     @reads(FILE_TYPES)
     def get(self, request: Request, name: str, number: int, format: str) -> Any:
         """The curves of a training: their points as CSV, the drawing as JSON (Vega-Lite), SVG or PDF."""

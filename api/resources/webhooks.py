@@ -31,9 +31,7 @@ class WebhookWithSecret(WebhookShape):
 
 class NewWebhook(Body):
     address = Text(max_length=LONGEST, help_text="at a host that the operator allows")
-    events = serializers.ListField(
-        child=Choice(choices=Happened.choices), min_length=1, max_length=len(Happened)
-    )
+    events = serializers.ListField(child=Choice(choices=Happened.choices), min_length=1, max_length=len(Happened))
 
 
 class DeliveryShape(Shape):
@@ -95,9 +93,7 @@ class Deliveries(Resource, at=f"{CAMPAIGN}/webhooks/<int:pk>/deliveries", name="
         return Rows(_webhook(doors.lead(request, name), pk).deliveries.all(), ("-pk",))
 
 
-class DeliverAgain(
-    Resource, at=f"{CAMPAIGN}/webhooks/<int:pk>/deliveries/<int:delivery>/again", name="delivery-again"
-):
+class DeliverAgain(Resource, at=f"{CAMPAIGN}/webhooks/<int:pk>/deliveries/<int:delivery>/again", name="delivery-again"):
     @changes(DeliveryShape, status=202)
     def post(self, request: Request, name: str, pk: int, delivery: int) -> Any:
         """Send a delivery again that was not taken."""

@@ -95,10 +95,7 @@ class RunQueries(Resource, at=f"{CAMPAIGN}/runs/<int:number>/queries", name="run
             raise Http404
         texts = texts_of(wanted.run.campaign, lines)
         names = ("query", "value", "other", "difference")
-        rows = [
-            {each: getattr(line, each) for each in names} | {"text": texts.get(line.query, "")}
-            for line in lines
-        ]
+        rows = [{each: getattr(line, each) for each in names} | {"text": texts.get(line.query, "")} for line in lines]
         about = {"release": wanted.yardstick.release.version, "convention": wanted.convention.name}
         return about | {"measure": str(wanted.measure), "queries": rows}
 

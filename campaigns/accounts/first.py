@@ -65,9 +65,8 @@ def make(request: HttpRequest) -> HttpResponse:
         )
     form = SignUpForm(request.POST if request.method == "POST" else None)
     if form.is_valid():
-        hashed = make_password(
-            form.cleaned_data["password1"]
-        )  # slow on purpose, so before anything is locked
+        # Slow on purpose, so before anything is locked.
+        hashed = make_password(form.cleaned_data["password1"])
         user = link.make_account(form.cleaned_data["username"], hashed)
         _sign_in(request, user)
         messages.success(request, "Your account is made, and you are signed in. Create your first campaign.")

@@ -60,9 +60,7 @@ def join(request: HttpRequest) -> HttpResponse:
     invitation.must_be_open()
     form: SignUpForm | None = None
     if user is None:
-        form = SignUpForm(
-            request.POST if request.method == "POST" else None, initial={"username": named(invitation)}
-        )
+        form = SignUpForm(request.POST if request.method == "POST" else None, initial={"username": named(invitation)})
     if request.method == "POST" and (form is None or form.is_valid()):
         return _come_in(request, invitation, user, form)
     role = Membership.Role(invitation.role).label.lower()
@@ -70,9 +68,7 @@ def join(request: HttpRequest) -> HttpResponse:
     return render(request, "accounts/invitation.html", context)
 
 
-def _come_in(
-    request: HttpRequest, invitation: Invitation, user: User | None, form: SignUpForm | None
-) -> HttpResponse:
+def _come_in(request: HttpRequest, invitation: Invitation, user: User | None, form: SignUpForm | None) -> HttpResponse:
     if user is None:
         assert form is not None
         user = sign_up(invitation, form.cleaned_data["username"], form.cleaned_data["password1"])

@@ -36,9 +36,7 @@ class JsonCache(BaseCache):
     def set(self, key: str, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None) -> None:
         fields = {"value": json.dumps(value), "expires": self._end(timeout)}
         self._cull()
-        CacheEntry.objects.update_or_create(
-            cache_key=self.make_and_validate_key(key, version=version), defaults=fields
-        )
+        CacheEntry.objects.update_or_create(cache_key=self.make_and_validate_key(key, version=version), defaults=fields)
 
     def add(self, key: str, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None) -> bool:
         """Store a value unless there is one. Of several at once, one does so."""

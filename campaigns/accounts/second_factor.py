@@ -70,9 +70,7 @@ class RequiredMiddleware:
         if not getattr(request.user, "lacks_second_factor", False):
             return None
         if speaks_json(request):
-            return problem(
-                request, CodeNeeded(gettext("Leads need a second factor here. Set one up to go on."))
-            )
+            return problem(request, CodeNeeded(gettext("Leads need a second factor here. Set one up to go on.")))
         back = f"?{urlencode({'next': request.get_full_path()})}" if request.method == "GET" else ""
         return redirect(resolve_url("mfa_index") + back)
 

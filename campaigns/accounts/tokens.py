@@ -40,9 +40,7 @@ class TokenForm(forms.Form):
         widget=forms.CheckboxSelectMultiple,
         initial=[Token.Scope.READ],
     )
-    days = forms.TypedChoiceField(
-        coerce=int, choices=list(DAYS.items()), label=gettext_lazy("Works for"), initial=30
-    )
+    days = forms.TypedChoiceField(coerce=int, choices=list(DAYS.items()), label=gettext_lazy("Works for"), initial=30)
 
     def clean_name(self) -> str:
         name = str(self.cleaned_data["name"])

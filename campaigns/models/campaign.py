@@ -111,15 +111,9 @@ class Campaign(models.Model):
         default=False,
         help_text="whether who began a batch in round one may judge it in round two if nobody else is left",
     )
-    check_rate = models.FloatField(
-        default=0, help_text="share of judgements that are quiet checks; 0 for no checks"
-    )
-    check_warn = models.FloatField(
-        default=CHECK_WARN, help_text="share of missed pairs that leads to a warning"
-    )
-    check_pause = models.FloatField(
-        default=CHECK_PAUSE, help_text="share of missed pairs that leads to a pause"
-    )
+    check_rate = models.FloatField(default=0, help_text="share of judgements that are quiet checks; 0 for no checks")
+    check_warn = models.FloatField(default=CHECK_WARN, help_text="share of missed pairs that leads to a warning")
+    check_pause = models.FloatField(default=CHECK_PAUSE, help_text="share of missed pairs that leads to a pause")
     hourly_rate = models.DecimalField(max_digits=8, decimal_places=2, null=True, blank=True)
     currency = models.CharField(max_length=3, blank=True)
     paid_plays = models.PositiveSmallIntegerField(
@@ -144,9 +138,7 @@ class Campaign(models.Model):
         help_text="how queries were drawn from the corpus's captions; empty if none were",
     )
     encoder = models.CharField(max_length=200, blank=True, help_text="the model that ranked its candidates")
-    imported = models.DateTimeField(
-        null=True, blank=True, help_text="when its finished ratings were imported"
-    )
+    imported = models.DateTimeField(null=True, blank=True, help_text="when its finished ratings were imported")
     rounds_known = models.BooleanField(
         default=True, help_text="False for imported ratings whose file does not say their rounds"
     )

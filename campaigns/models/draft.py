@@ -51,9 +51,7 @@ class Draft(models.Model):
     frame_rate = models.FloatField(null=True, help_text="frames a second, in folders of frames")
     # The campaign
     split = models.CharField(max_length=20, blank=True)
-    selection = models.JSONField(
-        default=dict, help_text="how many queries are drawn, and how; empty if none are"
-    )
+    selection = models.JSONField(default=dict, help_text="how many queries are drawn, and how; empty if none are")
     drawn = models.JSONField(default=dict, help_text="what was drawn to be looked at")
     name = models.CharField(max_length=100, blank=True)
     settings = models.JSONField(default=dict, help_text="columns of the campaign")

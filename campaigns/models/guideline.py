@@ -21,9 +21,7 @@ class Guideline(models.Model):
 
     class Meta:
         ordering = ["campaign", "version"]
-        constraints = [
-            models.UniqueConstraint(fields=["campaign", "version"], name="one_guideline_per_version")
-        ]
+        constraints = [models.UniqueConstraint(fields=["campaign", "version"], name="one_guideline_per_version")]
 
     def __str__(self) -> str:
         return f"guideline {self.version}"

@@ -77,8 +77,7 @@ class Invitation(models.Model):
     class Meta:
         constraints = [
             models.CheckConstraint(
-                condition=Q(used__isnull=True, used_by__isnull=True)
-                | Q(used__isnull=False, used_by__isnull=False),
+                condition=Q(used__isnull=True, used_by__isnull=True) | Q(used__isnull=False, used_by__isnull=False),
                 name="a_used_invitation_has_its_user",
             ),
             models.CheckConstraint(
@@ -134,9 +133,7 @@ class Invitation(models.Model):
         invitation.must_be_open()
         Invitation.objects.filter(pk=self.pk).update(used=Now(), used_by=user)
         member = invitation.campaign.add_member(user, invitation.role)
-        member.events.create(
-            kind=Event.Kind.JOINED, by=invitation.by, reason=f"by invitation, as {invitation.role}"
-        )
+        member.events.create(kind=Event.Kind.JOINED, by=invitation.by, reason=f"by invitation, as {invitation.role}")
         return member
 
     def withdraw(self) -> None:

@@ -166,9 +166,7 @@ class Membership(models.Model):
         self.events.create(kind=Event.Kind.ROLE, by=by, reason=change)
 
     @all_or_nothing
-    def _change_state(
-        self, before: Collection[str], after: str, kind: str, by: Membership | None, reason: str
-    ) -> None:
+    def _change_state(self, before: Collection[str], after: str, kind: str, by: Membership | None, reason: str) -> None:
         self.lock()
         if self.state not in before:
             return
@@ -207,9 +205,7 @@ def must_stay_blind(user: User, role: str, campaign: Campaign) -> None:
     if role in Membership.SEES_ALL:
         if others.annotators().exists():
             raise WrongState(
-                gettext(
-                    "Who annotates another campaign over the same corpus must not see what its leads see."
-                )
+                gettext("Who annotates another campaign over the same corpus must not see what its leads see.")
             )
         return
     if others.filter(role__in=Membership.SEES_ALL).exists():

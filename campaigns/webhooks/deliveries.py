@@ -32,9 +32,7 @@ GIVE_UP = timedelta(hours=24)  # after it happened
 
 
 @transaction.atomic
-def make(
-    campaign: Campaign, address: str, events: Iterable[str], by: Membership | None
-) -> tuple[Webhook, str]:
+def make(campaign: Campaign, address: str, events: Iterable[str], by: Membership | None) -> tuple[Webhook, str]:
     """Make a webhook. Return it with the secret that signs what it is sent, which is told this once.
 
     Raises
@@ -64,9 +62,7 @@ def secret_of(webhook: Webhook) -> str:
     try:
         return decrypt(webhook.secret)
     except WrongState as fault:
-        raise WrongState(
-            "its secret cannot be read, because this site has a new key; make a new webhook"
-        ) from fault
+        raise WrongState("its secret cannot be read, because this site has a new key; make a new webhook") from fault
 
 
 @renews

@@ -66,9 +66,7 @@ class _Connection(http.client.HTTPConnection):
         self.sock = socket.create_connection((self.address, self.where.port), PATIENCE)
         if self.where.scheme == "https":
             tls = ssl.create_default_context()
-            secure = tls.wrap_socket(
-                self.sock, do_handshake_on_connect=False, server_hostname=self.where.host
-            )
+            secure = tls.wrap_socket(self.sock, do_handshake_on_connect=False, server_hostname=self.where.host)
             self.sock = secure
             secure.do_handshake()  # by now this can be ended, too
 

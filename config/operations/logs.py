@@ -23,9 +23,7 @@ class LineFormatter(logging.Formatter):
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's name
         line = super().formatMessage(record)
-        return "".join(
-            each if each.isprintable() else each.encode("unicode_escape").decode() for each in line
-        )
+        return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in line)
 
     def formatException(self, ei: Any) -> str:  # noqa: N802 - logging's name
         return "\n".join(f"    {line}" for line in super().formatException(ei).splitlines())

@@ -23,12 +23,8 @@ from corpus.models import Clip
 from jobs.models import Job, Sign
 
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
-REQUESTS = Counter(
-    "reeljudge_requests", "Requests by address, method and status", ["address", "method", "status"]
-)
-SECONDS = Histogram(
-    "reeljudge_request_seconds", "Seconds of a request by address", ["address"], buckets=BUCKETS
-)
+REQUESTS = Counter("reeljudge_requests", "Requests by address, method and status", ["address", "method", "status"])
+SECONDS = Histogram("reeljudge_request_seconds", "Seconds of a request by address", ["address"], buckets=BUCKETS)
 METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH")
 
 
@@ -75,9 +71,7 @@ class _Rows(Collector):
         for state, count in Clip.objects.values_list("state").annotate(Count("pk")).order_by():
             clips.add_metric([state], count)
         yield clips
-        workers = GaugeMetricFamily(
-            "reeljudge_worker_sign_seconds", "Time since a sign of life", labels=["worker"]
-        )
+        workers = GaugeMetricFamily("reeljudge_worker_sign_seconds", "Time since a sign of life", labels=["worker"])
         for worker, at, now in Sign.objects.annotate(now=Now()).values_list("worker", "at", "now"):
             workers.add_metric([worker], (now - at).total_seconds())
         yield workers

@@ -15,9 +15,7 @@ def is_watcher(request: HttpRequest) -> bool:
 
 def _has_token(request: HttpRequest) -> bool:
     wanted = settings.MONITORING_TOKEN
-    return bool(wanted) and constant_time_compare(
-        request.headers.get("authorization", ""), f"Bearer {wanted}"
-    )
+    return bool(wanted) and constant_time_compare(request.headers.get("authorization", ""), f"Bearer {wanted}")
 
 
 def _has_address(request: HttpRequest) -> bool:

@@ -115,9 +115,7 @@ class Checker:
             self.report.left_out += 1
             return None
         if row.start >= last:
-            raise CorpusError(
-                f"field {times}: start {row.start:g} is not before end {last:g}; expected start < end"
-            )
+            raise CorpusError(f"field {times}: start {row.start:g} is not before end {last:g}; expected start < end")
         self.report.clipped += row.end > known
         # Sums with 0.0 are never integers and never -0.0, so that equal times have equal fingerprints.
         return row._replace(start=row.start + 0.0, end=last + 0.0, duration=known)
@@ -128,9 +126,7 @@ class Checker:
         if told is None:
             told = self._elsewhere(row.video) or row.duration
         if told is None:
-            raise MissingDuration(
-                "field duration: missing; expected seconds here, or the video in --durations"
-            )
+            raise MissingDuration("field duration: missing; expected seconds here, or the video in --durations")
         if told <= 0:
             raise CorpusError(f"field duration: {told:g}; expected more than 0 seconds")
         known = self.stored.get(row.video) or self.lengths.setdefault(row.video, told)

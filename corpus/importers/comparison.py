@@ -57,9 +57,7 @@ def compare(stored: Stored, found: Fingerprints, report: Report) -> Comparison:
     captioned = _captioned(stored, found, distinct, first)
     fresh = first[~stored.holds(distinct)]
     missing = np.flatnonzero(~_among(before, distinct))
-    described = _with_other_description(
-        _array(stored.prints.stretches)[missing], _array(found.stretches)[fresh]
-    )
+    described = _with_other_description(_array(stored.prints.stretches)[missing], _array(found.stretches)[fresh])
     report.repeated = len(now) - len(distinct)
     report.new = len(fresh) - len(described)
     report.changed = len(described) + len(captioned)

@@ -68,9 +68,7 @@ def _of_csv(content: str) -> Iterator[tuple[str, float]]:
     lines = content.splitlines()
     rows = csv.reader(lines, delimiter=separator_of(lines[0]))
     header = [name.strip().lower() for name in next(rows)]
-    places = [
-        next((header.index(name) for name in names if name in header), None) for names in (VIDEO, DURATION)
-    ]
+    places = [next((header.index(name) for name in names if name in header), None) for names in (VIDEO, DURATION)]
     video, length = places
     if video is None or length is None:
         raise CorpusError(

@@ -45,9 +45,8 @@ class Importer:
     title: str
     read: Reader
     durations: Durations = Durations.GIVEN
-    overhang: float = (
-        OVERHANG  # seconds by which its moments may outlast their videos; they are cut off there
-    )
+    # Seconds by which its moments may outlast their videos; they are cut off there.
+    overhang: float = OVERHANG
     leaves_out_empty: bool = False  # whether sentences without any length are left out, and counted
     kinds: tuple[str, ...] = ()  # of descriptions, the default first
     takes_columns: bool = False

@@ -150,9 +150,7 @@ def _checked(name: str, source: Source) -> Corpus | None:
         raise CorpusError(f"name: {abbreviated(name)}; expected 1 to 100 characters")
     corpus = Corpus.objects.filter(name=name).first()
     if corpus and corpus.format != source.format:
-        raise CorpusError(
-            f"corpus {name} was imported as {corpus.format}; choose another name for {source.format}"
-        )
+        raise CorpusError(f"corpus {name} was imported as {corpus.format}; choose another name for {source.format}")
     return corpus
 
 

@@ -35,9 +35,8 @@ class Report:
     first: list[Row] = field(default_factory=list)  # the first moments, to be looked at
     problems: list[Problem] = field(default_factory=list)  # the first of them
     wrong: int = 0  # how many problems there are
-    lengths: MutableMapping[str, float] = field(
-        default_factory=dict
-    )  # of the videos, in seconds, also of those stored before
+    # Of the videos, in seconds, also of those stored before.
+    lengths: MutableMapping[str, float] = field(default_factory=dict)
     without_duration: int = 0  # videos of which nothing tells the length
     # What an import did; a preview does nothing.
     videos_added: int = 0

@@ -14,9 +14,8 @@ from metrics.formats.files import numbered_lines
 from metrics.formats.json_reader import read_json
 
 LONGEST_LINE = 1_000_000  # bytes
-LONGEST_TEXT = (
-    2500  # bytes of UTF-8: what an index of PostgreSQL holds in a row, with room for its other columns
-)
+# Bytes of UTF-8: what an index of PostgreSQL holds in a row, with room for its other columns.
+LONGEST_TEXT = 2500
 LONGEST_NAME = 300  # bytes of UTF-8
 
 

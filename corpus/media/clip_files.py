@@ -39,9 +39,8 @@ def clip_file(request: HttpRequest, clip: Clip) -> HttpResponseBase:
         answer = HttpResponse(content_type=TYPE, headers={"X-Accel-Redirect": f"{INTERNAL}{file.name}"})
     else:
         answer = _proxied(request, file)
-        answer["ETag"] = (
-            f'"{clip.token}"'  # browsers keep parts of a file only if they can tell that it is the same
-        )
+        # Browsers keep parts of a file only if they can tell that it is the same.
+        answer["ETag"] = f'"{clip.token}"'
     patch_cache_control(answer, private=True, max_age=DAY, immutable=True)
     return answer
 

@@ -109,6 +109,4 @@ def _client() -> Any:
     """Return a client with the credentials of the environment, and the time limits of the store of clips."""
     import boto3  # slow to import, and needed where films are in a store only
 
-    return boto3.client(
-        "s3", endpoint_url=settings.S3_ENDPOINT_URL or None, config=Config(**settings.S3_CLIENT)
-    )
+    return boto3.client("s3", endpoint_url=settings.S3_ENDPOINT_URL or None, config=Config(**settings.S3_CLIENT))

@@ -183,9 +183,7 @@ def _touching(me: Pose, who: str, thing: Thing) -> Pose:
     small = "_small" if build(who).leg < 0.45 else ""
     body = posture("crouch" + small if low else "bend", me, who)
     traits = thing.traits
-    return _grasping(
-        body, who, (thing.x, floor_y(thing.z) - thing.up - traits.half - traits.low), traits.wide
-    )
+    return _grasping(body, who, (thing.x, floor_y(thing.z) - thing.up - traits.half - traits.low), traits.wide)
 
 
 def _grasping(pose: Pose, who: str, at: Point, wide: float = 0.0) -> Pose:

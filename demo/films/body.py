@@ -96,9 +96,7 @@ def skeleton(pose: Pose, build: Build) -> Joints:
     pairs = ((show(left), show(right)) for left, right in solved)
     ahead = seen((1.0, 0.0, 0.0))
     lying = pose.hip[1] <= 0.2 or abs(pose.lean) >= 60  # then the toes point up
-    return Joints(
-        tall, (0.0, -1.0) if lying else ahead[:2], ahead[2], show(hip), show(neck), show(head), *pairs
-    )
+    return Joints(tall, (0.0, -1.0) if lying else ahead[:2], ahead[2], show(hip), show(neck), show(head), *pairs)
 
 
 def head_axes(pose: Pose, build: Build) -> tuple[Vec, Vec, Vec]:

@@ -85,9 +85,7 @@ class Shape(NamedTuple):
     points: tuple[tuple[float, ...], ...]
 
 
-def draw(
-    brush: Brush, name: str, x: float, y: float, tone: str = "", looks: int = 1, turn: float = 0
-) -> None:
+def draw(brush: Brush, name: str, x: float, y: float, tone: str = "", looks: int = 1, turn: float = 0) -> None:
     """Draw one of the drawings around (x, y), in a tone, mirrored when ``looks`` is -1, turned by degrees.
 
     It turns clockwise, or the other way in the mirror; boxes do not turn.

@@ -15,6 +15,4 @@ class Example(NamedTuple):
     why: str
 
 
-EXAMPLES = tuple(
-    Example(**each) for each in tomllib.loads(QUERIES_FILE.read_text(encoding="utf-8"))["examples"]
-)
+EXAMPLES = tuple(Example(**each) for each in tomllib.loads(QUERIES_FILE.read_text(encoding="utf-8"))["examples"])

@@ -188,7 +188,5 @@ def _number(text: str) -> tuple[float, float, float]:
 
 TABLE = tomllib.loads(Path(__file__).with_name("gestures.toml").read_text(encoding="utf-8"))
 POSTURES = {
-    name: _fields(text.rpartition("|")[2])
-    for part in ("postures", "gestures")
-    for name, text in TABLE[part].items()
+    name: _fields(text.rpartition("|")[2]) for part in ("postures", "gestures") for name, text in TABLE[part].items()
 }

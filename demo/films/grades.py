@@ -99,9 +99,7 @@ class Fit:
 
 
 def _best(want: Want, deeds: Iterable[Deed]) -> Fit:
-    return max(
-        (_fit(want, deed) for deed in deeds), key=lambda f: (f.deed is not None, f.whole, -len(f.details))
-    )
+    return max((_fit(want, deed) for deed in deeds), key=lambda f: (f.deed is not None, f.whole, -len(f.details)))
 
 
 def _fit(want: Want, deed: Deed) -> Fit:

@@ -13,9 +13,7 @@ TIE = "#1f7a6d"
 BARE_LEGS = ("dress", "skirt", "shorts")
 
 
-def draw_person(
-    brush: Brush, person: Person, pose: Pose, holds: Callable[[Joints], None], blink: bool
-) -> None:
+def draw_person(brush: Brush, person: Person, pose: Pose, holds: Callable[[Joints], None], blink: bool) -> None:
     """Draw one person; ``holds`` draws what the hands hold, between the body and the near arm."""
     figure = _Figure(brush, person, pose)
     far, near = sorted((0, 1), key=lambda side: figure.joints.shoulders[side][2])

@@ -10,9 +10,7 @@ CHECKOUT = Path(__file__).parents[2]
 def as_installed() -> None:
     """Import the folder `metrics` under the name that it has for whoever installed it."""
     library = CHECKOUT / "metrics"
-    spec = spec_from_file_location(
-        "reeljudge", library / "__init__.py", submodule_search_locations=[str(library)]
-    )
+    spec = spec_from_file_location("reeljudge", library / "__init__.py", submodule_search_locations=[str(library)])
     assert spec
     assert spec.loader
     sys.modules["reeljudge"] = module = module_from_spec(spec)

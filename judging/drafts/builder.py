@@ -182,15 +182,11 @@ def _build(draft: Draft, found: Findings, corpus: Corpus | None, selection: Sele
     if corpus is None:  # a stand-in, so that the rest is checked too
         corpus = Corpus.objects.create(name=token())
     elif draft.corpus_id and not corpora_open_to(owner).filter(pk=draft.corpus_id).exists():
-        found.problems.append(
-            "The corpus: you annotate a campaign over it, and must not see what its leads see"
-        )
+        found.problems.append("The corpus: you annotate a campaign over it, and must not see what its leads see")
     built = build(_plan(draft, owner, selection), corpus, partial(_collecting, found))
     found.counts["queries"] = built.drawn + built.added
     if built.merged:
-        found.notes.append(
-            f"Queries with the text of another one, which become one with it: {built.merged:,}."
-        )
+        found.notes.append(f"Queries with the text of another one, which become one with it: {built.merged:,}.")
     return built.campaign
 
 

@@ -29,12 +29,8 @@ def selection_of(draft: Draft) -> Selection | None:
     if not (wanted := draft.selection):
         return None
     if draft.corpus is None:
-        raise ReeljudgeError(
-            "can be drawn once the corpus is stored; store it in the step Queries, or draw no queries"
-        )
-    return select(
-        draft.corpus, Counts(wanted["validation"], wanted["test"]), wanted["seed"], wanted["strata"]
-    )
+        raise ReeljudgeError("can be drawn once the corpus is stored; store it in the step Queries, or draw no queries")
+    return select(draft.corpus, Counts(wanted["validation"], wanted["test"]), wanted["seed"], wanted["strata"])
 
 
 def summary_of(found: Selection) -> dict[str, Any]:

@@ -92,11 +92,7 @@ class CorpusForm(forms.Form):
         if chosen is None:
             self.add_error("format", "Choose the format of the file.")
         elif data["kind"] and data["kind"] not in chosen.kinds:
-            right = (
-                f"one of {', '.join(chosen.kinds)}"
-                if chosen.kinds
-                else "nothing, for this format has no types"
-            )
+            right = f"one of {', '.join(chosen.kinds)}" if chosen.kinds else "nothing, for this format has no types"
             self.add_error("kind", f"{data['kind']}; expected {right}.")
         return data
 
@@ -281,19 +277,13 @@ class PeopleForm(forms.Form):
             if len(words) > 2 or role not in Membership.Role.values:
                 raise ValidationError(f"Line {number}: {abbreviated(line)}; expected a name and a role.")
             if words[0] == self.owner.get_username():
-                raise ValidationError(
-                    f"Line {number}: you are the lead of your campaign; leave yourself out."
-                )
+                raise ValidationError(f"Line {number}: you are the lead of your campaign; leave yourself out.")
             if words[0] in found:
                 raise ValidationError(f"Line {number}: {words[0]} stands there twice.")
             found[words[0]] = role
-        known = set(
-            User.objects.filter(username__in=found, is_active=True).values_list("username", flat=True)
-        )
+        known = set(User.objects.filter(username__in=found, is_active=True).values_list("username", flat=True))
         if unknown := sorted(found.keys() - known):
-            raise ValidationError(
-                f"Nobody has the name {', '.join(unknown[:5])}. Invite others later, by a link."
-            )
+            raise ValidationError(f"Nobody has the name {', '.join(unknown[:5])}. Invite others later, by a link.")
         if len(found) > MOST_PEOPLE:
             raise ValidationError(f"{len(found):,} people; at most {MOST_PEOPLE} can be named here.")
         return [list(each) for each in found.items()]

@@ -143,9 +143,7 @@ def allowed_folder(folder: str) -> str:
             path = Path(folder).resolve()
             if path.is_relative_to(Path(root).resolve()) and path.is_dir():
                 return str(path)
-    raise CorpusError(
-        f"{folder}: is not there; expected a folder below one that the setting MEDIA_FOLDERS names"
-    )
+    raise CorpusError(f"{folder}: is not there; expected a folder below one that the setting MEDIA_FOLDERS names")
 
 
 def must_be_here(draft: Draft) -> None:
@@ -191,9 +189,7 @@ def _numbered(file: Path, to: Path) -> Path:
     try:
         texts = [line.strip() for line in file.read_text(encoding="utf-8-sig").split("\n")]
     except UnicodeDecodeError as fault:
-        raise CorpusError(
-            f"not UTF-8 at byte {fault.start + 1}; expected one query a line in UTF-8"
-        ) from fault
+        raise CorpusError(f"not UTF-8 at byte {fault.start + 1}; expected one query a line in UTF-8") from fault
     number = 0
     with to.open("w") as out:
         for text in texts:
@@ -212,9 +208,7 @@ def faults_of_films(source: Source, report: Report) -> Iterator[str]:
         yield f"Videos without a film, whose clips will be missing: {len(missing):,} ({_some(missing)})."
     if spare := sorted(source.media.index.keys() - set(map(source.media.name_of, lengths))):
         yield f"Films with the name of no video: {len(spare):,} ({_some(spare)})."
-    known_lengths = {
-        video: length for video, length in lengths.items() if length and source.media.place(video)
-    }
+    known_lengths = {video: length for video, length in lengths.items() if length and source.media.place(video)}
     looked = partial(_tell, report, len(known_lengths))
     yield from map(str, misfits(known_lengths, source.media, looked))
 

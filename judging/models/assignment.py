@@ -57,9 +57,7 @@ class AssignmentQuerySet(models.QuerySet["Assignment"]):
         Somebody who has become a lead sees too much to judge.
         """
         member = {"state": Membership.State.ACTIVE, "role": Membership.Role.ANNOTATOR}
-        return self.filter(
-            annotator__user=user, **{f"annotator__{name}": value for name, value in member.items()}
-        )
+        return self.filter(annotator__user=user, **{f"annotator__{name}": value for name, value in member.items()})
 
     def lease_out(
         self, batch: Batch, annotator: Membership, round: int, pairs: list[Candidate], *, takes_slot: bool
@@ -141,9 +139,7 @@ def at_position(places: list[Value], position: int) -> Value:
 
 def taken_from_you() -> Stale:
     """Return the refusal of a writer who does not hold the assignment any more."""
-    return Stale(
-        gettext("You were away too long, or it was submitted or opened elsewhere. Open your work again.")
-    )
+    return Stale(gettext("You were away too long, or it was submitted or opened elsewhere. Open your work again."))
 
 
 def lease_end() -> models.expressions.CombinedExpression:
@@ -175,9 +171,7 @@ class Assignment(models.Model):
     places = models.JSONField(
         default=list, help_text="the candidates' primary keys, in the order in which the annotator gets them"
     )
-    limits = models.JSONField(
-        default=list, help_text="the active seconds that one press may count, for each place"
-    )
+    limits = models.JSONField(default=list, help_text="the active seconds that one press may count, for each place")
 
     is_new = False  # whether it was handed out for the first time just now, so that nothing is said about it
     handed: list[Candidate] | None = None  # its candidates in order, once they are read
@@ -190,9 +184,7 @@ class Assignment(models.Model):
                 condition=~Q(state=AssignmentState.LAPSED),
                 name="one_assignment_per_slot",
             ),
-            models.UniqueConstraint(
-                fields=["batch", "annotator"], name="one_assignment_per_batch_and_annotator"
-            ),
+            models.UniqueConstraint(fields=["batch", "annotator"], name="one_assignment_per_batch_and_annotator"),
             models.UniqueConstraint(
                 fields=["annotator"],
                 condition=Q(state=AssignmentState.LIVE),

@@ -38,9 +38,7 @@ class Judgement(models.Model):
     )
     annotator = models.ForeignKey("campaigns.Membership", models.PROTECT, related_name="judgements")
     grade = models.PositiveSmallIntegerField(help_text="of the last revision")
-    seat = models.PositiveSmallIntegerField(
-        null=True, help_text="1 to 4; empty if the judgement does not count"
-    )
+    seat = models.PositiveSmallIntegerField(null=True, help_text="1 to 4; empty if the judgement does not count")
     returned = models.DateTimeField(null=True, help_text="when it was returned to be judged again")
     reopening = models.ForeignKey(
         "judging.Reopening",
@@ -55,9 +53,7 @@ class Judgement(models.Model):
     class Meta:
         ordering = ["candidate", "seat"]
         constraints = [
-            models.UniqueConstraint(
-                fields=["candidate", "annotator"], name="nobody_judges_a_candidate_twice"
-            ),
+            models.UniqueConstraint(fields=["candidate", "annotator"], name="nobody_judges_a_candidate_twice"),
             models.UniqueConstraint(fields=["candidate", "seat"], name="one_judgement_per_seat"),
             models.CheckConstraint(condition=Q(grade__in=list(GRADES)), name="grade_from_0_to_4"),
             models.CheckConstraint(
@@ -154,9 +150,7 @@ class Flag(models.Model):
     key = models.UUIDField(null=True, unique=True, help_text="the browser's idempotency key")
     press = models.PositiveIntegerField(default=0, help_text=PRESS)
     taken_back = models.DateTimeField(null=True)
-    taken_back_key = models.UUIDField(
-        null=True, unique=True, help_text="the idempotency key of taking it back"
-    )
+    taken_back_key = models.UUIDField(null=True, unique=True, help_text="the idempotency key of taking it back")
 
     overtaken = False  # as of a revision
     objects = FlagManager()

@@ -110,9 +110,7 @@ class Candidate(models.Model):
     outcome = models.CharField(max_length=20, choices=Outcome.choices, default=Outcome.OPEN)
     escalated = models.BooleanField(default=False, help_text="whether round one left it contested")
     grade = models.PositiveSmallIntegerField(null=True, help_text="the final grade, once there is one")
-    rule = models.CharField(
-        max_length=40, blank=True, help_text="the version of the consensus that made the outcome"
-    )
+    rule = models.CharField(max_length=40, blank=True, help_text="the version of the consensus that made the outcome")
     truth = models.PositiveSmallIntegerField(null=True, help_text="the right grade, in exams and in gold")
     why = models.TextField(blank=True, help_text="explains the truth to annotators who missed it")
     imported_as = models.TextField(blank=True, help_text="the pair's id in the imported ratings")
@@ -132,9 +130,7 @@ class Candidate(models.Model):
                 | (~Q(outcome__in=WITH_GRADE) & Q(grade__isnull=True)),
                 name="final_grade_exactly_when_settled",
             ),
-            models.CheckConstraint(
-                condition=Q(truth__isnull=True) | Q(truth__lte=4), name="truth_from_0_to_4"
-            ),
+            models.CheckConstraint(condition=Q(truth__isnull=True) | Q(truth__lte=4), name="truth_from_0_to_4"),
         ]
 
     def __str__(self) -> str:
@@ -160,11 +156,7 @@ class Candidate(models.Model):
     def counted_grades(self, rounds: int) -> list[int]:
         """Return the grades that count, of the first round or of both rounds."""
         last = ANNOTATORS * rounds
-        return [
-            judgement.grade
-            for judgement in self.judgements.all()
-            if judgement.seat and judgement.seat <= last
-        ]
+        return [judgement.grade for judgement in self.judgements.all() if judgement.seat and judgement.seat <= last]
 
     def settle(self, rounds: int, grades: list[int], *, final: bool = False) -> None:
         """Set the outcome that the grades lead to. No other function does this. The caller saves the candidate.
@@ -227,22 +219,14 @@ class Batch(models.Model):
         Query, models.CASCADE, related_name="batches", db_index=False
     )
     number = models.PositiveSmallIntegerField()
-    edition = models.PositiveSmallIntegerField(
-        default=1, help_text="editions after the first hold reopened candidates"
-    )
+    edition = models.PositiveSmallIntegerField(default=1, help_text="editions after the first hold reopened candidates")
     # These two are the query's and never change. They are here for the index in which a claim finds its batch.
     campaign = models.ForeignKey(Campaign, models.CASCADE, related_name="+", db_index=False)
-    kind = models.CharField(
-        max_length=10, choices=Kind.choices, default=Kind.POOL, help_text="the kind of its query"
-    )
-    further = models.BooleanField(
-        default=False, help_text="whether it holds moments that runs found, instead of ranks"
-    )
+    kind = models.CharField(max_length=10, choices=Kind.choices, default=Kind.POOL, help_text="the kind of its query")
+    further = models.BooleanField(default=False, help_text="whether it holds moments that runs found, instead of ranks")
     state = models.CharField(max_length=10, choices=State.choices, default=State.PREPARING)
     round = models.PositiveSmallIntegerField(default=1)
-    taken = models.PositiveSmallIntegerField(
-        default=0, help_text="slots of this round that are held or submitted"
-    )
+    taken = models.PositiveSmallIntegerField(default=0, help_text="slots of this round that are held or submitted")
     free = models.GeneratedField(
         expression=models.ExpressionWrapper(
             Q(state=BatchState.OPEN, taken__lt=ANNOTATORS, kind__in=CLAIMED), models.BooleanField()

@@ -56,9 +56,8 @@ class Review(models.Model):
     undone = models.DateTimeField(null=True)
     undone_by = models.ForeignKey("campaigns.Membership", models.PROTECT, null=True, related_name="+")
 
-    is_begun = (
-        False  # whether somebody has begun the second batch that it opened, so that it cannot be undone
-    )
+    # Whether somebody has begun the second batch that it opened, so that it cannot be undone.
+    is_begun = False
     objects = ReviewQuerySet.as_manager()
 
     class Meta:

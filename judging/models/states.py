@@ -12,10 +12,8 @@ class Kind(TextChoices):
     STUDY = "study"  # for the study of grade against similarity, further down the ranking
 
 
-CLAIMED = (
-    Kind.POOL,
-    Kind.STUDY,
-)  # settled in rounds of two; any number of annotators take an exam or a check
+# Settled in rounds of two; any number of annotators take an exam or a check.
+CLAIMED = Kind.POOL, Kind.STUDY
 
 
 class CandidateOutcome(TextChoices):

@@ -185,12 +185,8 @@ def clips_found(moments: Iterable[Moment], campaign: Campaign) -> dict[int, Clip
     rows = Clip.objects.filter(
         video__in={moment.video_id for moment in moments}, audience__in=audiences, sound=campaign.sound
     )
-    by_stretch = {
-        (each.video_id, each.start, each.end): each for each in sorted(rows, key=_usefulness(campaign))
-    }
-    found = {
-        moment.pk: by_stretch.get((moment.video_id, *widened(moment, campaign.padding))) for moment in moments
-    }
+    by_stretch = {(each.video_id, each.start, each.end): each for each in sorted(rows, key=_usefulness(campaign))}
+    found = {moment.pk: by_stretch.get((moment.video_id, *widened(moment, campaign.padding))) for moment in moments}
     return {moment: clip for moment, clip in found.items() if clip}
 
 

@@ -74,9 +74,7 @@ class _Loader:
 
     def _take(self, query_id: str, text: str) -> None:
         if self.texts.setdefault(query_id, text) != text:
-            raise ReeljudgeError(
-                f"query_id {query_id}: has another text already, “{self.texts[query_id][:60]}”"
-            )
+            raise ReeljudgeError(f"query_id {query_id}: has another text already, “{self.texts[query_id][:60]}”")
         self.taken += 1
         query = self.queries.get(text)
         if query is None:
@@ -116,9 +114,7 @@ def _first_byte(file: Path) -> bytes:
 
 def _listed(file: Path) -> Iterator[Line]:
     if file.stat().st_size > LARGEST_LIST:
-        raise ReeljudgeError(
-            f"{file}: over {LARGEST_LIST:,} bytes; write one JSON object a line instead of a list"
-        )
+        raise ReeljudgeError(f"{file}: over {LARGEST_LIST:,} bytes; write one JSON object a line instead of a list")
     try:
         records = read_json(file.read_bytes(), strict=False)
     except MeasureError as fault:

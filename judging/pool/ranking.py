@@ -40,9 +40,7 @@ def rank_candidates(campaign: Campaign, report: Report) -> None:
         return
     check_encoder(campaign)
     if is_under_way(campaign.corpus):
-        raise JobPostponed(
-            f"corpus {campaign.corpus} is being reworded, and candidates are ranked by its captions"
-        )
+        raise JobPostponed(f"corpus {campaign.corpus} is being reworded, and candidates are ranked by its captions")
     moments = moments_of(campaign)
     depth = campaign.depth * max(Counter(map(str, moments)).values())
     found, own = compare(queries, moments, depth, report), own_moments(moments)
@@ -100,9 +98,7 @@ def _store(query: Query, ranked: list[tuple[Moment, float]]) -> None:
     opening.open_batch(query, 1)
 
 
-def in_order(
-    moments: list[Moment], found: Nearest, number: int, own: list[Moment]
-) -> Iterable[tuple[Moment, float]]:
+def in_order(moments: list[Moment], found: Nearest, number: int, own: list[Moment]) -> Iterable[tuple[Moment, float]]:
     """What was found for a query, no moment id twice: two descriptions of one stretch of film show the same clip.
 
     A query's own moments come first, with similarity 1: rounding would put captions beside them that differ in case.

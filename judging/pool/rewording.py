@@ -124,9 +124,7 @@ def accept_caption(rewording: Rewording, user: User, text: str) -> bool:
     if row.state == Rewording.State.ACCEPTED and row.after == caption:
         return False
     if row.state != Rewording.State.QUEUED:
-        raise WrongState(
-            "This description does not wait any more: it was accepted, or is being reworded again."
-        )
+        raise WrongState("This description does not wait any more: it was accepted, or is being reworded again.")
     refuse_if_ranked(row.corpus)
     Rewording.objects.filter(pk=row.pk).update(
         after=caption,

@@ -140,9 +140,7 @@ def first_videos(corpus: Corpus) -> dict[str, str]:
     """
     fields = ("video__name", "start", "end", "description", "caption")
     rows = may_become_queries(corpus).values_list(*fields).iterator(chunk_size=5000)
-    ordered = sorted(
-        (moment_id(video, *times), text, video, caption) for video, *times, text, caption in rows
-    )
+    ordered = sorted((moment_id(video, *times), text, video, caption) for video, *times, text, caption in rows)
     found: dict[str, str] = {}
     for _, _, video, caption in ordered:
         found.setdefault(wording(caption), video)

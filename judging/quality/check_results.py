@@ -20,9 +20,8 @@ from judging.models.states import AssignmentState, Kind
 
 WINDOW = 20  # the newest check pairs decide about warnings and pauses
 ENOUGH = 10  # check pairs needed before anything follows, and new ones before a second warning
-FAST = (
-    2.0  # seconds; a faster grade was hardly watched. Leads see how many there are; nothing follows from it.
-)
+# Seconds; a faster grade was hardly watched. Leads see how many there are; nothing follows from it.
+FAST = 2.0
 SPEED_OVER = timedelta(days=30)
 
 
@@ -68,19 +67,13 @@ def check_pairs(campaign: Campaign) -> QuerySet[Any]:
 
     Each has its `expected` grade, which is the truth or the annotator's earlier grade, and whether it was `missed`.
     """
-    earlier = Judgement.objects.filter(
-        candidate=OuterRef("candidate__repeats"), annotator=OuterRef("annotator")
-    )
+    earlier = Judgement.objects.filter(candidate=OuterRef("candidate__repeats"), annotator=OuterRef("annotator"))
     submitted = AssignmentState.SUBMITTED
     judgements = Judgement.objects.filter(assignment__batch__kind=Kind.CHECK, assignment__state=submitted)
     judgements = judgements.filter(annotator__campaign=campaign)
     expected = Coalesce("candidate__truth", Subquery(earlier.order_by().values("grade")))
     missed = GreaterThan(Abs(F("grade") - F("expected")), campaign.tolerance)
-    return (
-        judgements.annotate(expected=expected)
-        .annotate(missed=missed)
-        .order_by("-assignment__submitted", "-pk")
-    )
+    return judgements.annotate(expected=expected).annotate(missed=missed).order_by("-assignment__submitted", "-pk")
 
 
 def recent_checks(campaign: Campaign, only: Membership | None = None) -> dict[int, RecentChecks]:
@@ -89,9 +82,7 @@ def recent_checks(campaign: Campaign, only: Membership | None = None) -> dict[in
     This takes two database queries. It reads only as many of the newest checks as can fill the window.
     """
     members = campaign.memberships.filter(**({"pk": only.pk} if only else {}))
-    newest_first = Window(
-        RowNumber(), partition_by="pk", order_by=("-assignments__submitted", "-assignments")
-    )
+    newest_first = Window(RowNumber(), partition_by="pk", order_by=("-assignments__submitted", "-assignments"))
     submitted = AssignmentState.SUBMITTED
     checks = members.filter(assignments__batch__kind=Kind.CHECK, assignments__state=submitted)
     newest = checks.annotate(number=newest_first).filter(number__lte=WINDOW).values("assignments")
@@ -102,9 +93,7 @@ def recent_checks(campaign: Campaign, only: Membership | None = None) -> dict[in
     events = Event.objects.filter(member__campaign=campaign).order_by().values_list("member", "kind")
     last = {(member, kind): at for member, kind, at in events.annotate(last=Max("at"))}
     return {
-        member: _recent_checks(
-            results[member], {kind: at for (who, kind), at in last.items() if who == member}
-        )
+        member: _recent_checks(results[member], {kind: at for (who, kind), at in last.items() if who == member})
         for member in results.keys() | {member for member, _ in last}
     }
 
@@ -143,8 +132,7 @@ def speeds(campaign: Campaign) -> dict[int, Speed]:
     for member, spent in first_grades(campaign).values_list("judgement__annotator", "seconds"):
         seconds[member].append(spent or 0.0)
     return {
-        member: Speed(len(all_), sum(spent < FAST for spent in all_), median(all_))
-        for member, all_ in seconds.items()
+        member: Speed(len(all_), sum(spent < FAST for spent in all_), median(all_)) for member, all_ in seconds.items()
     }
 
 
@@ -161,9 +149,7 @@ def pairs_behind(annotator: Membership, which: str) -> QuerySet[Any]:
 
     Each has the seconds `spent` before its first grade.
     """
-    judgements: QuerySet[Any] = (
-        Judgement.objects.all() if which == "speed" else check_pairs(annotator.campaign)
-    )
+    judgements: QuerySet[Any] = Judgement.objects.all() if which == "speed" else check_pairs(annotator.campaign)
     # Prefetched, so that what a line shows is read for the lines of a page only.
     judgements = judgements.filter(annotator=annotator).prefetch_related(
         "assignment", "candidate__query", "candidate__clip"

@@ -28,9 +28,8 @@ if TYPE_CHECKING:
 
 MOST_PAIRS = 10  # of a check, and never more than a batch
 REPEAT_AFTER = 5  # batches between a pair and its repeat
-REMEMBERED = (
-    500  # newest batches of an annotator that are looked at, so that a claim never costs more as they work
-)
+# Newest batches of an annotator that are looked at, so that a claim never costs more as they work.
+REMEMBERED = 500
 
 
 def due(annotator: Membership) -> Batch | None:
@@ -131,9 +130,7 @@ def _gold(annotator: Membership) -> Batch | None:
     queries = list(Query.objects.filter(**of_campaign).values_list("pk", flat=True))
     gold = Batch.objects.filter(query__in=queries, state=Batch.State.OPEN)
     gold = gold.exclude(Exists(had)).exclude(Exists(judged)).exclude(Exists(changed))
-    return min(
-        gold, key=lambda batch: chance(annotator.campaign, annotator.pk, "gold", batch.pk), default=None
-    )
+    return min(gold, key=lambda batch: chance(annotator.campaign, annotator.pk, "gold", batch.pk), default=None)
 
 
 def _repeat(annotator: Membership) -> Batch | None:
@@ -148,9 +145,7 @@ def _repeat(annotator: Membership) -> Batch | None:
 
 def _repeatable(annotator: Membership) -> Assignment | None:
     ago = list(_done(annotator).values_list("pk", flat=True)[REPEAT_AFTER:REMEMBERED])
-    repeated = Candidate.objects.filter(
-        query__owner=annotator, repeats__judgements__assignment=OuterRef("pk")
-    )
+    repeated = Candidate.objects.filter(query__owner=annotator, repeats__judgements__assignment=OuterRef("pk"))
     earlier = _done(annotator).filter(batch__kind__in=CLAIMED, pk__in=ago)
     earlier = earlier.filter(batch__query__withdrawn__isnull=True).exclude(Exists(repeated))
     earlier = earlier.annotate(pairs=Count("judgements")).filter(pairs__gte=fewest(annotator.campaign))

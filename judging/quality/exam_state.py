@@ -28,9 +28,7 @@ def exam_state(member: Membership) -> ExamState | None:
     if sitting.result == Sitting.Result.FAILED:
         return ExamState(gettext("You have not passed the exam. Your lead will tell you more."))
     if sitting.is_waiting:
-        return ExamState(
-            gettext("You have submitted your exam. You get the result when the others have finished.")
-        )
+        return ExamState(gettext("You have submitted your exam. You get the result when the others have finished."))
     if sitting.round > 1:
         return _came_back(member)
     return ExamState(gettext("You are in the middle of the exam."), gettext("Continue the exam"))
@@ -39,9 +37,7 @@ def exam_state(member: Membership) -> ExamState | None:
 def _not_begun(member: Membership) -> ExamState:
     clips = Candidate.objects.filter(batch__in=exam_batches(member.campaign)).count()
     if not clips:
-        return ExamState(
-            gettext("Before you get work there is an exam. It is not ready yet. Please come back later.")
-        )
+        return ExamState(gettext("Before you get work there is an exam. It is not ready yet. Please come back later."))
     words = gettext(
         "Before you get work there is an exam: %(clips)s clips, judged like any others. A clip whose grade is far "
         "from the others' grades, or from your lead's, comes back to you with an explanation."
@@ -52,9 +48,7 @@ def _not_begun(member: Membership) -> ExamState:
 def _came_back(member: Membership) -> ExamState:
     returned = member.judgements.filter(returned__isnull=False)
     pair = {"assignment": OuterRef("assignment"), "candidate": OuterRef("candidate")}
-    answered = Q(pk__in=returned.not_returned()) | Exists(
-        Flag.objects.filter(**pair, at__gt=OuterRef("returned"))
-    )
+    answered = Q(pk__in=returned.not_returned()) | Exists(Flag.objects.filter(**pair, at__gt=OuterRef("returned")))
     back, left = returned.count(), returned.exclude(answered).count()
     if left == back:
         words = ngettext(

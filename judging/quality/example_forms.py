@@ -57,7 +57,5 @@ class OwnExampleForm(ExampleForm):
         if not data["moment"]:
             there = moments.order_by("start", "end").values_list("start", "end").distinct()
             named = ", ".join(f"{start:g}-{end:g}" for start, end in there[:MOST_MOMENTS_NAMED])
-            self.add_error(
-                "start", f"No moment has these times. This video has moments at {named} s, among others."
-            )
+            self.add_error("start", f"No moment has these times. This video has moments at {named} s, among others.")
         return data

@@ -31,9 +31,7 @@ def sources(campaign: Campaign, most: int | None = None) -> list[tuple[Query, in
     closed = closed.exclude(pk__in=copies.values("repeats__query")).order_by("pk")
     pks = closed.values_list("pk", flat=True)
     keys = list(pks[:most]) if most else pks.order_by()
-    counts = (
-        clear_pairs(campaign).filter(query__in=keys).order_by().values_list("query").annotate(n=Count("pk"))
-    )
+    counts = clear_pairs(campaign).filter(query__in=keys).order_by().values_list("query").annotate(n=Count("pk"))
     numbers = dict(counts.filter(n__gte=fewest(campaign)).order_by("-n", "query"))
     queries = Query.objects.in_bulk(numbers)
     return [(queries[query], number) for query, number in numbers.items()]
@@ -79,9 +77,7 @@ def make_gold(query: Query) -> Query:
             f"“{query}” has {len(pairs)} pairs on which all agreed; gold takes a closed query with at least "
             f"{fewest(campaign)}."
         )
-    made = Query.objects.create(
-        campaign=campaign, kind=Kind.CHECK, query_id=name, text=query.text, split=query.split
-    )
+    made = Query.objects.create(campaign=campaign, kind=Kind.CHECK, query_id=name, text=query.text, split=query.split)
     copy_pairs(made, pairs[: size(campaign, name)], truths=True)
     return made
 

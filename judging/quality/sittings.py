@@ -86,9 +86,7 @@ def repeat(member: Membership, lead: Membership, reason: str) -> Sitting:
     if last and last.result == Sitting.Result.OPEN:
         return last
     if not last or not last.may_be_repeated:
-        raise WrongState(
-            "Another round is for annotators who failed the exam by missed pairs, and have no work yet."
-        )
+        raise WrongState("Another round is for annotators who failed the exam by missed pairs, and have no work yet.")
     reason = f"another round of the exam: {reason}"
     Event.objects.create(member=member, kind=Event.Kind.RESUMED, by=lead, reason=reason)
     return Sitting.objects.create(member=member, round=last.round + 1)
@@ -96,9 +94,7 @@ def repeat(member: Membership, lead: Membership, reason: str) -> Sitting:
 
 def _mark(sitting: Sitting, known: Truths, grades: list[ExamGrades]) -> None:
     """Compare the sitting's grades with the truths, if all of them are known."""
-    judged = [
-        each for each in grades if each.annotator == sitting.member_id and (sitting.round == 1 or each.back)
-    ]
+    judged = [each for each in grades if each.annotator == sitting.member_id and (sitting.round == 1 or each.back)]
     if any(each.candidate not in known for each in judged):
         return
     tolerance = sitting.member.campaign.tolerance
@@ -150,9 +146,7 @@ def exam_grades(campaign: Campaign) -> list[ExamGrades]:
     judgements = judgements.exclude(Exists(flags.filter(at__lte=OuterRef("ended"))))
     revisions = Revision.objects.filter(judgement=OuterRef("pk"), at__lte=OuterRef("ended"))
     first = Subquery(revisions.order_by("-press", "-number").values("grade")[:1])
-    columns = judgements.annotate(first=first).values_list(
-        "pk", "annotator", "candidate", "first", "grade", "returned"
-    )
+    columns = judgements.annotate(first=first).values_list("pk", "annotator", "candidate", "first", "grade", "returned")
     return [
         ExamGrades(pk, annotator, candidate, first, last, bool(back))
         for pk, annotator, candidate, first, last, back in columns.order_by("pk")

@@ -123,9 +123,7 @@ def _check(campaign: Campaign, queries: dict[str, Query], by_query: dict[str, li
         if len(own) > campaign.depth:
             raise ReeljudgeError(f"query {key}: has {len(own)} pairs; expected at most {campaign.depth}")
         if other := next((pair for pair in own if pair.query != own[0].query), None):
-            raise ReeljudgeError(
-                f"pair {other.pair_id}: query {key} has another text in pair {own[0].pair_id}"
-            )
+            raise ReeljudgeError(f"pair {other.pair_id}: query {key} has another text in pair {own[0].pair_id}")
         if len({(pair.video, pair.start, pair.end) for pair in own}) < len(own):
             raise ReeljudgeError(f"query {key}: has one moment in two pairs")
         if (first := texts.setdefault(queries[key].text, key)) != key:
@@ -143,9 +141,7 @@ def _judgements(campaign: Campaign, candidates: dict[str, Candidate], ratings: R
             key = candidate.batch_id, worker
             if key not in assignments:
                 done = {"state": Assignment.State.SUBMITTED, "lease": now, "round": 1}  # nobody knows when
-                assignments[key] = Assignment(
-                    batch_id=candidate.batch_id, annotator=members[worker], slot=None, **done
-                )
+                assignments[key] = Assignment(batch_id=candidate.batch_id, annotator=members[worker], slot=None, **done)
             judgements.append((assignments[key], candidate, members[worker], grade, seat))
     store(assignments.values())
     store(

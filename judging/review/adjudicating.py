@@ -27,9 +27,7 @@ def adjudicate(candidate: Candidate, lead: Membership, grade: int, reason: str) 
     """
     candidate = _lock(candidate)
     if candidate.outcome not in (Outcome.DISCARDED, Outcome.FLAGGED, Outcome.ADJUDICATED):
-        raise WrongState(
-            f"This candidate is {candidate.outcome}; only discarded and flagged ones are adjudicated."
-        )
+        raise WrongState(f"This candidate is {candidate.outcome}; only discarded and flagged ones are adjudicated.")
     earlier: Adjudication | None = candidate.adjudications.in_force().first()
     before = earlier.before if earlier else candidate.outcome
     if earlier and (earlier.grade, earlier.reason) == (grade, reason):

@@ -111,11 +111,7 @@ def _recommend(
     if verdict == SECOND and second_there:
         but = ", and the second batch is there already"
     elif verdict != wanted:
-        but = (
-            ", but a third batch is never opened"
-            if batch.number > 1
-            else ", but no more candidates are ranked"
-        )
+        but = ", but a third batch is never opened" if batch.number > 1 else ", but no more candidates are ranked"
     sign = "≥" if wanted == SECOND else "<"
     comparison = f"last five mean {format_mean(mean)} {sign} {format_mean(threshold)}"
     reason = f"{comparison}{but}: {WORDS[Review.Verdict(verdict)]}"

@@ -101,9 +101,7 @@ def reopen(lead: Membership, scope: Scope, reason: str) -> Reopening:
     """
     if scope.annotator:
         return reopen_all_of(lead, scope.annotator, reason)
-    record = Reopening.objects.create(
-        campaign=lead.campaign, lead=lead, what=scope.what[:LONGEST], reason=reason
-    )
+    record = Reopening.objects.create(campaign=lead.campaign, lead=lead, what=scope.what[:LONGEST], reason=reason)
     reopened = [_reopen_query(record, scope, query) for query in scope.queries]
     if not any(reopened):
         raise _nothing_left(scope)
@@ -122,9 +120,7 @@ def reopen_all_of(lead: Membership, annotator: Membership, reason: str) -> Reope
     """
     scope = scope_of_annotator(annotator)
     if reopen_work.jobs(Reopening.objects.filter(annotator=annotator)).not_done().exists():
-        raise WrongState(
-            f"{scope.what.capitalize()} is being reopened already; the desk shows how far it is."
-        )
+        raise WrongState(f"{scope.what.capitalize()} is being reopened already; the desk shows how far it is.")
     if not scope.assignments.exists() and not scope.candidates.exists():  # in this order, as for `queries`
         raise _nothing_left(scope)
     record = Reopening.objects.create(
@@ -153,9 +149,7 @@ def reopen_work(record: Reopening, report: Report) -> None:
 
 
 def _nothing_left(scope: Scope) -> WrongState:
-    return WrongState(
-        f"Nothing of {scope.what} can be reopened: it was reopened before, or is being judged now."
-    )
+    return WrongState(f"Nothing of {scope.what} can be reopened: it was reopened before, or is being judged now.")
 
 
 @all_or_nothing

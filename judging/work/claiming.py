@@ -92,9 +92,7 @@ def resume(assignment: Assignment) -> Assignment:
     free = batch.state == Batch.State.OPEN and batch.round == assignment.round and batch.taken < ANNOTATORS
     if assignment.is_done or (needs_slot and not free) or not annotator.may_judge:
         raise Stale(
-            gettext(
-                "This batch has gone to others meanwhile, or is submitted. What you saved is kept on record."
-            )
+            gettext("This batch has gone to others meanwhile, or is submitted. What you saved is kept on record.")
         )
     if annotator.assignments.live().exists():
         raise WrongState(gettext("You have another batch in your hands. Submit that one first."))

@@ -121,9 +121,7 @@ def _judged_before(writer: Assignment | saving.Writer, said: _Press) -> Revision
         raise taken_from_you()
     stored = (known.judgement.assignment_id, known.judgement.candidate_id, known.grade)
     if stored != (assignment.pk, assignment.candidate_at(said.position), said.grade):
-        raise KeyReused(
-            f"key: {said.key} came before with another grade or place; expected a new key for each press"
-        )
+        raise KeyReused(f"key: {said.key} came before with another grade or place; expected a new key for each press")
     return known
 
 
@@ -162,9 +160,7 @@ def _flag(
         stored = (known.assignment_id, known.candidate_id, known.reason, known.comment)
         if stored == (assignment.pk, candidate, reason, comment):
             return known
-        raise KeyReused(
-            f"key: {key} came before with another flag or place; expected a new key for each press"
-        )
+        raise KeyReused(f"key: {key} came before with another flag or place; expected a new key for each press")
     assignment.extend_lease(fence)
     limit = at_position(assignment.limits, position)
     press = assignment.presses if press is None else press

@@ -41,9 +41,7 @@ VERBS: dict[str, tuple[Callable[[Membership, Membership, str], None], str]] = {
 }
 
 
-def change_member(
-    member: Membership, by: Membership, verb: str, reason: str, hand_over_too: bool = False
-) -> str:
+def change_member(member: Membership, by: Membership, verb: str, reason: str, hand_over_too: bool = False) -> str:
     """Apply one of the verbs to a member, and return what became of them, in words.
 
     With `hand_over_too`, a member who is paused loses the batch in hand as well.

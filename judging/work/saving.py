@@ -90,9 +90,7 @@ def hold(writer: Writer | Assignment, fence: int) -> Hold | None:
     if (row := _first(with_clock(HOLD), values)) is None:
         return None
     assignment, annotator, places, limits, began, elapsed = row
-    return Hold(
-        assignment, annotator, writer.user_id, json.loads(places), json.loads(limits), began, float(elapsed)
-    )
+    return Hold(assignment, annotator, writer.user_id, json.loads(places), json.loads(limits), began, float(elapsed))
 
 
 def grade(held: Hold, candidate: int, grade: int, press: int, key: UUID) -> Graded | None:

@@ -30,9 +30,8 @@ def submit(assignment: Assignment, fence: int) -> None:
     Stale
         If the fence is an old one or the lease has run out.
     """
-    if (
-        assignment.slot is None
-    ):  # The membership may change below. It is locked before the batch, as in a claim.
+    # The membership may change below. It is locked before the batch, as in a claim.
+    if assignment.slot is None:
         locked(Membership.objects.filter(pk=assignment.annotator_id)).get()
     batch = locked(Batch.objects.filter(pk=assignment.batch_id)).get()
     assignment.refresh_from_db()
@@ -41,9 +40,7 @@ def submit(assignment: Assignment, fence: int) -> None:
     assignment.extend_lease(fence)
     if missing := assignment.unanswered():
         positions = ", ".join(map(str, missing))
-        raise WrongState(
-            gettext("Not judged yet: {places}. Grade or flag each, then submit.").format(places=positions)
-        )
+        raise WrongState(gettext("Not judged yet: {places}. Grade or flag each, then submit.").format(places=positions))
     _count(assignment)
     if assignment.slot:
         batch.conclude()

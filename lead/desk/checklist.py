@@ -26,36 +26,23 @@ class Item:
 
 def checklist(campaign: Campaign) -> list[Item]:
     """Return the items in their order; none once a batch of the pool was claimed, or if ratings were imported."""
-    if (
-        campaign.imported
-        or Assignment.objects.filter(batch__campaign=campaign, batch__kind=Kind.POOL).exists()
-    ):
+    if campaign.imported or Assignment.objects.filter(batch__campaign=campaign, batch__kind=Kind.POOL).exists():
         return []
     return [_ranking(campaign), _guideline(campaign), _exam(campaign), _people(campaign), _batches(campaign)]
 
 
 def _ranking(campaign: Campaign) -> Item:
     queries = Query.objects.pool().filter(campaign=campaign)
-    ranked = (
-        Candidate.objects.in_campaign(campaign)
-        .filter(query__kind=Kind.POOL)
-        .values("query")
-        .distinct()
-        .count()
-    )
+    ranked = Candidate.objects.in_campaign(campaign).filter(query__kind=Kind.POOL).values("query").distinct().count()
     total = queries.count()
-    state = f"{ranked:,} of {total:,} queries are ranked." + (
-        "" if ranked else " It runs by itself; see below."
-    )
+    state = f"{ranked:,} of {total:,} queries are ranked." + ("" if ranked else " It runs by itself; see below.")
     return Item("Ranking", state, f"{_page('campaign', campaign)}#jobs", bool(total) and ranked >= total)
 
 
 def _guideline(campaign: Campaign) -> Item:
     version = campaign.guideline.version
     state = (
-        f"Version {version} is in force."
-        if version
-        else "The built-in guideline is in force. Read it; write your own."
+        f"Version {version} is in force." if version else "The built-in guideline is in force. Read it; write your own."
     )
     return Item("Guideline", state, _page("guideline", campaign), version > 0, is_optional=True)
 
@@ -65,11 +52,7 @@ def _exam(campaign: Campaign) -> Item:
     if not campaign.exam:
         state = "Annotators get work at once. To have them pass an exam first, make one and switch it on in Settings."
     else:
-        state = (
-            "It is made."
-            if made
-            else "The settings want an exam, and there is none: nobody gets work. Make it."
-        )
+        state = "It is made." if made else "The settings want an exam, and there is none: nobody gets work. Make it."
     return Item("Exam", state, _page("exam", campaign), campaign.exam and made, is_optional=not campaign.exam)
 
 

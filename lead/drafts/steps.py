@@ -35,9 +35,7 @@ def steps(draft: Draft, here: str) -> list[Step]:
     """Return the steps, of which a corpus that is there needs no films."""
     done = _done(draft)
     names = [name for name in WORDS if draft.is_new_corpus or name != "draft-films"]
-    return [
-        Step(name, WORDS[name], reverse(name, args=[draft.token]), done[name], name == here) for name in names
-    ]
+    return [Step(name, WORDS[name], reverse(name, args=[draft.token]), done[name], name == here) for name in names]
 
 
 def after(draft: Draft, here: str) -> str:

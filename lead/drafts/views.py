@@ -58,11 +58,7 @@ def corpus(request: HttpRequest, token: str) -> HttpResponse:
     form = CorpusForm(draft.owner, request.POST if request.method == "POST" else None, initial=initial)
     if form.is_valid():
         change_corpus(draft, form)
-        return (
-            redirect("draft-corpus", token)
-            if wrong_at_first_look(draft)
-            else redirect(after(draft, "draft-corpus"))
-        )
+        return redirect("draft-corpus", token) if wrong_at_first_look(draft) else redirect(after(draft, "draft-corpus"))
     wrong = wrong_at_first_look(draft)
     return _page(request, draft, "draft-corpus", "lead/drafts/corpus.html", form, wrong=wrong)
 

@@ -70,9 +70,7 @@ def annotator(request: HttpRequest, name: str, worker: int) -> HttpResponse:
         others=_people(member, own["others"]) if own else [],
         drift=plot_of(DRIFT, numbers.counts, Subject(member.campaign, member=who)) if own else None,
         grades=GRADES,
-        weeks=[each | {"name": week_name(each["week"])} for each in own["weeks"] if each["week"]]
-        if own
-        else [],
+        weeks=[each | {"name": week_name(each["week"])} for each in own["weeks"] if each["week"]] if own else [],
     )
 
 
@@ -84,9 +82,7 @@ def queries(request: HttpRequest, name: str) -> HttpResponse:
     page = Paginator(numbers.counts or [], ON_A_PAGE).get_page(request.GET.get("page"))
     names = ("pairs", "contested", "discarded", "distance", "mean")
     found = Query.objects.in_bulk([row[0] for row in page])
-    listed = [
-        {"query": found[key]} | dict(zip(names, rest, strict=True)) for key, *rest in page if key in found
-    ]
+    listed = [{"query": found[key]} | dict(zip(names, rest, strict=True)) for key, *rest in page if key in found]
     return campaign_page(
         request,
         member,

@@ -57,9 +57,7 @@ def pairs(request: HttpRequest, name: str, worker: int, show: str) -> HttpRespon
         kind=show,
         checks=show != "speed",
         kinds=check_results.SELECTIONS,
-        page=Paginator(check_results.pairs_behind(annotator, show), PAIRS_ON_A_PAGE).get_page(
-            request.GET.get("page")
-        ),
+        page=Paginator(check_results.pairs_behind(annotator, show), PAIRS_ON_A_PAGE).get_page(request.GET.get("page")),
         events=annotator.events.select_related("by__user"),
     )
 

@@ -40,9 +40,7 @@ def moment(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     """One moment with all that is known of it, and its clip if it was cut for this page."""
     corpus = doors.corpus(request, name)
     found = _moment(corpus, pk)
-    clip = Clip.objects.filter(
-        video=found.video, start=found.start, end=found.end, audience=FOR_CORPUS_PAGE
-    ).first()
+    clip = Clip.objects.filter(video=found.video, start=found.start, end=found.end, audience=FOR_CORPUS_PAGE).first()
     return render(request, "lead/corpus_moment.html", {"corpus": corpus, "moment": found, "clip": clip})
 
 

@@ -37,9 +37,7 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
     return _index(request, doors.lead(request, name))
 
 
-def _index(
-    request: HttpRequest, lead: Membership, link: str = "", form: InvitationsForm | None = None
-) -> HttpResponse:
+def _index(request: HttpRequest, lead: Membership, link: str = "", form: InvitationsForm | None = None) -> HttpResponse:
     counted = current_summary(lead.campaign, PEOPLE)
     return campaign_page(
         request,

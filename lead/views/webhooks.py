@@ -24,9 +24,7 @@ ACTIONS = ("disable", "enable", "test", "remove")
 
 
 class WebhookForm(forms.Form):
-    address = forms.CharField(
-        max_length=LONGEST, label="Address", help_text="At a host that this site allows."
-    )
+    address = forms.CharField(max_length=LONGEST, label="Address", help_text="At a host that this site allows.")
     events = forms.MultipleChoiceField(
         choices=Happened.choices, label="Tell it when", widget=forms.CheckboxSelectMultiple
     )
@@ -48,9 +46,7 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
     form = WebhookForm(request.POST)
     if not form.is_valid():
         return _index(request, lead, form, status=400)
-    made, secret = deliveries.make(
-        lead.campaign, form.cleaned_data["address"], form.cleaned_data["events"], lead
-    )
+    made, secret = deliveries.make(lead.campaign, form.cleaned_data["address"], form.cleaned_data["events"], lead)
     return _index(request, lead, WebhookForm(), made=made, secret=secret)
 
 
@@ -94,9 +90,7 @@ def change(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     with refusal_as_message(request):
         if action == "test":
             deliveries.test(webhook)
-            messages.success(
-                request, "The test is on its way. Load this page again to see what was answered."
-            )
+            messages.success(request, "The test is on its way. Load this page again to see what was answered.")
         else:
             webhook.enable(action == "enable")
             messages.success(request, f"The webhook is {action}d.")

@@ -77,13 +77,10 @@ def _listed(request: HttpRequest, jobs: JobQuerySet) -> dict[str, Any]:
     return {
         "page": page,
         "tabs": [
-            (state, words, numbers.get(state, sum(numbers.values())), state == chosen)
-            for state, words in TABS.items()
+            (state, words, numbers.get(state, sum(numbers.values())), state == chosen) for state, words in TABS.items()
         ],
         "is_working": bool(numbers[Job.State.RUNNING] or numbers[Job.State.WAITING]),
-        "to_try_again": set(
-            doors.jobs_to_try_again(request).filter(pk__in=keys).values_list("pk", flat=True)
-        ),
+        "to_try_again": set(doors.jobs_to_try_again(request).filter(pk__in=keys).values_list("pk", flat=True)),
         "to_cancel": set(doors.jobs_to_change(request).filter(pk__in=keys).values_list("pk", flat=True)),
     }
 

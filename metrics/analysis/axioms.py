@@ -73,9 +73,7 @@ def counterexample(
     """
     measure = parse_measure(measure)
     if measure.definition.family in ("highlight", "plain"):
-        raise MeasureError(
-            f"measure {measure} looks at saliency or at ids; the axioms are about the IoU of moments"
-        )
+        raise MeasureError(f"measure {measure} looks at saliency or at ids; the axioms are about the IoU of moments")
     before, after, rank = _cases(min(measure.cutoff or 5, LONGEST), axiom, seed)
     low, high = _score(measure, before, convention), _score(measure, after, convention)
     broken = np.abs(high - low) > SAME if axiom == "INV-k" else high - low <= SAME
@@ -105,10 +103,7 @@ def _cases(width: int, axiom: Axiom, seed: int) -> tuple[Floats, Floats, Ints]:
 def _score(measure: Measure, ious: Floats, convention: str | Convention) -> Floats:
     """The measure on each list, as a query of its own; the sign of ranks is changed, as less is better there."""
     judged = {str(i): [("v", 0.0, 1.0, 1)] for i in range(len(ious))}
-    spans = {
-        str(i): [("v", 0.0, iou, -float(n)) for n, iou in enumerate(row)]
-        for i, row in enumerate(ious.tolist())
-    }
+    spans = {str(i): [("v", 0.0, iou, -float(n)) for n, iou in enumerate(row)] for i, row in enumerate(ious.tolist())}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MeasureWarning)  # two ranks may have the same IoU
         run = run_from_dict(spans)

@@ -142,9 +142,7 @@ def compare(
             of_mean = (spread.mean, spread.low, spread.high)
             differences.append(Difference(measure, a, b, *of_mean, effect, single, corrected))
     convention = scores[0].convention.name
-    return Comparison(
-        convention, test, level, baseline, tuple(names), measures, intervals, tuple(differences)
-    )
+    return Comparison(convention, test, level, baseline, tuple(names), measures, intervals, tuple(differences))
 
 
 def _names(scores: Sequence[Scores], baseline: str | None) -> list[str]:
@@ -154,9 +152,7 @@ def _names(scores: Sequence[Scores], baseline: str | None) -> list[str]:
     if len(scores) < 2:
         raise MeasureError("a comparison needs at least two runs")
     if len(set(names)) < len(names):
-        raise MeasureError(
-            f"two runs are called {next(n for n in names if names.count(n) > 1)!r}; names must differ"
-        )
+        raise MeasureError(f"two runs are called {next(n for n in names if names.count(n) > 1)!r}; names must differ")
     if baseline is not None and baseline not in names:
         raise MeasureError(f"baseline {baseline!r} is not among the runs {', '.join(names)}")
     return names

@@ -143,9 +143,7 @@ def _pairs(scene: Scene, options: Options, depth: int, least: float) -> Pairs:
     )
 
 
-def _matches(
-    pairs: Pairs, by_moment: Gradings, options: Options, threshold: float
-) -> tuple[Matches, Changing]:
+def _matches(pairs: Pairs, by_moment: Gradings, options: Options, threshold: float) -> tuple[Matches, Changing]:
     """What is matched at the same rank under all gradings, and what is not."""
     moments = len(by_moment)
     group, tied, alone = _groups(pairs)
@@ -178,9 +176,7 @@ def _groups(pairs: Pairs) -> tuple[Ints, Bools, Bools]:
     predictions, prediction = np.unique(pairs.prediction, return_inverse=True)
     moments, moment = np.unique(pairs.moment, return_inverse=True)
     size = predictions.size + moments.size
-    links = coo_matrix(
-        (np.ones(moment.size, np.int8), (prediction, predictions.size + moment)), shape=(size, size)
-    )
+    links = coo_matrix((np.ones(moment.size, np.int8), (prediction, predictions.size + moment)), shape=(size, size))
     count, label = connected_components(links, directed=False) if size else (0, np.zeros(0, np.int64))
     order = np.lexsort((pairs.iou, pairs.prediction))
     same = (np.diff(pairs.prediction[order]) == 0) & (np.diff(pairs.iou[order]) == 0)
@@ -190,9 +186,7 @@ def _groups(pairs: Pairs) -> tuple[Ints, Bools, Bools]:
     return label[prediction].astype(np.int64), tied, alone
 
 
-def _changing(
-    pairs: Pairs, group: Ints, tied: Bools, by_moment: Gradings, options: Options, bars: Floats
-) -> Changing:
+def _changing(pairs: Pairs, group: Ints, tied: Bools, by_moment: Gradings, options: Options, bars: Floats) -> Changing:
     """Match the competing moments anew for each kind of grading."""
     moments = len(by_moment)
     groups, member = np.unique(group, return_inverse=True)
@@ -210,9 +204,7 @@ def _changing(
     pair, copy, grade = pair[kept], copy[kept], grade[kept]
     order = np.lexsort((pairs.moment[pair], -grade, pairs.prediction[pair], copy, pairs.rank[pair]))
     pair, copy = pair[order], copy[order]
-    prediction = np.unique(
-        pairs.prediction[pair] * (int(kinds.max(initial=0)) + 1) + copy, return_inverse=True
-    )[1]
+    prediction = np.unique(pairs.prediction[pair] * (int(kinds.max(initial=0)) + 1) + copy, return_inverse=True)[1]
     entry = np.searchsorted(own * pairs.moments + numbered, member[pair] * pairs.moments + pairs.moment[pair])
     first = np.cumsum(kinds[own]) - kinds[own]  # of an entry's ranks
     total = int(kinds[own].sum())
@@ -264,14 +256,11 @@ class _Graded:
     def __init__(self, scene: Scene, by_moment: Gradings, options: Options) -> None:
         self.scene, self.options = scene, options
         self.sizes = np.diff(scene.ground.qrels.offsets)
-        self.gains = np.concatenate(
-            [[0.0], scores.gains(np.arange(GRADES), options.gain)]
-        )  # of −1, and of each grade
+        # Of −1, and of each grade.
+        self.gains = np.concatenate([[0.0], scores.gains(np.arange(GRADES), options.gain)])
         self.gain = self.gains.astype(np.float32)[by_moment + 1]
         starts = scene.ground.qrels.offsets[:-1]
-        self.reaching = [
-            np.add.reduceat(by_moment >= grade, starts, axis=0, dtype=np.int32) for grade in range(GRADES)
-        ]
+        self.reaching = [np.add.reduceat(by_moment >= grade, starts, axis=0, dtype=np.int32) for grade in range(GRADES)]
 
     def shares(self, cutoff: int) -> NDArray[np.float32]:
         """Gain of each moment over its query's ideal DCG, 0 where nothing is to be found: shape (moments, gradings)."""
@@ -300,9 +289,7 @@ def _weights(cutoff: int, depth: int) -> NDArray[np.float32]:
     return weights.astype(np.float32)
 
 
-def _add_fixed(
-    sums: Floats, shares: NDArray[np.float32], fixed: Matches, weights: NDArray[np.float32]
-) -> None:
+def _add_fixed(sums: Floats, shares: NDArray[np.float32], fixed: Matches, weights: NDArray[np.float32]) -> None:
     """Add what the moments bring that are matched at the same rank under all gradings: shape (runs, gradings)."""
     from scipy.sparse import csr_matrix
 

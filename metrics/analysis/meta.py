@@ -141,10 +141,7 @@ def _against_all(block: Floats, sizes: Sequence[int], trials: int, seed: int) ->
     """τ-b between a subset and all queries: for each size, floats of shape (trials, measures)."""
     rank = _ranker(block)
     whole = rank(np.ones((1, block.shape[1]), dtype=np.bool_))
-    blocks = [
-        [tau_b(rank(mask), whole) for mask in masks]
-        for masks in _released_masks(block.shape[1], sizes, trials)
-    ]
+    blocks = [[tau_b(rank(mask), whole) for mask in masks] for masks in _released_masks(block.shape[1], sizes, trials)]
     return [np.concatenate(parts) for parts in zip(*blocks, strict=True)]
 
 
@@ -183,9 +180,7 @@ def _masks(queries: int, size: int, trials: int, seed: np.random.SeedSequence) -
         yield masks
 
 
-def _draw(
-    bits: np.random.SFC64, rows: int, queries: int, size: int, key: type[np.unsignedinteger[Any]]
-) -> Bools:
+def _draw(bits: np.random.SFC64, rows: int, queries: int, size: int, key: type[np.unsignedinteger[Any]]) -> Bools:
     words = bits.random_raw(-(-rows * queries * np.dtype(key).itemsize // 8))
     keys = words.view(key)[: rows * queries].reshape(rows, queries)
     edge = np.partition(keys, size - 1, axis=1)[:, size - 1]

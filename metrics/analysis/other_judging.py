@@ -142,9 +142,7 @@ class Judged(NamedTuple):
         return self.pairs.grades
 
 
-def means_on(
-    qrels: Qrels, measures: Sequence[str | Measure], runs: Sequence[Run], convention: Convention
-) -> Floats:
+def means_on(qrels: Qrels, measures: Sequence[str | Measure], runs: Sequence[Run], convention: Convention) -> Floats:
     """Mean scores of shape (systems, measures); queries that nobody judged are left out."""
     scores = Evaluator(measures, qrels, convention.but(unjudged="skip")).scores(*runs)
     found: Floats = np.nanmean([score.table() for score in scores], axis=1)

@@ -197,9 +197,7 @@ def _scores(
     values = np.stack([each.table()[:, 0] for each in evaluator.scores_on(scene)], axis=1)
     gains = ideal(scene, options.lowest, options.gain)[: scene.queries]
     top = np.full((scene.queries, 1), scores.gains(np.array([highest]), options.gain)[0])
-    best, raised = (
-        scores.dcg(each[:, :depth])[:, -1] for each in (gains, np.concatenate([top, gains], axis=1))
-    )
+    best, raised = (scores.dcg(each[:, :depth])[:, -1] for each in (gains, np.concatenate([top, gains], axis=1)))
     return np.nan_to_num(values), best, raised
 
 

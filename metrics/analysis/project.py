@@ -111,9 +111,7 @@ def _gains(qrels: Qrels, options: Options) -> dict[str, dict[str, int]]:
     gain, names = gains(qrels.grades, options.gain).astype(np.int64).tolist(), qrels.moments
     bounds, grades = qrels.offsets.tolist(), qrels.grades.tolist()
     return {
-        query: {
-            names[row]: gain[row] for row in range(bounds[i], bounds[i + 1]) if grades[row] >= options.lowest
-        }
+        query: {names[row]: gain[row] for row in range(bounds[i], bounds[i + 1]) if grades[row] >= options.lowest}
         for i, query in enumerate(qrels.queries)
     }
 

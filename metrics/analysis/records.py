@@ -102,6 +102,5 @@ def in_cells(sides: dict[str, Sequence[Any]], **matrices: Floats | Ints) -> list
     pairs = enumerate(product(*sides.values()))
     columns = {name: matrix.ravel().tolist() for name, matrix in matrices.items()}
     return [
-        dict(zip(sides, pair, strict=True)) | {name: column[n] for name, column in columns.items()}
-        for n, pair in pairs
+        dict(zip(sides, pair, strict=True)) | {name: column[n] for name, column in columns.items()} for n, pair in pairs
     ]

@@ -25,9 +25,7 @@ class AsyncClient(Site):
             boards = await asyncio.gather(*map(client.leaderboard, ["films", "series"]))
     """
 
-    def __init__(
-        self, address: str | None = None, token: str | None = None, timeout: float = TIMEOUT
-    ) -> None:
+    def __init__(self, address: str | None = None, token: str | None = None, timeout: float = TIMEOUT) -> None:
         super().__init__(address, token)
         self._http = self.httpx.AsyncClient(**self.options(timeout))
 

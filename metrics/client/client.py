@@ -43,9 +43,7 @@ class Client(Site):
             print(client.scores("films", run["number"]))
     """
 
-    def __init__(
-        self, address: str | None = None, token: str | None = None, timeout: float = TIMEOUT
-    ) -> None:
+    def __init__(self, address: str | None = None, token: str | None = None, timeout: float = TIMEOUT) -> None:
         super().__init__(address, token)
         self._http = self.httpx.Client(**self.options(timeout))
 
@@ -126,9 +124,7 @@ class Client(Site):
         """
         return self._done(submit(campaign, file, name, videos, about, patience))
 
-    def scores(
-        self, campaign: str, run: int, release: int | None = None, patience: float = PATIENCE
-    ) -> "RunScores":
+    def scores(self, campaign: str, run: int, release: int | None = None, patience: float = PATIENCE) -> "RunScores":
         """Return the scores of a run on a release, the newest by default, as soon as they are computed.
 
         Raises

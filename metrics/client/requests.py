@@ -30,9 +30,7 @@ class ApiError(MeasureError):
     answer was no problem document; `fields` has the faults by field.
     """
 
-    def __init__(
-        self, message: str, status: int, code: str = "", fields: dict[str, list[str]] | None = None
-    ) -> None:
+    def __init__(self, message: str, status: int, code: str = "", fields: dict[str, list[str]] | None = None) -> None:
         super().__init__(message)
         self.status, self.code, self.fields = status, code, fields or {}
 
@@ -67,9 +65,7 @@ class Answer:
         try:
             return read_json(self.content)
         except MeasureError:
-            raise ApiError(
-                "the answer is no JSON; is this the address of a Reeljudge?", self.status
-            ) from None
+            raise ApiError("the answer is no JSON; is this the address of a Reeljudge?", self.status) from None
 
     @property
     def wait(self) -> float:

@@ -78,9 +78,7 @@ def _address(text: str) -> str:
     except ValueError:
         usable = False
     if not usable:
-        raise MeasureError(
-            "the address of the server is none; expected one such as https://judge.example.org"
-        )
+        raise MeasureError("the address of the server is none; expected one such as https://judge.example.org")
     return address
 
 

@@ -37,18 +37,12 @@ def run(args: argparse.Namespace) -> None:
         weighted = sum(pair.kappa * pair.shared for pair in found)
         values[f"kappa {weights}"] = weighted / shared if shared else math.nan
     if args.format == "json":
-        print(
-            json.dumps(
-                {"ratings": ratings.grade.size, "pairs": pairs} | inputs.plain_numbers(values), indent=2
-            )
-        )
+        print(json.dumps({"ratings": ratings.grade.size, "pairs": pairs} | inputs.plain_numbers(values), indent=2))
         return
     if args.format == "csv":
         print("measure,value")
         print("\n".join(f"{name},{value!r}" for name, value in values.items()))
         return
-    print(
-        f"{ratings.grade.size} ratings; kappa over {pairs} pairs of annotators, weighted by shared candidates"
-    )
+    print(f"{ratings.grade.size} ratings; kappa over {pairs} pairs of annotators, weighted by shared candidates")
     for name, value in values.items():
         print(f"{name:16}  {value:.3f}")

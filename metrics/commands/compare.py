@@ -25,9 +25,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--runs", nargs="+", required=True, metavar="FILE", help="the runs, two or more")
     inputs.add_run_options(parser)
     inputs.add_measures(parser)
-    parser.add_argument(
-        "--baseline", metavar="NAME", help="run that the others are held against (default: all pairs)"
-    )
+    parser.add_argument("--baseline", metavar="NAME", help="run that the others are held against (default: all pairs)")
     parser.add_argument("--test", choices=("t", "wilcoxon", "randomisation"), default="t")
     parser.add_argument("--level", type=float, default=0.05, help="of significance (default 0.05)")
     inputs.add_seed(parser)
@@ -121,8 +119,7 @@ def print_csv(found: "Comparison") -> None:
 def print_json(found: "Comparison") -> None:
     means = {
         name: {
-            str(m): inputs.plain_numbers(vars(found.intervals[name, m]))
-            | {"better_than": found.superscript(name, m)}
+            str(m): inputs.plain_numbers(vars(found.intervals[name, m])) | {"better_than": found.superscript(name, m)}
             for m in found.measures
         }
         for name in found.runs

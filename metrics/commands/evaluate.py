@@ -18,9 +18,7 @@ def add(commands: Any) -> None:
         "evaluate", help="score runs against qrels", epilog=inputs.MEASURES_HELP, formatter_class=inputs.Help
     )
     inputs.add_qrels(parser)
-    parser.add_argument(
-        "--run", nargs="+", required=True, dest="runs", metavar="FILE", help="the run, or several"
-    )
+    parser.add_argument("--run", nargs="+", required=True, dest="runs", metavar="FILE", help="the run, or several")
     inputs.add_run_options(parser)
     inputs.add_measures(parser)
     parser.add_argument(
@@ -125,9 +123,7 @@ def print_table(scores: "list[Scores]", groups: "list[Group]", per_query: bool) 
         columns = [[f"{g.name} ({len(g.runs)})", *map(plus_minus, g.spreads.values())] for g in groups]
     else:
         print(f"{len(scores)} runs, convention {convention}")
-        columns = [
-            [s.run, *map(tables.text, s.aggregate().values()), str(len(s.per_query()))] for s in scores
-        ]
+        columns = [[s.run, *map(tables.text, s.aggregate().values()), str(len(s.per_query()))] for s in scores]
         side.append("queries")
     print("\n".join(tables.aligned([list(row) for row in zip(side, *columns, strict=True)])))
     for score in scores if per_query else ():

@@ -102,15 +102,9 @@ def whole(least: int, most: int | None = None) -> Callable[[str], int]:
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--format-run", choices=RUN_FORMATS, help="format of the runs (default: told from the file)"
-    )
-    parser.add_argument(
-        "--videos", metavar="FILE", help="video index file, for runs that name videos by number"
-    )
-    parser.add_argument(
-        "--task", choices=TASKS, help="which list of a TVRetrieval submission (default: VCMR)"
-    )
+    parser.add_argument("--format-run", choices=RUN_FORMATS, help="format of the runs (default: told from the file)")
+    parser.add_argument("--videos", metavar="FILE", help="video index file, for runs that name videos by number")
+    parser.add_argument("--task", choices=TASKS, help="which list of a TVRetrieval submission (default: VCMR)")
     parser.add_argument(
         "--nms",
         type=float,
@@ -204,10 +198,7 @@ def named_apart(runs: "list[Run]", paths: list[str]) -> "list[Run]":
     these are the same, with as many of their folders as are needed.
     """
     longest = max(len(Path(path).parts) for path in paths)
-    tails = [
-        ["/".join(Path(path).with_suffix("").parts[-depth:]) for path in paths]
-        for depth in range(1, longest + 1)
-    ]
+    tails = [["/".join(Path(path).with_suffix("").parts[-depth:]) for path in paths] for depth in range(1, longest + 1)]
     candidates = [[run.name for run in runs], *tails]
     names = next((names for names in candidates if len(set(names)) == len(names)), candidates[0])
     return [replace(run, name=name) for run, name in zip(runs, names, strict=True)]

@@ -56,9 +56,7 @@ def add(commands: Any) -> None:
     for kind, text in HELP.items():
         parser = commands.add_parser(kind, help=text)
         inputs.add_qrels(parser)
-        parser.add_argument(
-            "--runs", nargs="+", required=True, metavar="FILE", help="runs of the systems, two or more"
-        )
+        parser.add_argument("--runs", nargs="+", required=True, metavar="FILE", help="runs of the systems, two or more")
         inputs.add_run_options(parser)
         inputs.add_measures(parser, "the twelve of the AxIoU paper")
         inputs.add_seed(parser)
@@ -73,9 +71,7 @@ def add_stability(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sizes", nargs="+", type=int, metavar="N", help="subset sizes (default: tenths of the queries)"
     )
-    parser.add_argument(
-        "--trials", type=inputs.whole(1), default=5000, help="trials for each size (default 5000)"
-    )
+    parser.add_argument("--trials", type=inputs.whole(1), default=5000, help="trials for each size (default 5000)")
     parser.add_argument(
         "--model",
         choices=("two", "full"),
@@ -85,9 +81,7 @@ def add_stability(parser: argparse.ArgumentParser) -> None:
 
 
 def add_noise(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--levels", nargs="+", type=float, default=[1, 2, 3, 4], metavar="BETA", help="in seconds"
-    )
+    parser.add_argument("--levels", nargs="+", type=float, default=[1, 2, 3, 4], metavar="BETA", help="in seconds")
     parser.add_argument(
         "--datasets", type=inputs.whole(1), default=100, help="noisy data sets for each level (default 100)"
     )
@@ -100,12 +94,8 @@ def add_noise(parser: argparse.ArgumentParser) -> None:
 
 
 def add_select(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--test-qrels", metavar="FILE", help="test split (default: a random half of the queries)"
-    )
-    parser.add_argument(
-        "--test-runs", nargs="+", metavar="FILE", help="the same systems on it, in the same order"
-    )
+    parser.add_argument("--test-qrels", metavar="FILE", help="test split (default: a random half of the queries)")
+    parser.add_argument("--test-runs", nargs="+", metavar="FILE", help="the same systems on it, in the same order")
     parser.add_argument("--test-measures", nargs="+", metavar="MEASURE", help="default: the same measures")
 
 
@@ -180,9 +170,7 @@ def splits(study: Study, measures: "list[Measure]") -> "tuple[Floats, Floats]":
     if not args.test_qrels:
         return meta.halves(study.block(measures), args.seed)
     if len(args.test_runs) != len(args.runs):
-        raise MeasureError(
-            f"{len(args.runs)} --runs but {len(args.test_runs)} --test-runs; give the same systems"
-        )
+        raise MeasureError(f"{len(args.runs)} --runs but {len(args.test_runs)} --test-runs; give the same systems")
     lenient = inputs.is_lenient(args) or None
     qrels = read_qrels(args.test_qrels, args.format_qrels, args.moments, lenient, args.scale)
     runs = inputs.load_runs(args, args.test_runs)
@@ -243,9 +231,7 @@ MATRICES = {
         ("level", "measure", "bias", "squared bias"),
         ("level", "measure", "variance", "variance"),
     ],
-    "select": [
-        ("validation", "test", "z", "z-score, on the measure above, of the system that a measure selects")
-    ],
+    "select": [("validation", "test", "z", "z-score, on the measure above, of the system that a measure selects")],
 }
 OPTIONS: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "stability": add_stability,

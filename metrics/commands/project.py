@@ -15,9 +15,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--run", required=True, dest="run_file", metavar="FILE", help="the run")
     inputs.add_run_options(parser)
     parser.add_argument("--iou", type=float, default=0.5, help="threshold of the match (default 0.5)")
-    parser.add_argument(
-        "--convention", default="paper", metavar="NAME", help="whose matching (default: paper)"
-    )
+    parser.add_argument("--convention", default="paper", metavar="NAME", help="whose matching (default: paper)")
     parser.add_argument("--out", metavar="FILE", help="write the TREC run here (default: standard output)")
     parser.add_argument("--qrels-out", metavar="FILE", help="write the TREC qrels here")
     parser.add_argument(

@@ -82,9 +82,7 @@ def add_download(parser: argparse.ArgumentParser) -> None:
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--export", metavar="NAME", help="a file of the present state, such as qrels.jsonl")
     what.add_argument("--release", type=inputs.whole(1), metavar="VERSION", help="the zip of a release")
-    what.add_argument(
-        "--run", dest="number", type=inputs.whole(1), metavar="NUMBER", help="a run as it was sent"
-    )
+    what.add_argument("--run", dest="number", type=inputs.whole(1), metavar="NUMBER", help="a run as it was sent")
     parser.add_argument("--out", metavar="FILE", help="default: a name that says what it is")
 
 
@@ -97,9 +95,7 @@ def client_of(args: argparse.Namespace) -> "Client":
 def submit(args: argparse.Namespace) -> None:
     from .. import RunRefused
 
-    about = {name: getattr(args, name) for name in (*ABOUT, "visibility", "task")} | {
-        "format": args.format_run
-    }
+    about = {name: getattr(args, name) for name in (*ABOUT, "visibility", "task")} | {"format": args.format_run}
     with client_of(args) as client:
         try:
             stored = client.submit(args.campaign, args.run_file, name=args.name, videos=args.videos, **about)

@@ -10,9 +10,7 @@ NAME = "systems"
 
 
 def add(commands: Any) -> None:
-    commands.add_parser(
-        NAME, help="train, index and search systems that rank moments of videos", add_help=False
-    )
+    commands.add_parser(NAME, help="train, index and search systems that rank moments of videos", add_help=False)
 
 
 def main(arguments: Sequence[str], program: str) -> int:

@@ -9,9 +9,7 @@ Cells = list[list[str]]
 def aligned(rows: Cells) -> list[str]:
     """Lines in which the cells of a column begin at the same place."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-    ]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
 def text(value: Any) -> str:

@@ -64,9 +64,7 @@ def seconds_of_segments(place: Place, name: str, segments: Any) -> list[int]:
     """Start and end, in seconds, of a moment from its first to its last segment."""
     whole = isinstance(segments, list) and [type(number) for number in segments] == [int, int]
     if not whole or not 0 <= segments[0] <= segments[1]:
-        raise place.fail(
-            f"{name}: is {show(segments)}; it must be [first, last], the numbers of two segments, from 0"
-        )
+        raise place.fail(f"{name}: is {show(segments)}; it must be [first, last], the numbers of two segments, from 0")
     return [SEGMENT_SECONDS * segments[0], SEGMENT_SECONDS * (segments[1] + 1)]
 
 
@@ -125,9 +123,7 @@ def stal_run(records: Records) -> Columns:
         videos = place.many(place.need(record, "pred_video_indices"), "pred_video_indices")
         spans = place.many(place.need(record, "pred_segments"), "pred_segments")
         if len(videos) != len(spans):
-            raise place.fail(
-                f"{len(videos)} pred_video_indices but {len(spans)} pred_segments; they must agree"
-            )
+            raise place.fail(f"{len(videos)} pred_video_indices but {len(spans)} pred_segments; they must agree")
         for rank, (video, span) in enumerate(zip(videos, spans, strict=True)):
             rows.add_span(place, query, str(video), span, float(len(spans) - rank))
     return rows.columns()

@@ -31,9 +31,7 @@ def is_by_id(source: object) -> bool:
 def _by_query(source: ById, name: str, value: str) -> dict[str, Mapping[str, Any]]:
     """The mappings from moment ids by query, at least one; anything else among them is an error."""
     if not source:
-        raise MeasureError(
-            f"{name}: the {name} {'is' if name == 'run' else 'are'} empty: at least one query is needed"
-        )
+        raise MeasureError(f"{name}: the {name} {'is' if name == 'run' else 'are'} empty: at least one query is needed")
     for query, held in source.items():
         if not isinstance(held, Mapping):
             raise MeasureError(
@@ -64,10 +62,7 @@ class IdQrels:
 
     def _read_grades(self) -> Ints:
         values = list(chain.from_iterable(held.values() for held in self.grades.values()))
-        if (
-            set(map(type, values)) <= {int}
-            and 0 <= min(values, default=0) <= max(values, default=0) <= self.highest
-        ):
+        if set(map(type, values)) <= {int} and 0 <= min(values, default=0) <= max(values, default=0) <= self.highest:
             return np.array(values, dtype=np.int64)
         for query, held in self.grades.items():
             for moment, grade in held.items():
@@ -87,9 +82,7 @@ class IdQrels:
     def table(self) -> Qrels:
         """The same as spans; raises MeasureError for an id that does not say its times."""
         spans = {
-            query: [
-                (*parse_moment_id(moment, f"qrels: query {query!r}"), grade) for moment, grade in held.items()
-            ]
+            query: [(*parse_moment_id(moment, f"qrels: query {query!r}"), grade) for moment, grade in held.items()]
             for query, held in self.grades.items()
         }
         table = qrels_from_dict(spans, lenient=self.lenient, highest=self.highest)

@@ -176,9 +176,7 @@ def find_faults(columns: Columns, known: Known, faults: Faults) -> None:
             faults.add(place.fail(_unknown_query(columns, known).says(0)))
     checks = [_unknown_query(columns, known), *_numbers(columns), *_times(columns, known)]
     checks += [_unknown_video(columns, known), _again(columns), _rising(columns)]
-    found = [
-        (row, n) for n, check in enumerate(checks) for row in np.flatnonzero(check.wrong)[:MOST_KEPT].tolist()
-    ]
+    found = [(row, n) for n, check in enumerate(checks) for row in np.flatnonzero(check.wrong)[:MOST_KEPT].tolist()]
     for row, n in sorted(found)[:MOST_KEPT]:
         faults.add(columns.fail(row, checks[n].says(row)))
     faults.count += sum(int(check.wrong.sum()) for check in checks) - min(len(found), MOST_KEPT)
@@ -188,9 +186,7 @@ def _unknown_query(columns: Columns, known: Known) -> Check:
     unknown = np.array([query not in known.queries for query in columns.queries], dtype=np.bool_)
     first = np.zeros(columns.group.size, dtype=np.bool_)
     first[np.unique(columns.group, return_index=True)[1]] = True
-    return Check(
-        first & unknown[columns.group], lambda row: "the query is unknown; it must be one of the campaign's"
-    )
+    return Check(first & unknown[columns.group], lambda row: "the query is unknown; it must be one of the campaign's")
 
 
 def _numbers(columns: Columns) -> list[Check]:
@@ -212,9 +208,7 @@ def _times(columns: Columns, known: Known) -> list[Check]:
 
     with np.errstate(invalid="ignore"):
         return [
-            Check(
-                start < 0, lambda row: f"timestamp {_span(columns, row)} begins before 0; times are seconds"
-            ),
+            Check(start < 0, lambda row: f"timestamp {_span(columns, row)} begins before 0; times are seconds"),
             Check(
                 end < start,
                 lambda row: f"timestamp {_span(columns, row)} ends before it starts; needs start ≤ end",

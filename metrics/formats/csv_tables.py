@@ -42,9 +42,7 @@ class CsvLines:
         rest = iter(lines)
         first = next(rest, "").removeprefix("\ufeff")
         if "\r" in first.rstrip("\r\n"):
-            raise MeasureError(
-                f"{source}: line 1: lines end with a carriage return alone; a CSV needs LF or CR LF"
-            )
+            raise MeasureError(f"{source}: line 1: lines end with a carriage return alone; a CSV needs LF or CR LF")
         self.separator = separator_of(first)
         self._lines = rest
         try:
@@ -52,13 +50,9 @@ class CsvLines:
         except csv.Error as problem:
             raise MeasureError(f"{source}: line 1: is no CSV: {problem}") from None
         if not any(self.header):
-            raise MeasureError(
-                f"{source}: line 1: has no names of columns; a CSV needs them in its first line"
-            )
+            raise MeasureError(f"{source}: line 1: has no names of columns; a CSV needs them in its first line")
         if twice := [name for name, times in Counter(self.header).items() if name and times > 1]:
-            raise MeasureError(
-                f"{source}: line 1: column {twice[0]!r} stands twice; each needs a name of its own"
-            )
+            raise MeasureError(f"{source}: line 1: column {twice[0]!r} stands twice; each needs a name of its own")
 
     def __iter__(self) -> Iterator[CsvLine]:
         rows = csv.reader(self._lines, delimiter=self.separator, strict=True)
@@ -98,9 +92,7 @@ def csv_rows(text: str, source: str, needed: Sequence[str] = ()) -> Iterator[tup
     try:
         header = [name.strip() for name in next(rows)]
         if lacking := [name for name in needed if name not in header]:
-            raise MeasureError(
-                f"{source}: line 1: column {lacking[0]} is missing; it needs {', '.join(needed)}"
-            )
+            raise MeasureError(f"{source}: line 1: column {lacking[0]} is missing; it needs {', '.join(needed)}")
         for row in rows:
             place = Place(source, f"line {rows.line_num}")
             if not row:
@@ -139,9 +131,7 @@ def read_side_file(path: str | Path) -> Times:
     times: Times = {}
     for place, row in csv_rows(read_text(path), str(path)):
         if sorted(row) != sorted(SIDE_COLUMNS):
-            raise MeasureError(
-                f"{path}: line 1: columns are {', '.join(row)}; they must be {', '.join(SIDE_COLUMNS)}"
-            )
+            raise MeasureError(f"{path}: line 1: columns are {', '.join(row)}; they must be {', '.join(SIDE_COLUMNS)}")
         if row["moment_id"] in times:
             raise place.fail(f"moment {row['moment_id']!r} stands twice")
         start, end = (place.number(row[name], name) for name in ("start", "end"))

@@ -28,9 +28,7 @@ def qrels_format(data: bytes, source: str) -> str | None:
     if len(cells) > 1 and {"query_id", "relevance", "grade"} & {*cells}:
         return "csv"
     if len(first.split()) == TREC_RUN:
-        raise MeasureError(
-            f"{source}: line 1: has 6 fields: this looks like a run in TREC's format; {SWAPPED}"
-        )
+        raise MeasureError(f"{source}: line 1: has 6 fields: this looks like a run in TREC's format; {SWAPPED}")
     return "trec"
 
 
@@ -41,9 +39,7 @@ def format_of_records(records: list[Any], source: str) -> str:
         return _format_of_object(first[1], source)
     if isinstance(first, list):
         if len(first) == 3:
-            raise MeasureError(
-                f"{source}: these look like AxIoU's predictions, not its ground truth; {SWAPPED}"
-            )
+            raise MeasureError(f"{source}: these look like AxIoU's predictions, not its ground truth; {SWAPPED}")
         return "axiou"
     there = first if isinstance(first, dict) else {}
     if "relevant_moment" in there:
@@ -95,9 +91,7 @@ def run_format(data: Any, source: str) -> str:
     if isinstance(data, list):
         return _format_of_list(data[0] if data else None, source)
     if not isinstance(data, dict):
-        raise MeasureError(
-            f"{source}: is {show(data)}; a run is an object of queries or a list of predictions"
-        )
+        raise MeasureError(f"{source}: is {show(data)}; a run is an object of queries or a list of predictions")
     signs = {
         "video2idx": "tvretrieval",
         "pred_relevant_windows": "qvhighlights",
@@ -122,12 +116,7 @@ def run_format(data: Any, source: str) -> str:
 
 def _format_of_list(first: Any, source: str) -> str:
     if isinstance(first, list):
-        if (
-            len(first) == 2
-            and isinstance(first[0], list)
-            and len(first[0]) == 2
-            and isinstance(first[0][0], str)
-        ):
+        if len(first) == 2 and isinstance(first[0], list) and len(first[0]) == 2 and isinstance(first[0][0], str):
             raise MeasureError(f"{source}: this looks like AxIoU's ground truth, not a run; {SWAPPED}")
         return "axiou"
     there = first if isinstance(first, dict) else {}

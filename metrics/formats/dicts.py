@@ -34,9 +34,7 @@ def qrels_from_dict(moments: Lists, lenient: bool = False, highest: int = HIGHES
 
 def _columns(found: Lists, source: str, kind: Kind) -> Columns:
     if not isinstance(found, Mapping):
-        raise MeasureError(
-            f"{source}: is {show(found)}; it must be a dict from query to a list of {kind.row}s"
-        )
+        raise MeasureError(f"{source}: is {show(found)}; it must be a dict from query to a list of {kind.row}s")
     lists = {query: _list(source, query, items, kind) for query, items in found.items()}
     with no_collecting():
         columns = columns_of(lists, source, kind)

@@ -108,9 +108,7 @@ def numbered_lines(file: BinaryIO, source: str, longest: int = -1) -> Iterator[t
         if not line:
             return
         if 0 <= longest < len(line):
-            raise MeasureError(
-                f"{source}: line {number}: longer than {longest:,} bytes; is this the right file?"
-            )
+            raise MeasureError(f"{source}: line {number}: longer than {longest:,} bytes; is this the right file?")
         if line.strip():
             yield number, line
 

@@ -22,9 +22,7 @@ def qrels_records(data: bytes, source: str) -> Records:
         keys = list(found)
         return Records(source, list(found.items()), lambda row: f"query {keys[row]!r}")
     if not isinstance(found, list):
-        raise MeasureError(
-            f"{source}: is {show(found)}; qrels are a list of queries with their relevant_moment"
-        )
+        raise MeasureError(f"{source}: is {show(found)}; qrels are a list of queries with their relevant_moment")
     return Records.numbered(found, source)
 
 
@@ -83,10 +81,7 @@ def _listed(place: Place, held: Any) -> Any:
     if not isinstance(held, dict):
         return held
     spans = [(*parse_moment_id(moment, str(place)), grade) for moment, grade in held.items()]
-    return [
-        {"video_name": video, "timestamp": [start, end], "relevance": grade}
-        for video, start, end, grade in spans
-    ]
+    return [{"video_name": video, "timestamp": [start, end], "relevance": grade} for video, start, end, grade in spans]
 
 
 def _moment(place: Place, record: Any) -> tuple[Any, Any, Any, Any]:

@@ -90,9 +90,7 @@ def _keys(found: Any, columns: Columns, source: str) -> int:
 def _ranking(data: Any, source: str, faults: Faults | None) -> Columns:
     """TVR-Ranking's own: an object from query id to its predictions."""
     if not isinstance(data, dict):
-        raise MeasureError(
-            f"{source}: is {show(data)}; this format is an object from query id to predictions"
-        )
+        raise MeasureError(f"{source}: is {show(data)}; this format is an object from query id to predictions")
     for query, predictions in data.items():
         place = Place(source, f"query {query!r}")
         place.query(query)
@@ -104,8 +102,7 @@ def run_as_ranking(run: Run) -> str:
     """TVR-Ranking's object from query id to predictions."""
     found = {
         query: [
-            {"video_name": video, "timestamp": [start, end], "model_scores": score}
-            for video, start, end, score in rows
+            {"video_name": video, "timestamp": [start, end], "model_scores": score} for video, start, end, score in rows
         ]
         for query, rows in run.rows(run.scores)
     }
@@ -186,9 +183,7 @@ def _read_index(path: str | Path) -> dict[str, Any]:
     source = str(path)
     data = parse_json(read_bytes(path), source)
     if not isinstance(data, dict):
-        raise MeasureError(
-            f"{source}: is {show(data)}; a video index is an object from video to [duration, index]"
-        )
+        raise MeasureError(f"{source}: is {show(data)}; a video index is an object from video to [duration, index]")
     if data and all(isinstance(value, dict) for value in data.values()):
         data = {video: entry for split in data.values() for video, entry in split.items()}
     return data
@@ -202,9 +197,7 @@ def _numbered_videos(index: dict[str, Any], source: str) -> Names:
         if type(number) is not int:
             raise MeasureError(f"{source}: video {video!r} has {show(entry)}; it must be [duration, index]")
         if names.setdefault(number, video) != video:
-            raise MeasureError(
-                f"{source}: videos {names[number]!r} and {video!r} have the same index {number}"
-            )
+            raise MeasureError(f"{source}: videos {names[number]!r} and {video!r} have the same index {number}")
     return names
 
 

@@ -40,9 +40,7 @@ def or_none(read: Callable[P, Columns]) -> Callable[P, Columns | None]:
     return reading
 
 
-def columns_of(
-    found: Mapping[Any, list[Any]], source: str, kind: Kind, names: Names | None = None
-) -> Columns | None:
+def columns_of(found: Mapping[Any, list[Any]], source: str, kind: Kind, names: Names | None = None) -> Columns | None:
     """Columns of lists by query, of what their first item is: an object, or a list or tuple of four."""
     first = next(chain.from_iterable(found.values()), None)
     if isinstance(first, dict):

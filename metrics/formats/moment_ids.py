@@ -41,9 +41,7 @@ def parse_moment_id(moment: str, place: str = "moment id") -> tuple[str, float, 
     """
     found = SHAPE.fullmatch(moment) if isinstance(moment, str) else None
     if not found:
-        raise MeasureError(
-            f"{place}: moment id {moment!r} is not video@startms-endms, and no side file was given"
-        )
+        raise MeasureError(f"{place}: moment id {moment!r} is not video@startms-endms, and no side file was given")
     return from_word(found["video"]), int(found["start"]) / 1000, int(found["end"]) / 1000
 
 

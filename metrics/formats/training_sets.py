@@ -79,9 +79,7 @@ def _training_query(place: Place, record: Any) -> TrainingQuery:
         raise place.fail(f"query is {show(text)}; it must be a text")
     moments = place.many(place.need(record, "relevant_moment"), "relevant_moment")
     query_id = place.query(place.need(record, "query_id"))
-    return TrainingQuery(
-        query_id, text, [_training_moment(place, n, each) for n, each in enumerate(moments, 1)]
-    )
+    return TrainingQuery(query_id, text, [_training_moment(place, n, each) for n, each in enumerate(moments, 1)])
 
 
 def _training_moment(place: Place, number: int, record: Any) -> TrainingMoment:
@@ -95,9 +93,7 @@ def _training_moment(place: Place, number: int, record: Any) -> TrainingMoment:
         if type(value) not in (int, float) or not abs(value) < float("inf"):
             raise here.fail(f"{name} is {show(value)}; it must be a finite number")
     if not 0 <= start < end:
-        raise here.fail(
-            f"timestamp is {show([start, end])}; it must be [start, end] in seconds, the start first"
-        )
+        raise here.fail(f"timestamp is {show([start, end])}; it must be [start, end] in seconds, the start first")
     if not -1.001 <= similarity <= 1.001:
         raise here.fail(f"similarity is {show(similarity)}; it must be from -1 to 1")
     return TrainingMoment(video, float(start), float(end), float(similarity))

@@ -36,9 +36,7 @@ def trec_qrels(data: bytes, source: str, times: Times | None = None) -> Columns:
     return lines.columns()
 
 
-def trec_run(
-    data: bytes, source: str, times: Times | None = None, faults: Faults | None = None
-) -> tuple[Columns, str]:
+def trec_run(data: bytes, source: str, times: Times | None = None, faults: Faults | None = None) -> tuple[Columns, str]:
     """Columns of lines ``query Q0 moment_id rank score tag``, and the tag of the last.
 
     Ordered as trec_eval orders: by score, highest first; ties by id, descending; the rank column is not
@@ -127,9 +125,7 @@ class Lines:
         wrong = np.flatnonzero((fields != width) & (fields != 0))
         if wrong.size:
             line = self.data.count(b"\n", 0, at) + int(wrong[0]) + 1
-            raise MeasureError(
-                f"{self.source}: line {line}: has {fields[wrong[0]]} fields; it must be: {self.shape}"
-            )
+            raise MeasureError(f"{self.source}: line {line}: has {fields[wrong[0]]} fields; it must be: {self.shape}")
         return begins
 
     def add(self, block: Block, value: Floats) -> None:

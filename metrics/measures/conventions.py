@@ -134,9 +134,7 @@ ALL = (
         graded=Options(gain="exp", strict=True, lowest=0, empty="zero", missing="skip"),
         hit=Options(strict=True, order="score-reversed", union="hull", empty="zero"),
     ),
-    Convention(
-        "spr", "SPR's evaluator, by the TVR-Ranking group", graded=Options(gain="exp", missing="skip")
-    ),
+    Convention("spr", "SPR's evaluator, by the TVR-Ranking group", graded=Options(gain="exp", missing="skip")),
     Convention(
         "tvr",
         "TVRetrieval's standalone evaluator",

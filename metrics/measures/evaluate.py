@@ -116,9 +116,7 @@ def settle(values: Floats, scene: Scene, options: Options) -> Floats:
     if options.missing == "error" and scene.missing.any():
         unit = int(np.flatnonzero(scene.missing)[0])
         run, query = scene.sources[unit // scene.queries], scene.ground.queries[unit % scene.queries]
-        raise MeasureError(
-            f"{run.name}: query {query!r} of the qrels is missing; this convention needs every query"
-        )
+        raise MeasureError(f"{run.name}: query {query!r} of the qrels is missing; this convention needs every query")
     if options.empty == "zero":
         values[np.isnan(values)] = 0.0
     if options.missing == "skip":
@@ -164,9 +162,7 @@ def calc_aggregate(
     return Evaluator(measures, qrels, convention).calc_aggregate(run)
 
 
-def iter_calc(
-    measures: Measures, qrels: Any, run: Any, convention: str | Convention = "paper"
-) -> Iterator[QueryValue]:
+def iter_calc(measures: Measures, qrels: Any, run: Any, convention: str | Convention = "paper") -> Iterator[QueryValue]:
     """Value of each measure on each query that counts. Parameters and errors: see `calc`."""
     return Evaluator(measures, qrels, convention).iter_calc(run)
 

@@ -89,9 +89,7 @@ def explain(
     """
     wanted, chosen = parse_measure(measure), convention_named(convention)
     if not can_explain(wanted):
-        raise MeasureError(
-            f"measure {wanted} cannot be explained; {', '.join(EXPLAINED)} can, with one threshold"
-        )
+        raise MeasureError(f"measure {wanted} cannot be explained; {', '.join(EXPLAINED)} can, with one threshold")
     options = chosen.options(wanted.definition.family)
     judged = only(as_qrels(qrels, chosen.lenient or None), str(query))
     predicted = only(as_run(run, chosen.lenient), str(query))

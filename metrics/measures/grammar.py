@@ -48,11 +48,7 @@ def parse_measure(text: str | Measure) -> Measure:
 
 def default_measures() -> list[Measure]:
     """NDCG@{10, 20, 40}, IoU≥{0.3, 0.5, 0.7}: the nine numbers of TVR-Ranking's tables."""
-    return [
-        parse_measure(f"nDCG_IoU(iou={iou})@{cutoff}")
-        for cutoff in DEFAULT_CUTOFFS
-        for iou in DEFAULT_THRESHOLDS
-    ]
+    return [parse_measure(f"nDCG_IoU(iou={iou})@{cutoff}") for cutoff in DEFAULT_CUTOFFS for iou in DEFAULT_THRESHOLDS]
 
 
 def parse_measures(texts: Measures) -> list[Measure]:
@@ -93,9 +89,7 @@ def _param(text: str, definition: Definition, part: str) -> tuple[str, str]:
     key, equals, value = part.partition("=")
     if not equals or key not in definition.params:
         there = ", ".join(definition.params) or "none"
-        raise MeasureError(
-            f"measure {text!r}: {definition.name} has no parameter {key!r}; its parameters: {there}"
-        )
+        raise MeasureError(f"measure {text!r}: {definition.name} has no parameter {key!r}; its parameters: {there}")
     try:
         return key, definition.readers.get(key, PARAMS[key])(value)
     except ValueError as problem:
@@ -104,6 +98,4 @@ def _param(text: str, definition: Definition, part: str) -> tuple[str, str]:
 
 def _example(definition: Definition) -> str:
     inside = ",".join(f"{key}={EXAMPLES[key]}" for key in definition.required)
-    return (
-        definition.name + (f"({inside})" if inside else "") + ("" if definition.cutoff == "none" else "@10")
-    )
+    return definition.name + (f"({inside})" if inside else "") + ("" if definition.cutoff == "none" else "@10")

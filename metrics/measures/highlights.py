@@ -63,9 +63,7 @@ def _each(scene: Scene, measure: Measure, score: Callable[[Floats, Ints], float]
     level = measure.number("level", VERY_GOOD)
     judged = scene.ground.qrels.saliency
     if not judged:
-        raise MeasureError(
-            f"measure {measure} needs judged saliency; these qrels give none (QVHighlights' do)"
-        )
+        raise MeasureError(f"measure {measure} needs judged saliency; these qrels give none (QVHighlights' do)")
     values = np.full((scene.units, 1), np.nan)
     for r, run in enumerate(scene.runs):
         for i, query in enumerate(scene.ground.qrels.queries):

@@ -51,18 +51,14 @@ def success_video(scene: Scene, options: Options, measure: Measure, plan: Plan) 
     """Whether one of the first K predictions is in a video with a relevant moment (TVRetrieval's VR)."""
     pick = pick_of(measure)
     best = scene.best(replace(options, union="video"), pick, plan)
-    return of_type(
-        scene, measure, known(scene, pick, scores.success(best, measure.depth, 0.5, True)[:, None])
-    )
+    return of_type(scene, measure, known(scene, pick, scores.success(best, measure.depth, 0.5, True)[:, None]))
 
 
 def ap_iou(scene: Scene, options: Options, measure: Measure, plan: Plan) -> Floats:
     """AP@K,θ as the AxIoU paper has it (Eq. 12)."""
     pick = pick_of(measure)
     best = listed(scene, options, pick, plan)
-    columns = [
-        scores.average_precision(best, measure.depth, iou, options.strict) for iou in measure.thresholds
-    ]
+    columns = [scores.average_precision(best, measure.depth, iou, options.strict) for iou in measure.thresholds]
     return known(scene, pick, np.stack(columns, axis=1))
 
 
@@ -113,9 +109,7 @@ def of_type(scene: Scene, measure: Measure, values: Floats) -> Floats:
     if wanted is None:
         return values
     if not qrels.types:
-        raise MeasureError(
-            f"measure {measure} needs typed queries; the qrels give none (TVR's annotations do)"
-        )
+        raise MeasureError(f"measure {measure} needs typed queries; the qrels give none (TVR's annotations do)")
     typed = np.array([qrels.types.get(query) == wanted for query in qrels.queries])
     return np.where(np.tile(typed, len(scene.sources))[:, None], values, np.nan)
 

@@ -6,9 +6,7 @@ from ..formats.arrays import Floats
 from ..formats.errors import MeasureError, show
 
 
-def temporal_iou(
-    start: Floats, end: Floats, other_start: Floats, other_end: Floats, union: str = "lengths"
-) -> Floats:
+def temporal_iou(start: Floats, end: Floats, other_start: Floats, other_end: Floats, union: str = "lengths") -> Floats:
     """Intersection over union of spans of time, element by element.
 
     Parameters

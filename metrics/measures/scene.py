@@ -155,9 +155,7 @@ class Scene:
         if owner.size == chosen.size:
             return join(predictions, rank, spans, options.union, least, strict)
         everyone = np.tile(owner, times.size) + np.repeat(times * chosen.size, owner.size)
-        merged = by_two_annotators(
-            join(predictions, rank, spans, options.union), everyone, chosen.size * times.size
-        )
+        merged = by_two_annotators(join(predictions, rank, spans, options.union), everyone, chosen.size * times.size)
         return passing(merged, least, strict)
 
     def matched(self, options: Options, pick: Pick, plan: Plan) -> Ints:

@@ -18,9 +18,7 @@ def thresholds_of(value: str) -> tuple[float, ...]:
 def read_iou(value: str) -> str:
     """A threshold, a sum of thresholds or a range of them, in its one spelling."""
     if not re.fullmatch(rf"{NUMBER}(\+{NUMBER})*|{NUMBER}:{NUMBER}:{NUMBER}", value):
-        raise ValueError(
-            "it must be a number from 0 to 1, a sum such as 0.5+0.7, or a range such as 0.5:0.05:0.95"
-        )
+        raise ValueError("it must be a number from 0 to 1, a sum such as 0.5+0.7, or a range such as 0.5:0.05:0.95")
     if ":" in value and not float(value.split(":")[1]) >= 0.001:
         raise ValueError("the step of a range must be at least 0.001")
     thresholds = thresholds_of(value)
@@ -97,9 +95,7 @@ PAPER_SPELLINGS = {
 }
 
 
-def spelling(
-    pattern: str, grammar: Callable[[re.Match[str]], str]
-) -> tuple[re.Pattern[str], Callable[..., str]]:
+def spelling(pattern: str, grammar: Callable[[re.Match[str]], str]) -> tuple[re.Pattern[str], Callable[..., str]]:
     return re.compile(pattern, re.IGNORECASE), grammar
 
 

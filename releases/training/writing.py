@@ -58,9 +58,7 @@ def write(campaign: Campaign, files: dict[int, Path], report: Report) -> int:
     check_encoder(campaign)
     queries = training_queries(campaign)
     if not queries:
-        raise ReeljudgeError(
-            f"campaign {campaign.name}: no caption of corpus {campaign.corpus} is left for training"
-        )
+        raise ReeljudgeError(f"campaign {campaign.name}: no caption of corpus {campaign.corpus} is left for training")
     pool = pool_of(campaign.corpus)
 
     def encoding(done: int, total: int) -> None:
@@ -69,8 +67,7 @@ def write(campaign: Campaign, files: dict[int, Path], report: Report) -> int:
     vectors = embed(pool.captions, encoding)
     with ExitStack() as stack:
         outs: dict[int, TextIO] = {
-            depth: stack.enter_context(file.open("w", encoding="utf-8", newline="\n"))
-            for depth, file in files.items()
+            depth: stack.enter_context(file.open("w", encoding="utf-8", newline="\n")) for depth, file in files.items()
         }
         write_queries(queries, pool, vectors, outs, report)
     return len(queries)
@@ -115,9 +112,7 @@ def pool_of(corpus: Corpus) -> Pool:
     )
 
 
-def write_queries(
-    queries: list[str], pool: Pool, vectors: Vectors, outs: dict[int, TextIO], report: Report
-) -> None:
+def write_queries(queries: list[str], pool: Pool, vectors: Vectors, outs: dict[int, TextIO], report: Report) -> None:
     """Find the nearest moments of each query, and write them to each of the open files, one for each N."""
     between = FIRST_LINE
     places = np.array([pool.own[query][0] for query in queries], np.intp)
@@ -126,9 +121,7 @@ def write_queries(
         report(start, len(queries), f"comparing: {start:,} of {len(queries):,} queries")
         some = slice(start, start + QUERIES_AT_A_TIME)
         found = nearest_distinct(vectors[places[some]], vectors, pool.labels, max(outs))
-        rows = zip(
-            queries[some], found.indices.tolist(), found.similarities.round(DIGITS).tolist(), strict=True
-        )
+        rows = zip(queries[some], found.indices.tolist(), found.similarities.round(DIGITS).tolist(), strict=True)
         for query, indices, similarities in rows:
             for depth, out in outs.items():
                 out.write(between + line(query, indices, similarities, depth))

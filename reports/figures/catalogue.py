@@ -21,9 +21,8 @@ class Figure:
     rows: Callable[[Any, Subject], Rows]  # from these counts
     caption: str | Callable[[Any, Subject], str]
     tells: Callable[[Rows], str]  # the sentence that says what the rows show
-    size: tuple[int, int] | None = (
-        None  # of the drawing, in pixels, so that its place is kept; None for a table
-    )
+    # Of the drawing, in pixels, so that its place is kept; None for a table.
+    size: tuple[int, int] | None = None
     least: int = 1  # rows from which there is something to draw; one week is no course
 
     @property

@@ -96,9 +96,7 @@ def _example(data: alt.Data) -> Any:
     grades = alt.Y("grade:Q", title="final grade", scale=_scale(GRADES[0], GRADES[-1]), axis=_whole_steps())
     by_lead = alt.datum.outcome == Candidate.Outcome.ADJUDICATED.value
     bars = base.transform_filter(~by_lead).mark_bar(color=BLUE).encode(y=grades)
-    hollow = (
-        base.transform_filter(by_lead).mark_bar(fill=None, stroke=BLUE, strokeDash=[3, 2]).encode(y=grades)
-    )
+    hollow = base.transform_filter(by_lead).mark_bar(fill=None, stroke=BLUE, strokeDash=[3, 2]).encode(y=grades)
     without = base.transform_filter(alt.datum.grade == None)  # noqa: E711 - an expression for Vega
     crosses = without.mark_text(text="×", fontSize=14, dy=-6).encode(y=alt.datum(0))
     zeros = base.transform_filter(alt.datum.grade == 0).mark_tick(color=BLUE, thickness=4)
@@ -116,9 +114,7 @@ def _weeks(data: alt.Data) -> Any:
 
 def _drift(data: alt.Data) -> Any:
     tips = [alt.Tooltip(f"{name}:Q", format=".2f") for name in DRIFTS]
-    base = alt.Chart(data, width=330, height=140).encode(
-        x=_weeks_below(), tooltip=["week:O", "pairs:Q", *tips]
-    )
+    base = alt.Chart(data, width=330, height=140).encode(x=_weeks_below(), tooltip=["week:O", "pairs:Q", *tips])
     level = base.mark_rule(color=theme.FAINT, strokeWidth=2).encode(y=alt.datum(0))
     charts = [
         level + base.mark_line(point=POINT, color=BLUE).encode(alt.Y(f"{name}:Q", title=words))

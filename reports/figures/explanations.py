@@ -76,9 +76,7 @@ def by_rank(rows: Rows) -> str:
 
 def spread(rows: Rows) -> str:
     share = sum(row["share"] for row in rows if row["highest"] - row["lowest"] <= 1)
-    return (
-        f"On {share:.0%} of the candidates all raw grades lie within 1 of each other." if share else NOTHING
-    )
+    return f"On {share:.0%} of the candidates all raw grades lie within 1 of each other." if share else NOTHING
 
 
 def final(rows: Rows) -> str:
@@ -102,9 +100,7 @@ def weeks(rows: Rows) -> str:
     if len(known) < 2:
         return "A second week of judgements will show whether agreement drifts."
     first, last = known[0], known[-1]
-    return (
-        f"Alpha was {_two(first['alpha'])} in {first['week']} and is {_two(last['alpha'])} in {last['week']}."
-    )
+    return f"Alpha was {_two(first['alpha'])} in {first['week']} and is {_two(last['alpha'])} in {last['week']}."
 
 
 def drift(rows: Rows) -> str:
@@ -127,9 +123,7 @@ def _high(rows: Rows, words: str) -> str:
     if not rows:
         return NOTHING
     first, last = rows[0]["bin"], rows[-1]["bin"]
-    low, high = (
-        sum(row["share"] for row in rows if row["bin"] == bin and row["grade"] > 2) for bin in (first, last)
-    )
+    low, high = (sum(row["share"] for row in rows if row["bin"] == bin and row["grade"] > 2) for bin in (first, last))
     return f"At {words} {first}, {low:.0%} of the candidates are graded 3 or 4; at {last}, {high:.0%}."
 
 

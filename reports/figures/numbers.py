@@ -43,10 +43,7 @@ def sizes(counts: Any, subject: Subject) -> Rows:
 
 
 def replaced(counts: Any, subject: Subject) -> Rows:
-    return [
-        {"word": word, "frequency": number, "gender": GENDER.get(word, "N")}
-        for word, number in counts["replaced"]
-    ]
+    return [{"word": word, "frequency": number, "gender": GENDER.get(word, "N")} for word, number in counts["replaced"]]
 
 
 def statistics(counts: Any, subject: Subject) -> Rows:
@@ -81,11 +78,7 @@ def by_similarity(counts: Any, subject: Subject) -> Rows:
 
 
 def by_rank(counts: Any, subject: Subject) -> Rows:
-    return [
-        row
-        for each in counts["by_rank"]
-        for row in _shares(f"{each['from']}–{each['to'] or '…'}", each["grades"])
-    ]
+    return [row for each in counts["by_rank"] for row in _shares(f"{each['from']}–{each['to'] or '…'}", each["grades"])]
 
 
 def _shares(bin: str, grades: list[int]) -> Rows:
@@ -109,16 +102,13 @@ def spread(counts: Any, subject: Subject) -> Rows:
 def final(counts: Any, subject: Subject) -> Rows:
     total = sum(counts["final"]) or 1
     return [
-        {"grade": grade, "candidates": number, "share": number / total}
-        for grade, number in enumerate(counts["final"])
+        {"grade": grade, "candidates": number, "share": number / total} for grade, number in enumerate(counts["final"])
     ]
 
 
 def example(counts: Any, subject: Subject) -> Rows:
     """Return the candidates of one query that are in batches, with their outcomes."""
-    candidates = (
-        Candidate.objects.in_pool(subject.campaign).ranked().filter(query=subject.query).order_by("rank")
-    )
+    candidates = Candidate.objects.in_pool(subject.campaign).ranked().filter(query=subject.query).order_by("rank")
     return [
         {
             "rank": each.rank,

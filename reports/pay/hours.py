@@ -100,9 +100,7 @@ def total(parts: Iterable[Worked]) -> Worked:
     return sum(parts, Worked())
 
 
-def _grouped(
-    revisions: QuerySet[Any], start: datetime, end: datetime, **whose: Any
-) -> dict[tuple[int, date], Worked]:
+def _grouped(revisions: QuerySet[Any], start: datetime, end: datetime, **whose: Any) -> dict[tuple[int, date], Worked]:
     """Group work by member and day. Seconds are rounded for each day, so that a month is the sum of its days."""
     found: dict[tuple[int, date], Worked] = defaultdict(Worked)
     spent = {"counted": Sum("seconds"), "measured": Sum(Coalesce("reported", "seconds"))}
@@ -112,17 +110,13 @@ def _grouped(
         (_flags(), spent),
         (_submissions(), {"batches": Count("pk")}),
     ):
-        paid = rows.filter(instant__gte=start, instant__lt=end, **whose).exclude(
-            assigned__in=exams.values("pk")
-        )
+        paid = rows.filter(instant__gte=start, instant__lt=end, **whose).exclude(assigned__in=exams.values("pk"))
         for row in paid.annotate(day=TruncDate("instant")).order_by().values("who", "day").annotate(**sums):
             found[row.pop("who"), row.pop("day")] += _part(**row)
     return dict(found)
 
 
-def _part(
-    counted: float | None = None, measured: float | None = None, judgements: int = 0, batches: int = 0
-) -> Worked:
+def _part(counted: float | None = None, measured: float | None = None, judgements: int = 0, batches: int = 0) -> Worked:
     return Worked(_milliseconds(counted), _milliseconds(measured), judgements, batches)
 
 

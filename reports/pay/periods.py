@@ -94,10 +94,7 @@ def days_in(campaign: Campaign, period: Period) -> dict[tuple[int, date], Worked
     approved = list(campaign.approved_periods.filter(first__lte=period.last, last__gte=period.first))
     found = {key: part for key, part in found.items() if approved_on(approved, key[1]) is None}
     rows = ApprovedDay.objects.filter(period__in=approved, day__gte=period.first, day__lte=period.last)
-    kept = {
-        (row.member_id, row.day): Worked(row.seconds, row.reported, row.judgements, row.batches)
-        for row in rows
-    }
+    kept = {(row.member_id, row.day): Worked(row.seconds, row.reported, row.judgements, row.batches) for row in rows}
     return found | kept
 
 

@@ -41,9 +41,7 @@ def agreement(pool: Read, tolerance: int) -> Numbers:
         "contested": _share(_gap(first) > tolerance),
         "same": _share(_gap(first) == 0),
         "weeks": _weeks(judged, first, tolerance),
-        "annotators": [
-            _annotator(pool, who, tolerance) for who in np.split(*_by(judged.annotator)) if len(who)
-        ],
+        "annotators": [_annotator(pool, who, tolerance) for who in np.split(*_by(judged.annotator)) if len(who)],
     }
 
 

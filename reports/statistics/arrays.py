@@ -22,8 +22,7 @@ SEATS = 2 * ANNOTATORS
 NOBODY = -1
 # Outcomes as the arrays hold them.
 OPEN, CONTESTED, SETTLED = (
-    outcome.value
-    for outcome in (Candidate.Outcome.OPEN, Candidate.Outcome.CONTESTED, Candidate.Outcome.SETTLED)
+    outcome.value for outcome in (Candidate.Outcome.OPEN, Candidate.Outcome.CONTESTED, Candidate.Outcome.SETTLED)
 )
 DISCARDED, FLAGGED = Candidate.Outcome.DISCARDED.value, Candidate.Outcome.FLAGGED.value
 CHUNK = 5000  # rows that are in memory as Python objects at a time
@@ -83,9 +82,7 @@ def read(campaign: Campaign, kind: Kind = Kind.POOL, queries: QuerySet[Any] | No
     return joined(candidates, judgements, _weeks(campaign, kind), campaign.rounds_known)
 
 
-def joined(
-    candidates: Records, judgements: Records, weeks: dict[int, int], rounds_known: bool = True
-) -> Read:
+def joined(candidates: Records, judgements: Records, weeks: dict[int, int], rounds_known: bool = True) -> Read:
     """Put each judgement beside its co-judge's.
 
     Parameters

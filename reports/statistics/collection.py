@@ -29,9 +29,7 @@ from reports.statistics.arrays import (
 )
 
 Numbers = dict[str, Any]
-MOMENT = np.dtype(
-    [("pk", "i8"), ("video", "i8"), ("start", "f8"), ("end", "f8"), ("length", "f8"), ("predicted", "?")]
-)
+MOMENT = np.dtype([("pk", "i8"), ("video", "i8"), ("start", "f8"), ("end", "f8"), ("length", "f8"), ("predicted", "?")])
 ALL = "all"
 MOST_WORDS = 12
 BINS_BY_SIMILARITY = 0.05
@@ -55,9 +53,7 @@ def collection(campaign: Campaign, pool: Read) -> Numbers:
     chosen, source = (study, "study") if settled.any() else (pool.candidates, "pool")
     return {
         "corpus": _size(moments[~moments["predicted"]], []) | {"queries": None, "vocabulary": None},
-        "splits": {
-            name: _split(splits, part, pool.candidates, moments) for name, part in splits.parts.items()
-        },
+        "splits": {name: _split(splits, part, pool.candidates, moments) for name, part in splits.parts.items()},
         "replaced": _replaced(campaign.corpus),
         "source": source,
         "source_queries": len(np.unique(chosen["query"])),

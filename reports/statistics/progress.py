@@ -53,9 +53,7 @@ def _outcomes(candidates: Records) -> dict[str, int]:
     """Count the candidates by their present outcome. Those that the lead graded count as adjudicated only."""
     by_lead = candidates["adjudicated"]
     names, numbers = np.unique(candidates["outcome"][~by_lead], return_counts=True)
-    counts = dict.fromkeys(Candidate.Outcome.values, 0) | dict(
-        zip(names.tolist(), numbers.tolist(), strict=True)
-    )
+    counts = dict.fromkeys(Candidate.Outcome.values, 0) | dict(zip(names.tolist(), numbers.tolist(), strict=True))
     return counts | {Candidate.Outcome.ADJUDICATED.value: int(by_lead.sum())}
 
 

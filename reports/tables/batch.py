@@ -169,9 +169,7 @@ def candidate_rows(editions: Editions, reader: Membership) -> list[CandidateRow]
 def _row(candidate: Candidate, reader: Membership, last: bool) -> CandidateRow:
     judgements = [each for each in candidate.judgements.all() if each.seat or each.reopening_id]
     judgements.sort(key=lambda each: (each.seat is not None, each.seat or 0, each.pk))
-    grades = [
-        GradeRow(each, named(each.annotator.as_worker, reader), reader.may_review) for each in judgements
-    ]
+    grades = [GradeRow(each, named(each.annotator.as_worker, reader), reader.may_review) for each in judgements]
     flags = [FlagRow(each, named(each.assignment.annotator, reader)) for each in candidate.flags.all()]
     return CandidateRow(candidate, grades, flags, next(iter(candidate.adjudications.all()), None), last)
 

@@ -124,12 +124,7 @@ def pairs_of(campaign: Campaign, known: Truths, given: list[ExamGrades]) -> list
     for each in given:
         grades[each.candidate].append(each.first)
     candidates = Candidate.objects.filter(batch__in=exam_batches(campaign))
-    flags = (
-        Flag.objects.filter(candidate__in=candidates)
-        .order_by()
-        .values_list("candidate")
-        .annotate(n=Count("pk"))
-    )
+    flags = Flag.objects.filter(candidate__in=candidates).order_by().values_list("candidate").annotate(n=Count("pk"))
     flagged = dict(flags)
     found = []
     for candidate in candidates.select_related("query", "clip", "moment__video").order_by("query", "rank"):
@@ -158,9 +153,7 @@ def pairs_of_one(member: Membership) -> list[OwnPair]:
     found = []
     for pair in pairs_of(campaign, known, everything):
         grades = own.get(pair.candidate.pk)
-        missed = bool(
-            grades and pair.truth is not None and abs(grades.last - pair.truth) > campaign.tolerance
-        )
+        missed = bool(grades and pair.truth is not None and abs(grades.last - pair.truth) > campaign.tolerance)
         found.append(OwnPair(pair, grades, missed, flags.get(pair.candidate.pk)))
     return found
 

@@ -71,10 +71,7 @@ def _lines(keys: Sequence[int], campaign: Campaign) -> list[Line]:
     seats = {(each.candidate_id, each.seat): each for each in people}
     first = Revision.objects.filter(judgement__in=page, number=1)
     seconds = dict(first.values_list("judgement", "seconds"))
-    return [
-        Line(each, seconds.get(each.pk), seats.get((each.candidate_id, PARTNERS[each.seat or 1])))
-        for each in page
-    ]
+    return [Line(each, seconds.get(each.pk), seats.get((each.candidate_id, PARTNERS[each.seat or 1]))) for each in page]
 
 
 def _worker(rows: Judgements, value: str, campaign: Campaign) -> Judgements:
@@ -125,9 +122,7 @@ def _never_escalated(rows: Judgements, campaign: Campaign) -> Judgements:
 
 
 def _contested(rows: Judgements, campaign: Campaign) -> Judgements:
-    far = Q(grade__gt=OuterRef("grade") + campaign.tolerance) | Q(
-        grade__lt=OuterRef("grade") - campaign.tolerance
-    )
+    far = Q(grade__gt=OuterRef("grade") + campaign.tolerance) | Q(grade__lt=OuterRef("grade") - campaign.tolerance)
     return rows.filter(Exists(_others().filter(far)), seat__lte=ANNOTATORS)
 
 
@@ -141,9 +136,7 @@ def _settled(rows: Judgements, campaign: Campaign) -> Judgements:
 
 def _discarded(rows: Judgements, campaign: Campaign) -> Judgements:
     """Of candidates without a consensus, also where the lead graded them since."""
-    graded = Adjudication.objects.in_force().filter(
-        candidate=OuterRef("candidate"), before=Candidate.Outcome.DISCARDED
-    )
+    graded = Adjudication.objects.in_force().filter(candidate=OuterRef("candidate"), before=Candidate.Outcome.DISCARDED)
     return rows.filter(Q(candidate__outcome=Candidate.Outcome.DISCARDED) | Exists(graded))
 
 

@@ -106,9 +106,7 @@ class _Told:
         known = all(mention.person in self.order.get(mention.phrase, []) for mention in group)
         phrases = list(dict.fromkeys(mention.phrase for mention in group))
         if len(phrases) > 1 and len(persons) == 2:
-            return " and ".join(
-                self._single(mention, before if not n else "") for n, mention in enumerate(group)
-            )
+            return " and ".join(self._single(mention, before if not n else "") for n, mention in enumerate(group))
         for mention in group:
             self._note(mention)
         noun = plural(phrases[0]) if len(phrases) == 1 and not is_bare(phrases[0]) else "people"

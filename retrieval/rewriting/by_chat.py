@@ -112,7 +112,5 @@ def _proposal(before: str, after: object) -> Proposal:
         return Proposal("", [], f"The endpoint's caption is {abbreviated(after)}; expected a text.")
     after = " ".join(after.split())
     if len(after) > 2 * len(before) + 60 or len(after.encode()) > LONGEST_TEXT:
-        return Proposal(
-            "", [], f"The endpoint's caption is too long: {len(after):,} characters for {len(before):,}."
-        )
+        return Proposal("", [], f"The endpoint's caption is too long: {len(after):,} characters for {len(before):,}.")
     return Proposal(after, differences(before, after))

@@ -56,16 +56,12 @@ class Cast:
         """The pattern of a name with a title before it and a possessive ending behind it."""
         titles = "|".join(sorted(map(re.escape, TITLES), key=len, reverse=True))
         title = rf"(?P<title>(?i:{titles})(?:\.\s*|\s+))?"
-        return re.compile(
-            rf"(?<![\w’'-]){title}(?P<name>{self._names})(?P<possessive>{POSSESSIVE})?(?![\w-])"
-        )
+        return re.compile(rf"(?<![\w’'-]){title}(?P<name>{self._names})(?P<possessive>{POSSESSIVE})?(?![\w-])")
 
     @cached_property
     def families(self) -> re.Pattern[str]:
         """The pattern of a family: `the Gellers`."""
-        return re.compile(
-            rf"(?<![\w’'-])[Tt]he\s+(?P<name>{self._names})(?:e?s)(?![\w-])(?P<possessive>['’](?!\w))?"
-        )
+        return re.compile(rf"(?<![\w’'-])[Tt]he\s+(?P<name>{self._names})(?:e?s)(?![\w-])(?P<possessive>['’](?!\w))?")
 
     @cached_property
     def _names(self) -> str:
@@ -100,8 +96,7 @@ class Cast:
     def found_in(self, text: str) -> Iterator[tuple[re.Match[str], Entry]]:
         """Yield each name of a person in a text, as a match of `mentions`, with its entry."""
         for match in self.mentions.finditer(text):
-            is_verb = (
-                match["possessive"] == "s" and match["name"].islower()
-            )  # "she chases him", and Chase is a name
+            # "she chases him", and Chase is a name.
+            is_verb = match["possessive"] == "s" and match["name"].islower()
             if not is_verb and (entry := self.entry(match["name"])):
                 yield match, entry

@@ -58,9 +58,7 @@ def checked(lines: Iterable[Line], source: str) -> list[CastName]:
         try:
             entry = _entry(line.fields)
             if entry.name in entries:
-                raise ReeljudgeError(
-                    f"field name: {abbreviated(entry.name)} stands there twice; expected once"
-                )
+                raise ReeljudgeError(f"field name: {abbreviated(entry.name)} stands there twice; expected once")
             entries[entry.name] = entry
         except ReeljudgeError as fault:
             problems.append(f"{line.where}: {fault}")
@@ -68,9 +66,7 @@ def checked(lines: Iterable[Line], source: str) -> list[CastName]:
     if problems:
         raise ReeljudgeError(_told(source, problems))
     if not entries:
-        raise ReeljudgeError(
-            f"{source}: holds no names; expected a line of headings and a name a line, or JSON"
-        )
+        raise ReeljudgeError(f"{source}: holds no names; expected a line of headings and a name a line, or JSON")
     return list(entries.values())
 
 
@@ -96,9 +92,7 @@ def _entry(fields: dict[str, Any]) -> CastName:
     if confirmed and not stays and not entry.phrase and not entry.same_as:
         raise ReeljudgeError('field phrase: ""; expected a noun phrase such as "old woman", or yes in stays')
     if entry.phrase and any(word == entry.name for word in entry.phrase.split()):
-        raise ReeljudgeError(
-            f"field phrase: {abbreviated(entry.phrase)}; expected words without the name itself"
-        )
+        raise ReeljudgeError(f"field phrase: {abbreviated(entry.phrase)}; expected words without the name itself")
     return entry
 
 
@@ -106,12 +100,7 @@ def _text(fields: dict[str, Any], field: str) -> str:
     value = fields.get(field)
     if value is None:
         return ""
-    if (
-        not isinstance(value, str)
-        or len(value) > LONGEST_NAME
-        or not storable(value)
-        or not value.isprintable()
-    ):
+    if not isinstance(value, str) or len(value) > LONGEST_NAME or not storable(value) or not value.isprintable():
         raise ReeljudgeError(
             f"field {field}: {abbreviated(value)}; expected a text of at most {LONGEST_NAME} characters"
         )
@@ -162,11 +151,7 @@ def _of_json(content: str, file: Path) -> Iterator[Line]:
         value = read_json(content)
     except MeasureError as fault:
         raise ReeljudgeError(f"{file}: not JSON ({fault})") from fault
-    rows = (
-        [{"name": name, "phrase": phrase} for name, phrase in value.items()]
-        if isinstance(value, dict)
-        else value
-    )
+    rows = [{"name": name, "phrase": phrase} for name, phrase in value.items()] if isinstance(value, dict) else value
     for number, row in enumerate(rows, 1):
         yield Line(f"entry {number}", row if isinstance(row, dict) else {"name": row})
 

@@ -74,9 +74,7 @@ def _similarities(pairs: Sequence[tuple[str, str]], beat: Beat) -> list[float]:
     changed = [pair for pair in pairs if pair[0] != pair[1]]
     if not changed:
         return [1.0] * len(pairs)
-    vectors = embed([text for pair in changed for text in pair], lambda done, total: beat()).astype(
-        np.float64
-    )
+    vectors = embed([text for pair in changed for text in pair], lambda done, total: beat()).astype(np.float64)
     cosines = iter((vectors[::2] * vectors[1::2]).sum(axis=1).clip(-1.0, 1.0))
     return [1.0 if before == after else float(next(cosines)) for before, after in pairs]
 
@@ -129,7 +127,5 @@ def _classifier(model: str) -> Any:
         ) from fault
     labels = {label.rpartition("-")[2].upper() for label in loaded.model.config.id2label.values()}
     if not labels & PERSONS:
-        raise CorpusError(
-            f"NAMES_MODEL {model}: knows {', '.join(sorted(labels))}; expected a label for persons, PER"
-        )
+        raise CorpusError(f"NAMES_MODEL {model}: knows {', '.join(sorted(labels))}; expected a label for persons, PER")
     return loaded

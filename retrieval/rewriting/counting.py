@@ -90,9 +90,7 @@ def count_captions(corpus: Corpus, report: Report) -> None:
     """Count, and store what was counted."""
     mark = mark_of(corpus)  # before counting: what changes meanwhile has to be counted again
     figures = asdict(count(corpus, report))
-    CaptionFigures.objects.update_or_create(
-        corpus=corpus, defaults={"figures": figures, "mark": mark, "at": Now()}
-    )
+    CaptionFigures.objects.update_or_create(corpus=corpus, defaults={"figures": figures, "mark": mark, "at": Now()})
 
 
 def count(corpus: Corpus, report: Report = lambda done, total, message="": None) -> Figures:

@@ -68,9 +68,8 @@ def drafted(descriptions: Iterable[str]) -> list[CastName]:
         for name in names:
             if len(contexts[name]) < CONTEXTS:
                 contexts[name].append(text[:LONGEST_CONTEXT])
-        if (
-            len(singles := {name for name in names if " " not in name}) == 1
-        ):  # or the pronouns may be another's
+        # Or the pronouns may be another's.
+        if len(singles := {name for name in names if " " not in name}) == 1:
             gender[singles.pop()].update(_genders(text))
     entries = [
         CastName(name=name, phrase=_guess(gender[name]), count=count, contexts=contexts[name])

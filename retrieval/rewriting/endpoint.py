@@ -81,9 +81,7 @@ class Endpoint:
             If they name none.
         """
         if not settings.CHAT_URL or not settings.CHAT_MODEL:
-            raise EndpointRefuses(
-                "CHAT_URL and CHAT_MODEL: not set; expected the address of an endpoint and a model"
-            )
+            raise EndpointRefuses("CHAT_URL and CHAT_MODEL: not set; expected the address of an endpoint and a model")
         return cls(settings.CHAT_URL, settings.CHAT_MODEL, settings.CHAT_KEY, settings.CHAT_TIMEOUT)
 
     @property
@@ -145,9 +143,7 @@ class Endpoint:
             said = answer["choices"][0]["message"]["content"]
         except (MeasureError, LookupError, TypeError) as fault:
             self._count({}, messages, "")
-            raise Unusable(
-                f"no chat completion: {printable(content[:80].decode(errors='replace'))}"
-            ) from fault
+            raise Unusable(f"no chat completion: {printable(content[:80].decode(errors='replace'))}") from fault
         self._count(answer.get("usage"), messages, said if isinstance(said, str) else "")
         if not isinstance(said, str):
             raise Unusable("a chat completion without a text")

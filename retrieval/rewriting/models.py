@@ -65,9 +65,7 @@ class Substitution(models.Model):
     ended = models.DateTimeField(null=True)
     descriptions = models.PositiveIntegerField(default=0, help_text="distinct ones that it had to reword")
     requests = models.PositiveIntegerField(default=0)
-    retries = models.PositiveIntegerField(
-        default=0, help_text="requests that repeat or divide an earlier one"
-    )
+    retries = models.PositiveIntegerField(default=0, help_text="requests that repeat or divide an earlier one")
     input_tokens = models.PositiveBigIntegerField(default=0)
     output_tokens = models.PositiveBigIntegerField(default=0)
     input_price = models.FloatField(default=0, help_text="for a million tokens")
@@ -93,9 +91,7 @@ class RewordingQuerySet(models.QuerySet["Rewording"]):
 
     def under_way(self) -> RewordingQuerySet:
         """Return those that a substitution still has to work on."""
-        return self.exclude(
-            state__in=[Rewording.State.VERIFIED, Rewording.State.ACCEPTED, Rewording.State.QUEUED]
-        )
+        return self.exclude(state__in=[Rewording.State.VERIFIED, Rewording.State.ACCEPTED, Rewording.State.QUEUED])
 
 
 class Rewording(models.Model):
@@ -114,9 +110,7 @@ class Rewording(models.Model):
     after = models.TextField(blank=True, help_text="the caption, or what is proposed as one")
     state = models.CharField(max_length=10, choices=State.choices, default=State.OPEN)
     substitution = models.ForeignKey(Substitution, models.RESTRICT, related_name="rewordings")
-    made_by = models.CharField(
-        max_length=300, help_text="the cast list's fingerprint, or the chat model's name"
-    )
+    made_by = models.CharField(max_length=300, help_text="the cast list's fingerprint, or the chat model's name")
     attempts = models.PositiveSmallIntegerField(default=0)
     similarity = models.FloatField(null=True, help_text="of the description and the caption, from -1 to 1")
     encoder = models.CharField(max_length=200, blank=True, help_text="the model that gave the similarity")

@@ -64,9 +64,7 @@ def differences(before: str, after: str) -> Replaced:
     [('Ross', 'A man'), ('Rachel', 'a woman')]
     """
     old, new = TOKEN.findall(before), TOKEN.findall(after)
-    matcher = SequenceMatcher(
-        None, [word.lower() for word in old], [word.lower() for word in new], autojunk=False
-    )
+    matcher = SequenceMatcher(None, [word.lower() for word in old], [word.lower() for word in new], autojunk=False)
     return [
         (" ".join(old[i1:i2]), " ".join(new[j1:j2]))
         for operation, i1, i2, j1, j2 in matcher.get_opcodes()

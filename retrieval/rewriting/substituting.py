@@ -38,9 +38,7 @@ def cast_of(corpus: Corpus, lexicon: Lexicon | None = None) -> Cast:
     """Return the confirmed cast list of a corpus."""
     names = CastName.objects.filter(corpus=corpus, confirmed=True)
     entries = [Entry(each.name, each.phrase, each.same_as) for each in names if not each.stays]
-    return Cast(
-        entries, [each.name for each in names if each.stays], lexicon or Lexicon(descriptions_of(corpus))
-    )
+    return Cast(entries, [each.name for each in names if each.stays], lexicon or Lexicon(descriptions_of(corpus)))
 
 
 def substituter_of(order: Substitution, cast: Cast) -> Substituter:
@@ -54,9 +52,7 @@ def substituter_of(order: Substitution, cast: Cast) -> Substituter:
     if order.by == Substitution.By.CHAT:
         return ChatSubstituter(Endpoint.from_settings())
     if not cast.entries:
-        raise ReeljudgeError(
-            "The cast list has no confirmed names. Draft it, and say what stands for each person."
-        )
+        raise ReeljudgeError("The cast list has no confirmed names. Draft it, and say what stands for each person.")
     return CastSubstituter(cast)
 
 

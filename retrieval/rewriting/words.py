@@ -10,9 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 _FILE = Path(__file__).with_name("words.toml")
-LISTS = {
-    name: frozenset(words.split()) for name, words in tomllib.loads(_FILE.read_text(encoding="utf-8")).items()
-}
+LISTS = {name: frozenset(words.split()) for name, words in tomllib.loads(_FILE.read_text(encoding="utf-8")).items()}
 WORD = re.compile(r"[^\W\d_](?:[\w’'-]*\w)?")
 POSSESSIVE = re.compile(r"['’]s?$")
 ABBREVIATED = LISTS["abbreviated_titles"]

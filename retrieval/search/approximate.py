@@ -90,8 +90,7 @@ def nearest_of(index: Any, query: Vectors, vectors: Vectors, k: int) -> Nearest:
 def _recall(index: Any, vectors: Vectors, drawn: Indices, exact: Indices) -> float:
     """Return the mean share of the DEPTH nearest captions that the index finds, of captions drawn as queries."""
     shares = [
-        len(np.intersect1d(nearest_of(index, vectors[query], vectors, DEPTH).indices[0], wanted))
-        / len(wanted)
+        len(np.intersect1d(nearest_of(index, vectors[query], vectors, DEPTH).indices[0], wanted)) / len(wanted)
         for query, wanted in zip(drawn, exact, strict=True)
     ]
     return float(np.mean(shares))

@@ -76,11 +76,7 @@ def _pooling(name: str, folder: Path) -> str:
     chosen = {key.removeprefix("pooling_mode_") for key, value in config.items() if value is True}
     chosen -= {"include_prompt"}
     mode = config.get("pooling_mode", "")
-    return (
-        mode
-        if mode in ("mean", "cls")
-        else {"mean_tokens": "mean", "cls_token": "cls"}.get("".join(chosen), "")
-    )
+    return mode if mode in ("mean", "cls") else {"mean_tokens": "mean", "cls_token": "cls"}.get("".join(chosen), "")
 
 
 @dataclass(frozen=True)
@@ -104,9 +100,7 @@ class SmallModel:
         weights: Weights = {}
         with safe_open(folder / "model.safetensors", framework="numpy") as stored:
             for name in stored.keys():  # noqa: SIM118 - it is no dictionary
-                short = name.removeprefix(f"{config['model_type'].replace('-', '_')}.").removeprefix(
-                    "roberta."
-                )
+                short = name.removeprefix(f"{config['model_type'].replace('-', '_')}.").removeprefix("roberta.")
                 if short.startswith(("embeddings.", "encoder.")) and not short.endswith("position_ids"):
                     try:
                         weights[short] = stored.get_tensor(name).astype(np.float32)
@@ -136,15 +130,11 @@ class SmallModel:
     def _layer(self, hidden: Vectors, name: str) -> Vectors:
         from scipy.special import erf  # slow to import, and needed by searches only
 
-        attended = self._linear(
-            self._attention(hidden, f"{name}.attention.self"), f"{name}.attention.output.dense"
-        )
+        attended = self._linear(self._attention(hidden, f"{name}.attention.self"), f"{name}.attention.output.dense")
         hidden = self._normalised(hidden + attended, f"{name}.attention.output.LayerNorm")
         inner = self._linear(hidden, f"{name}.intermediate.dense")
         inner = (inner * 0.5 * (1.0 + erf(inner / math.sqrt(2.0)))).astype(np.float32)  # GELU
-        return self._normalised(
-            hidden + self._linear(inner, f"{name}.output.dense"), f"{name}.output.LayerNorm"
-        )
+        return self._normalised(hidden + self._linear(inner, f"{name}.output.dense"), f"{name}.output.LayerNorm")
 
     def _attention(self, hidden: Vectors, name: str) -> Vectors:
         heads = self.config["num_attention_heads"]
@@ -164,9 +154,7 @@ class SmallModel:
 
     def _normalised(self, values: Vectors, name: str) -> Vectors:
         centred = values - values.mean(axis=-1, keepdims=True)
-        spread = np.sqrt(
-            (centred**2).mean(axis=-1, keepdims=True) + np.float32(self.config["layer_norm_eps"])
-        )
+        spread = np.sqrt((centred**2).mean(axis=-1, keepdims=True) + np.float32(self.config["layer_norm_eps"]))
         normalised: Vectors = centred / spread * self.weights[f"{name}.weight"] + self.weights[f"{name}.bias"]
         return normalised
 
@@ -176,8 +164,6 @@ def _longest(folder: Path, config: dict[str, Any]) -> int:
     room = int(config["max_position_embeddings"]) - FIRST_POSITION[config["model_type"]]
     limits = {"sentence_bert_config.json": "max_seq_length", "tokenizer_config.json": "model_max_length"}
     said = [
-        json.loads((folder / file).read_bytes()).get(name)
-        for file, name in limits.items()
-        if (folder / file).exists()
+        json.loads((folder / file).read_bytes()).get(name) for file, name in limits.items() if (folder / file).exists()
     ]
     return int(min([room, *filter(None, said)]))

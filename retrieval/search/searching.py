@@ -119,9 +119,7 @@ def ask_for_indexes_that_are_out_of_date() -> None:
 
 def _vector_of(text: str) -> Vectors | None:
     """Return the vector that is stored, or one that is computed here, or None if that is not possible."""
-    stored = (
-        Vector.objects.filter(model=model_key(), hash=_hash(text)).values_list("values", flat=True).first()
-    )
+    stored = Vector.objects.filter(model=model_key(), hash=_hash(text)).values_list("values", flat=True).first()
     return encode_here(text) if stored is None else np.frombuffer(stored, "<f4")
 
 

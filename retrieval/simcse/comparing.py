@@ -33,9 +33,7 @@ def compare(
     numbers: dict[str, dict[str, float]] = {}
     lists = []
     for when, model in (("before", before), ("after", after)):
-        vectors = _vectors(
-            model, captions.held_out + searched, f"measuring the model {when} training", report
-        )
+        vectors = _vectors(model, captions.held_out + searched, f"measuring the model {when} training", report)
         held, rest = vectors[: len(captions.held_out)], vectors[len(captions.held_out) :]
         numbers[when] = {
             "alignment": round(measuring.alignment(model, captions.held_out), 4),

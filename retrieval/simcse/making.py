@@ -159,9 +159,8 @@ def _store(
                 report=facts,
             )
             _write_facts(new, {"version": made.version, "weights": weights} | facts)
-            shutil.rmtree(
-                made.folder, ignore_errors=True
-            )  # left by a process that died before its row was stored
+            # Left by a process that died before its row was stored.
+            shutil.rmtree(made.folder, ignore_errors=True)
             new.rename(made.folder)
     finally:
         shutil.rmtree(new, ignore_errors=True)
@@ -193,6 +192,4 @@ def check_plan(plan: Plan) -> None:
     corpus = Corpus.objects.get(pk=plan.corpus)
     captions_of(corpus, plan.recipe)
     if not fingerprint(plan.base):
-        raise ReeljudgeError(
-            f"--base {plan.base}: no weights on this machine; expected a model's folder, or 'bundled'"
-        )
+        raise ReeljudgeError(f"--base {plan.base}: no weights on this machine; expected a model's folder, or 'bundled'")

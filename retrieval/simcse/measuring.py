@@ -13,9 +13,8 @@ if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
 Indices = NDArray[np.intp]
-PERSISTENCE = (
-    0.95  # of rank-biased overlap; a reader who goes on with this probability sees 20 of a list on average
-)
+# Of rank-biased overlap; a reader who goes on with this probability sees 20 of a list on average.
+PERSISTENCE = 0.95
 PAIRS_AT_A_TIME = 1000  # rows of a block of distances
 NOISE_SEED = 1  # of the dropout by which alignment is measured, the same before and after training
 
@@ -34,8 +33,7 @@ def alignment(model: SentenceTransformer, texts: list[str], batch_size: int = 64
         for start in range(0, len(texts), batch_size):
             features = model.preprocess(texts[start : start + batch_size])
             one, other = (
-                torch.nn.functional.normalize(model(dict(features))["sentence_embedding"], dim=1)
-                for _ in range(2)
+                torch.nn.functional.normalize(model(dict(features))["sentence_embedding"], dim=1) for _ in range(2)
             )
             distances += (one - other).pow(2).sum(1).tolist()
         model.eval()

@@ -32,9 +32,7 @@ def tell_scores(found: Found, measure: str) -> str:
 
 
 def tell_agreement(found: Found, measure: str) -> str:
-    pairs = [
-        row for row in found["rows"]["agreement"] if row["measure"] < row["other"] and row["tau"] is not None
-    ]
+    pairs = [row for row in found["rows"]["agreement"] if row["measure"] < row["other"] and row["tau"] is not None]
     mine = [row["tau"] for row in pairs if measure in (row["measure"], row["other"])]
     if not mine:
         return f"{spelt(measure)} ties all systems, or there is no other measure."

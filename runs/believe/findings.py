@@ -78,9 +78,7 @@ def _selected(subject: Subject, block: Any) -> Rows:
     if block.shape[1] < 2:
         return []
     validation, test = (half.mean(axis=1) for half in meta.halves(block, SEED))
-    return records.selection(
-        subject.systems, subject.measures, subject.measures, meta.select(validation, test)
-    )
+    return records.selection(subject.systems, subject.measures, subject.measures, meta.select(validation, test))
 
 
 def _stable(subject: Subject, block: Any, report: Report) -> dict[str, Rows]:
@@ -115,9 +113,7 @@ def _judged_otherwise(subject: Subject, report: Report) -> dict[str, Rows]:
     judged, what = subject.judged, (subject.measures, subject.runs, subject.convention)
     full = means_on(with_grades(judged.pairs, judged.final), *what)
     total = 2 + len(np.unique(judged.raw.annotator))
-    scored = records.in_cells(
-        {"system": subject.systems, "measure": [*map(str, subject.measures)]}, mean=full
-    )
+    scored = records.in_cells({"system": subject.systems, "measure": [*map(str, subject.measures)]}, mean=full)
     rows: dict[str, Rows] = {
         "judging": [{"change": "all", "annotator": -1} | row for row in scored],
         "orders": [],

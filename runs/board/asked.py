@@ -58,9 +58,7 @@ def asked(address: QueryDict, yardstick: Yardstick) -> Asked:
     by = None if sort == "run" else _known(_parsed([sort])[0], known) if sort else measures[0]
     number = address.get("baseline", "")
     baseline = whole("baseline", number, "the number of a run") if number else None
-    return Asked(
-        convention, measures, by if by in measures else None, baseline, address.get("seeds") == "together"
-    )
+    return Asked(convention, measures, by if by in measures else None, baseline, address.get("seeds") == "together")
 
 
 def known_measures(convention: str, yardstick: Yardstick) -> list[Measure]:

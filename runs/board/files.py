@@ -28,9 +28,7 @@ def as_csv(board: Board) -> str:
     """A line for each run and measure."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(
-        ["release", "convention", "run", "system", "seeds", "measure", "queries", *NUMBERS, "judged"]
-    )
+    writer.writerow(["release", "convention", "run", "system", "seeds", "measure", "queries", *NUMBERS, "judged"])
     for row in board.rows:
         named = [harmless(row.name), harmless(row.run.system), len(row.runs)]
         for measure, cell in zip(board.asked.measures, row.cells, strict=True):
@@ -53,9 +51,7 @@ def numbers_of(board: Board) -> dict[str, Any]:
             "system": row.run.system,
             "runs": [{"number": run.number, "name": run.name, "sha256": run.sha256} for run in row.runs],
             "judged": {board.asked.judged: row.judged},
-            "scores": {
-                str(m): _numbers(cell) for m, cell in zip(board.asked.measures, row.cells, strict=True)
-            },
+            "scores": {str(m): _numbers(cell) for m, cell in zip(board.asked.measures, row.cells, strict=True)},
         }
         for row in board.rows
     ]

@@ -78,9 +78,7 @@ class Board:
 
     @property
     def columns(self) -> list[tuple[Measure, list[Cell]]]:
-        return [
-            (measure, [row.cells[n] for row in self.rows]) for n, measure in enumerate(self.asked.measures)
-        ]
+        return [(measure, [row.cells[n] for row in self.rows]) for n, measure in enumerate(self.asked.measures)]
 
     @property
     def baseline(self) -> Run | None:
@@ -90,14 +88,10 @@ class Board:
 def board(member: Membership, yardstick: Yardstick, asked: Asked, mask: Mask | None) -> Board:
     """Return the leaderboard of the runs that a member may see, of the queries of a mask or of all."""
     release, convention = yardstick.release, asked.convention.name
-    scorings = Scoring.objects.filter(release=release, run__in=Run.objects.seen_by(member)).select_related(
-        "run"
-    )
+    scorings = Scoring.objects.filter(release=release, run__in=Run.objects.seen_by(member)).select_related("run")
     refused = [(each.run, each.refusals[convention]) for each in scorings if convention in each.refusals]
     found = _found(list(scorings), asked, with_values=mask is not None or asked.baseline is not None)
-    rows = [
-        Row(run.name, [run], [_cell(scores.get(str(m))) for m in asked.measures]) for run, scores in found
-    ]
+    rows = [Row(run.name, [run], [_cell(scores.get(str(m))) for m in asked.measures]) for run, scores in found]
     _count_judged(rows, found, asked, mask)
     if mask is not None:
         _score_part(rows, found, asked, mask)
@@ -113,9 +107,7 @@ def board(member: Membership, yardstick: Yardstick, asked: Asked, mask: Mask | N
 def _found(scorings: list[Scoring], asked: Asked, with_values: bool) -> list[tuple[Run, Found]]:
     """Return the scores that the leaderboard shows, by the run and the name of the measure."""
     convention, names = asked.convention.name, [str(m) for m in asked.measures]
-    shown = Q(convention=convention, measure__in=names) | Q(
-        convention=asked.judged_under, measure=asked.judged
-    )
+    shown = Q(convention=convention, measure__in=names) | Q(convention=asked.judged_under, measure=asked.judged)
     rows = Score.objects.filter(shown, scoring__in=[each.pk for each in scorings])
     rows = rows if with_values else rows.defer("values")
     by_scoring: dict[int, Found] = defaultdict(dict)
@@ -144,9 +136,7 @@ def _values(found: list[tuple[Run, Found]], measure: Measure, mask: Mask | None)
     """Return the values of a measure: floats of shape (queries, runs)."""
     stored = [scores.get(str(measure)) for _, scores in found]
     size = next(len(unpacked_values(score.values)) for score in stored if score)
-    columns = [
-        unpacked_values(score.values) if score else np.full(size, np.nan, np.float32) for score in stored
-    ]
+    columns = [unpacked_values(score.values) if score else np.full(size, np.nan, np.float32) for score in stored]
     values = np.stack(columns, axis=1)
     return values if mask is None else values[mask]
 

@@ -43,9 +43,7 @@ class Enlargement(models.Model):
             models.UniqueConstraint(fields=["campaign", "number"], name="one_enlargement_per_number"),
             models.CheckConstraint(
                 condition=models.Q(opened=None, taken=None, opened_by=None)
-                | models.Q(
-                    opened__isnull=False, taken__isnull=False, opened_by__isnull=False, found__isnull=False
-                ),
+                | models.Q(opened__isnull=False, taken__isnull=False, opened_by__isnull=False, found__isnull=False),
                 name="enlargement_is_opened_by_a_lead",
             ),
         ]
@@ -101,9 +99,7 @@ class PoolScore(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(
-                fields=["release", "run", "measure"], name="one_pool_score_per_run_and_measure"
-            )
+            models.UniqueConstraint(fields=["release", "run", "measure"], name="one_pool_score_per_run_and_measure")
         ]
 
     def __str__(self) -> str:

@@ -94,9 +94,7 @@ def _open(enlargement: Enlargement, query: Query | None, moments: list[Moment], 
         raise WrongState("The query is withdrawn.")
     if enlargement.sources.filter(candidate__query=query).exists():
         return
-    found = moments_at(
-        enlargement.campaign.corpus, [(each["video"], each["start"], each["end"]) for each in moments]
-    )
+    found = moments_at(enlargement.campaign.corpus, [(each["video"], each["start"], each["end"]) for each in moments])
     candidates = open_further(query, found)
     Source.objects.bulk_create(
         [

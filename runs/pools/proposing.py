@@ -123,9 +123,7 @@ def _closed_only(found: Found, campaign: Campaign) -> tuple[Found, int]:
     return found.take(kept), int((~kept).sum())
 
 
-def _told(
-    found: Found, weight: np.ndarray[Any, Any], runs: list[Run], campaign: Campaign
-) -> Iterator[dict[str, Any]]:
+def _told(found: Found, weight: np.ndarray[Any, Any], runs: list[Run], campaign: Campaign) -> Iterator[dict[str, Any]]:
     """Yield the moments that have a clip's length and lie in their video, each with who found it."""
     durations = dict(Video.objects.filter(corpus=campaign.corpus_id).values_list("name", "duration"))
     judged = _judged(campaign, {found.queries[number] for number in set(found.query.tolist())})

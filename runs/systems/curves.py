@@ -21,9 +21,7 @@ def specification(rows: Rows) -> dict[str, Any]:
         .mark_line(color=theme.COLOURS[n % 2], point={"color": theme.COLOURS[n % 2]} if n else False)
         .encode(
             x=alt.X("step:Q", title="step"),
-            y=alt.Y(
-                "value:Q", title=parse_measure(name).spelling if n else name, scale=alt.Scale(zero=False)
-            ),
+            y=alt.Y("value:Q", title=parse_measure(name).spelling if n else name, scale=alt.Scale(zero=False)),
             tooltip=["step:Q", alt.Tooltip("value:Q", format=".4f")],
         )
         for n, name in enumerate(names)

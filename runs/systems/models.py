@@ -43,9 +43,7 @@ class TrainedSystem(models.Model):
     losses = models.JSONField(default=list, help_text="pairs of a step and the mean loss before it")
     validations = models.JSONField(default=list, help_text="pairs of a step and the measure's value")
     trained = models.DateTimeField(null=True, help_text="when it was trained and its index was stored")
-    submission = models.OneToOneField(
-        "runs.Submission", models.SET_NULL, null=True, related_name="trained_system"
-    )
+    submission = models.OneToOneField("runs.Submission", models.SET_NULL, null=True, related_name="trained_system")
     run = models.OneToOneField("runs.Run", models.SET_NULL, null=True, related_name="trained_system")
     created = models.DateTimeField(db_default=Now())
 
@@ -101,9 +99,7 @@ class TrainedSystem(models.Model):
     def rows_of_curves(self) -> list[dict[str, Any]]:
         """Return the points of both curves, as figures and tables show them."""
         curves = [("loss", self.losses), (self.measure or "validation", self.validations)]
-        return [
-            {"curve": name, "step": step, "value": value} for name, points in curves for step, value in points
-        ]
+        return [{"curve": name, "step": step, "value": value} for name, points in curves for step, value in points]
 
 
 class SystemSearch(models.Model):
@@ -118,9 +114,7 @@ class SystemSearch(models.Model):
 
     class Meta:
         verbose_name_plural = "system searches"
-        constraints = [
-            models.UniqueConstraint(fields=["system", "text"], name="one_search_per_system_and_text")
-        ]
+        constraints = [models.UniqueConstraint(fields=["system", "text"], name="one_search_per_system_and_text")]
 
     def __str__(self) -> str:
         return self.text

@@ -68,15 +68,11 @@ class Wanted:
         except BadOption as fault:
             raise BadValue(fault.name, fault.found, fault.right) from fault
         if not SHORTEST <= self.clip_seconds <= LONGEST:
-            raise BadValue(
-                "clip_seconds", f"{self.clip_seconds:g}", f"{SHORTEST:g} to {LONGEST:g} seconds a clip"
-            )
+            raise BadValue("clip_seconds", f"{self.clip_seconds:g}", f"{SHORTEST:g} to {LONGEST:g} seconds a clip")
         if not 1 <= self.depth <= DEEPEST:
             raise BadValue("depth", str(self.depth), f"1 to {DEEPEST:,} moments for each query")
         if not 1 <= len(set(self.seeds)) == len(self.seeds) <= MOST_SEEDS:
-            raise BadValue(
-                "seeds", f"{len(self.seeds)} of them", f"1 to {MOST_SEEDS} whole numbers, none twice"
-            )
+            raise BadValue("seeds", f"{len(self.seeds)} of them", f"1 to {MOST_SEEDS} whole numbers, none twice")
         self._check_words(campaign)
         must_be_a_set(campaign.corpus, self.features)
 
@@ -127,9 +123,7 @@ def _row(member: Membership, wanted: Wanted, seed: int, number: int) -> TrainedS
     name, campaign = wanted.named(seed), member.campaign
     taken = campaign.runs.filter(name=name).exists() or campaign.systems.filter(name=name).exists()
     if not 0 < len(name) <= 100 or taken:
-        raise BadValue(
-            "name", abbreviated(name), "at most 100 characters that name no other run of the campaign"
-        )
+        raise BadValue("name", abbreviated(name), "at most 100 characters that name no other run of the campaign")
     return TrainedSystem(
         campaign=campaign,
         by=member,

@@ -81,9 +81,7 @@ def _tells(row: TrainedSystem) -> str:
     step, loss = row.losses[-1]
     text = f"After {step:,} steps the loss is {loss:.3f}."
     if best := row.best_validation:
-        text += (
-            f" The best {parse_measure(row.measure).spelling}, {best[1]:.3f}, was after {best[0]:,} steps."
-        )
+        text += f" The best {parse_measure(row.measure).spelling}, {best[1]:.3f}, was after {best[0]:,} steps."
     return text
 
 

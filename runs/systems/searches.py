@@ -109,9 +109,7 @@ def hits_of(search: SystemSearch, campaign: Campaign) -> list[Hit]:
 def _moments(search: SystemSearch) -> list[Moment]:
     """Return what was found as moments that are not stored, with their places as keys; the corpus describes others."""
     found = search.moments or []
-    rows = Video.objects.filter(
-        corpus=search.system.campaign.corpus_id, name__in=[video for video, *_ in found]
-    )
+    rows = Video.objects.filter(corpus=search.system.campaign.corpus_id, name__in=[video for video, *_ in found])
     videos = {row.name: row for row in rows}
     return [
         Moment(pk=place, video=videos[video], start=start, end=end)

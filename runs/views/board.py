@@ -76,9 +76,7 @@ def ask_for(request: HttpRequest, name: str) -> HttpResponse:
     measure = measure_named(text_in(request.POST, "measure", 80))
     ask_for_measure(yardstick.release, measure)
     yardstick.refresh_from_db(fields=["measures"])
-    messages.success(
-        request, f"The runs are being scored by {measure}. Its column fills as soon as that is done."
-    )
+    messages.success(request, f"The runs are being scored by {measure}. Its column fills as soon as that is done.")
     shown = asked(QueryDict(f"convention={convention}"), yardstick).measures
     known = known_measures(convention, yardstick)
     columns = [str(each) for each in dict.fromkeys([*shown, measure]) if each in known]

@@ -55,9 +55,7 @@ def new(request: HttpRequest, name: str) -> HttpResponse:
             show_fault(fault, told, options)
     context: dict[str, Any] = {"system": system, "entry": entry, "kinds": SYSTEMS.items()}
     status = 400 if posted is not None else 200
-    return campaign_page(
-        request, member, "runs/system_new.html", status, form=told, options=options, **context
-    )
+    return campaign_page(request, member, "runs/system_new.html", status, form=told, options=options, **context)
 
 
 @require_safe
@@ -85,9 +83,7 @@ def detail(request: HttpRequest, name: str, number: int) -> HttpResponse:
 
 def _progress(request: HttpRequest, job: Job | None, is_drawn: bool) -> HttpResponse:
     """The bar of the job. The page's figure is drawn anew each time, and the page is loaded anew once it has ended."""
-    answer = render(
-        request, "parts/progress.html", {"progress": request.get_full_path(), "jobs": [job] if job else []}
-    )
+    answer = render(request, "parts/progress.html", {"progress": request.get_full_path(), "jobs": [job] if job else []})
     first_points = is_drawn and not request.GET.get("drawn")
     if job is None or not job.is_unfinished or first_points:
         answer["HX-Refresh"] = "true"

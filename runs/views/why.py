@@ -62,9 +62,7 @@ def query(request: HttpRequest, name: str, number: int) -> HttpResponse:
     case = case_of(wanted, query_id)
     if case is None:
         raise Http404
-    named = [
-        (each.name, [side.values.get(each.name) for side in case.sides]) for each in CONVENTIONS.values()
-    ]
+    named = [(each.name, [side.values.get(each.name) for side in case.sides]) for each in CONVENTIONS.values()]
     return campaign_page(
         request,
         member,

@@ -44,8 +44,7 @@ class Asked:
     def conventions(self) -> list[tuple[Convention, str]]:
         """The conventions, each with the address that asks the same under it, by the same measure if it has it."""
         return [
-            (CONVENTIONS[name], self.address(convention=name, measure=str(self._nearest(name))))
-            for name in EXPLAINED
+            (CONVENTIONS[name], self.address(convention=name, measure=str(self._nearest(name)))) for name in EXPLAINED
         ]
 
     def _nearest(self, convention: str) -> Measure:

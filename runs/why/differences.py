@@ -43,14 +43,10 @@ def lines_of(asked: Asked) -> list[Line] | None:
     columns = [found.get((run.pk, asked.convention.name)) for run in asked.runs]
     if any(column is None for column in columns):
         return None
-    numbers = [
-        [None if np.isnan(v) else float(v) for v in column] for column in columns if column is not None
-    ]
+    numbers = [[None if np.isnan(v) else float(v) for v in column] for column in columns if column is not None]
     queries = [query for query, *_ in asked.yardstick.queries]
     lines = [Line(query, *values) for query, *values in zip(queries, *numbers, strict=True)]
-    counted = [
-        line for line in lines if line.value is not None and (not asked.other or line.other is not None)
-    ]
+    counted = [line for line in lines if line.value is not None and (not asked.other or line.other is not None)]
     return sorted(counted, key=_by_difference if asked.other else _by_value)
 
 

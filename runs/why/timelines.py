@@ -118,9 +118,7 @@ def drawing_of(case: Case) -> Drawing:
     own = [column for column in columns if column is not truth]
     for column, side in zip(own, case.sides, strict=True):
         _add_all(column, side.ranks, case)
-    joins = [
-        join for column, side in zip(own, case.sides, strict=True) for join in _joins(side, column, truth)
-    ]
+    joins = [join for column, side in zip(own, case.sides, strict=True) for join in _joins(side, column, truth)]
     return Drawing(columns, joins)
 
 
@@ -148,9 +146,7 @@ def _said(each: Stretch) -> tuple[int, str, str, str]:
     """Its number, its look, what it is in words, and what it leads to."""
     times = f"{each.times} of {each.video}"
     if isinstance(each, Rank):
-        match = (
-            f"matches a moment of grade {each.match.grade}, IoU {each.iou:.2f}" if each.match else "no match"
-        )
+        match = f"matches a moment of grade {each.match.grade}, IoU {each.iou:.2f}" if each.match else "no match"
         look = f"g{each.match.grade}" if each.match else "unmatched"
         return each.number, look, f"Rank {each.number}: {times}, {match}", each.address
     grade = each.grade if isinstance(each, Judged) else 0
@@ -165,7 +161,5 @@ def _joins(side: Side, column: Column, truth: Column) -> Iterator[tuple[str, str
         here, there = column.span_of[id(rank)], truth.span_of[id(rank.match)]
         left, right = (here, there) if column.x < truth.x else (there, here)
         bend = (left.end + right.x) / 2
-        path = (
-            f"M{left.end:.1f} {left.middle:.1f}C{bend:.1f} {left.middle:.1f} {bend:.1f} {right.middle:.1f} "
-        )
+        path = f"M{left.end:.1f} {left.middle:.1f}C{bend:.1f} {left.middle:.1f} {bend:.1f} {right.middle:.1f} "
         yield f"{path}{right.x:.1f} {right.middle:.1f}", f"g{rank.match.grade}", here.words

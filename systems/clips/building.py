@@ -126,10 +126,7 @@ def _fill(new: Path, number: int, blocks: Iterable[Videos], plan: Plan, learned:
     if adding and offsets[-1]:
         adding.write(new / CODES)
     files = {file.name: file for file in sorted(new.iterdir())}
-    written = {
-        name: {"bytes": file.stat().st_size, "sha256": _sha256(file, checksum)}
-        for name, file in files.items()
-    }
+    written = {name: {"bytes": file.stat().st_size, "sha256": _sha256(file, checksum)} for name, file in files.items()}
     content = {"version": VERSION, "index": plan.key, "shard": number, "videos": len(offsets) - 1}
     write_json(new / SHARD, {**content, "clips": int(offsets[-1]), "files": written})
 

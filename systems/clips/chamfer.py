@@ -50,9 +50,7 @@ def chamfer(distances: Rows, first: Ints, stop: Ints) -> Floats:
     >>> chamfer(distances, np.array([0, 0]), np.array([1, 2])).tolist()
     [2.0, 1.5]
     """
-    return mean(distances.min(axis=1), first, stop) + _least(distances, first, stop).mean(
-        axis=1, dtype=np.float64
-    )
+    return mean(distances.min(axis=1), first, stop) + _least(distances, first, stop).mean(axis=1, dtype=np.float64)
 
 
 def mean(distances: Rows, first: Ints, stop: Ints) -> Floats:

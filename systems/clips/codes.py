@@ -68,9 +68,8 @@ def _ivf_pq(sample: Rows, clips: int) -> Any:
     size = math.ceil(sample.shape[1] / numbers)
     groups = max(1, min(_groups(clips), len(sample) // EACH_GROUP_LEARNS_FROM))
     index: Any = faiss.index_factory(size * numbers, f"IVF{groups},PQ{size}np")
-    index.by_residual = (
-        False  # else a search would need a table of distances for each group that it looks into
-    )
+    # Else a search would need a table of distances for each group that it looks into.
+    index.by_residual = False
     index.cp.niter = index.pq.cp.niter = ROUNDS
     index.cp.max_points_per_centroid = index.pq.cp.max_points_per_centroid = EACH_GROUP_LEARNS_FROM
     index.pq.cp.min_points_per_centroid = 1
@@ -193,9 +192,7 @@ class Graphs:
 
 def _demand(kind: str) -> None:
     if not is_installed():
-        raise SystemsError(
-            f"an index of kind {kind} needs the package faiss-cpu; install it, or take the kind flat"
-        )
+        raise SystemsError(f"an index of kind {kind} needs the package faiss-cpu; install it, or take the kind flat")
 
 
 def _read(file: Path, flags: int) -> Any:

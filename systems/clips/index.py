@@ -60,10 +60,7 @@ class ClipIndex:
         self._offsets = np.concatenate(
             [
                 [0],
-                *(
-                    shard.offsets[1:] + first
-                    for shard, first in zip(self._shards, self._first_clip, strict=False)
-                ),
+                *(shard.offsets[1:] + first for shard, first in zip(self._shards, self._first_clip, strict=False)),
             ]
         )
         files = [shard.codes for shard in self._shards]
@@ -128,9 +125,7 @@ class ClipIndex:
         """
         queries = np.ascontiguousarray(queries, np.float32)
         if queries.ndim != 2 or queries.shape[1] != self.plan.dimensions:
-            raise SystemsError(
-                f"queries of shape {queries.shape}; expected (queries, {self.plan.dimensions})"
-            )
+            raise SystemsError(f"queries of shape {queries.shape}; expected (queries, {self.plan.dimensions})")
         if not np.isfinite(queries).all():
             raise SystemsError("a query's vector has a value that is not a finite number")
         candidates = (

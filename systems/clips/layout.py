@@ -169,9 +169,7 @@ def check(folder: Path) -> None:
     """
     plan = read_plan(folder)
     shards = read_shards(folder, plan)
-    wrong = [
-        fault for shard in shards for fault in _changed(shard_folder(folder, shard.number), shard.number)
-    ]
+    wrong = [fault for shard in shards for fault in _changed(shard_folder(folder, shard.number), shard.number)]
     if plan.learned and digest(folder / LEARNED) != plan.learned:
         wrong.append(f"{LEARNED} is not as it was written; build the index again")
     _raise(folder, plan, wrong)
@@ -196,9 +194,7 @@ def _read(folder: Path, number: int, plan: Plan) -> Shard:
     videos, clips = description["videos"], description["clips"]
     try:
         rows = _mapped(folder / ROWS, clips, plan.dimensions)
-        offsets, names, durations = (
-            np.load(folder / name, mmap_mode="r") for name in (OFFSETS, NAMES, DURATIONS)
-        )
+        offsets, names, durations = (np.load(folder / name, mmap_mode="r") for name in (OFFSETS, NAMES, DURATIONS))
     except (OSError, ValueError, EOFError) as fault:
         raise SystemsError(f"shard {number} cannot be read ({fault}); {AGAIN}") from fault
     if (len(offsets), len(names), len(durations)) != (videos + 1, videos, videos) or offsets[-1] != clips:
@@ -226,9 +222,7 @@ def _description(folder: Path, number: int, plan: Plan) -> Any:
         file = folder / name
         size = file.stat().st_size if file.exists() else 0
         if size != of_file["bytes"]:
-            raise SystemsError(
-                f"shard {number} has {size:,} of {of_file['bytes']:,} bytes of {name}; {AGAIN}"
-            )
+            raise SystemsError(f"shard {number} has {size:,} of {of_file['bytes']:,} bytes of {name}; {AGAIN}")
     return description
 
 

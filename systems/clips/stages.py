@@ -31,9 +31,7 @@ def rank_around(
     nms
         IoU above which a moment is dropped for a better one of its video; 1 keeps all.
     """
-    windows = windows_around(
-        found.video, found.clip, index.durations(found.video), index.plan.clip_seconds, scales
-    )
+    windows = windows_around(found.video, found.clip, index.durations(found.video), index.plan.clip_seconds, scales)
     scores = -cost(windows) if len(windows) else np.empty(0)
     return rank(windows, scores, depth, nms)
 
@@ -69,9 +67,8 @@ def windows_around(video: Ints, clip: Ints, duration: Floats, clip_seconds: floa
     videos, one, place = np.unique(video, return_index=True, return_inverse=True)
     windows = slide(duration[one], clip_seconds, scales)
     counts = clips_in(duration[one], clip_seconds)
-    begins = np.concatenate(
-        [[0], np.cumsum(counts + 1)]
-    )  # one more for each video, for sums before its first clip
+    # One more for each video, for sums before its first clip.
+    begins = np.concatenate([[0], np.cumsum(counts + 1)])
     found = np.zeros(begins[-1], np.int64)
     found[begins[place] + clip + 1] = 1
     sums = np.cumsum(found)

@@ -165,9 +165,7 @@ def _write(pipe: int, line: bytes) -> None:
         line = line[os.write(pipe, line) :]
 
 
-def main(
-    module: str, packages: str, seconds: float, memory: int, largest: int, readable: Path, writable: Path
-) -> None:
+def main(module: str, packages: str, seconds: float, memory: int, largest: int, readable: Path, writable: Path) -> None:
     """Run the child process: do what each line orders, and answer with the outcome and the error, or null."""
     code = [ROOT.joinpath(*package.split(".")) for package in packages.split(",")]
     confine([readable, *code], writable)

@@ -94,9 +94,7 @@ def _object(place: str, number: int, line: str, videos: Videos) -> Found | None:
     clip, name = _field(place, record, "clip", int), _field(place, record, "name", str).strip()
     count = int(videos.counts[videos.number[video]])
     if not 0 <= clip < count:
-        raise SystemsError(
-            f"{place}: clip is {clip}; expected 0 to {count - 1}, the clips of video {video!r}"
-        )
+        raise SystemsError(f"{place}: clip is {clip}; expected 0 to {count - 1}, the clips of video {video!r}")
     if not name:
         raise SystemsError(f"{place}: name is empty; expected what the object is")
     score = record.get("score", 0.0)

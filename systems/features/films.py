@@ -59,9 +59,7 @@ NEAR = 1e-4  # seconds; times in corpora are rounded, times of frames are not
 def open_film(file: Path) -> InputContainer:
     demuxer = DEMUXERS.get(file.suffix.lower())
     if not demuxer:
-        raise SystemsError(
-            f"{file.name}: not a known kind of video file; expected {', '.join(sorted(DEMUXERS))}"
-        )
+        raise SystemsError(f"{file.name}: not a known kind of video file; expected {', '.join(sorted(DEMUXERS))}")
     return av.open(str(file), format=demuxer, options={"protocol_whitelist": "file"})
 
 
@@ -153,9 +151,7 @@ def pictures(folder: Path, start: float, end: float, frame_rate: float) -> Itera
 
 def _check(file: Path, width: int, height: int) -> None:
     if width * height > MOST_PIXELS:
-        raise SystemsError(
-            f"{file.name}: {width}x{height} is too large; at most {MOST_PIXELS:,} pixels can be cut"
-        )
+        raise SystemsError(f"{file.name}: {width}x{height} is too large; at most {MOST_PIXELS:,} pixels can be cut")
 
 
 def _by_number(file: Path) -> list[str | int]:

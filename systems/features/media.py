@@ -110,12 +110,9 @@ class Extractor:
         except (OSError, ValueError) as fault:
             raise SystemsError(f"video {name!r}: {file.name} cannot be read ({fault})") from fault
         if not clips[0]:
-            raise SystemsError(
-                f"video {name!r}: {file.name} has no picture in its first {self.clip_seconds:g} s"
-            )
-        for number in range(
-            1, len(clips)
-        ):  # a film may end a little before the duration that the corpus says
+            raise SystemsError(f"video {name!r}: {file.name} has no picture in its first {self.clip_seconds:g} s")
+        # A film may end a little before the duration that the corpus says.
+        for number in range(1, len(clips)):
             clips[number] = clips[number] or clips[number - 1][-1:]
         return np.stack([self.describe(clip) for clip in clips])
 
@@ -161,9 +158,7 @@ def films_in(folder: Path, durations: Mapping[str, float]) -> dict[str, tuple[Pa
         files = (folder / f"{name}{ending}" for ending in ("", *DEMUXERS))
         film = next((file for file in files if file.is_dir() or (file.suffix and file.is_file())), None)
         if film is None:
-            raise SystemsError(
-                f"{folder}: video {name!r} has no film; expected {name}.mp4, another kind, or a folder"
-            )
+            raise SystemsError(f"{folder}: video {name!r} has no film; expected {name}.mp4, another kind, or a folder")
         found[name] = film, duration
     return found
 

@@ -79,9 +79,7 @@ def _as_long(name: str, rows: dict[str, Rows], words: dict[str, Rows] | None) ->
     return clips, np.concatenate([subtitles, lacking])
 
 
-def _read(
-    path: Path, durations: Mapping[str, float], clip_seconds: float, sign: Callable[[], None]
-) -> dict[str, Rows]:
+def _read(path: Path, durations: Mapping[str, float], clip_seconds: float, sign: Callable[[], None]) -> dict[str, Rows]:
     """Return each video's array, cut to the clips that begin before its end."""
     if not path.exists():
         raise SystemsError(f"{path}: there is no such file or folder")

@@ -156,9 +156,7 @@ def opened(path: Path) -> Source:
         return _Hdf5(path)
     if kind == ".npz":
         return _Npz(path)
-    raise SystemsError(
-        f"{path.name}: is {kind or 'without an ending'}; expected .h5, .npz, or a folder of .npy"
-    )
+    raise SystemsError(f"{path.name}: is {kind or 'without an ending'}; expected .h5, .npz, or a folder of .npy")
 
 
 def _check_all_there(source: Source, path: Path, names: list[str]) -> None:
@@ -214,9 +212,7 @@ def _misfit(clips: int, right: int, duration: float, order: dict[str, Any]) -> s
     if abs(clips - right) <= SLACK and clips:
         return ""
     long, seconds = "too long" if clips > right else "too short", order["clip_seconds"]
-    return (
-        f"{clips} clips of {seconds:g} s: {long} for {duration:g} s; expected {right}, or another clip length"
-    )
+    return f"{clips} clips of {seconds:g} s: {long} for {duration:g} s; expected {right}, or another clip length"
 
 
 def _written(arrays: list[NDArray[Any]], file: Path) -> dict[str, Any]:

@@ -67,9 +67,7 @@ class Contrasted(Learned, Exhaustive):
 def check_width(videos: Videos, width: int) -> None:
     """Raise SystemsError if videos do not have features of the width that a network was trained on."""
     if videos.clips.shape[1] != width:
-        raise SystemsError(
-            f"the clips have {videos.clips.shape[1]} features; expected {width}, as in training"
-        )
+        raise SystemsError(f"the clips have {videos.clips.shape[1]} features; expected {width}, as in training")
 
 
 def contrast(costs: torch.Tensor, weights: torch.Tensor, loss: str, margin: float) -> torch.Tensor:
@@ -98,9 +96,7 @@ def squared_distances(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
     return (lengths - 2 * products).clamp_min(0)
 
 
-def chamfer(
-    one: torch.Tensor, is_one: torch.Tensor, other: torch.Tensor, is_other: torch.Tensor
-) -> torch.Tensor:
+def chamfer(one: torch.Tensor, is_one: torch.Tensor, other: torch.Tensor, is_other: torch.Tensor) -> torch.Tensor:
     """Return the symmetric squared Chamfer distance of sets of vectors (STAL, Equation 2).
 
     Parameters

@@ -68,9 +68,7 @@ class Language(nn.Module):
             numbers, lengths = padded_numbers(self.vocabulary.numbers(objects.names))
             return self.vectors(torch.from_numpy(numbers)).sum(1) / torch.from_numpy(lengths)[:, None]
         if objects.vectors is None or objects.vectors.shape[1] != self.width:
-            raise SystemsError(
-                f"the objects' names have no vectors of width {self.width}, as the tokens have"
-            )
+            raise SystemsError(f"the objects' names have no vectors of width {self.width}, as the tokens have")
         return torch.from_numpy(np.asarray(objects.vectors, np.float32))
 
 
@@ -249,9 +247,7 @@ def padded_tokens(queries: Sequence[Query], width: int) -> tuple[Rows, Ints]:
     for query in queries:
         if query.tokens is None or query.tokens.ndim != 2 or query.tokens.shape[1] != width:
             found = "none" if query.tokens is None else f"an array of shape {query.tokens.shape}"
-            raise SystemsError(
-                f"query {query.id}: token vectors: {found}; expected (tokens, {width}), as in training"
-            )
+            raise SystemsError(f"query {query.id}: token vectors: {found}; expected (tokens, {width}), as in training")
     tokens = [query.tokens for query in queries if query.tokens is not None]
     lengths = np.array([max(1, len(each)) for each in tokens], np.int64)
     table = np.zeros((len(tokens), int(lengths.max(initial=1)), width), np.float32)

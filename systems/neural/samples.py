@@ -55,9 +55,7 @@ class Sampler:
         low = self.offsets[own.video][:, None]
         size = (self.offsets[own.video + 1] - self.offsets[own.video])[:, None]
         drawn = low + (random.random((len(own), TRIES)) * size).astype(np.int64)
-        iou = overlaps(
-            own.start[:, None], own.end[:, None], self.windows.start[drawn], self.windows.end[drawn]
-        )
+        iou = overlaps(own.start[:, None], own.end[:, None], self.windows.start[drawn], self.windows.end[drawn])
         far = iou < self.options.intra_iou
         column = np.where(far.any(1), far.argmax(1), iou.argmin(1))
         return self.windows.take(drawn[np.arange(len(own)), column])

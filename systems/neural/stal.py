@@ -39,9 +39,7 @@ class StalNetwork(Network):
         Whether objects are aligned as well (late fusion, trained jointly).
     """
 
-    def __init__(
-        self, options: Contrastive, visual: int, objects: bool, words: Sequence[str], width: int
-    ) -> None:
+    def __init__(self, options: Contrastive, visual: int, objects: bool, words: Sequence[str], width: int) -> None:
         super().__init__()
         self.visual, self.objects = visual, objects
         self.language = Language(options, words, width, both_ways=True)
@@ -101,9 +99,7 @@ class Stal(Contrasted):
 
     def scores(self, index: Index, queries: Sequence[Query]) -> Iterator[Rows | Floats]:
         branches = [
-            Sets(index.arrays[branch], index.arrays[f"{branch} sizes"])
-            for branch in BRANCHES
-            if branch in index.arrays
+            Sets(index.arrays[branch], index.arrays[f"{branch} sizes"]) for branch in BRANCHES if branch in index.arrays
         ]
         for start in range(0, len(queries), QUERIES_AT_A_TIME):
             for words in self.word_vectors(queries[start : start + QUERIES_AT_A_TIME]):

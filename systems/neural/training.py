@@ -105,9 +105,7 @@ class Trainer:
         loss = self.loss_of(number)
         value = float(loss.item())
         if not math.isfinite(value):
-            raise SystemsError(
-                f"step {number + 1}: the loss is {value}; expected a number. Try a lower learning_rate"
-            )
+            raise SystemsError(f"step {number + 1}: the loss is {value}; expected a number. Try a lower learning_rate")
         self.optimiser.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(self.network.parameters(), LARGEST_GRADIENT)
@@ -221,9 +219,7 @@ class Learned(System):
         self._network = network
         valid = data.validation
         validate = None if valid is None else partial(self.validated, valid)
-        Trainer(network, options, self.folder, lambda step: lesson(network, step), validate, facts).run(
-            report
-        )
+        Trainer(network, options, self.folder, lambda step: lesson(network, step), validate, facts).run(report)
         return None
 
     @property

@@ -124,9 +124,7 @@ class Conquer(Learned):
         first, own = (in_memory(videos, each.rows(videos, report)) for each in (self.first, self))
         return self.search_in(first, own, validation.queries, depth, report)
 
-    def search_in(
-        self, first: Index, own: Index, queries: Sequence[Query], depth: int, report: Report = silent
-    ) -> Run:
+    def search_in(self, first: Index, own: Index, queries: Sequence[Query], depth: int, report: Report = silent) -> Run:
         """Search the indexes of the first stage and of CONQUER itself, both of the same videos."""
         return run_of(self.name, queries, self._ranked(first, own, queries, depth), own.names, report)
 
@@ -146,9 +144,7 @@ class Conquer(Learned):
         with torch.inference_mode():
             seen = torch.from_numpy(rows).unflatten(2, (streams, -1)).transpose(1, 2)
             candidates = torch.ones(1, len(numbers), dtype=torch.bool)
-            judged = self.network.judge(
-                self.network.ask([query]), seen, torch.from_numpy(are_there), candidates
-            )
+            judged = self.network.judge(self.network.ask([query]), seen, torch.from_numpy(are_there), candidates)
             logits = (judged.starts, judged.ends)
             found = [each.flatten(1).log_softmax(1).view_as(each).squeeze(0) for each in logits]
             return Boundaries(*found), as_rows(judged.videos.log_softmax(1).squeeze(0))

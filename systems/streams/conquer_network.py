@@ -121,6 +121,4 @@ class Coupling(nn.Module):
         to_clips = similar.masked_fill(~are_clips[:, :, None], NEVER).softmax(1)
         from_words = to_words @ words
         heard = to_words @ (to_clips.transpose(1, 2) @ clips)
-        return self.norm(
-            clips + self.join(torch.cat([clips, from_words, clips * from_words, clips * heard], 2))
-        )
+        return self.norm(clips + self.join(torch.cat([clips, from_words, clips * from_words, clips * heard], 2)))

@@ -72,9 +72,7 @@ def widths_of(videos: Videos) -> list[int]:
 def check_streams(videos: Videos, features: Sequence[int]) -> None:
     """Raise SystemsError if videos do not have the streams that a network was trained on."""
     if (found := widths_of(videos)) != list(features):
-        raise SystemsError(
-            f"the videos have {_in_words(found)}; expected {_in_words(features)}, as in training"
-        )
+        raise SystemsError(f"the videos have {_in_words(found)}; expected {_in_words(features)}, as in training")
 
 
 def check_validation(data: Data) -> None:

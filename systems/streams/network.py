@@ -72,9 +72,7 @@ class Network(nn.Module):
         """Read queries (XML, Section 4.1: modular vectors)."""
         words, are_there = self.words(queries)
         pooled = self.pooling(self.block(self.entry(words), are_there), are_there)
-        return QueryVectors(
-            pooled, torch.stack([ask(pooled[:, place]) for place, ask in enumerate(self.asks)], 1)
-        )
+        return QueryVectors(pooled, torch.stack([ask(pooled[:, place]) for place, ask in enumerate(self.asks)], 1))
 
     def look(self, streams: Sequence[Tensor], are_there: Tensor) -> Seen:
         """Look at videos: first each stream by itself, then each at the other, if there are two.
@@ -92,9 +90,7 @@ class Network(nn.Module):
             cross(own, other, are_there)
             for own, other, cross in zip(firsts, reversed(firsts), self.crosses, strict=False)
         ]
-        seconds = [
-            block(each, are_there) for each, block in zip(crossed or firsts, self.seconds, strict=True)
-        ]
+        seconds = [block(each, are_there) for each, block in zip(crossed or firsts, self.seconds, strict=True)]
         for_moments = torch.stack(seconds, 1)
         for_videos = torch.stack(firsts, 1) if self.two_levels else for_moments
         return Seen(for_videos, for_moments, are_there)

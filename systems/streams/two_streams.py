@@ -94,9 +94,7 @@ class TwoStreams(Learned):
     def _ranked(self, index: Index, queries: Sequence[Query], depth: int) -> Iterator[Ranked]:
         for start in range(0, len(queries), QUERIES_AT_A_TIME):
             query_vectors = self.ask(queries[start : start + QUERIES_AT_A_TIME])
-            for scores, of_moments in zip(
-                self.of_videos(index, query_vectors), query_vectors.of_moments, strict=True
-            ):
+            for scores, of_moments in zip(self.of_videos(index, query_vectors), query_vectors.of_moments, strict=True):
                 numbers = best_videos(scores, self.numbers.candidates)
                 found = self.moments(index, of_moments, numbers)
                 closeness = self.numbers.closeness * scores[numbers]
@@ -178,9 +176,7 @@ def loss_of(network: Network, pairs: Pairs, step: int, options: Streams) -> Tens
     if options.ranking:
         hardest = options.hardest if step >= options.hard_after else None
         draws = torch.rand(2, *compared.cosines.shape)
-        hinge = ranking_losses(
-            compared.cosines, batch.positives, draws, margin=options.margin, hardest=hardest
-        )
+        hinge = ranking_losses(compared.cosines, batch.positives, draws, margin=options.margin, hardest=hardest)
         losses = losses + options.ranking * hinge
     if options.video:
         losses = losses + options.video * video_losses(compared.products, batch.positives)

@@ -22,9 +22,7 @@ def held(batch: Batch, ada: Membership) -> Assignment:
     return claim(ada)
 
 
-def put(
-    held: Assignment, body: str | bytes | dict[str, Any], position: object = 1, name: str = "judge"
-) -> Any:
+def put(held: Assignment, body: str | bytes | dict[str, Any], position: object = 1, name: str = "judge") -> Any:
     address = f"/judge/assignments/{held.token}/{'judgements' if name == 'judge' else 'flags'}/{position}"
     content = json.dumps(body) if isinstance(body, dict) else body
     return browser(held.annotator).put(
@@ -98,9 +96,7 @@ def test_a_body_that_is_too_large_is_refused(held: Assignment) -> None:
     assert put(held, good(held, comment="x" * 20_000)).status_code == 413
 
 
-@pytest.mark.parametrize(
-    ("position", "status"), [(0, 400), (21, 400), (10**30, 400), ("x", 404), ("-1", 404)]
-)
+@pytest.mark.parametrize(("position", "status"), [(0, 400), (21, 400), (10**30, 400), ("x", 404), ("-1", 404)])
 def test_a_position_lies_in_the_batch(held: Assignment, position: object, status: int) -> None:
     assert put(held, good(held), position).status_code == status
 

@@ -9,9 +9,7 @@ from tests.browsing import Person, make_campaign, moving, press, wait_until_open
 from tests.installation import Installation
 
 pytestmark = pytest.mark.timeout(900)
-FOCUSED = (
-    "() => document.activeElement !== document.body && document.activeElement.getClientRects().length > 0"
-)
+FOCUSED = "() => document.activeElement !== document.body && document.activeElement.getClientRects().length > 0"
 RING = "() => getComputedStyle(document.activeElement).outlineStyle"
 
 
@@ -150,9 +148,7 @@ def test_query_clip_and_grades_are_in_sight_in_every_window(place: Installation,
     assert page.evaluate("() => scrollY") == before > 0
 
 
-def test_the_guideline_of_a_phone_is_closed_by_its_button_and_by_back(
-    place: Installation, chromium: Browser
-) -> None:
+def test_the_guideline_of_a_phone_is_closed_by_its_button_and_by_back(place: Installation, chromium: Browser) -> None:
     password = place.accounts("keyboard", "annotator", "kim2")["kim2"]
     context = chromium.new_context(viewport={"width": 360, "height": 640}, has_touch=True, is_mobile=True)
     page = Person(place, context, "kim2", password).claim()

@@ -138,9 +138,7 @@ def own_server(bucket: Any, settings: Any) -> Iterator[Callable[[], ThreadedMoto
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    settings.STORAGES = settings.STORAGES | {
-        "default": media_store.storage(STORE, f"http://127.0.0.1:{port}")
-    }
+    settings.STORAGES = settings.STORAGES | {"default": media_store.storage(STORE, f"http://127.0.0.1:{port}")}
     started: list[ThreadedMotoServer] = []
 
     def start() -> ThreadedMotoServer:
@@ -170,9 +168,7 @@ def test_a_store_that_is_away_for_a_while_postpones_cutting(
         assert (job.state, job.attempts, job.waits) == (Job.State.WAITING, 0, attempt)
         assert job.error.startswith("the media store does not answer, or has no room: Could not connect")
         Job.objects.update(due=Now())
-    assert set(Clip.objects.filter(video__media="film.mp4").values_list("state", "error")) == {
-        ("waiting", "")
-    }
+    assert set(Clip.objects.filter(video__media="film.mp4").values_list("state", "error")) == {("waiting", "")}
     with pytest.raises(CommandError, match="the media store does not answer") as refusal:
         printed("audit", "--media")
     assert refusal.value.returncode == 2
@@ -196,9 +192,7 @@ def _told(request: Any) -> str:
     return f"{request.method} {asked.decode() if isinstance(asked, bytes) else asked}"
 
 
-def test_beyond_the_end_and_of_what_is_gone_there_is_nothing(
-    stored: Clip, ada: Membership, bucket: Any
-) -> None:
+def test_beyond_the_end_and_of_what_is_gone_there_is_nothing(stored: Clip, ada: Membership, bucket: Any) -> None:
     answer = browser(ada).get(f"/clips/{stored.token}", headers={"range": "bytes=256000-"})
     assert (answer.status_code, answer["Content-Range"]) == (416, "bytes */256000")
     bucket.objects.all().delete()
@@ -294,9 +288,7 @@ def member_of() -> Callable[[Batch], Membership]:
 
 
 @pytest.mark.parametrize("kind", [media_store.PROXY, media_store.PRESIGNED])
-def test_permission_is_asked_before_the_store(
-    stored: Clip, bob: Membership, settings: Any, kind: str
-) -> None:
+def test_permission_is_asked_before_the_store(stored: Clip, bob: Membership, settings: Any, kind: str) -> None:
     settings.MEDIA_ADDRESSES = kind
     for client, status in ((Client(), 302), (browser(bob), 404)):
         answer = client.get(f"/clips/{stored.token}")
@@ -304,9 +296,7 @@ def test_permission_is_asked_before_the_store(
         assert "X-Amz" not in answer.get("Location", "")
 
 
-def test_nginx_is_told_where_a_local_clip_is(
-    batch: Batch, ada: Membership, bob: Membership, settings: Any
-) -> None:
+def test_nginx_is_told_where_a_local_clip_is(batch: Batch, ada: Membership, bob: Membership, settings: Any) -> None:
     settings.MEDIA_ADDRESSES = media_store.ACCEL
     clip = store_clip(claim(ada).candidates_in_order()[0].clip)
     answer = browser(ada).get(f"/clips/{clip.token}")
@@ -333,18 +323,14 @@ def test_nginx_is_told_where_a_local_clip_is(
         ("presigned", STORE, "", "S3_ENDPOINT_URL: none"),
     ],
 )
-def test_addresses_that_do_not_fit_the_store_are_refused(
-    kind: str, place: str, endpoint: str, said: str
-) -> None:
+def test_addresses_that_do_not_fit_the_store_are_refused(kind: str, place: str, endpoint: str, said: str) -> None:
     with pytest.raises(ImproperlyConfigured, match=said):
         media_store.addresses(kind, place, endpoint)
 
 
 @pytest.mark.parametrize("place", ["films", "s3://", "https://films"])
 def test_a_store_that_is_none_is_refused(place: str) -> None:
-    with pytest.raises(
-        ImproperlyConfigured, match=r"MEDIA_STORE: .*; expected s3://bucket or s3://bucket/prefix"
-    ):
+    with pytest.raises(ImproperlyConfigured, match=r"MEDIA_STORE: .*; expected s3://bucket or s3://bucket/prefix"):
         media_store.storage(place, "")
 
 
@@ -359,8 +345,6 @@ def test_pages_may_show_and_fetch_what_the_store_sends(tmp_path: Path) -> None:
         "from django.conf import settings; rules = settings.CONTENT_SECURITY_POLICY['DIRECTIVES'];"
         " print(rules['media-src'], rules['connect-src'])"
     )
-    assert (
-        place.run("manage.py", "shell", "--no-imports", "-c", policy).count("'https://s3.example.org'") == 2
-    )
+    assert place.run("manage.py", "shell", "--no-imports", "-c", policy).count("'https://s3.example.org'") == 2
     rules = used.CONTENT_SECURITY_POLICY["DIRECTIVES"]
     assert (rules["media-src"], rules["connect-src"]) == (["'self'", "blob:"], ["'self'"])

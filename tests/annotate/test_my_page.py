@@ -86,9 +86,7 @@ def test_each_day_has_a_line_and_the_sum_is_rounded_once(paid: Campaign, ada: Me
     ]
 
 
-def test_checks_count_like_all_work(
-    campaign: Campaign, ada: Membership, bob: Membership, cleo: Membership
-) -> None:
+def test_checks_count_like_all_work(campaign: Campaign, ada: Membership, bob: Membership, cleo: Membership) -> None:
     settled_and_more(campaign, bob, cleo)
     judge_all(work_until_check(ada, by_rank), by_rank)
     judgements, batches = ada.judgements.count(), ada.assignments.submitted().count()
@@ -102,9 +100,7 @@ def test_checks_count_like_all_work(
     ("far", "words"),
     [(0, "Nearly all"), (2, "Nearly all"), (3, "Most"), (5, "Most"), (6, "Many"), (20, "Many")],
 )
-def test_agreement_comes_in_words(
-    campaign: Campaign, ada: Membership, bob: Membership, far: int, words: str
-) -> None:
+def test_agreement_comes_in_words(campaign: Campaign, ada: Membership, bob: Membership, far: int, words: str) -> None:
     small_batches(campaign, 5, rate=0)
     for person in (ada, bob):
         for _ in range(5):
@@ -118,9 +114,7 @@ def test_agreement_comes_in_words(
     assert not re.search(r"\d", agreement(ada))
 
 
-def test_before_twenty_settled_pairs_it_is_too_early(
-    campaign: Campaign, ada: Membership, bob: Membership
-) -> None:
+def test_before_twenty_settled_pairs_it_is_too_early(campaign: Campaign, ada: Membership, bob: Membership) -> None:
     small_batches(campaign, 8, rate=0)
     for _ in range(8):
         judge_all(claim(ada), by_rank)
@@ -169,9 +163,7 @@ def sent(leo: Membership, **form: str) -> int:
     return browser(leo).post(reverse("send-message", args=["films"]), form).status_code
 
 
-def test_a_message_is_read_once(
-    campaign: Campaign, ada: Membership, bob: Membership, leo: Membership
-) -> None:
+def test_a_message_is_read_once(campaign: Campaign, ada: Membership, bob: Membership, leo: Membership) -> None:
     assert sent(leo, to=str(ada.worker), text="Well done!\r\n\r\n<b>Go on.</b>") == 302
     for where in ("work", "mine"):
         assert "<p>Well done!</p> <p>&lt;b&gt;Go on.&lt;/b&gt;</p>" in page(ada, where)

@@ -33,9 +33,7 @@ def front(live_server: Any, tmp_path: Path, settings: Any) -> Iterator[nginx.Fro
 
 
 @pytest.mark.django_db(transaction=True)
-def test_nginx_sends_a_clip_and_its_parts(
-    front: nginx.Front, batch: Batch, ada: Membership, bob: Membership
-) -> None:
+def test_nginx_sends_a_clip_and_its_parts(front: nginx.Front, batch: Batch, ada: Membership, bob: Membership) -> None:
     clip = claim(ada).candidates_in_order()[0].clip
     assert isinstance(clip, Clip)
     clip.state = Clip.State.READY
@@ -49,9 +47,7 @@ def test_nginx_sends_a_clip_and_its_parts(
     assert (part.status_code, part.content) == (206, CONTENT[5:10])
     assert front.client.get(address, headers=cookies(bob)).status_code == 404
     assert front.client.get(address).status_code == 302
-    assert (
-        front.client.get(f"{front.address}/stored/{clip.file.name}", headers=cookies(ada)).status_code == 404
-    )
+    assert front.client.get(f"{front.address}/stored/{clip.file.name}", headers=cookies(ada)).status_code == 404
 
 
 @pytest.mark.django_db(transaction=True)

@@ -51,9 +51,7 @@ def test_every_step_has_an_address(taught: list[Example], ada: Membership) -> No
 @pytest.mark.parametrize(
     ("query", "step"), [("0", 1), ("7", 6), ("x", 1), ("-1", 1), ("²", 1), ("9" * 40, 1), ("%00", 1)]
 )
-def test_a_step_that_is_not_there_shows_another(
-    taught: list[Example], ada: Membership, query: str, step: int
-) -> None:
+def test_a_step_that_is_not_there_shows_another(taught: list[Example], ada: Membership, query: str, step: int) -> None:
     assert f'aria-current="step">{step} ' in page(ada, f"?step={query}")
 
 
@@ -79,9 +77,7 @@ def test_one_tries_the_others_and_sees_at_once(taught: list[Example], ada: Membe
     assert 'href="?step=5" data-key="ArrowRight"' in page(ada, "?step=4&example=5")
 
 
-@pytest.mark.parametrize(
-    ("apart", "words"), [(0, "also gives"), (1, "close enough"), (2, "your lead gives 4.\n")]
-)
+@pytest.mark.parametrize(("apart", "words"), [(0, "also gives"), (1, "close enough"), (2, "your lead gives 4.\n")])
 def test_it_says_how_far_apart(taught: list[Example], ada: Membership, apart: int, words: str) -> None:
     best = [each.grade for each in to_try(levels(taught[0].campaign))].index(4) + 1
     shown = page(ada, f"?step=4&example={best}&answer={4 - apart}")
@@ -110,9 +106,7 @@ def test_without_examples_the_words_are_enough(campaign: Campaign, ada: Membersh
     assert "has not chosen any examples" in page(ada, "?step=4")
 
 
-def test_the_end_leads_to_the_first_batch_or_to_the_exam(
-    campaign: Campaign, ada: Membership, leo: Membership
-) -> None:
+def test_the_end_leads_to_the_first_batch_or_to_the_exam(campaign: Campaign, ada: Membership, leo: Membership) -> None:
     assert f'action="{reverse("claim", args=["films"])}"' in page(ada, "?step=6")
     Campaign.objects.update(exam=True)
     assert f'action="{reverse("work")}"' in page(ada, "?step=6")
@@ -132,9 +126,7 @@ def test_who_is_new_is_offered_it_first_and_everybody_may_take_it(batch: Batch, 
     assert reverse("tutorial", args=["films"]) in home()
 
 
-def test_a_new_annotator_reads_how_long_a_batch_stays_hers(
-    batch: Batch, ada: Membership, settings: Any
-) -> None:
+def test_a_new_annotator_reads_how_long_a_batch_stays_hers(batch: Batch, ada: Membership, settings: Any) -> None:
     settings.ASSIGNMENT_LEASE = 45 * 60
     assert "It stays yours for 45 minutes" in browser(ada).get(reverse("work")).content.decode()
 
@@ -158,9 +150,7 @@ def test_who_is_paused_goes_on_learning_and_who_left_does_not(
 
 def test_it_names_no_film(taught: list[Example], ada: Membership, member: Callable[..., Membership]) -> None:
     hidden = ("secret", "similarity", "caption", "11.25", "14.5", "leo")
-    queries = [f"?step={step}" for step in range(1, 7)] + [
-        f"?step=4&example={n}&answer=2" for n in range(1, 6)
-    ]
+    queries = [f"?step={step}" for step in range(1, 7)] + [f"?step=4&example={n}&answer=2" for n in range(1, 6)]
     for query in queries:
         shown: Any = page(ada, query)
         assert not [each for each in hidden if each in shown]

@@ -150,9 +150,7 @@ def test_pause_flag_and_guideline_have_the_workplaces_keys(person: Page, place: 
     expect(person.locator("#answer")).to_contain_text("Nothing is flagged here")
 
 
-@pytest.mark.parametrize(
-    "person", [{"viewport": {"width": 360, "height": 740}, "has_touch": True}], indirect=True
-)
+@pytest.mark.parametrize("person", [{"viewport": {"width": 360, "height": 740}, "has_touch": True}], indirect=True)
 def test_on_a_phone_nothing_is_wider_than_the_screen(person: Page, place: Installation) -> None:
     for step in range(1, 7):
         person.goto(f"{place.address}/judge/tutorial/tutorial?step={step}")

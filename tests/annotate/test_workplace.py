@@ -47,9 +47,7 @@ def place(server: Installation) -> Installation:
 
 
 @pytest.fixture
-def person(
-    place: Installation, chromium: Browser, request: pytest.FixtureRequest
-) -> Iterator[Callable[..., Person]]:
+def person(place: Installation, chromium: Browser, request: pytest.FixtureRequest) -> Iterator[Callable[..., Person]]:
     people: list[Person] = []
 
     def make(campaign: str = "loop", **context: Any) -> Person:
@@ -94,9 +92,7 @@ def test_a_second_press_grades_no_clip_unseen(person: Callable[..., Person], pla
     moving(page)
     page.keyboard.press("2")
     page.keyboard.press("2")
-    expect(page.locator("#hint")).to_have_text(
-        "Too early for clip 2, which has only just appeared. ← changes clip 1."
-    )
+    expect(page.locator("#hint")).to_have_text("Too early for clip 2, which has only just appeared. ← changes clip 1.")
     at(page, "2 / 20")
     moving(page)
     page.dblclick("[data-grade='3']")
@@ -234,9 +230,7 @@ def test_the_summary_offers_what_works(person: Callable[..., Person]) -> None:
     at(page, "3 / 20")
 
 
-def test_another_person_is_told_who_has_to_sign_in(
-    person: Callable[..., Person], place: Installation
-) -> None:
+def test_another_person_is_told_who_has_to_sign_in(person: Callable[..., Person], place: Installation) -> None:
     ada, bob = person(), person()
     page = ada.claim()
     moving(page)
@@ -249,9 +243,7 @@ def test_another_person_is_told_who_has_to_sign_in(
     ada.faults.clear()  # the refused requests
 
 
-def test_nobody_signs_out_with_unsent_grades_unasked(
-    person: Callable[..., Person], place: Installation
-) -> None:
+def test_nobody_signs_out_with_unsent_grades_unasked(person: Callable[..., Person], place: Installation) -> None:
     someone = person()
     page = someone.claim()
     moving(page)
@@ -270,9 +262,7 @@ def test_nobody_signs_out_with_unsent_grades_unasked(
     someone.faults.clear()  # the aborted requests
 
 
-def test_who_signs_out_all_the_same_leaves_nothing_behind(
-    person: Callable[..., Person], place: Installation
-) -> None:
+def test_who_signs_out_all_the_same_leaves_nothing_behind(person: Callable[..., Person], place: Installation) -> None:
     someone = person()
     page = someone.claim()
     moving(page)
@@ -433,9 +423,7 @@ def box(page: Page, selector: str) -> Any:
     return page.locator(selector).bounding_box()
 
 
-def test_a_flag_has_a_comment_and_can_be_taken_back(
-    person: Callable[..., Person], place: Installation
-) -> None:
+def test_a_flag_has_a_comment_and_can_be_taken_back(person: Callable[..., Person], place: Installation) -> None:
     someone = person()
     page = someone.claim()
     moving(page)
@@ -557,16 +545,13 @@ def test_an_idle_hour_counts_as_the_cap(person: Callable[..., Person], place: In
     page.clock.run_for(5000)
     expect(page.locator("#saved")).to_have_text("saved ✓")
     first, idle = (
-        seconds
-        for (seconds,) in sql(place, f"SELECT seconds FROM judging_revision {of(someone)} ORDER BY id")
+        seconds for (seconds,) in sql(place, f"SELECT seconds FROM judging_revision {of(someone)} ORDER BY id")
     )
     assert 0 < first < 60
     assert 60 <= idle < 70
 
 
-def test_what_came_too_late_is_shown_and_then_forgotten(
-    person: Callable[..., Person], place: Installation
-) -> None:
+def test_what_came_too_late_is_shown_and_then_forgotten(person: Callable[..., Person], place: Installation) -> None:
     someone = person()
     page = someone.claim()
     moving(page)
@@ -597,9 +582,7 @@ def test_what_came_too_late_is_shown_and_then_forgotten(
     someone.faults.clear()  # the lost network, and the conflicts that were answered
 
 
-def test_the_last_press_holds_whatever_the_clock_says(
-    person: Callable[..., Person], place: Installation
-) -> None:
+def test_the_last_press_holds_whatever_the_clock_says(person: Callable[..., Person], place: Installation) -> None:
     someone = person()
     page = someone.claim()
     cut_off(page)
@@ -634,9 +617,7 @@ def test_what_was_kept_is_sent_from_her_home(person: Callable[..., Person], plac
     someone.faults.clear()  # the aborted requests
 
 
-def test_a_batch_opens_once_what_was_kept_of_it_is_saved(
-    person: Callable[..., Person], place: Installation
-) -> None:
+def test_a_batch_opens_once_what_was_kept_of_it_is_saved(person: Callable[..., Person], place: Installation) -> None:
     someone = person()
     page = someone.claim()
     moving(page)
@@ -661,14 +642,10 @@ def test_a_batch_opens_once_what_was_kept_of_it_is_saved(
 def wait_at_home(page: Page, held: list[Route], number: int) -> None:
     """Until so many requests are held up; meanwhile her start page stays. Asking it lets Playwright tell of them."""
     home = "() => location.pathname === '/judge/'"
-    wait_until(
-        lambda: page.evaluate(home) and len(held) == number, lambda: f"{number} requests are held up at home"
-    )
+    wait_until(lambda: page.evaluate(home) and len(held) == number, lambda: f"{number} requests are held up at home")
 
 
-def test_a_form_that_waited_says_which_button_was_pressed(
-    person: Callable[..., Person], place: Installation
-) -> None:
+def test_a_form_that_waited_says_which_button_was_pressed(person: Callable[..., Person], place: Installation) -> None:
     someone = person()
     page = someone.claim()
     moving(page)
@@ -746,9 +723,7 @@ def test_a_note_stands_above_the_grades(person: Callable[..., Person]) -> None:
 
     def add_note(route: Any) -> None:
         answer = route.fetch()
-        body = answer.text().replace(
-            '"comment": ""', '"comment": "", "note": "Look again: <b>mind</b> the door."', 1
-        )
+        body = answer.text().replace('"comment": ""', '"comment": "", "note": "Look again: <b>mind</b> the door."', 1)
         route.fulfill(response=answer, body=body)
 
     page.route("**/assignments/*/", add_note)

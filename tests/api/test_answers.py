@@ -27,9 +27,7 @@ def test_every_error_is_a_problem_document(leo: Membership, campaign: Campaign) 
     address = f"{LIST}/{pk}/withdrawal"
     found = problem_in(lead.ask("PUT", address, {"reason": 7, "why": "x"}), 400)
     assert found["fields"] == {"why": ["not known; expected one of reason"]}
-    assert problem_in(lead.ask("PUT", address, {"reason": 7}), 400)["fields"] == {
-        "reason": ["7; expected a text"]
-    }
+    assert problem_in(lead.ask("PUT", address, {"reason": 7}), 400)["fields"] == {"reason": ["7; expected a text"]}
     for body in ("{", "[1]", '{"reason": NaN}', '{"reason": "\\u0000"}', '{"reason": "\\ud800"}'):
         problem_in(lead.ask("PUT", address, body), 400)
     sent = lead.client.put(f"/api/v1/{address}", "reason=x", content_type="text/plain", headers=lead.headers)

@@ -82,18 +82,14 @@ def test_a_run_is_submitted_and_scored_as_the_library_scores_it(
     found = client.scores(CAMPAIGN, stored["number"])
     assert found["release"] == client.releases(CAMPAIGN)[0]["version"] == 1
     value = next(
-        each["value"]
-        for each in found["scores"]
-        if each["convention"] == "paper" and each["measure"] == MEASURE
+        each["value"] for each in found["scores"] if each["convention"] == "paper" and each["measure"] == MEASURE
     )
     ours = calc_aggregate([MEASURE], str(qrels), str(file))
     assert value == pytest.approx(next(iter(ours.values())))
     board = client.leaderboard(CAMPAIGN, [MEASURE], convention="paper")
     row = next(row for row in board["rows"] if row["name"] == "worst first")
     assert row["scores"][MEASURE]["value"] == pytest.approx(value)
-    assert client.download_run(CAMPAIGN, stored["number"], tmp_path / "again.json").read_bytes() == (
-        file.read_bytes()
-    )
+    assert client.download_run(CAMPAIGN, stored["number"], tmp_path / "again.json").read_bytes() == (file.read_bytes())
     with ZipFile(client.download_release(CAMPAIGN, 1, tmp_path / "release.zip")) as release:
         assert release.testzip() is None
     with pytest.raises(ApiError, match="no other run of the campaign has") as refusal:
@@ -162,9 +158,7 @@ def test_a_run_with_faults_is_told_line_by_line_and_not_stored(client: Client, f
     for moments in broken.values():
         moments[0]["video_name"] = "nowhere"
     file.write_text(json.dumps(broken))
-    with pytest.raises(
-        RunRefused, match=r"not stored because of \d+ faults, the first: .*nowhere"
-    ) as refusal:
+    with pytest.raises(RunRefused, match=r"not stored because of \d+ faults, the first: .*nowhere") as refusal:
         client.submit(CAMPAIGN, file, name="broken")
     assert refusal.value.count == len(refusal.value.messages) == len(broken)
     done = run_cli("submit", CAMPAIGN, file, "--name", "broken")
@@ -230,9 +224,7 @@ def test_the_documented_commands_and_program_run(
     assert len(printed) == 4
     assert MEASURE in printed[0]
     assert "mine-seed2" in printed[2]
-    program = (
-        blocks["python"].replace("films", CAMPAIGN).replace("from reeljudge import", "from metrics import")
-    )
+    program = blocks["python"].replace("films", CAMPAIGN).replace("from reeljudge import", "from metrics import")
     exec(program, {})
     assert f"{MEASURE} 0." in capsys.readouterr().out
 
@@ -241,9 +233,7 @@ def test_the_notebook_runs(client: Client, file: Path, monkeypatch: pytest.Monke
     monkeypatch.chdir(file.parent)
     notebook = json.loads((ROOT / "docs" / "quickstart" / "researcher.ipynb").read_text())
     cells = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
-    program = (
-        "\n".join(cells).replace("films", CAMPAIGN).replace("from reeljudge import", "from metrics import")
-    )
+    program = "\n".join(cells).replace("films", CAMPAIGN).replace("from reeljudge import", "from metrics import")
     known: dict[str, Any] = {}
     exec(program, known)
     known["client"].close()

@@ -31,9 +31,7 @@ def test_a_corpus_and_its_moments(corpus: Corpus, leo: Membership, ada: Membersh
     again = lead.get(page["next"].removeprefix("http://testserver")).json()
     seen = [each["id"] for each in (*page["results"], *again["results"])]
     assert seen == list(Moment.objects.order_by("video", "start").values_list("pk", flat=True)[:50])
-    [one] = lead.get(f"{address}/moments", find="description 3", video="secret-video-3", limit=1).json()[
-        "results"
-    ]
+    [one] = lead.get(f"{address}/moments", find="description 3", video="secret-video-3", limit=1).json()["results"]
     assert one["moment"] == "secret-video-3@1250-4500"
     asked = lead.post(f"{address}/moments/{one['id']}/clip")
     assert (asked.status_code, asked.json()["cutting"]) == (202, False)  # the corpus has no films
@@ -57,9 +55,7 @@ def test_a_caption_that_waits_is_accepted_once(place: str, corpus: Corpus, leo: 
 
 
 def test_names_are_said_together_or_not_at_all(place: str, corpus: Corpus, leo: Membership) -> None:
-    olga, ben = (
-        CastName.objects.create(corpus=corpus, name=name, count=n) for n, name in enumerate(("Olga", "Ben"))
-    )
+    olga, ben = (CastName.objects.create(corpus=corpus, name=name, count=n) for n, name in enumerate(("Olga", "Ben")))
     lead, address = Program(leo), f"{place}/cast"
     found = lead.get(address)
     assert [each["name"] for each in found.json()["results"]] == ["Ben", "Olga"]

@@ -121,10 +121,7 @@ def test_what_is_made_with_a_key_is_made_once(campaign: Campaign, leo: Membershi
 def test_a_member_is_changed_as_on_the_pages(ada: Membership, leo: Membership) -> None:
     lead, address = Program(leo), f"campaigns/films/members/{ada.worker}"
     assert lead.post(f"{address}/changes", {"verb": "pause", "reason": "tired"}).json()["state"] == "paused"
-    assert (
-        lead.ask("PUT", f"{address}/role", {"role": "researcher", "reason": "done"}).json()["role"]
-        == "researcher"
-    )
+    assert lead.ask("PUT", f"{address}/role", {"role": "researcher", "reason": "done"}).json()["role"] == "researcher"
     problem_in(lead.ask("PUT", f"{address}/role", {"role": "annotator", "reason": "again"}), 409)
     own = f"campaigns/films/members/{leo.worker}/changes"
     assert "only active lead" in problem_in(lead.post(own, {"verb": "deactivate"}), 409)["detail"]

@@ -64,18 +64,14 @@ def test_the_exam_is_made_and_its_truth_set_from_the_version_in_force(
     strange = {"truths": [{"rank": 9, "grade": 4}]}
     problem_in(lead.ask("PATCH", address, strange, if_match=changed["ETag"]), 422)
     assert Program(ada).get(f"{FILMS}/mine").json()["exam"].startswith("Before you get work")
-    decided = lead.post(
-        f"{FILMS}/exam/people/{ada.worker}/verdict", {"verdict": "qualify", "reason": "known"}
-    )
+    decided = lead.post(f"{FILMS}/exam/people/{ada.worker}/verdict", {"verdict": "qualify", "reason": "known"})
     assert decided.json()["state"] == "works without the exam"
     ada.refresh_from_db()
     assert ada.qualified
     assert Program(ada).get(f"{FILMS}/mine").json()["exam"] == ""
 
 
-def test_gold_and_checks(
-    campaign: Campaign, ada: Membership, bob: Membership, cleo: Membership, leo: Any
-) -> None:
+def test_gold_and_checks(campaign: Campaign, ada: Membership, bob: Membership, cleo: Membership, leo: Any) -> None:
     settled_and_more(campaign, bob, cleo)
     lead = Program(leo)
     [source, *_] = lead.get(f"{FILMS}/checks/gold/sources").json()
@@ -99,9 +95,7 @@ def test_what_reopening_costs_is_told_before(settled: Batch, leo: Membership) ->
     assert Candidate.objects.filter(batch=settled).settled().count() == 20
 
 
-def test_agreement_and_figures_have_the_numbers_of_the_pages(
-    settled: Batch, ada: Membership, leo: Membership
-) -> None:
+def test_agreement_and_figures_have_the_numbers_of_the_pages(settled: Batch, ada: Membership, leo: Membership) -> None:
     lead = Program(leo)
     own = lead.get(f"{FILMS}/agreement/annotators/{ada.worker}").json()["numbers"]
     assert (own["worker"], own["judged"]) == (ada.worker, 20)

@@ -22,9 +22,7 @@ RUNS = "campaigns/films/runs"
 
 def piece(program: Program, address: str, offset: int, content: bytes) -> Any:
     headers = program.headers | {"Upload-Offset": str(offset)}
-    return program.client.patch(
-        f"/api/v1/{address}", content, content_type="application/octet-stream", headers=headers
-    )
+    return program.client.patch(f"/api/v1/{address}", content, content_type="application/octet-stream", headers=headers)
 
 
 def sent(program: Program, content: bytes, filename: str = "run.json.gz", **said: Any) -> str:
@@ -67,9 +65,7 @@ def test_a_run_from_its_description_to_its_scores(settled: Batch, leo: Membershi
     assert found["scores"] == program.get(f"{RUNS}/1/scores", release=1).json()["scores"]
     problem_in(other.get(f"{RUNS}/1"), 404)
     problem_in(other.ask("PUT", f"{RUNS}/1/visibility", {"visibility": "public"}), 404)
-    assert (
-        program.ask("PUT", f"{RUNS}/1/visibility", {"visibility": "shared"}).json()["visibility"] == "shared"
-    )
+    assert program.ask("PUT", f"{RUNS}/1/visibility", {"visibility": "shared"}).json()["visibility"] == "shared"
     board = other.get("campaigns/films/leaderboard", m=["AxIoU@20", "R@1(iou=0.5)"], convention="paper")
     if board.status_code == 422:  # by another name here
         board = other.get("campaigns/films/leaderboard")
@@ -78,13 +74,9 @@ def test_a_run_from_its_description_to_its_scores(settled: Batch, leo: Membershi
     problem_in(program.post(RUNS, {"name": "bert"}), 422)
 
 
-def test_a_broken_run_is_told_line_by_line_and_not_stored(
-    settled: Batch, leo: Membership, member: Any
-) -> None:
+def test_a_broken_run_is_told_line_by_line_and_not_stored(settled: Batch, leo: Membership, member: Any) -> None:
     program = Program(member("rio", "researcher"))
-    address = sent(
-        program, b'{"1": [{"video_name": "nowhere", "timestamp": [1, 2], "model_scores": 1}]}', "run.json"
-    )
+    address = sent(program, b'{"1": [{"video_name": "nowhere", "timestamp": [1, 2], "model_scores": 1}]}', "run.json")
     program.post(f"{address}/check")
     work_off(StringIO())
     found = program.get(address).json()

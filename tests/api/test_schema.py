@@ -85,9 +85,7 @@ def people(
 
 
 @pytest.fixture
-def known(
-    campaign: Campaign, batch: Batch, ada: Membership, bob: Membership, leo: Membership
-) -> dict[str, Any]:
+def known(campaign: Campaign, batch: Batch, ada: Membership, bob: Membership, leo: Membership) -> dict[str, Any]:
     """What an address can name, by the word before it or by its own."""
     judge_all(claim(bob), lambda candidate: 2)
     make_query(campaign, "2", "A person stands up.")
@@ -166,14 +164,8 @@ def named(path: str, known: dict[str, Any]) -> dict[str, Any]:
     parts = path.replace("/exam/batches/", "/exam batches/")
     if "/drafts/" in path:
         parts = parts.replace("/files/", "/draft files/")
-    parameters = [
-        (before, part.strip("{}")) for before, part in pairwise(parts.split("/")) if part.startswith("{")
-    ]
-    return {
-        name: known.get(before, known.get(name))
-        for before, name in parameters
-        if {before, name} & known.keys()
-    }
+    parameters = [(before, part.strip("{}")) for before, part in pairwise(parts.split("/")) if part.startswith("{")]
+    return {name: known.get(before, known.get(name)) for before, name in parameters if {before, name} & known.keys()}
 
 
 def faults_of_all(examples: int, people: dict[str, dict[str, str]], known: dict[str, Any]) -> list[str]:
@@ -240,9 +232,7 @@ def test_the_document_is_valid() -> None:
 
 
 @pytest.mark.usefixtures("_one_connection")
-def test_every_operation_does_what_the_document_says(
-    people: dict[str, dict[str, str]], known: dict[str, Any]
-) -> None:
+def test_every_operation_does_what_the_document_says(people: dict[str, dict[str, str]], known: dict[str, Any]) -> None:
     found = faults_of_all(2, people, known)
     assert not found, "\n".join(found)
 
@@ -250,9 +240,7 @@ def test_every_operation_does_what_the_document_says(
 @pytest.mark.long
 @pytest.mark.usefixtures("_one_connection")
 @pytest.mark.timeout(1800)
-def test_every_operation_does_so_a_hundred_times(
-    people: dict[str, dict[str, str]], known: dict[str, Any]
-) -> None:
+def test_every_operation_does_so_a_hundred_times(people: dict[str, dict[str, str]], known: dict[str, Any]) -> None:
     found = faults_of_all(100, people, known)
     assert not found, "\n".join(found)
 

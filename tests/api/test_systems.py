@@ -54,9 +54,7 @@ def test_the_kinds_tell_their_options_and_the_corpus_its_features(rio: Membershi
     }
     assert (options["endpoints"]["type"], options["endpoints"]["default"]) == ("boolean", True)
     assert options["loss"]["choices"] == ["nce", "triplet"]
-    assert all(
-        each["least"] is not None for each in options.values() if each["type"] in ("integer", "number")
-    )
+    assert all(each["least"] is not None for each in options.values() if each["type"] in ("integer", "number"))
 
 
 def test_words_are_learned_or_read_by_the_campaigns_encoder(rio: Membership) -> None:

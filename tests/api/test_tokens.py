@@ -79,9 +79,7 @@ def test_making_one_needs_the_password_of_minutes_ago(ada: Membership) -> None:
     assert not Token.objects.exists()
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"name": ""}, {"scopes": ["all"]}, {"scopes": []}, {"days": "3650"}, {"name": "\0"}]
-)
+@pytest.mark.parametrize("wrong", [{"name": ""}, {"scopes": ["all"]}, {"scopes": []}, {"days": "3650"}, {"name": "\0"}])
 def test_a_wrong_form_makes_none(signed_in: Client, wrong: dict[str, Any]) -> None:
     form = {"name": "n", "scopes": ["read"], "days": "7"} | wrong
     assert signed_in.post(reverse("tokens"), form).status_code == 400
@@ -115,10 +113,7 @@ def test_a_scope_bounds_a_token_and_no_session(leo: Membership, campaign: Campai
     reader = Program(leo, "read")
     assert "scope lead" in problem_in(reader.ask("PUT", address, {"reason": "odd"}), 403)["detail"]
     assert "scope read" in problem_in(Program(leo, "judge", "lead").get("campaigns/films"), 403)["detail"]
-    assert (
-        browser(leo).put(f"/api/v1/{address}", {"reason": "odd"}, content_type="application/json").status_code
-        == 204
-    )
+    assert browser(leo).put(f"/api/v1/{address}", {"reason": "odd"}, content_type="application/json").status_code == 204
 
 
 def test_a_session_changes_nothing_without_the_token_of_forms(leo: Membership, campaign: Campaign) -> None:

@@ -22,11 +22,7 @@ Found = tuple[int, str]  # status and tag
 
 def by_client(site: str, token: str, change: dict[str, Any] | None, tag: str) -> Found:
     with Client(site, token) as client:
-        ask = (
-            Ask("PATCH", SETTINGS, payload=change, headers={"If-Match": tag})
-            if change
-            else Ask("GET", SETTINGS)
-        )
+        ask = Ask("PATCH", SETTINGS, payload=change, headers={"If-Match": tag}) if change else Ask("GET", SETTINGS)
         answer = client._done(answer_to(ask))
     return answer.status, answer.headers["etag"]
 
@@ -52,9 +48,7 @@ def by_curl(site: str, token: str, change: dict[str, Any] | None, tag: str, *mor
     command += ["-H", f"Authorization: Bearer {token}"]
     if change:
         command += ["-X", "PATCH", "-H", f"If-Match: {tag}", "--json", json.dumps(change)]
-    status, _, found = subprocess.run(
-        command, check=True, stdout=subprocess.PIPE, text=True
-    ).stdout.partition(" ")
+    status, _, found = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.partition(" ")
     return int(status), found
 
 

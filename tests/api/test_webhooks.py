@@ -71,9 +71,7 @@ def site(settings: Any) -> Iterator[Site]:
 
 
 def hook(campaign: Campaign, site: Site, *events: str) -> tuple[Webhook, str]:
-    return deliveries.make(
-        campaign, f"{site.address}/told?by=us", events or ("batch.settled", "query.closed"), None
-    )
+    return deliveries.make(campaign, f"{site.address}/told?by=us", events or ("batch.settled", "query.closed"), None)
 
 
 @pytest.mark.both_databases
@@ -195,27 +193,19 @@ def test_no_address_but_those_of_the_settings(address: str, settings: Any) -> No
         "4000::1",
     ],
 )
-def test_a_name_that_leads_inside_is_refused(
-    found: str, settings: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_name_that_leads_inside_is_refused(found: str, settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also if another address of the name is a public one."""
     settings.WEBHOOK_HOSTS = ["hooks.example.org"]
     addresses = ["93.184.215.14", found]
-    monkeypatch.setattr(
-        socket, "getaddrinfo", lambda *_, **__: [(0, 0, 0, "", (each, 443)) for each in addresses]
-    )
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: [(0, 0, 0, "", (each, 443)) for each in addresses])
     with pytest.raises(NotAllowed):
         reachable(destination("https://hooks.example.org/"))
     addresses.pop()
     assert reachable(destination("https://hooks.example.org/")) == "93.184.215.14"
 
 
-@pytest.mark.parametrize(
-    "found", ["93.184.215.14", "2606:2800:220::1", "64:ff9b::5db8:d70e", "2002:5db8:d70e::1"]
-)
-def test_a_name_that_leads_outside_is_taken(
-    found: str, settings: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("found", ["93.184.215.14", "2606:2800:220::1", "64:ff9b::5db8:d70e", "2002:5db8:d70e::1"])
+def test_a_name_that_leads_outside_is_taken(found: str, settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.WEBHOOK_HOSTS = ["hooks.example.org"]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: [(0, 0, 0, "", (found, 443))])
     assert reachable(destination("https://hooks.example.org/")) == found
@@ -253,9 +243,7 @@ def test_a_lead_makes_one_and_tests_it(leo: Membership, campaign: Campaign, site
 
 
 @pytest.mark.django_db
-def test_the_page_makes_tries_disables_and_removes_one(
-    leo: Membership, campaign: Campaign, site: Site
-) -> None:
+def test_the_page_makes_tries_disables_and_removes_one(leo: Membership, campaign: Campaign, site: Site) -> None:
     client, address = browser(leo), reverse("webhooks", args=["films"])
     form = {"address": f"{site.address}/", "events": ["run.scored"]}
     assert client.post(address, form | {"address": "https://evil.example.org/"}).status_code == 400

@@ -84,9 +84,7 @@ def test_nobody_changes_what_is_kept(kept: Batch, model: Any) -> None:
 
 
 def test_of_a_run_nothing_changes_but_who_may_see_it(campaign: Campaign, leo: Membership) -> None:
-    run = Run.objects.create(
-        campaign=campaign, by=leo, number=1, name="bert", size=1, queries=1, predictions=1
-    )
+    run = Run.objects.create(campaign=campaign, by=leo, number=1, name="bert", size=1, queries=1, predictions=1)
     run.show_to("public")
     before = Run.objects.values().get()
     assert before["visibility"] == "public"
@@ -119,9 +117,7 @@ def test_a_test_can_still_tamper_and_the_triggers_come_back(kept: Batch) -> None
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_database_is_emptied_between_tests(
-    batch: Batch, ada: Membership, bob: Membership, leo: Membership
-) -> None:
+def test_the_database_is_emptied_between_tests(batch: Batch, ada: Membership, bob: Membership, leo: Membership) -> None:
     """The next test finds it empty, and its triggers in place."""
     settle(batch, ada, bob)
     refused(Revision.objects.all().delete)

@@ -25,9 +25,7 @@ def test_a_page_is_packed_and_its_length_tells_nothing_of_its_secrets(batch: Bat
         assert "Accept-Encoding" in answer["Vary"]
         assert b'id="workplace"' in gzip.decompress(answer.content)
     assert len({len(answer.content) for answer in answers}) > 1  # against BREACH
-    tokens = [
-        re.search(rb'csrfmiddlewaretoken" value="(\w+)"', gzip.decompress(each.content)) for each in answers
-    ]
+    tokens = [re.search(rb'csrfmiddlewaretoken" value="(\w+)"', gzip.decompress(each.content)) for each in answers]
     assert len({token[1] for token in tokens if token}) == len(answers)
 
 

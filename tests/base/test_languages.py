@@ -98,9 +98,7 @@ def test_an_annotators_pages_are_in_chinese(batch: Batch, ada: Membership, name:
     assert left - set(re.findall(r"[A-Z2-7]{2,}", " ".join(left))) == set()  # but for the secret of an app
 
 
-def test_signing_in_again_and_setting_up_an_app_or_a_passkey_are_in_chinese(
-    batch: Batch, ada: Membership
-) -> None:
+def test_signing_in_again_and_setting_up_an_app_or_a_passkey_are_in_chinese(batch: Batch, ada: Membership) -> None:
     ada.user.set_password("a-long-word-7")
     ada.user.save()
     client = Client()
@@ -112,9 +110,8 @@ def test_signing_in_again_and_setting_up_an_app_or_a_passkey_are_in_chinese(
         "account_reauthenticate",
     ):
         left = english(client.get(reverse(name), **CHINESE))
-        assert left - set(re.findall(r"[A-Z2-7]{2,}", " ".join(left))) == set(), (
-            name
-        )  # but for an app's secret
+        # But for an app's secret.
+        assert left - set(re.findall(r"[A-Z2-7]{2,}", " ".join(left))) == set(), name
     for name in ("account_reset_password", "account_reset_password_done"):
         assert english(client.get(reverse(name), **CHINESE)) == set(), name
 
@@ -152,9 +149,7 @@ def test_signing_in_and_joining_are_in_chinese(campaign: Campaign) -> None:
 def test_faults_are_told_in_the_language_of_who_made_them(batch: Batch, ada: Membership) -> None:
     held = claim(ada)
     address = reverse("submit", args=[held.token])
-    answer = browser(ada).post(
-        address, json.dumps({"fence": held.fence}), content_type="application/json", **CHINESE
-    )
+    answer = browser(ada).post(address, json.dumps({"fence": held.fence}), content_type="application/json", **CHINESE)
     assert answer.status_code == 409
     document = answer.json()
     assert (document["title"], document["code"]) == ("当前状态不允许此操作", "wrongstate")

@@ -48,9 +48,7 @@ def test_a_large_body_is_refused_from_members_too(ada: Membership) -> None:
         assert browser(ada).post(address, {"text": "x" * 2**20}).status_code == 413
 
 
-def test_a_file_is_not_kept_wherever_it_is_sent(
-    db: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_is_not_kept_wherever_it_is_sent(db: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     form = {"username": "ada", "password": "wrong", "file": SimpleUploadedFile("film.mp4", b"x" * 500_000)}
     answer: Any = Client().post(reverse("sign-in"), form)

@@ -40,9 +40,7 @@ def test_every_answer_carries_the_same_refusals(settled: Batch, leo: Membership,
     answer = browser(leo).get(address)
     policy = directives(answer)
     assert {"default-src", "object-src", "base-uri", "frame-ancestors"} <= policy.keys()
-    assert all(
-        policy[name] == ["'none'"] for name in ("default-src", "object-src", "base-uri", "frame-ancestors")
-    )
+    assert all(policy[name] == ["'none'"] for name in ("default-src", "object-src", "base-uri", "frame-ancestors"))
     assert policy["script-src"] == policy["style-src"] == ["'self'"]
     assert answer["X-Content-Type-Options"] == "nosniff"
     assert answer["Referrer-Policy"] == "same-origin"
@@ -80,9 +78,7 @@ def test_unusual_methods_do_nothing(leo: Membership, method: str) -> None:
         assert browser(leo).generic(method, address).status_code in (403, 405)
 
 
-@pytest.mark.parametrize(
-    "host", ["evil.example", "testserver:80@evil.example", "testserver.evil.example", ""]
-)
+@pytest.mark.parametrize("host", ["evil.example", "testserver:80@evil.example", "testserver.evil.example", ""])
 def test_another_sites_name_is_refused(client: Client, host: str) -> None:
     answer = client.get("/sign-in/", headers={"host": host})
     assert answer.status_code == 400
@@ -139,9 +135,7 @@ def shown_with(https: str, home: Path) -> Any:
     env = os.environ | {"HTTPS": https, "REELJUDGE_HOME": str(home), "ALLOWED_HOSTS": "testserver"}
     env["TRUSTED_PROXIES"] = "127.0.0.1"
     env["DJANGO_SETTINGS_MODULE"] = "config.settings"
-    done = subprocess.run(
-        [sys.executable, "-c", SHOW], cwd=ROOT, env=env, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([sys.executable, "-c", SHOW], cwd=ROOT, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 

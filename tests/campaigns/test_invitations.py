@@ -76,9 +76,7 @@ def test_who_has_an_account_signs_in_on_the_way(made: tuple[Invitation, str], ou
     assert "Join as oda" in client.post("/sign-in/", form, follow=True).content.decode()
 
 
-def test_a_member_already_learns_so_and_uses_nothing_up(
-    made: tuple[Invitation, str], ada: Membership
-) -> None:
+def test_a_member_already_learns_so_and_uses_nothing_up(made: tuple[Invitation, str], ada: Membership) -> None:
     answer = opened(browser(ada), made[1])
     assert "already a member" in answer.content.decode()
     assert made[0].accept(ada.user) == ada
@@ -244,9 +242,7 @@ def test_the_lead_sees_a_link_once_and_can_withdraw_it(leo: Membership) -> None:
         ({"role": "lead"}, "hours"),
     ],
 )
-def test_an_impossible_invitation_is_refused_by_field(
-    form: dict[str, str], field: str, leo: Membership
-) -> None:
+def test_an_impossible_invitation_is_refused_by_field(form: dict[str, str], field: str, leo: Membership) -> None:
     answer = browser(leo).post(reverse("invite", args=["films"]), form, headers=JSON)
     assert (answer.status_code, answer.json()["field"]) == (400, field)
     assert not Invitation.objects.exists()

@@ -108,9 +108,7 @@ def people_page(leo: Membership) -> str:
 
 
 class TestInvitations:
-    def test_each_person_gets_a_mail_with_a_link_of_their_own(
-        self, leo: Membership, post: MailServer
-    ) -> None:
+    def test_each_person_gets_a_mail_with_a_link_of_their_own(self, leo: Membership, post: MailServer) -> None:
         assert "Invited: 2" in invite(leo).content.decode()
         assert "being sent" in people_page(leo)
         nora, emil = sorted(delivered(post), key=lambda mail: mail["To"], reverse=True)
@@ -166,9 +164,7 @@ class TestInvitations:
             assert "您" in words(mail)
             assert not re.search(r"[A-Z][a-z]+ [a-z]+ [a-z]+", words(mail))
 
-    def test_a_refused_address_is_named_and_the_others_are_served(
-        self, leo: Membership, post: MailServer
-    ) -> None:
+    def test_a_refused_address_is_named_and_the_others_are_served(self, leo: Membership, post: MailServer) -> None:
         invite(leo, people="nobody@example.org\nnora@example.org")
         assert [mail["To"] for mail in delivered(post)] == ["nora@example.org"]
         assert "nobody@example.org: the mail server refuses it (550 no such mailbox)" in people_page(leo)
@@ -297,9 +293,7 @@ class TestForgottenPassword:
         from tests.campaigns.test_second_factor import code_of, turned_on
 
         key = turned_on(nora)
-        choose(
-            printed("reset_password", "nora").strip().removeprefix("http://127.0.0.1:8000"), "another-word-8"
-        )
+        choose(printed("reset_password", "nora").strip().removeprefix("http://127.0.0.1:8000"), "another-word-8")
         client = Client()
         client.post("/sign-in/", {"username": "nora", "password": "another-word-8"})
         assert client.get("/judge/").status_code == 302
@@ -313,9 +307,7 @@ class TestOwnAddress:
         client.post("/sign-in/", {"username": name, "password": PASSWORD})
         return client
 
-    def test_a_new_address_replaces_the_old_one_once_it_is_confirmed(
-        self, nora: User, post: MailServer
-    ) -> None:
+    def test_a_new_address_replaces_the_old_one_once_it_is_confirmed(self, nora: User, post: MailServer) -> None:
         client = self.sign_in()
         form = {"email": "new@example.org", "action_add": "1"}
         page = client.post(reverse("account_email"), form, follow=True).content.decode()

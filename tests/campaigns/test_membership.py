@@ -59,9 +59,7 @@ def test_doing_it_twice_is_harmless(verb: Callable[..., None], ada: Membership, 
     assert before[-1][1] == "once"
 
 
-def test_who_leaves_gives_up_the_batch_and_may_be_taken_back(
-    ada: Membership, bob: Membership, leo: Membership
-) -> None:
+def test_who_leaves_gives_up_the_batch_and_may_be_taken_back(ada: Membership, bob: Membership, leo: Membership) -> None:
     held = claim(ada)
     leaving.deactivate(ada, leo, "moved away")
     held.refresh_from_db()
@@ -103,9 +101,7 @@ def test_what_is_submitted_is_not_handed_over(ada: Membership, leo: Membership) 
     assert happened(ada) == []
 
 
-def test_an_uncounted_batch_is_handed_over_without_a_place(
-    batch: Batch, ada: Membership, leo: Membership
-) -> None:
+def test_an_uncounted_batch_is_handed_over_without_a_place(batch: Batch, ada: Membership, leo: Membership) -> None:
     batch.lend_to(ada)
     leaving.hand_over(ada, leo, "")
     batch.refresh_from_db()
@@ -140,9 +136,7 @@ def test_of_two_leads_who_leave_at_once_one_stays(leo: Membership, member: Calla
 
 
 @pytest.mark.parametrize("role", ["lead", "researcher"])
-def test_who_saw_the_hidden_side_never_annotates(
-    role: str, leo: Membership, member: Callable[..., Membership]
-) -> None:
+def test_who_saw_the_hidden_side_never_annotates(role: str, leo: Membership, member: Callable[..., Membership]) -> None:
     person = member("mina", role)
     with pytest.raises(WrongState, match="has seen"):
         leaving.change_role(person, "annotator", leo, "short of hands")

@@ -325,9 +325,7 @@ class TestRequiredOfLeads:
         Authenticator.objects.create(user=lead, type="webauthn", data={"name": "key"})
         assert browser(lead).get("/campaigns/").status_code == 200
 
-    def test_annotators_and_researchers_need_none(
-        self, ada: Membership, member: Callable[..., Membership]
-    ) -> None:
+    def test_annotators_and_researchers_need_none(self, ada: Membership, member: Callable[..., Membership]) -> None:
         assert browser(ada).get("/judge/").status_code == 200
         assert browser(member("rio", "researcher")).get("/campaigns/").status_code == 200
 
@@ -375,9 +373,7 @@ class TestEncryption:
         [data] = Authenticator.objects.filter(type="totp").values_list("data", flat=True)
         assert decrypt(data["secret"]) == secret  # but it is there
 
-    def test_another_key_reads_nothing_and_a_former_one_does(
-        self, lead: User, key: str, settings: Any
-    ) -> None:
+    def test_another_key_reads_nothing_and_a_former_one_does(self, lead: User, key: str, settings: Any) -> None:
         former, settings.SECRET_KEY = settings.SECRET_KEY, "another key of this site, as long as it should be"
         client, _ = by_password()
         answer = give(client, code_of(key))
@@ -385,9 +381,7 @@ class TestEncryption:
         settings.SECRET_KEY_FALLBACKS = [former]
         signed_in(code_of(key))
 
-    def test_secrets_are_renewed_after_which_the_former_key_can_go(
-        self, lead: User, key: str, settings: Any
-    ) -> None:
+    def test_secrets_are_renewed_after_which_the_former_key_can_go(self, lead: User, key: str, settings: Any) -> None:
         codes = recovery_codes(lead)
         settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]
         settings.SECRET_KEY = "another key of this site, as long as it should be"

@@ -51,11 +51,7 @@ def test_one_ends_any_of_ones_sessions_and_nobody_elses(user: User, bob: Members
     assert here.post(reverse("session-end", args=[other.pk])).status_code == 302
     assert (is_in(here), is_in(there)) == (True, False)
     assert here.post(reverse("session-end", args=[other.pk])).status_code == 404  # a second time
-    assert (
-        here.post(reverse("session-end", args=[mine.pk]), follow=True)
-        .redirect_chain[-1][0]
-        .startswith("/sign-in/")
-    )
+    assert here.post(reverse("session-end", args=[mine.pk]), follow=True).redirect_chain[-1][0].startswith("/sign-in/")
     assert not is_in(here)
 
 
@@ -110,9 +106,8 @@ def test_a_session_ends_after_14_days_whatever_is_written_in_between(
     assert 13.99 < days_left(client) <= 14
     monkeypatch.setattr(timezone, "now", lambda: began + timedelta(days=13))
     new = {"oldpassword": PASSWORD, "password1": "table umbrella fox", "password2": "table umbrella fox"}
-    assert (
-        client.post(reverse("account_change_password"), new).status_code == 302
-    )  # writes it, under a new key
+    # Writes it, under a new key.
+    assert client.post(reverse("account_change_password"), new).status_code == 302
     assert 0.99 < days_left(client) < 1.01
     assert client.cookies["sessionid"]["max-age"] < 1.01 * 86400
     assert is_in(client)
@@ -174,9 +169,7 @@ def refuse_passkey(user: User, credential: str) -> None:
     assert not is_in(stranger)
     client = signed_in()
     client.get(reverse("mfa_add_webauthn"))
-    assert (
-        client.post(reverse("mfa_add_webauthn"), {"name": "n", "credential": credential}).status_code == 200
-    )
+    assert client.post(reverse("mfa_add_webauthn"), {"name": "n", "credential": credential}).status_code == 200
     Authenticator.objects.create(user=user, type="totp", data={"secret": ""})
     waits = Client()
     waits.post("/sign-in/", {"username": "ada", "password": PASSWORD})
@@ -207,10 +200,7 @@ def test_a_later_request_asks_for_the_session_and_the_person_only(user: User) ->
         assert client.get(reverse("sign-in")).status_code == 302
     said: Any = [query["sql"] for query in asked]
     assert [
-        table
-        for sql in said
-        for table in ("django_session", "auth_user")
-        if f"FROM {table} " in sql.replace('"', "")
+        table for sql in said for table in ("django_session", "auth_user") if f"FROM {table} " in sql.replace('"', "")
     ] == [
         "django_session",
         "auth_user",

@@ -117,9 +117,7 @@ def sign_out(page: Page) -> None:
     expect(page.locator("h1")).to_have_text("Sign in")
 
 
-def test_a_passkey_signs_in_without_a_password_and_is_a_second_factor(
-    place: Installation, page: Page
-) -> None:
+def test_a_passkey_signs_in_without_a_password_and_is_a_second_factor(place: Installation, page: Page) -> None:
     password = passwords(place, "lead", "petra")["petra"]
     devtools, device = authenticator(page)
     by_password(page, place, "petra", password)

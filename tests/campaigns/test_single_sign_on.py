@@ -136,9 +136,7 @@ def test_who_was_invited_by_mail_needs_no_link(campaign: Campaign, leo: Membersh
 
 
 def test_an_invitation_to_an_unconfirmed_address_lets_nobody_in(campaign: Campaign, leo: Membership) -> None:
-    campaign.invite_by_mail(
-        "annotator", leo, timedelta(days=1), address="mallory@example.org", name="", language="en"
-    )
+    campaign.invite_by_mail("annotator", leo, timedelta(days=1), address="mallory@example.org", name="", language="en")
     assert sign_in("mallory").status_code == 403
 
 
@@ -193,9 +191,7 @@ def test_connecting_and_disconnecting_under_ones_name(outsider: User) -> None:
 
 
 def test_the_only_way_in_is_not_taken_away(campaign: Campaign, leo: Membership) -> None:
-    campaign.invite_by_mail(
-        "annotator", leo, timedelta(days=1), address="emil@example.org", name="", language="en"
-    )
+    campaign.invite_by_mail("annotator", leo, timedelta(days=1), address="emil@example.org", name="", language="en")
     client = Client()
     sign_in("emil", client)
     address = reverse("sso-disconnect", args=[SocialAccount.objects.get().pk])

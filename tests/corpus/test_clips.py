@@ -88,9 +88,7 @@ def test_time_is_counted_from_the_films_first_frame(tmp_path: Path) -> None:
 
 
 def test_a_clip_is_for_browsers_and_tells_nothing(tmp_path: Path) -> None:
-    film = draw_film(
-        tmp_path / "secret-film.mp4", 20, (1280, 720), sound=True, title="secret title", comment="secret"
-    )
+    film = draw_film(tmp_path / "secret-film.mp4", 20, (1280, 720), sound=True, title="secret title", comment="secret")
     clip = tmp_path / "clip.mp4"
     cut(film, 0.5, 1.5, clip)
     told = described(clip)  # of its only stream: there is no sound
@@ -116,9 +114,7 @@ def test_the_same_stretch_gives_the_same_bytes(film: Path, tmp_path: Path) -> No
     assert (tmp_path / "a.mp4").read_bytes() == (tmp_path / "b.mp4").read_bytes()
 
 
-@pytest.mark.parametrize(
-    ("size", "small"), [((128, 64), (128, 64)), ((136, 1000), (66, 480)), ((8, 1000), (4, 480))]
-)
+@pytest.mark.parametrize(("size", "small"), [((128, 64), (128, 64)), ((136, 1000), (66, 480)), ((8, 1000), (4, 480))])
 def test_pictures_are_never_enlarged_and_have_at_most_480_lines(
     tmp_path: Path, size: tuple[int, int], small: tuple[int, int]
 ) -> None:
@@ -126,12 +122,8 @@ def test_pictures_are_never_enlarged_and_have_at_most_480_lines(
     assert described(tmp_path / "clip.mp4")["size"] == small
 
 
-@pytest.mark.parametrize(
-    ("size", "small"), [((24, 1), (24, 2)), ((8, 2000), (2, 480)), ((2008, 3), (2008, 2))]
-)
-def test_pictures_of_any_shape_can_be_shown(
-    tmp_path: Path, size: tuple[int, int], small: tuple[int, int]
-) -> None:
+@pytest.mark.parametrize(("size", "small"), [((24, 1), (24, 2)), ((8, 2000), (2, 480)), ((2008, 3), (2008, 2))])
+def test_pictures_of_any_shape_can_be_shown(tmp_path: Path, size: tuple[int, int], small: tuple[int, int]) -> None:
     cut(draw_frames(tmp_path / "film", 2, size=size), 0, 1, tmp_path / "clip.mp4", 1)
     assert described(tmp_path / "clip.mp4")["size"] == small
 

@@ -81,9 +81,7 @@ def test_a_corpus_is_imported_measured_and_cut_from_a_store(bucket: Any, moments
 
 
 @pytest.mark.django_db
-def test_a_store_that_is_away_leaves_the_clip_to_be_cut_later(
-    bucket: Any, moments: Path, settings: Any
-) -> None:
+def test_a_store_that_is_away_leaves_the_clip_to_be_cut_later(bucket: Any, moments: Path, settings: Any) -> None:
     printed("import_corpus", "remote", moments, "--format", "jsonl", "--media", PREFIX)
     moment = Moment.objects.select_related("video__corpus").get()
     clip = clips_of([moment], FOR_CORPUS_PAGE)[moment.pk]

@@ -486,9 +486,7 @@ def test_a_film_that_is_none_is_named(tmp_path: Path) -> None:
     file = tmp_path / "charades.txt"
     file.write_text("KITCH 0.5 1.5##she sits.\n")
     answer = refused(*importing(file, "charades", "--media", tmp_path))
-    assert (
-        "line 1: field duration: missing, and its film does not tell it: KITCH.mp4: cannot be read" in answer
-    )
+    assert "line 1: field duration: missing, and its film does not tell it: KITCH.mp4: cannot be read" in answer
 
 
 def test_films_that_do_not_fit_are_told(tmp_path: Path) -> None:
@@ -503,12 +501,8 @@ def test_films_that_do_not_fit_are_told(tmp_path: Path) -> None:
     assert "videos with media: 4" in answer
     told = answer.splitlines()
     assert told[-5] == "  films that do not fit: 4 of 5"
-    assert re.fullmatch(
-        r"    video longer: its film is longer \(5\.\d\d s\) than the corpus says \(2 s\)", told[-4]
-    )
-    assert re.fullmatch(
-        r"    video shorter: its film is shorter \(2\.\d\d s\) than the corpus says \(9 s\)", told[-3]
-    )
+    assert re.fullmatch(r"    video longer: its film is longer \(5\.\d\d s\) than the corpus says \(2 s\)", told[-4])
+    assert re.fullmatch(r"    video shorter: its film is shorter \(2\.\d\d s\) than the corpus says \(9 s\)", told[-3])
     assert told[-2].startswith("    video broken: broken.mp4: cannot be read")
     assert told[-1] == "    video missing: no film has its name"
 

@@ -63,9 +63,7 @@ def test_a_changed_description_takes_the_place_of_the_stored_one_on_request(tmp_
 
 def test_as_many_are_changed_as_have_a_counterpart(tmp_path: Path) -> None:
     printed(*importing(write(tmp_path, (1, "a"), (1, "b"), (1, "c"), (2, "d"))))
-    report = preview(
-        Source(write(tmp_path, (1, "x"), (1, "c"), (2, "d"), (2, "y"), (3, "z")), "jsonl"), "films"
-    )
+    report = preview(Source(write(tmp_path, (1, "x"), (1, "c"), (2, "d"), (2, "y"), (3, "z")), "jsonl"), "films")
     assert (report.new, report.changed, report.unchanged, report.gone) == (2, 1, 2, 1)
 
 

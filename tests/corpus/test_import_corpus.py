@@ -181,9 +181,7 @@ def test_a_line_of_more_than_a_megabyte_is_named(tmp_path: Path) -> None:
 
 def test_no_depth_of_nesting_is_too_much_for_the_message(tmp_path: Path) -> None:
     depths = range(1, 1100)
-    lines = [
-        b'{"vid_name": "f", "desc": "d", "ts": ' + b"[" * depth + b"]" * depth + b"}" for depth in depths
-    ]
+    lines = [b'{"vid_name": "f", "desc": "d", "ts": ' + b"[" * depth + b"]" * depth + b"}" for depth in depths]
     rows = list(tvr.read(write(tmp_path, *lines), Choice()))
     assert len(rows) == len(depths)
     assert all(isinstance(row, Problem) and str(row).startswith("line ") for row in rows)
@@ -307,10 +305,7 @@ def test_folders_of_frames_need_their_rate(tmp_path: Path) -> None:
     frames.mkdir(parents=True)
     (frames / "0001.jpg").write_bytes(b"")
     file, media = write(tmp_path, told()), tmp_path / "media"
-    assert (
-        refused(*importing(file, "--media", media))
-        == f"{frames}: a folder of frames; tell their rate with --fps"
-    )
+    assert refused(*importing(file, "--media", media)) == f"{frames}: a folder of frames; tell their rate with --fps"
     assert nothing_is_stored()
     assert "videos with media: 1" in printed(*importing(file, "--media", media, "--fps", "3"))
     assert Video.objects.get().media == "film-1"
@@ -362,17 +357,13 @@ def test_tvr_validation_is_imported(shared: Path) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_films_are_measured_before_anything_is_locked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_films_are_measured_before_anything_is_locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_film(tmp_path / "drawn")
     (media := tmp_path / "media").mkdir()
     for name in ("one", "two"):
         shutil.copy(tmp_path / "drawn" / "media" / "film.mp4", media / f"{name}.mp4")
     file = tmp_path / "moments.jsonl"
-    rows = [
-        {"video": name, "start": 1, "end": 2, "description": "She sits."} for name in ("one", "two", "one")
-    ]
+    rows = [{"video": name, "start": 1, "end": 2, "description": "She sits."} for name in ("one", "two", "one")]
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
     asked: list[tuple[str, bool]] = []
     look = Cutter.length

@@ -92,9 +92,7 @@ def check_audit(cut: list[Clip]) -> None:
     assert printed("retry_clips", "--lost").startswith("0 clips are lost or damaged\n0 clips")
 
 
-def test_of_a_folder_everything_is_found_and_cut_again(
-    cut: list[Clip], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_of_a_folder_everything_is_found_and_cut_again(cut: list[Clip], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(media_audit, "FILES_AT_A_TIME", 3)
     check_audit(cut)
 
@@ -129,9 +127,7 @@ def test_a_clip_that_is_stored_at_this_moment_is_no_orphan(cut: list[Clip]) -> N
     assert found() == {}
 
 
-def test_a_clip_that_is_cut_during_the_audit_is_not_lost(
-    cut: list[Clip], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_clip_that_is_cut_during_the_audit_is_not_lost(cut: list[Clip], monkeypatch: pytest.MonkeyPatch) -> None:
     """Its file comes after the list of files was read."""
     name, content = cut[0].file.name or "", content_of(cut[0])
     default_storage.delete(name)

@@ -30,8 +30,7 @@ def grades(tmp_path_factory: pytest.TempPathFactory) -> Grades:
 def score(system: System, seed: int, grades: Grades) -> float:
     """On all moments with their true grades, as if everything had been judged."""
     ranks = {
-        query: dict(zip(sorted(of_query), range(1, DEPTH + 1), strict=False))
-        for query, of_query in grades.items()
+        query: dict(zip(sorted(of_query), range(1, DEPTH + 1), strict=False)) for query, of_query in grades.items()
     }
     said = json.loads(run_of(system, seed, grades, ranks, DURATIONS))
     rows = {
@@ -45,10 +44,7 @@ def score(system: System, seed: int, grades: Grades) -> float:
 
 
 def test_who_errs_less_is_better_with_each_seed(grades: Grades) -> None:
-    found = {
-        name: [score(BY_NAME[name], seed, grades) for seed in SEEDS]
-        for name in ("watcher", "glancer", "guesser")
-    }
+    found = {name: [score(BY_NAME[name], seed, grades) for seed in SEEDS] for name in ("watcher", "glancer", "guesser")}
     assert min(found["watcher"]) > 0.8 > max(found["glancer"])
     assert min(found["glancer"]) > 0.3 > 0.1 > max(found["guesser"])
     assert all(len(set(np.round(scores, 6))) == len(SEEDS) for scores in found.values())

@@ -53,9 +53,7 @@ print(json.dumps({{
 """
 
 
-def test_the_demo_trains_its_systems_and_the_leaderboard_orders_them(
-    tmp_path: Path, chromium: Browser
-) -> None:
+def test_the_demo_trains_its_systems_and_the_leaderboard_orders_them(tmp_path: Path, chromium: Browser) -> None:
     with installation(tmp_path, "sqlite") as place:
         place.manage("demo")
 
@@ -69,9 +67,8 @@ def test_the_demo_trains_its_systems_and_the_leaderboard_orders_them(
             expect(page.get_by_role("row")).to_have_count(1 + total)
             pictures(page, "training")
             began = time.monotonic()
-            limit = 60_000 * float(
-                os.environ.get("SYSTEMS_MINUTES", MINUTES * 5)
-            )  # others use the machine too
+            # Others use the machine too.
+            limit = 60_000 * float(os.environ.get("SYSTEMS_MINUTES", MINUTES * 5))
             expect(page.get_by_text("its run is stored")).to_have_count(total, timeout=limit)
             wait_until(lambda: len(state()["scores"]) == total, lambda: f"all are scored: {state()}")
             print(f"trained, searched, submitted and scored after {time.monotonic() - began:.0f} s")

@@ -214,9 +214,7 @@ class Annotator:
         return False
 
     def submit(self, handed: dict[str, Any]) -> Answer | None:
-        return self.patiently(
-            "POST", f"/judge/assignments/{handed['token']}/submit", {"fence": handed["fence"]}
-        )
+        return self.patiently("POST", f"/judge/assignments/{handed['token']}/submit", {"fence": handed["fence"]})
 
     def work(self) -> None:
         """Judge batch after batch until somebody says stop."""
@@ -267,9 +265,7 @@ class Crowd:
 
     def reach(self, grades: int) -> None:
         """Wait until so many grades were acknowledged in all."""
-        wait_until(
-            lambda: len(self.grades) >= grades, lambda: f"{grades} grades; there are {len(self.grades)}"
-        )
+        wait_until(lambda: len(self.grades) >= grades, lambda: f"{grades} grades; there are {len(self.grades)}")
 
     def more(self, grades: int) -> None:
         """Wait until so many more grades were acknowledged."""

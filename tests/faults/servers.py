@@ -55,9 +55,7 @@ class Postgres:
 
     def control(self, verb: str, *arguments: str, check: bool = True) -> None:
         command = [str(INSTALLED[-1] / "pg_ctl"), "-D", str(self.data), verb, *arguments]
-        subprocess.run(
-            command, check=check, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **self.account
-        )
+        subprocess.run(command, check=check, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **self.account)
 
     def sql(self, statement: str) -> list[tuple[Any, ...]]:
         with psycopg.connect(self.url, autocommit=True) as connection:

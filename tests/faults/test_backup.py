@@ -63,10 +63,7 @@ def test_what_was_saved_before_the_backup_is_there_after_the_restore(
         assert lost == 0
         assert 0 < len(stored) < len(crowd.grades)  # it is the state of an instant in the middle
         assert len(files_missing(other)) == 0
-        assert (
-            other.shell("from corpus.models import Clip; print(Clip.objects.filter(state='ready').count())")
-            != "0\n"
-        )
+        assert other.shell("from corpus.models import Clip; print(Clip.objects.filter(state='ready').count())") != "0\n"
         shutil.copy(place.home / "secret_key", other.home)
         other.serve()  # and people go on
         with at_work([each.again(other.address) for each in annotators]) as again:
@@ -136,9 +133,7 @@ def shell(place: Installation, folder: Path, name: str) -> None:
     lines = block[1].replace("manage.py", str(ROOT / "manage.py"))
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     env = place.env | {"PATH": path, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        ["sh", "-ec", lines], cwd=folder, env=env, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(["sh", "-ec", lines], cwd=folder, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{lines}\n{done.stdout}\n{done.stderr}"
     assert "BROKEN" not in done.stdout
 

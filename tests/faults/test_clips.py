@@ -19,9 +19,7 @@ pytestmark = pytest.mark.long
 GONE, CUT_OFF, WHOLE = 1, 2, 3  # positions; the first is flagged, so that the page begins with the second
 
 
-def test_a_clip_that_is_gone_or_cut_off_stops_nobody(
-    server: Installation, chromium: Browser, note: Note
-) -> None:
+def test_a_clip_that_is_gone_or_cut_off_stops_nobody(server: Installation, chromium: Browser, note: Note) -> None:
     browsing.make_campaign(server, "gone")
     browsing.wait_until_open(server, "gone", 1)
     (ada,) = make_people(server, "gone", 1)

@@ -79,9 +79,7 @@ def test_everybody_at_once(tmp_path: Path, kind: str, note: Note) -> None:
             a_while(60 * MINUTES)
         done = check(place, annotators)
         locked = (place.home / "log").read_text().count("database is locked")
-        counts = {
-            what: sql(place, f"SELECT COUNT(*) FROM judging_{what}")[0][0] for what in ("review", "reopening")
-        }
+        counts = {what: sql(place, f"SELECT COUNT(*) FROM judging_{what}")[0][0] for what in ("review", "reopening")}
         not_503 = {status for each in crowd.annotators for status in each.refused if status >= 500} - {503}
     assert (locked, not_503) == (0, set()), [each.refused for each in crowd.annotators]
     assert all(counts.values()), counts  # the leads were heard

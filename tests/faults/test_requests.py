@@ -34,9 +34,7 @@ def where(place: Installation) -> str:
     return place.database
 
 
-def test_an_answer_that_is_lost_after_the_commit_is_given_again(
-    place: Installation, where: str, note: Note
-) -> None:
+def test_an_answer_that_is_lost_after_the_commit_is_given_again(place: Installation, where: str, note: Note) -> None:
     annotators = make_campaign(place, f"lost-{where}", people=8, batches=8)
     for each in annotators:
         each.lost_answers = 0.3
@@ -46,9 +44,7 @@ def test_an_answer_that_is_lost_after_the_commit_is_given_again(
 
 
 @pytest.mark.parametrize("place", BOTH, indirect=True)
-def test_with_a_new_key_a_retry_is_stored_twice(
-    place: Installation, where: str, control: Callable[..., None]
-) -> None:
+def test_with_a_new_key_a_retry_is_stored_twice(place: Installation, where: str, control: Callable[..., None]) -> None:
     annotators = make_campaign(place, f"new-keys-{where}", people=4, batches=4)
     for each in annotators:
         each.lost_answers, each.new_key_at_each_try = 0.5, True
@@ -59,9 +55,7 @@ def test_with_a_new_key_a_retry_is_stored_twice(
     control("a new key for each retry", where, f"{doubled} doubled")
 
 
-def test_fifty_identical_presses_and_submissions_count_once(
-    place: Installation, where: str, note: Note
-) -> None:
+def test_fifty_identical_presses_and_submissions_count_once(place: Installation, where: str, note: Note) -> None:
     ada, bob = annotators = make_campaign(place, f"fifty-{where}", people=2)
     for each, number in ((bob, 2), (ada, AT_ONCE)):  # her submission settles the round
         each.choices = (2,)
@@ -82,9 +76,7 @@ def test_fifty_identical_presses_and_submissions_count_once(
     note("50 identical presses, 50 identical submits", where, done)
 
 
-def test_a_hundred_annotators_claim_one_batch_and_two_get_it(
-    place: Installation, where: str, note: Note
-) -> None:
+def test_a_hundred_annotators_claim_one_batch_and_two_get_it(place: Installation, where: str, note: Note) -> None:
     annotators = make_campaign(place, f"hundred-{where}", people=ANNOTATORS)
     handed = all_at_once(*[each.claim for each in annotators])
     assert sum(each is not None for each in handed) == 2
@@ -93,9 +85,7 @@ def test_a_hundred_annotators_claim_one_batch_and_two_get_it(
 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
-def test_without_locks_places_are_given_twice(
-    tmp_path: Path, kind: str, control: Callable[..., None]
-) -> None:
+def test_without_locks_places_are_given_twice(tmp_path: Path, kind: str, control: Callable[..., None]) -> None:
     weakened = {"DJANGO_SETTINGS_MODULE": "tests.faults.weakened", "WEAKENED": "NoLocks"}
     with installed(tmp_path / "home", kind, **weakened) as place:
         sql(place, "DROP INDEX one_assignment_per_slot")
@@ -209,9 +199,7 @@ def held_by(annotator: Annotator) -> str:
 def revisions(place: Installation, campaign: str) -> int:
     judged = f"SELECT id FROM judging_candidate {of_campaign(campaign)}"
     of_them = f"SELECT id FROM judging_judgement WHERE candidate_id IN ({judged})"
-    rows: list[tuple[Any, ...]] = sql(
-        place, f"SELECT count(*) FROM judging_revision WHERE judgement_id IN ({of_them})"
-    )
+    rows: list[tuple[Any, ...]] = sql(place, f"SELECT count(*) FROM judging_revision WHERE judgement_id IN ({of_them})")
     return int(rows[0][0])
 
 

@@ -22,9 +22,7 @@ WEAKENED = {"DJANGO_SETTINGS_MODULE": "tests.faults.weakened", "WEAKENED": "Ackn
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
-def test_no_acknowledged_grade_is_lost_when_the_web_server_is_killed(
-    tmp_path: Path, kind: str, note: Note
-) -> None:
+def test_no_acknowledged_grade_is_lost_when_the_web_server_is_killed(tmp_path: Path, kind: str, note: Note) -> None:
     """All of it, or one of its processes, which it replaces itself."""
     with installed(tmp_path / "home", kind) as place:
         annotators = make_campaign(place, "killed", batches=150)

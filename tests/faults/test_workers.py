@@ -60,9 +60,7 @@ def place(tmp_path_factory: pytest.TempPathFactory, queue: RedisServer) -> Itera
 @pytest.fixture
 def crowd(place: Installation, request: pytest.FixtureRequest) -> Iterator[Crowd]:
     """Four annotators who judge meanwhile, and who are never refused."""
-    annotators = make_campaign(
-        place, f"crowd-{request.node.name.replace('_', '-')[:40]}", people=4, batches=20
-    )
+    annotators = make_campaign(place, f"crowd-{request.node.name.replace('_', '-')[:40]}", people=4, batches=20)
     with at_work(annotators) as made:
         made.reach(1)
         yield made
@@ -88,9 +86,7 @@ def test_the_celery_parent_is_killed_while_it_cuts(place: Installation, crowd: C
     note("kill -9 of Celery's parent", "postgres", rested(place, crowd), seconds)
 
 
-def test_redis_is_away_and_comes_back(
-    place: Installation, queue: RedisServer, crowd: Crowd, note: Note
-) -> None:
+def test_redis_is_away_and_comes_back(place: Installation, queue: RedisServer, crowd: Crowd, note: Note) -> None:
     queue.stop()
     crowd.more(40)
     browsing.make_campaign(place, "away", queries=QUERIES)
@@ -127,9 +123,7 @@ def test_redis_is_flushed_and_only_the_sweeper_helps(
     note("Redis flushed", "postgres", rested(place, crowd), seconds)
 
 
-def test_a_crash_between_commit_and_message_delays_a_job_only(
-    place: Installation, crowd: Crowd, note: Note
-) -> None:
+def test_a_crash_between_commit_and_message_delays_a_job_only(place: Installation, crowd: Crowd, note: Note) -> None:
     died = subprocess.run(
         [sys.executable, "-c", DIE_BEFORE_SENDING.format("flushed")], cwd=ROOT, env=place.env, check=False
     )

@@ -164,9 +164,7 @@ def test_a_worker_that_slept_through_a_revival_is_fenced_off() -> None:
 
 
 @pytest.mark.parametrize("end", [None, JobError("no sheep"), ValueError("no sheep"), KeyboardInterrupt()])
-def test_losing_the_lease_does_no_harm_however_the_work_ends(
-    work: Register, end: BaseException | None
-) -> None:
+def test_losing_the_lease_does_no_harm_however_the_work_ends(work: Register, end: BaseException | None) -> None:
     def outlast(arguments: dict[str, Any], report: Report) -> None:
         lapse(Job.objects.get())
         take("willy")
@@ -184,9 +182,7 @@ def test_losing_the_lease_does_no_harm_however_the_work_ends(
     assert (job.worker, job.state, job.error) == ("willy", Job.State.RUNNING, "")
 
 
-def test_a_fault_is_tried_again_later_each_time_and_then_fails_readably(
-    work: Register, settings: Any
-) -> None:
+def test_a_fault_is_tried_again_later_each_time_and_then_fails_readably(work: Register, settings: Any) -> None:
     settings.JOB_ATTEMPTS = 3
 
     def stumble(arguments: dict[str, Any], report: Report) -> None:
@@ -324,9 +320,7 @@ def test_elsewhere_one_line_a_job_is_printed(work: Register) -> None:
     assert out.getvalue() == "  count, a: done\n  count, b: done\n"
 
 
-def test_what_is_not_done_is_told_and_ends_the_command_with_an_error(
-    work: Register, own_signals: None
-) -> None:
+def test_what_is_not_done_is_told_and_ends_the_command_with_an_error(work: Register, own_signals: None) -> None:
     def refuse(arguments: dict[str, Any], report: Report) -> None:
         raise JobError("no sheep") if arguments["final"] else ValueError("lost count")
 

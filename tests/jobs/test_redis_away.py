@@ -64,9 +64,7 @@ def seconds_to_ask(key: str) -> float:
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("fault", ["stopped", "frozen"])
-def test_who_asks_for_jobs_waits_a_second_at_most_and_once(
-    app: celery.Celery, redis: RedisServer, fault: str
-) -> None:
+def test_who_asks_for_jobs_waits_a_second_at_most_and_once(app: celery.Celery, redis: RedisServer, fault: str) -> None:
     seconds_to_ask("before")
     assert waiting(app) == 1
     redis.stop() if fault == "stopped" else redis.freeze()

@@ -127,9 +127,7 @@ def test_a_request_that_can_be_read_in_two_ways_is_refused(port: int) -> None:
     """Else a proxy and this server could disagree where it ends, and the rest would count as another person's."""
     for name, rest in AMBIGUOUS.items():
         with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
-            connection.sendall(
-                b"POST /sign-in/ HTTP/1.1\r\nHost: 127.0.0.1\r\n" + rest + b"GET /next HTTP/1.1\r\n\r\n"
-            )
+            connection.sendall(b"POST /sign-in/ HTTP/1.1\r\nHost: 127.0.0.1\r\n" + rest + b"GET /next HTTP/1.1\r\n\r\n")
             answer = connection.makefile("rb").read()
         assert re.match(rb"HTTP/1.1 (400|501) ", answer), name
         assert answer.count(b"HTTP/1.1 ") == 1, name

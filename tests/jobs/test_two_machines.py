@@ -55,9 +55,7 @@ def end(worker: subprocess.Popen[bytes]) -> None:
     worker.wait(20)
 
 
-def test_the_machine_without_the_films_leaves_the_job_to_the_other(
-    place: Installation, tmp_path: Path
-) -> None:
+def test_the_machine_without_the_films_leaves_the_job_to_the_other(place: Installation, tmp_path: Path) -> None:
     films = str(tmp_path / "films" / "media")
     elsewhere = ["unshare", "--uts", "--mount", "sh", "-c", OTHER_MACHINE, films]
     if subprocess.run([*elsewhere, "true"], check=False, capture_output=True).returncode:

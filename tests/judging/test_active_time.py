@@ -90,17 +90,14 @@ def test_honest_time_is_kept_whole_in_whatever_order_it_arrives(
     held: Assignment, honest: list[float], order: Random
 ) -> None:
     with undone():
-        began(
-            held, sum(honest)
-        )  # she was active from the claim to this moment, and all of it was kept offline
+        # She was active from the claim to this moment, and all of it was kept offline.
+        began(held, sum(honest))
         places = list(enumerate(honest, 1))
         order.shuffle(places)
         for position, seconds in places:
             say(held, position, "grade", seconds, uuid4())
         kept = Revision.objects.values_list("judgement__candidate", "seconds")
-        assert dict(kept) == {
-            held.candidate_at(position): pytest.approx(seconds) for position, seconds in places
-        }
+        assert dict(kept) == {held.candidate_at(position): pytest.approx(seconds) for position, seconds in places}
 
 
 def test_what_the_clock_does_not_allow_is_cut_not_refused(held: Assignment) -> None:
@@ -154,9 +151,7 @@ def test_the_same_flag_again_adds_the_new_visits_seconds(held: Assignment) -> No
     assert list(Flag.recorded.order_by("pk").values_list("seconds", flat=True)) == [10.0, 3.0]
 
 
-def test_two_assignments_do_not_share_the_same_hour(
-    campaign: Campaign, held: Assignment, ada: Membership
-) -> None:
+def test_two_assignments_do_not_share_the_same_hour(campaign: Campaign, held: Assignment, ada: Membership) -> None:
     """Ada lapses, works an hour on another batch, and comes back: that hour is not there twice."""
     make_query(campaign, "2", "A person runs.")
     began(held, 3600)
@@ -248,9 +243,7 @@ def test_claims_do_not_keep_a_lease_alive(batch: Batch, ada: Membership) -> None
     assert recorded(ada) == pytest.approx(3 * 3.25 + 60)
 
 
-def test_two_campaigns_do_not_share_the_same_hour(
-    campaign: Campaign, held: Assignment, ada: Membership
-) -> None:
+def test_two_campaigns_do_not_share_the_same_hour(campaign: Campaign, held: Assignment, ada: Membership) -> None:
     """A day has no more seconds for somebody who judges in two campaigns at once."""
     other = Campaign.objects.create(name="other", corpus=campaign.corpus, order_seed=8)
     make_query(other, "1", "A person sits down.")

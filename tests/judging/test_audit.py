@@ -186,9 +186,7 @@ def test_the_database_itself_refuses_what_must_never_be(sound: Campaign) -> None
 
 
 @pytest.mark.django_db(transaction=True)
-def test_it_sees_one_state_while_people_judge(
-    batch: Batch, ada: Membership, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_sees_one_state_while_people_judge(batch: Batch, ada: Membership, monkeypatch: pytest.MonkeyPatch) -> None:
     held = claim(ada)
     seen: list[int] = []
 

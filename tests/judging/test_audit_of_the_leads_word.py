@@ -136,9 +136,7 @@ def adjudicate_where_all_agree() -> None:
     candidate = Candidate.objects.get(query__query_id="2", rank=1)
     lead = Membership.objects.get(role="lead")
     Adjudication.objects.create(candidate=candidate, lead=lead, grade=0, before="discarded", reason="mine")
-    Candidate.objects.filter(pk=candidate.pk).update(
-        outcome=Candidate.Outcome.ADJUDICATED, grade=0, rule="adjudicated"
-    )
+    Candidate.objects.filter(pk=candidate.pk).update(outcome=Candidate.Outcome.ADJUDICATED, grade=0, rule="adjudicated")
 
 
 def hold_what_is_withdrawn() -> None:
@@ -183,9 +181,7 @@ def test_the_database_holds_one_word_at_a_time(righted: Campaign, leo: Membershi
             row.save(force_insert=True)
 
 
-def test_judging_goes_on_behind_all_of_it(
-    righted: Campaign, batch: Batch, member: Callable[..., Membership]
-) -> None:
+def test_judging_goes_on_behind_all_of_it(righted: Campaign, batch: Batch, member: Callable[..., Membership]) -> None:
     for annotator in (member("eve"), member("fay")):
         while work := claiming.claim(annotator):
             judge_all(work, lambda candidate: 3)

@@ -213,9 +213,7 @@ def test_the_command_draws_the_same_gold_from_the_same_seed(closed: Campaign) ->
     assert "4 checks" in out.getvalue()
     Candidate.objects.filter(query__kind=Kind.CHECK).delete()
     Query.objects.filter(kind=Kind.CHECK).delete()
-    assert {
-        f"gold:{query.source}" for query in draw_gold(closed, 4, seed=3) if hasattr(query, "source")
-    } <= first
+    assert {f"gold:{query.source}" for query in draw_gold(closed, 4, seed=3) if hasattr(query, "source")} <= first
     assert {query.query_id for query in gold(closed)} == first
     call_command("set_gold", "films", "--queries", "100", stdout=out)
     assert gold(closed).count() == 8

@@ -330,10 +330,7 @@ def test_two_campaigns_share_neither_the_address_nor_the_file_of_a_clip(tmp_path
     other = make_query(Campaign.objects.create(name="other", corpus=corpus), "1", "A person sits down.")
     work_off(StringIO())
     Batch.objects.update(state=Batch.State.OPEN)
-    shown = [
-        {(clip.start, clip.end): clip for clip in ready_clips(batch)}
-        for batch in (first, other.batches.get())
-    ]
+    shown = [{(clip.start, clip.end): clip for clip in ready_clips(batch)} for batch in (first, other.batches.get())]
     assert shown[0].keys() == shown[1].keys()
     for stretch, clip in shown[0].items():
         twin = shown[1][stretch]

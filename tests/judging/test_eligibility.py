@@ -65,9 +65,7 @@ def test_who_said_something_in_round_one_does_not_get_round_two(
     assert claim(dan).round == 2
 
 
-def test_who_only_held_it_gets_round_two(
-    batch: Batch, ada: Membership, bob: Membership, cleo: Membership
-) -> None:
+def test_who_only_held_it_gets_round_two(batch: Batch, ada: Membership, bob: Membership, cleo: Membership) -> None:
     begin_and_lapse(ada, lambda held: None)
     settle_round_one(batch, bob, cleo, apart=1)
     assert claim(ada).round == 2
@@ -153,9 +151,7 @@ def test_where_nobody_else_is_left_a_lead_may_let_her_return(
     assert not any(audit(contested.query.campaign).values())
 
 
-def test_who_returns_sees_no_flag_of_theirs(
-    batch: Batch, ada: Membership, bob: Membership, cleo: Membership
-) -> None:
+def test_who_returns_sees_no_flag_of_theirs(batch: Batch, ada: Membership, bob: Membership, cleo: Membership) -> None:
     Campaign.objects.update(may_return=True)
 
     def flag_all(held: Assignment) -> None:
@@ -165,9 +161,7 @@ def test_who_returns_sees_no_flag_of_theirs(
     begin_and_lapse(ada, flag_all)
     settle_round_one(batch, bob, cleo, apart=2)
     back = claim(ada)
-    assert [(place["grade"], place["flag"]) for place in assignment_data(back)["places"]] == [
-        (None, None)
-    ] * 2
+    assert [(place["grade"], place["flag"]) for place in assignment_data(back)["places"]] == [(None, None)] * 2
     assert back.unanswered() == [1, 2]
 
 
@@ -198,9 +192,7 @@ def test_leads_decide_in_the_settings(batch: Batch, leo: Membership) -> None:
     assert not Campaign.objects.get().may_return
 
 
-def test_a_claim_finds_its_batch_in_order_without_sorting_those_of_the_campaign(
-    batch: Batch, ada: Membership
-) -> None:
+def test_a_claim_finds_its_batch_in_order_without_sorting_those_of_the_campaign(batch: Batch, ada: Membership) -> None:
     for part in claimable_by(ada):
         with connection.cursor() as cursor:
             if connection.vendor == "postgresql":  # which rightly reads a table of one row as it is

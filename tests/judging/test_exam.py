@@ -115,9 +115,7 @@ def test_the_command_makes_it_and_names_what_is_wrong(campaign: Campaign) -> Non
 
 
 # Sitting ----------------------------------------------------------------------------------------------------
-def test_three_sit_it_and_two_get_work(
-    exam: Campaign, ada: Membership, bob: Membership, cleo: Membership
-) -> None:
+def test_three_sit_it_and_two_get_work(exam: Campaign, ada: Membership, bob: Membership, cleo: Membership) -> None:
     odd = Candidate.objects.filter(query__kind=Kind.EXAM).order_by("pk").first()
     assert odd is not None
     assert sit(ada).is_waiting
@@ -147,10 +145,7 @@ def test_three_sit_it_and_two_get_work(
 def test_who_has_handed_in_waits_for_the_others(exam: Campaign, ada: Membership) -> None:
     sit(ada)
     assert claiming.claim(fresh(ada)) is None
-    assert (
-        "You get the result when the others have finished"
-        in browser(ada).get(reverse("work")).content.decode()
-    )
+    assert "You get the result when the others have finished" in browser(ada).get(reverse("work")).content.decode()
 
 
 def test_a_half_median_is_exact(exam: Campaign, member: Callable[..., Membership]) -> None:
@@ -192,9 +187,7 @@ def test_what_comes_back_shows_neither_the_grade_nor_the_truth(exam: Campaign, a
     assert [place["grade"] for place in assignment_data(again)["places"]] == [4, None, None]
 
 
-def test_her_home_says_how_many_clips_are_left_and_that_she_has_passed(
-    exam: Campaign, ada: Membership
-) -> None:
+def test_her_home_says_how_many_clips_are_left_and_that_she_has_passed(exam: Campaign, ada: Membership) -> None:
     def says(words: str) -> bool:
         return words in browser(ada).get(reverse("work")).content.decode()
 
@@ -251,8 +244,7 @@ def test_the_first_round_has_no_notes(exam: Campaign, ada: Membership) -> None:
     tell(exam, 4, "why")
     assert "does not help" not in shown(claim(fresh(ada)))
     assert all(
-        set(place) == {"clip", "grade", "flag", "comment"}
-        for place in assignment_data(claim(fresh(ada)))["places"]
+        set(place) == {"clip", "grade", "flag", "comment"} for place in assignment_data(claim(fresh(ada)))["places"]
     )
 
 
@@ -381,9 +373,7 @@ def test_submitting_twice_marks_once(exam: Campaign, ada: Membership) -> None:
     assert (ada.sittings.count(), ada.events.count()) == (1, 1)
 
 
-def test_an_exam_that_is_not_made_yet_gives_no_work(
-    campaign: Campaign, batch: Batch, ada: Membership
-) -> None:
+def test_an_exam_that_is_not_made_yet_gives_no_work(campaign: Campaign, batch: Batch, ada: Membership) -> None:
     Campaign.objects.update(exam=True)
     assert claiming.claim(fresh(ada)) is None
     assert "It is not ready yet" in browser(ada).get(reverse("work")).content.decode()
@@ -481,9 +471,7 @@ def test_a_lead_makes_the_exam_by_a_button(campaign: Campaign, leo: Membership) 
         ({"depth": "41"}, "depth"), ({"depth": "-1"}, "depth"), ({"seed": "1.5"}, "seed"), ({"seed": "9" * 40}, "seed"),
     ],
 )  # fmt: skip
-def test_a_wrong_number_is_named(
-    campaign: Campaign, leo: Membership, changes: dict[str, str], field: str
-) -> None:
+def test_a_wrong_number_is_named(campaign: Campaign, leo: Membership, changes: dict[str, str], field: str) -> None:
     form = {"queries": "1", "depth": "4", "seed": "9"} | changes
     answer = browser(leo).post(reverse("exam-make", args=["films"]), form)
     assert answer.status_code == 400
@@ -522,9 +510,7 @@ def test_the_truth_is_set_for_exams_only(campaign: Campaign, batch: Batch, leo: 
     assert answer.status_code == 404
 
 
-def test_the_lead_sees_who_stands_where(
-    exam: Campaign, ada: Membership, bob: Membership, leo: Membership
-) -> None:
+def test_the_lead_sees_who_stands_where(exam: Campaign, ada: Membership, bob: Membership, leo: Membership) -> None:
     tell(exam, 4)
     sit(ada, lambda candidate: 1)
     shown = page(leo, "exam")
@@ -542,8 +528,7 @@ def test_verdicts_need_a_reason_and_are_kept(exam: Campaign, ada: Membership, le
     assert lead.post(address, {"verdict": "qualify"}).status_code == 400
     assert lead.post(address, {"verdict": "fire", "reason": "x"}).status_code == 400
     assert (
-        "Another round is for"
-        in lead.post(address, {"verdict": "repeat", "reason": "x"}, follow=True).content.decode()
+        "Another round is for" in lead.post(address, {"verdict": "repeat", "reason": "x"}, follow=True).content.decode()
     )
     done = lead.post(address, {"verdict": "qualify", "reason": "I know her"}, follow=True).content.decode()
     assert "I know her" in done

@@ -69,9 +69,7 @@ def test_adding_it_again_replaces_the_words(settled: Candidate, leo: Membership)
 
 
 @pytest.mark.parametrize("rank", [1, 21])
-def test_a_pair_still_to_be_judged_is_refused(
-    batch: Batch, settled: Candidate, leo: Membership, rank: int
-) -> None:
+def test_a_pair_still_to_be_judged_is_refused(batch: Batch, settled: Candidate, leo: Membership, rank: int) -> None:
     """Rank 1 is contested; rank 21 is in no batch yet."""
     candidate = Candidate.objects.get(query=batch.query, rank=rank)
     with pytest.raises(WrongState, match="still to be judged"):
@@ -115,9 +113,7 @@ def test_a_pair_of_ones_own(campaign: Campaign, leo: Membership) -> None:
 def test_ones_own_pair_may_not_be_a_pool_pair(batch: Batch, leo: Membership) -> None:
     """Not in other letters, and not by another description of the same stretch of film either."""
     moment = batch.candidates.get(rank=1).moment
-    Moment.objects.create(
-        video=moment.video, start=moment.start, end=moment.end, description="b", caption="b"
-    )
+    Moment.objects.create(video=moment.video, start=moment.start, end=moment.end, description="b", caption="b")
     answer = add(leo, query="a person  SITS down.", video="secret-video-0", start="1.25", end="4.5")
     assert answer.status_code == 409
     assert b"still to be judged" in answer.content
@@ -144,9 +140,7 @@ def test_ones_own_pair_may_not_be_a_pool_pair(batch: Batch, leo: Membership) -> 
         ({"why": "x" * 1001}, "at most 1000 characters"),
     ],
 )
-def test_what_is_wrong_is_named(
-    campaign: Campaign, leo: Membership, changes: dict[str, str], said: str
-) -> None:
+def test_what_is_wrong_is_named(campaign: Campaign, leo: Membership, changes: dict[str, str], said: str) -> None:
     answer = add(leo, **changes)
     assert answer.status_code == 400
     assert said in answer.content.decode().replace("&gt;", ">")

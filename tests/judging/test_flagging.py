@@ -54,9 +54,7 @@ def test_another_reason_replaces_the_first(held: Assignment) -> None:
     assert Flag.objects.get().reason == "clip"
 
 
-def test_a_flag_without_a_grade_leaves_the_place_open_when_it_is_taken_back(
-    batch: Batch, bob: Membership
-) -> None:
+def test_a_flag_without_a_grade_leaves_the_place_open_when_it_is_taken_back(batch: Batch, bob: Membership) -> None:
     assignment = claim(bob)
     grading.flag(assignment, 4, "clip", "", fence=assignment.fence, key=uuid4())
     assert 4 not in assignment.unanswered()
@@ -119,8 +117,6 @@ def test_only_its_annotator_takes_a_flag_back(held: Assignment, bob: Membership)
 
 
 def test_a_flag_comes_back_with_its_comment_to_its_own_annotator(held: Assignment) -> None:
-    answer = browser(held.annotator).post(
-        reverse("claim", args=["films"]), headers={"accept": "application/json"}
-    )
+    answer = browser(held.annotator).post(reverse("claim", args=["films"]), headers={"accept": "application/json"})
     places = answer.json()["assignment"]["places"]
     assert (places[0]["flag"], places[0]["comment"]) == ("query", "what is a board?")

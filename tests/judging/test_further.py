@@ -46,9 +46,7 @@ def span(candidate: Candidate) -> tuple[str, float, float]:
     return moment.video.name, moment.start, moment.end
 
 
-def test_they_come_behind_all_ranks_and_open_the_query_again(
-    closed: Query, ada: Membership, bob: Membership
-) -> None:
+def test_they_come_behind_all_ranks_and_open_the_query_again(closed: Query, ada: Membership, bob: Membership) -> None:
     batch = further(closed)
     assert (batch.number, batch.further, batch.state) == (
         3,

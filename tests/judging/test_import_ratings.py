@@ -128,8 +128,7 @@ def test_json_lines_of_tvr_ranking_are_a_pair_file(tmp_path: Path) -> None:
     record = {"query_id": 7, "query": "A man sits.", "video_name": "film", "duration": 90, "similarity": 0.5}
     (tmp_path / "pairs.csv").write_text(
         "".join(
-            json.dumps(record | {"pair_id": number, "timestamp": [number, number + 1]}) + "\n"
-            for number in range(3)
+            json.dumps(record | {"pair_id": number, "timestamp": [number, number + 1]}) + "\n" for number in range(3)
         )
     )
     assert "3 pairs" in printed(*arguments)
@@ -263,9 +262,8 @@ def test_what_nobody_knows_of_imported_ratings_is_not_shown(tmp_path: Path) -> N
     assert "again" not in judgements  # one worker has one number
     people = text_of(campaign, "people")
     assert "a dash stands for it" in people
-    assert "15" not in text_between_tags(
-        people
-    )  # the membership that holds worker 4's second rating of a pair
+    # The membership that holds worker 4's second rating of a pair.
+    assert "15" not in text_between_tags(people)
     assert "When and how long the imported ratings were made is unknown" in text_of(campaign, "hours")
     desk = text_of(campaign, "campaign")
     assert "over all grades; 66.67 % escalated" in desk

@@ -24,10 +24,8 @@ from tests.cast import began, claim, make_query
 from tests.together import at_once
 
 pytestmark = pytest.mark.django_db(transaction=True)
-WALL, SLACK = (
-    1000.0,
-    120.0,
-)  # seconds since the claim, and those that a slow machine may take for the test itself
+# Seconds since the claim, and those that a slow machine may take for the test itself.
+WALL, SLACK = 1000.0, 120.0
 
 
 @pytest.fixture

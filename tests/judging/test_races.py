@@ -102,9 +102,7 @@ def test_the_lock_alone_suffices(crowd: list[Membership]) -> None:
         assert most_in_a_round() == 2
 
 
-def test_without_the_lock_and_the_constraint_places_are_given_twice(
-    crowd: list[Membership], no_lock: None
-) -> None:
+def test_without_the_lock_and_the_constraint_places_are_given_twice(crowd: list[Membership], no_lock: None) -> None:
     with no_constraint():
         all_claim(crowd)
         assert most_in_a_round() > 2

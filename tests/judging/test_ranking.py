@@ -305,9 +305,7 @@ def test_a_wrong_query_is_named_by_its_place(small: Campaign, tmp_path: Path, na
     entry, message = WRONG[name]
     records = [{"query_id": 1, "query": "He sits."}, entry, {"query_id": 2, "query": "She sits."}]
     listed = refused(*creating(write(tmp_path, records))).splitlines()
-    lined = refused(
-        *creating(write(tmp_path, b"\n".join(json.dumps(each).encode() for each in records)))
-    ).splitlines()
+    lined = refused(*creating(write(tmp_path, b"\n".join(json.dumps(each).encode() for each in records)))).splitlines()
     for place, answer in (("entry", listed), ("line", lined)):
         assert answer[0] == f"{tmp_path}/queries.json: no query was stored."
         assert len(answer) == 2
@@ -332,9 +330,7 @@ def test_a_wrong_query_is_named_by_its_place(small: Campaign, tmp_path: Path, na
         (b'{"query_id": 1, "query": "' + b"s" * 1_000_000 + b'"}', "line 1: longer than 1,000,000 bytes"),
     ],
 )
-def test_a_file_that_is_none_of_queries_is_named(
-    small: Campaign, tmp_path: Path, content: bytes, message: str
-) -> None:
+def test_a_file_that_is_none_of_queries_is_named(small: Campaign, tmp_path: Path, content: bytes, message: str) -> None:
     printed(*creating(queries(tmp_path, "She waves.")))  # what is there already hides nothing
     answer = refused(*creating(write(tmp_path, content)))
     assert answer.startswith(f"{tmp_path}/queries.json: ")

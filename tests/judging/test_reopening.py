@@ -73,9 +73,7 @@ def test_a_candidate_is_judged_again_by_others(
     assert sound(settled.query.campaign)
 
 
-def test_a_batch_is_judged_again_as_a_whole(
-    settled: Batch, cleo: Membership, dan: Membership, leo: Membership
-) -> None:
+def test_a_batch_is_judged_again_as_a_whole(settled: Batch, cleo: Membership, dan: Membership, leo: Membership) -> None:
     reopen(leo, scope_of_batch(settled), "the guideline changed")
     settled.refresh_from_db()
     assert (settled.state, settled.candidates.count(), settled.newest_edition.candidates.count()) == (
@@ -440,9 +438,7 @@ def test_enough_annotators_give_no_warning(settled: Batch, member: Callable[...,
 def test_who_only_flagged_is_not_asked_again(settled: Batch, cleo: Membership, dan: Membership) -> None:
     campaign, lease = settled.query.campaign, timezone.now()
     assert cost_of(campaign, scope_of_batch(settled)).stuck == 0
-    held = settled.assignments.create(
-        annotator=cleo, round=2, slot=1, state=Assignment.State.LAPSED, lease=lease
-    )
+    held = settled.assignments.create(annotator=cleo, round=2, slot=1, state=Assignment.State.LAPSED, lease=lease)
     held.flags.create(candidate=at_rank(2), reason=Flag.Reason.CLIP)
     for scope, stuck in (
         (scope_of_batch(settled), 1),
@@ -484,9 +480,7 @@ def test_a_form_has_a_job_reopen_all_work_of_one(settled: Batch, ada: Membership
 
 
 @pytest.mark.parametrize("form", [{}, {"candidate": "x"}, {"batch": "1", "worker": "1"}])
-def test_a_form_that_names_not_one_thing_is_refused(
-    settled: Batch, leo: Membership, form: dict[str, str]
-) -> None:
+def test_a_form_that_names_not_one_thing_is_refused(settled: Batch, leo: Membership, form: dict[str, str]) -> None:
     assert browser(leo).get(reverse("reopen", args=["films"]), form).status_code == 400
 
 

@@ -96,9 +96,7 @@ def test_after_the_second_batch_there_is_only_closing(
     assert said.reason == "last five mean 4.0 ≥ 2.0, but a third batch is never opened: close the query"
 
 
-def test_where_no_more_is_ranked_there_is_only_closing(
-    settled: Batch, campaign: Campaign, ada: Membership
-) -> None:
+def test_where_no_more_is_ranked_there_is_only_closing(settled: Batch, campaign: Campaign, ada: Membership) -> None:
     settled.query.candidates.filter(batch=None).delete()
     Candidate.objects.filter(rank__gt=15).update(grade=4)
     assert recommendation(settled).reason.endswith("but no more candidates are ranked: close the query")
@@ -124,9 +122,7 @@ def test_two_leads_with_different_words_get_one_review(settled: Batch, leo: Memb
     review(settled, leo, "close")
     with pytest.raises(WrongState):
         review(settled, leo, "second")
-    answer = browser(leo).post(
-        reverse("review", args=["films", settled.pk]), {"verdict": "second"}, follow=True
-    )
+    answer = browser(leo).post(reverse("review", args=["films", settled.pk]), {"verdict": "second"}, follow=True)
     assert "is reviewed, not settled" in answer.content.decode()
     assert Review.objects.count() == 1
 
@@ -164,9 +160,7 @@ def test_a_job_of_a_second_batch_that_was_undone_ends_quietly(settled: Batch, le
     assert work_off() == []
 
 
-def test_a_second_batch_that_somebody_has_begun_stays(
-    settled: Batch, leo: Membership, ada: Membership
-) -> None:
+def test_a_second_batch_that_somebody_has_begun_stays(settled: Batch, leo: Membership, ada: Membership) -> None:
     said = review(settled, leo, "second")
     begun = claim(ada)
     with pytest.raises(WrongState, match="begun the second batch"):
@@ -183,8 +177,7 @@ def test_undo_skips_what_can_no_longer_be_undone_and_goes_on(
     """Four verdicts once blocked five presses of the key, because the newest could not be undone."""
     client, page = browser(leo), reverse("reviews", args=["films"])
     first, second, third = (
-        review(batch, leo, verdict)
-        for batch, verdict in zip(three, ("close", "close", "second"), strict=True)
+        review(batch, leo, verdict) for batch, verdict in zip(three, ("close", "close", "second"), strict=True)
     )
     assert client.get(page).context["done"] == [third]
     begun = claim(ada)
@@ -283,9 +276,7 @@ def test_accepting_the_same_list_twice_adds_nothing(three: list[Batch], leo: Mem
     assert Review.objects.count() == 1
 
 
-def test_some_of_many_that_cannot_be_undone_are_named(
-    three: list[Batch], leo: Membership, ada: Membership
-) -> None:
+def test_some_of_many_that_cannot_be_undone_are_named(three: list[Batch], leo: Membership, ada: Membership) -> None:
     client = browser(leo)
     client.post(reverse("accept", args=["films"]), {"seen": seen(three)})
     claim(ada)
@@ -365,9 +356,7 @@ def test_a_flagged_candidate_leaves_it_to_the_lead(
     assert (batch.state, Review.objects.exists()) == ("settled", False)
 
 
-def test_a_policy_opens_no_third_batch(
-    automatic: Campaign, batch: Batch, ada: Membership, bob: Membership
-) -> None:
+def test_a_policy_opens_no_third_batch(automatic: Campaign, batch: Batch, ada: Membership, bob: Membership) -> None:
     settle(batch, ada, bob, 3)
     settle(batch, ada, bob, 3)
     second = batch.query.batches.get(number=2)

@@ -36,9 +36,7 @@ def settled(batch: Batch, ada: Membership, bob: Membership) -> Batch:
 
 
 def test_two_leads_with_different_words(settled: Batch, leo: Membership) -> None:
-    said = at_once(
-        *[lambda verdict=verdict: review(settled, leo, verdict) for verdict in ("second", "close") * 2]
-    )
+    said = at_once(*[lambda verdict=verdict: review(settled, leo, verdict) for verdict in ("second", "close") * 2])
     assert len({each.pk for each in said if isinstance(each, Review)}) == 1
     assert Review.objects.count() == 1
     assert sound(settled.query.campaign)
@@ -95,9 +93,7 @@ def test_taking_back_work_while_she_judges_submits_and_claims(
     assert sound(batch.query.campaign)
 
 
-def test_what_she_submits_between_two_reads_is_not_missed(
-    batch: Batch, ada: Membership, bob: Membership
-) -> None:
+def test_what_she_submits_between_two_reads_is_not_missed(batch: Batch, ada: Membership, bob: Membership) -> None:
     judge_all(hers := claim(ada), lambda candidate: 2, submit=False)
     judge_all(claim(bob), lambda candidate: 2)
     rest = [partial(submitting.submit, hers, hers.fence)]

@@ -147,9 +147,7 @@ def ranked(corpus: Corpus) -> Campaign:
     return campaign
 
 
-def test_captions_by_which_candidates_are_ranked_do_not_change(
-    waiting: Rewording, outsider: User, cast: Path
-) -> None:
+def test_captions_by_which_candidates_are_ranked_do_not_change(waiting: Rewording, outsider: User, cast: Path) -> None:
     ranked(waiting.corpus)
     with pytest.raises(WrongState, match="campaign c are ranked by the captions of corpus named"):
         accept_caption(waiting, outsider, "She looks at a girl.")
@@ -220,9 +218,7 @@ def test_what_is_no_caption(waiting: Rewording, leo: Membership, text: str) -> N
         accept_caption(waiting, leo.user, text)
 
 
-def test_what_a_lead_accepted_is_never_made_again(
-    waiting: Rewording, leo: Membership, endpoint: ChatEndpoint
-) -> None:
+def test_what_a_lead_accepted_is_never_made_again(waiting: Rewording, leo: Membership, endpoint: ChatEndpoint) -> None:
     accept_caption(waiting, leo.user, "She looks at a girl.")
     CastName.objects.create(corpus=waiting.corpus, name="Zora", phrase="witch", confirmed=True)
     printed("reword", "named", "--again")

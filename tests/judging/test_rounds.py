@@ -51,9 +51,7 @@ def test_four_whose_middle_differs_discard_the_candidate(
     assert (first.outcome, first.grade) == (Candidate.Outcome.DISCARDED, None)
 
 
-def test_a_third_annotator_finds_no_place(
-    batch: Batch, ada: Membership, bob: Membership, cleo: Membership
-) -> None:
+def test_a_third_annotator_finds_no_place(batch: Batch, ada: Membership, bob: Membership, cleo: Membership) -> None:
     claim(ada), claim(bob)
     assert claiming.claim(cleo) is None
 
@@ -63,9 +61,7 @@ def test_claiming_again_gives_the_same_batch(batch: Batch, ada: Membership) -> N
     assert (first.pk, first.fence) == (second.pk, second.fence)
 
 
-def test_each_annotator_sees_an_order_of_her_own_that_stays(
-    batch: Batch, ada: Membership, bob: Membership
-) -> None:
+def test_each_annotator_sees_an_order_of_her_own_that_stays(batch: Batch, ada: Membership, bob: Membership) -> None:
     hers, his = claim(ada), claim(bob)
     orders = [[candidate.rank for candidate in each.candidates_in_order()] for each in (hers, his, hers)]
     assert orders[0] == orders[2] != orders[1]
@@ -112,9 +108,7 @@ def test_the_same_key_gives_the_first_answer_again(batch: Batch, ada: Membership
 
 
 @pytest.mark.parametrize(("position", "grade"), [(1, 2), (2, 3)])
-def test_the_same_key_with_other_content_is_refused(
-    batch: Batch, ada: Membership, position: int, grade: int
-) -> None:
+def test_the_same_key_with_other_content_is_refused(batch: Batch, ada: Membership, position: int, grade: int) -> None:
     assignment, key = claim(ada), uuid4()
     grading.judge(assignment, 1, 3, fence=assignment.fence, key=key)
     with pytest.raises(KeyReused):
@@ -164,9 +158,7 @@ def test_a_flag_stands_for_a_grade_and_never_blocks(batch: Batch, ada: Membershi
     assert batch.candidates.settled().count() == 19
 
 
-def test_a_lead_opens_the_second_batch_once(
-    batch: Batch, ada: Membership, bob: Membership, leo: Membership
-) -> None:
+def test_a_lead_opens_the_second_batch_once(batch: Batch, ada: Membership, bob: Membership, leo: Membership) -> None:
     settle_round_one(batch, ada, bob)
     first = review(batch, leo, Review.Verdict.SECOND, "rank 20 still fits")
     assert review(batch, leo, Review.Verdict.SECOND) == first
@@ -175,9 +167,7 @@ def test_a_lead_opens_the_second_batch_once(
     assert set(second.candidates.values_list("rank", flat=True)) == set(range(21, 41))
 
 
-def test_there_is_never_a_third_batch(
-    batch: Batch, ada: Membership, bob: Membership, leo: Membership
-) -> None:
+def test_there_is_never_a_third_batch(batch: Batch, ada: Membership, bob: Membership, leo: Membership) -> None:
     settle_round_one(batch, ada, bob)
     review(batch, leo, Review.Verdict.SECOND)
     second = batch.query.batches.get(number=2)
@@ -227,9 +217,7 @@ def test_an_open_page_of_round_one_cannot_write_into_round_two(
     assert claim(ada).token != away.token
 
 
-def test_who_comes_back_goes_on_if_the_place_is_still_free(
-    batch: Batch, ada: Membership, bob: Membership
-) -> None:
+def test_who_comes_back_goes_on_if_the_place_is_still_free(batch: Batch, ada: Membership, bob: Membership) -> None:
     away = claim(ada)
     expire(away)
     away.lapse()

@@ -34,9 +34,7 @@ def make_corpus(captions: list[tuple[str, str]], name: str = "films") -> Corpus:
         for video in dict.fromkeys(video for video, _ in captions)
     }
     Moment.objects.bulk_create(
-        Moment(
-            video=videos[video], start=place, end=place + 5, caption=caption, description=f"{place} {caption}"
-        )
+        Moment(video=videos[video], start=place, end=place + 5, caption=caption, description=f"{place} {caption}")
         for place, (video, caption) in enumerate(captions)
     )
     return corpus
@@ -111,9 +109,7 @@ def test_shares_are_whole_and_within_one_of_the_exact_ones(total: int, sizes: li
 @pytest.mark.django_db
 def test_strata_give_as_large_a_share_as_they_have() -> None:
     shows = {"friends_s01": 40, "house_s07": 20, "s04e21": 20}
-    corpus = make_corpus(
-        [(f"{show}_{n % 4}", f"{show} {n}") for show, count in shows.items() for n in range(count)]
-    )
+    corpus = make_corpus([(f"{show}_{n % 4}", f"{show} {n}") for show, count in shows.items() for n in range(count)])
     drawn = select(corpus, Counts(4, 16), seed=5, by=["show"])
     assert [tuple(each) for each in drawn.strata] == [
         ("friends", 40, 2, 8), ("house", 20, 1, 4), ("s", 20, 1, 4)
@@ -124,9 +120,7 @@ def test_strata_give_as_large_a_share_as_they_have() -> None:
 
 @pytest.mark.django_db
 def test_strata_by_length_and_show_together() -> None:
-    corpus = make_corpus(
-        [("42", "One two."), ("42", "One two three four five six."), ("house", "Word " * 21)]
-    )
+    corpus = make_corpus([("42", "One two."), ("42", "One two three four five six."), ("house", "Word " * 21)])
     names = [each.name for each in select(corpus, Counts(1, 2), seed=1, by=["show", "length", "show"]).strata]
     assert names == ["house, over 20 words", "no letters, 1-5 words", "no letters, 6-10 words"]
 
@@ -191,9 +185,7 @@ def test_a_query_of_ones_own_with_the_same_words_is_the_same_query() -> None:
 @pytest.mark.both_databases
 @pytest.mark.django_db
 def test_the_command_draws_and_every_query_keeps_its_own_moment(tmp_path: Path) -> None:
-    make_corpus(
-        [*plain(12), *[("film_2", "somebody DOES thing 3.")] * 6, *[("film_1", "Somebody does thing 3.")] * 3]
-    )
+    make_corpus([*plain(12), *[("film_2", "somebody DOES thing 3.")] * 6, *[("film_1", "Somebody does thing 3.")] * 3])
     (tmp_path / "own.json").write_text(json.dumps([{"query_id": 1, "query": "A dog barks."}]))
     told = printed(
         *(
@@ -208,10 +200,7 @@ def test_the_command_draws_and_every_query_keeps_its_own_moment(tmp_path: Path) 
         ),
         *("--select", "--validation", 3, "--test", 8, "--seed", 4, "--strata", "show"),
     )
-    assert (
-        "films: 3 queries for validation and 8 for the test, drawn from 13 distinct captions with seed 4"
-        in told
-    )
+    assert "films: 3 queries for validation and 8 for the test, drawn from 13 distinct captions with seed 4" in told
     assert "2 captions are left for training." in told
     assert "  film: 13 captions, 3 for validation, 8 for the test" in told
     assert "films: 1 queries added, 0 merged" in told

@@ -142,7 +142,5 @@ def test_files_that_cannot_be_read_or_written_are_named(tmp_path: Path) -> None:
 def test_a_person_reads_one_message_and_gets_exit_code_2(tmp_path: Path) -> None:
     done = manage(*settling(write(tmp_path, "a,1,2", "a,2,five")))
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.endswith(
-        "ratings.csv: line 3: field relevance: 'five'; expected an integer from 0 to 4\n"
-    )
+    assert done.stderr.endswith("ratings.csv: line 3: field relevance: 'five'; expected an integer from 0 to 4\n")
     assert done.stderr.count("\n") == 1

@@ -115,9 +115,7 @@ def test_the_lead_starts_it_from_the_page(ranked: Campaign, leo: Membership) -> 
     assert Job.objects.get(kind="start-study").arguments["plan"] == [2, 5, 5, 3]
 
 
-@pytest.mark.parametrize(
-    ("field", "value"), [("queries", "0"), ("top", "5000"), ("random", "x"), ("seed", "-1")]
-)
+@pytest.mark.parametrize(("field", "value"), [("queries", "0"), ("top", "5000"), ("random", "x"), ("seed", "-1")])
 def test_numbers_out_of_range_are_named(ranked: Campaign, leo: Membership, field: str, value: str) -> None:
     answer = browser(leo).post(
         reverse("start-study", args=["films"]), {field: value}, headers={"accept": "application/json"}

@@ -79,9 +79,7 @@ def test_a_repeat_is_held_against_her_own_grade(checked: Campaign, ada: Membersh
 
 
 @pytest.mark.both_databases
-def test_a_warning_then_a_pause_then_a_new_beginning(
-    checked: Campaign, ada: Membership, leo: Membership
-) -> None:
+def test_a_warning_then_a_pause_then_a_new_beginning(checked: Campaign, ada: Membership, leo: Membership) -> None:
     do_checks(ada, 10, every_third_wrong())
     assert (kinds(ada), ada.messages.count(), ada.state) == (["warned"], 1, "active")
     while ada.state == Membership.State.ACTIVE:
@@ -139,9 +137,7 @@ def test_the_words_to_an_annotator_have_no_numbers_and_those_to_the_lead_have(
     for message in ada.messages.all():
         assert not re.search(r"\d|%|check|gold|threshold|repeat", message.text)
     words = ada.events.get().reason
-    assert re.fullmatch(
-        r"\d+ of the last \d+ check pairs were missed \(100%\); the threshold is 50%\.", words
-    )
+    assert re.fullmatch(r"\d+ of the last \d+ check pairs were missed \(100%\); the threshold is 50%\.", words)
 
 
 def test_nobody_is_stopped_or_warned_for_speed_alone(checked: Campaign, ada: Membership) -> None:

@@ -37,9 +37,7 @@ def test_whoever_has_it_is_told_and_can_write_no_more(batch: Batch, ada: Members
     assert not any(audit(batch.query.campaign).values())
 
 
-def test_it_is_in_no_export_and_on_no_list(
-    batch: Batch, ada: Membership, bob: Membership, leo: Membership
-) -> None:
+def test_it_is_in_no_export_and_on_no_list(batch: Batch, ada: Membership, bob: Membership, leo: Membership) -> None:
     settle(batch, ada, bob)
     withdraw(batch.query, "unclear")
     files = {export.file: "".join(export.lines(batch.query.campaign)) for export in FILES}
@@ -55,9 +53,7 @@ def test_it_is_in_no_export_and_on_no_list(
     assert not any(audit(batch.query.campaign).values())
 
 
-def test_brought_back_it_goes_on_where_it_was(
-    batch: Batch, ada: Membership, bob: Membership, leo: Membership
-) -> None:
+def test_brought_back_it_goes_on_where_it_was(batch: Batch, ada: Membership, bob: Membership, leo: Membership) -> None:
     hers = claim(ada)
     grading.judge(hers, 1, 3, fence=hers.fence, key=uuid4())
     withdraw(batch.query, "unclear")
@@ -80,14 +76,10 @@ def test_twice_is_once(batch: Batch) -> None:
     assert (Query.objects.get().withdrawn, Query.objects.get().withdrawn_why) == (None, "")
 
 
-def test_the_page_says_first_what_is_lost(
-    batch: Batch, ada: Membership, bob: Membership, leo: Membership
-) -> None:
+def test_the_page_says_first_what_is_lost(batch: Batch, ada: Membership, bob: Membership, leo: Membership) -> None:
     settle(batch, ada, bob)
     client, address = browser(leo), reverse("withdraw", args=["films", batch.query_id])
-    assert "40 judgements and 20 final grades stay on record" in " ".join(
-        client.get(address).content.decode().split()
-    )
+    assert "40 judgements and 20 final grades stay on record" in " ".join(client.get(address).content.decode().split())
     assert client.post(address, {"reason": ""}).status_code == 400
     page = client.post(address, {"reason": "not a sentence"}, follow=True).content.decode()
     assert "Bring it back" in page

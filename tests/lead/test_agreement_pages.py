@@ -157,9 +157,7 @@ def test_small_and_large_campaigns_show_the_same(
     assert kept["figures"]["by_rank"] == small["figures"]["by_rank"]
 
 
-def test_newer_submissions_are_asked_for_after_a_minute(
-    contested: Batch, campaign: Campaign, large: None
-) -> None:
+def test_newer_submissions_are_asked_for_after_a_minute(contested: Batch, campaign: Campaign, large: None) -> None:
     summaries.store_summaries(campaign)
     assert summaries.current_summary(campaign, "agreement").job is None
     Assignment.objects.update(submitted=timezone.now())
@@ -168,9 +166,7 @@ def test_newer_submissions_are_asked_for_after_a_minute(
     assert summaries.current_summary(campaign, "agreement").counting
 
 
-def test_what_a_lead_changes_is_counted_too(
-    contested: Batch, campaign: Campaign, leo: Membership, large: None
-) -> None:
+def test_what_a_lead_changes_is_counted_too(contested: Batch, campaign: Campaign, leo: Membership, large: None) -> None:
     summaries.store_summaries(campaign)
     Summary.objects.update(made=timezone.now() - timedelta(minutes=2))
     Assignment.objects.update(submitted=timezone.now() - timedelta(hours=1))

@@ -101,9 +101,7 @@ def test_a_cast_list_that_is_wrong_is_shown_again_and_not_stored(lead: Client, f
 def test_names_of_another_corpus_are_left_alone(lead: Client, films: Corpus, corpus: Corpus) -> None:
     other = CastName.objects.create(corpus=corpus, name="Eve", phrase="woman", confirmed=True)
     confirm(films, Olga="woman")
-    answer = lead.post(
-        reverse("cast", args=[films.pk]), {"name": [other.pk, "x", "9" * 30], "confirm-all": "1"}
-    )
+    answer = lead.post(reverse("cast", args=[films.pk]), {"name": [other.pk, "x", "9" * 30], "confirm-all": "1"})
     assert answer.status_code == 400  # nothing of this corpus is among them
     other.refresh_from_db()
     assert other.phrase == "woman"

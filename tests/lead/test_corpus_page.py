@@ -95,9 +95,7 @@ def test_the_page_of_a_small_corpus_is_counted_at_once(lead: Client, corpus: Cor
     assert len(rows(html)) == 50
 
 
-def test_a_large_corpus_is_counted_by_a_job(
-    lead: Client, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_large_corpus_is_counted_by_a_job(lead: Client, corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(counting, "AT_ONCE", 10)
     assert "is being counted for the first time" in page(lead)
     assert 'hx-select="#figures"' in page(lead)  # the page asks for the numbers by itself
@@ -123,9 +121,7 @@ def test_an_import_has_a_corpus_counted_anew(tmp_path: Path, monkeypatch: pytest
         assert found["queries"] == number
 
 
-def test_pages_go_on_where_the_one_before_ended(
-    lead: Client, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pages_go_on_where_the_one_before_ended(lead: Client, corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(listing, "ON_A_PAGE", 25)
     found, html = [], page(lead)
     for _ in range(3):
@@ -163,9 +159,7 @@ def admin(db: None) -> Client:
     return client
 
 
-def test_who_sees_which_corpora(
-    lead: Client, admin: Client, corpus: Corpus, ada: Membership, small: Corpus
-) -> None:
+def test_who_sees_which_corpora(lead: Client, admin: Client, corpus: Corpus, ada: Membership, small: Corpus) -> None:
     address = reverse("corpora")
     assert "films" in lead.get(address).content.decode()
     assert "small" not in lead.get(address).content.decode()

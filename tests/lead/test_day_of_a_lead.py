@@ -78,10 +78,8 @@ def test_a_day_of_a_lead(day: Day, tmp_path: Path) -> None:
     review_by_keys(day)
     first = freeze(day, 1, tmp_path)
     put_right(day)
-    for someone in (
-        nora,
-        ada,
-    ):  # two who agree on 0, so that what is judged again gets another grade for certain
+    # Two who agree on 0, so that what is judged again gets another grade for certain.
+    for someone in nora, ada:
         while judge(someone, 0):
             pass
     day.simulate(2)
@@ -239,9 +237,7 @@ def put_right(day: Day) -> None:
     page.fill("[name=why]", "All of it is there.")
     page.click("text=Add the example")
     expect(page.locator(".message")).to_contain_text("The example is in the tutorial")
-    for batch, rank in json.loads(day.place.shell(DISCARDED))[
-        :1
-    ]:  # where the played annotators disagree at all
+    for batch, rank in json.loads(day.place.shell(DISCARDED))[:1]:  # where the played annotators disagree at all
         adjudicate(day.open(f"batches/{batch}/"), rank)
     again(day, closed[1], "text=Have this batch judged again")
     again(day, closed[2], "#rank-5 >> text=Judge again")

@@ -91,9 +91,7 @@ def test_whatever_failed_is_tried_again_from_the_desk(batch: Batch, leo: Members
     ask_for_study(campaign, Plan())
     Job.objects.update(state=Job.State.FAILED, error="the disk is full")
     assert listed(desk(leo))[0] == "2 jobs failed"
-    assert (
-        'hx-trigger="every 2s"' not in browser(leo).get(reverse("releases", args=["films"])).content.decode()
-    )
+    assert 'hx-trigger="every 2s"' not in browser(leo).get(reverse("releases", args=["films"])).content.decode()
     for job in Job.objects.all():
         answer = browser(leo).post(reverse("job-again", args=[job.pk]))
         assert answer.status_code == 302
@@ -101,9 +99,7 @@ def test_whatever_failed_is_tried_again_from_the_desk(batch: Batch, leo: Members
         ("waiting", "freeze-release", release.pk),
         ("waiting", "start-study", campaign.pk),
     }
-    done = Job.objects.create(
-        kind="count-agreement", owner="campaign 0", state=Job.State.FAILED, due=timezone.now()
-    )
+    done = Job.objects.create(kind="count-agreement", owner="campaign 0", state=Job.State.FAILED, due=timezone.now())
     assert browser(leo).post(reverse("job-again", args=[done.pk])).status_code == 404
 
 
@@ -196,9 +192,7 @@ def test_what_is_chosen_on_the_desk_is_accepted(many: Campaign, leo: Membership)
     assert listed(desk(leo)) == []
 
 
-def test_a_researcher_sees_no_buttons_and_nothing_that_only_a_lead_may_open(
-    many: Campaign, member: Any
-) -> None:
+def test_a_researcher_sees_no_buttons_and_nothing_that_only_a_lead_may_open(many: Campaign, member: Any) -> None:
     rita = member("rita", "researcher")
     page = desk(rita)
     assert "needs you" not in page
@@ -257,9 +251,7 @@ def _questions(name: str, queries: int) -> dict[str, int]:
     return asked
 
 
-def test_a_kept_campaign_is_shown_in_at_most_fifteen_questions(
-    db: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_kept_campaign_is_shown_in_at_most_fifteen_questions(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """As a large one, whose numbers a job has counted."""
     monkeypatch.setattr("reports.summaries.AT_ONCE", 10)
     from reports.summaries import store_summaries

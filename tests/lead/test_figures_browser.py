@@ -56,9 +56,7 @@ def test_a_figure_that_is_wider_than_the_window_is_reached_by_keys(place: Instal
         expect(page.locator("#figure-4b .drawing")).to_have_attribute("tabindex", "0")
 
 
-def test_a_figure_that_outgrows_what_kept_its_place_is_reached_by_keys(
-    place: Installation, page: Page
-) -> None:
+def test_a_figure_that_outgrows_what_kept_its_place_is_reached_by_keys(place: Installation, page: Page) -> None:
     """The box stays as large as it is, so that nothing but its content changes."""
     page.set_viewport_size({"width": 360, "height": 740})
     page.goto(f"{place.address}/campaigns/figures/figures/")

@@ -55,9 +55,7 @@ def test_a_researcher_reads_no_name_and_has_no_buttons(flag: Flag, member: Calla
     assert "<button" not in page
 
 
-def test_a_flag_that_left_no_grade_leads_to_those_who_give_one(
-    flag: Flag, leo: Membership, cleo: Membership
-) -> None:
+def test_a_flag_that_left_no_grade_leads_to_those_who_give_one(flag: Flag, leo: Membership, cleo: Membership) -> None:
     """It is said before the flag is dismissed, and again afterwards."""
     page = " ".join(listed(leo).split())
     assert "left this pair without a final grade" in page
@@ -98,9 +96,7 @@ def test_other_actions_are_refused(flag: Flag, leo: Membership, action: str) -> 
     assert handle(leo, flag, action) == 400
 
 
-def test_who_does_not_lead_here_handles_nothing(
-    flag: Flag, ada: Membership, member: Callable[..., Membership]
-) -> None:
+def test_who_does_not_lead_here_handles_nothing(flag: Flag, ada: Membership, member: Callable[..., Membership]) -> None:
     for person in (ada, member("rio", "researcher")):
         assert handle(person, flag, "dismiss") == 404
     flag.refresh_from_db()

@@ -33,9 +33,7 @@ def test_the_table_shows_what_everybody_did(batch: Batch, ada: Membership, leo: 
     assert f'href="/campaigns/films/people/{ada.worker}/"' in page.content.decode()
 
 
-def test_the_table_asks_as_much_for_many_as_for_few(
-    leo: Membership, member: Callable[..., Membership]
-) -> None:
+def test_the_table_asks_as_much_for_many_as_for_few(leo: Membership, member: Callable[..., Membership]) -> None:
     client = browser(leo)
 
     def asked() -> int:
@@ -86,9 +84,7 @@ def test_the_buttons(form: dict[str, str], state: str, live: bool, ada: Membersh
         ({"verb": "pause", "reason": "a\0b"}, "reason"),
     ],
 )
-def test_a_bad_form_is_refused_by_field(
-    form: dict[str, str], field: str, ada: Membership, leo: Membership
-) -> None:
+def test_a_bad_form_is_refused_by_field(form: dict[str, str], field: str, ada: Membership, leo: Membership) -> None:
     answer = browser(leo).post(CHANGE.format(ada.worker), form, headers={"accept": "application/json"})
     assert (answer.status_code, answer.json()["field"]) == (400, field)
     assert happened(ada) == []
@@ -99,9 +95,7 @@ def test_a_lead_of_another_campaign_finds_nobody(ada: Membership, leo: Membershi
     assert browser(outsider).post(CHANGE.format(ada.worker), {"verb": "pause"}).status_code == 404
 
 
-def test_a_lead_may_leave_by_herself_once_there_is_another(
-    leo: Membership, member: Callable[..., Membership]
-) -> None:
+def test_a_lead_may_leave_by_herself_once_there_is_another(leo: Membership, member: Callable[..., Membership]) -> None:
     client, form = browser(leo), {"verb": "deactivate"}
     answer = client.post(CHANGE.format(leo.worker), form, follow=True)
     assert "only active lead" in answer.content.decode()

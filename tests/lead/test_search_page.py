@@ -137,9 +137,7 @@ def test_a_clip_that_annotators_have_is_shown(leads: Client, batch: Batch) -> No
     candidate = batch.candidates.select_related("moment__video").first()
     assert candidate
     moment = candidate.moment
-    clip, _ = Clip.objects.get_or_create(
-        video=moment.video, start=moment.start, end=moment.end, audience="films"
-    )
+    clip, _ = Clip.objects.get_or_create(video=moment.video, start=moment.start, end=moment.end, audience="films")
     ready(clip)
     batch.candidates.filter(pk=candidate.pk).update(clip=clip)
     assert reverse("clip", args=[clip.token]) in page(leads, candidate.moment.caption)
@@ -159,9 +157,7 @@ def test_a_corpus_that_has_grown_says_so(leads: Client) -> None:
     assert SearchIndex.objects.get().moments == 61
 
 
-def test_the_page_says_that_an_approximate_index_stands_in(
-    leads: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_page_says_that_an_approximate_index_stands_in(leads: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("faiss", reason="faiss-cpu is not installed")
     monkeypatch.setattr(approximate, "EXACT_UP_TO", 10)
     page(leads)

@@ -36,9 +36,7 @@ def test_pages_without_a_campaign_have_no_row(batch: Batch, leo: Membership, ada
     assert row(ada, reverse("work")) == []
 
 
-def test_what_has_no_address_is_not_shown(
-    batch: Batch, leo: Membership, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_has_no_address_is_not_shown(batch: Batch, leo: Membership, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         sections, "SECTIONS", {"None": (Page("nowhere"),), "Half": (Page("nowhere", "No"), Page("exports"))}
     )

@@ -63,9 +63,7 @@ def test_every_rule_of_a_stylesheet_is_used(style: str) -> None:
     wanted = {name for each in selectors for name in re.findall(r"[.#]([a-z][\w-]*)", each)}
     sources = [*templates().values(), *(file.read_text("utf-8") for file in ROOT.glob("static/**/*.js"))]
     python = [
-        file.read_text("utf-8")
-        for app in ("lead", "base", "judging", "runs")
-        for file in (ROOT / app).rglob("*.py")
+        file.read_text("utf-8") for app in ("lead", "base", "judging", "runs") for file in (ROOT / app).rglob("*.py")
     ]
     words = set(re.findall(r"[a-z][\w-]*", "\n".join(sources + python)))
     grades = {f"g{grade}" for grade in range(5)}

@@ -26,9 +26,7 @@ def iou(p: Span, g: Moment) -> float:
     return inter / union if union > 0 else 0.0
 
 
-def matched_grades(
-    moments: list[Moment], predictions: list[Span], mu: float, strict: bool, lowest: int
-) -> list[int]:
+def matched_grades(moments: list[Moment], predictions: list[Span], mu: float, strict: bool, lowest: int) -> list[int]:
     pool = sorted((m for m in moments if m[3] >= lowest), key=lambda m: -m[3])
     grades = []
     for p in predictions:
@@ -63,9 +61,7 @@ def hull_iou(p: Span, g: Moment) -> float:
     return inter / union if union > 0 else 0.0
 
 
-def relevance(
-    moments: list[Moment], predictions: list[Span], rel: int = 1, hull: bool = False
-) -> list[float]:
+def relevance(moments: list[Moment], predictions: list[Span], rel: int = 1, hull: bool = False) -> list[float]:
     """Highest IoU of each prediction with a relevant moment."""
     good = [m for m in moments if m[3] >= rel]
     return [max(((hull_iou if hull else iou)(p, g) for g in good), default=0.0) for p in predictions]

@@ -16,9 +16,7 @@ SOURCES = ("metrics", "systems", "pyproject.toml", "LICENSE", "docs/measures.md"
 def run(*command: object, folder: Path, **more: str) -> str:
     """What a command prints; the checkout is not on its path."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")} | more
-    done = subprocess.run(
-        list(map(str, command)), cwd=folder, env=env, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(list(map(str, command)), cwd=folder, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
     return done.stdout
 

@@ -30,9 +30,7 @@ def cases(name: str) -> list[dict[str, Any]]:
     return found
 
 
-def run_cli(
-    *arguments: object, seed: str = "", folder: Path | None = None
-) -> subprocess.CompletedProcess[str]:
+def run_cli(*arguments: object, seed: str = "", folder: Path | None = None) -> subprocess.CompletedProcess[str]:
     """Run `python -m metrics` in this process; with a seed of hashes or in a folder, in one of its own."""
     words = [*map(str, arguments)]
     if not seed and not folder:

@@ -230,9 +230,7 @@ def test_the_limit_of_unpacking_has_a_name(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setenv("REELJUDGE_UNPACK_MIB", "4")
     assert len(read_qrels(packed).queries) == 2
     monkeypatch.setenv("REELJUDGE_UNPACK_MIB", "much")
-    with pytest.raises(
-        MeasureError, match="REELJUDGE_UNPACK_MIB is 'much'; it must be a whole number of MiB"
-    ):
+    with pytest.raises(MeasureError, match="REELJUDGE_UNPACK_MIB is 'much'; it must be a whole number of MiB"):
         read_qrels(packed)
 
 

@@ -21,14 +21,10 @@ def test_tests_agree_with_scipy() -> None:
     one, other = rng.uniform(0, 1, 60), rng.uniform(0, 1, 60) + 0.15
     assert p_value(one - other, "t", 0, 1) == pytest.approx(stats.ttest_rel(one, other).pvalue)
     assert p_value(one - other, "wilcoxon", 0, 1) == pytest.approx(stats.wilcoxon(one, other).pvalue)
-    exact = stats.permutation_test(
-        (one - other,), np.mean, permutation_type="samples", n_resamples=20_000, rng=5
-    )
+    exact = stats.permutation_test((one - other,), np.mean, permutation_type="samples", n_resamples=20_000, rng=5)
     assert p_value(one - other, "randomisation", 0, 20_000) == pytest.approx(exact.pvalue, abs=0.01)
     ours = bootstrap(one, 0.95, 0, 20_000)
-    theirs = stats.bootstrap(
-        (one,), np.mean, n_resamples=20_000, method="percentile", rng=5
-    ).confidence_interval
+    theirs = stats.bootstrap((one,), np.mean, n_resamples=20_000, method="percentile", rng=5).confidence_interval
     assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=0.005)
 
 
@@ -44,10 +40,7 @@ def test_letters() -> None:
 def files(folder: Path) -> list[str]:
     rng = np.random.default_rng(0)
     moments = {str(q): [("v", 0.0, 10.0, 1)] for q in range(40)}
-    lines = [
-        json.dumps({"query_id": int(q), "video_name": "v", "timestamp": [0, 10], "relevance": 1})
-        for q in moments
-    ]
+    lines = [json.dumps({"query_id": int(q), "video_name": "v", "timestamp": [0, 10], "relevance": 1}) for q in moments]
     paths = [str(write(folder / "qrels.jsonl", "\n".join(lines)))]
     for name, share in (("good", 0.9), ("same", 0.9), ("bad", 0.3)):
         ends = (10 * np.clip(share + 0.02 * rng.standard_normal(40), 0.01, 1)).tolist()
@@ -94,10 +87,7 @@ def test_bad_input(tmp_path: Path) -> None:
     qrels, *runs = files(tmp_path)
     one = run_cli("compare", "--qrels", qrels, "--runs", runs[0])
     assert (one.returncode, one.stderr) == (2, "error: a comparison needs at least two runs\n")
-    assert (
-        "not among the runs"
-        in run_cli("compare", "--qrels", qrels, "--runs", *runs, "--baseline", "x").stderr
-    )
+    assert "not among the runs" in run_cli("compare", "--qrels", qrels, "--runs", *runs, "--baseline", "x").stderr
     assert "names must differ" in run_cli("compare", "--qrels", qrels, "--runs", runs[0], runs[0]).stderr
     assert "--level" in run_cli("compare", "--qrels", qrels, "--runs", *runs, "--level", "2").stderr
 

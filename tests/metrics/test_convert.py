@@ -34,9 +34,7 @@ def test_the_authors_runs(name: str, to: str, tmp_path: Path) -> None:
     folder = SHARED / "data" / "tvr_ranking"
     index, source = folder / "video_name_duration_id.json", folder / "runs" / f"{name}.json"
     there, back, side = tmp_path / "there", tmp_path / "back.json", tmp_path / "side.csv"
-    done = run_cli(
-        "convert", "--run", source, "--to", to, "--out", there, "--videos", index, "--moments-out", side
-    )
+    done = run_cli("convert", "--run", source, "--to", to, "--out", there, "--videos", index, "--moments-out", side)
     assert (done.returncode, done.stderr) == (0, "")
     original = read_run(source, videos=index)
     assert same(read_run(there, videos=index, moments=side if to == "trec" else None), original)

@@ -17,10 +17,7 @@ from tests.metrics.documented import TEXT
 from tests.metrics.shared import ROOT, run_cli
 
 ABOUT_MEASURES = TEXT.partition("\n## Files\n")[0]
-SECTIONS = {
-    part.split("\n", 1)[0].strip(): part
-    for part in re.split(r"^### ", ABOUT_MEASURES, flags=re.MULTILINE)[1:]
-}
+SECTIONS = {part.split("\n", 1)[0].strip(): part for part in re.split(r"^### ", ABOUT_MEASURES, flags=re.MULTILINE)[1:]}
 
 
 @pytest.mark.parametrize("name", DEFINITIONS)
@@ -70,9 +67,7 @@ def test_the_readme_scores_a_run_in_five_lines(
 ) -> None:
     documented.write_files(tmp_path)
     monkeypatch.chdir(tmp_path)
-    python = re.search(
-        r"<!-- run: five lines -->\n```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL
-    )
+    python = re.search(r"<!-- run: five lines -->\n```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     assert python
     assert len(python[1].split("\n\n")[1].splitlines()) + 1 <= 5
     exec(python[1].replace("from reeljudge import", "from metrics import"), {})

@@ -46,9 +46,7 @@ RUNS = {
     "predictions": LISTS,
     "tvretrieval": {"video2idx": {v: n for v, (_, n) in INDEX.items()}, "VCMR": LISTS},
     "trec": "\n".join(
-        f"{q} Q0 {stamp(v, s, e)} {n} {x} mine"
-        for q, found in SPANS.items()
-        for n, (v, s, e, x) in enumerate(found)
+        f"{q} Q0 {stamp(v, s, e)} {n} {x} mine" for q, found in SPANS.items() for n, (v, s, e, x) in enumerate(found)
     ),
 }
 
@@ -56,9 +54,7 @@ RUNS = {
 def evaluate(*arguments: object, seed: str = "") -> dict[str, Any]:
     done = run_cli("evaluate", *arguments, "--format", "json", seed=seed)
     assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(
-        done.stdout, parse_constant=lambda word: pytest.fail(f"{word} in JSON")
-    )
+    found: dict[str, Any] = json.loads(done.stdout, parse_constant=lambda word: pytest.fail(f"{word} in JSON"))
     return found
 
 
@@ -136,9 +132,7 @@ def test_hash_seeds_change_nothing(tmp_path: Path) -> None:
         "--run",
         write(tmp_path / "r", RUNS["ranking"]),
     )
-    outputs = {
-        run_cli("evaluate", *files, "--format", "json", seed=seed).stdout for seed in ("0", "1", "7", "42")
-    }
+    outputs = {run_cli("evaluate", *files, "--format", "json", seed=seed).stdout for seed in ("0", "1", "7", "42")}
     assert len(outputs) == 1
 
 
@@ -148,9 +142,7 @@ def test_help_and_measures_import_nothing_heavy() -> None:
     assert done.stdout.startswith("usage: python -m metrics")
     assert "argparse" in done.stderr
     assert "numpy" not in done.stderr
-    heavy = (
-        "import sys, metrics.measures; print([m for m in ('django', 'torch', 'pandas') if m in sys.modules])"
-    )
+    heavy = "import sys, metrics.measures; print([m for m in ('django', 'torch', 'pandas') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", heavy], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 

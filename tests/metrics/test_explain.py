@@ -23,9 +23,7 @@ def test_the_ranks_add_up_to_the_score(convention: str, world: World) -> None:
     for measure in evaluator.measures:
         options = evaluator.convention.options(measure.definition.family)
         scene = evaluator.scene([run])
-        values = measure.definition.score(
-            scene, options, measure, evaluator._plans[measure.definition.family]
-        )
+        values = measure.definition.score(scene, options, measure, evaluator._plans[measure.definition.family])
         for place, query in enumerate(qrels.queries):
             found = explain(measure, qrels, run, query, convention)
             added, value = score_of(found, measure.name), float(values[place, 0])

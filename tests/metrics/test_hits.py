@@ -87,9 +87,7 @@ def test_released_sorts_by_score_and_reverses_ties(world: World) -> None:
 def test_ranks(world: World) -> None:
     judged, answered = world
     name = parse_measure("MedianRank(iou=0.5)")
-    scores = calc(
-        [name, "MedianRank(iou=0.5,max_rank=2)"], qrels_from_dict(judged), run_from_dict(answered), "stal"
-    )
+    scores = calc([name, "MedianRank(iou=0.5,max_rank=2)"], qrels_from_dict(judged), run_from_dict(answered), "stal")
     values, longest = scores.per_query(), max(map(len, answered.values()))
     ranks = []
     for query, moments in judged.items():

@@ -32,9 +32,7 @@ def hull32(p: list[float], g: list[float]) -> Any:
     return inter / union if union != 0 else single(0)
 
 
-def random_world(
-    rng: np.random.Generator, step: float
-) -> tuple[dict[str, list[Moment]], dict[str, list[Span]]]:
+def random_world(rng: np.random.Generator, step: float) -> tuple[dict[str, list[Moment]], dict[str, list[Span]]]:
     """Graded moments and predictions of queries, some of them without either, in few videos."""
     qrels: dict[str, list[Moment]] = {}
     run: dict[str, list[Span]] = {}
@@ -45,8 +43,7 @@ def random_world(
         scores = rng.permutation(len(found)).tolist()
         if q % 10:
             run[str(q)] = [
-                (f"v{rng.integers(VIDEOS + 1)}", s, e, float(x))
-                for (s, e), x in zip(found, scores, strict=True)
+                (f"v{rng.integers(VIDEOS + 1)}", s, e, float(x)) for (s, e), x in zip(found, scores, strict=True)
             ]
     return qrels, run
 
@@ -56,17 +53,13 @@ def random_world(
     ("convention", "exp", "strict", "lowest"),
     [("paper", False, False, 1), ("released", True, True, 0), ("spr", True, False, 1)],
 )
-def test_tvr_ranking(
-    step: float, convention: str, exp: bool, strict: bool, lowest: int, tmp_path: Path
-) -> None:
+def test_tvr_ranking(step: float, convention: str, exp: bool, strict: bool, lowest: int, tmp_path: Path) -> None:
     judged, answered = random_world(np.random.default_rng(int(step * 10)), step)
     nested = [
         {
             "query_id": int(q),
             "query": "",
-            "relevant_moment": [
-                {"video_name": v, "timestamp": [s, e], "relevance": g} for v, s, e, g in moments
-            ],
+            "relevant_moment": [{"video_name": v, "timestamp": [s, e], "relevance": g} for v, s, e, g in moments],
         }
         for q, moments in judged.items()
     ]
@@ -126,9 +119,7 @@ def test_tvretrieval(step: float, several: bool, tmp_path: Path) -> None:
         {
             "desc_id": q,
             "desc": "",
-            "predictions": [
-                [int(rng.integers(VIDEOS)), *p, 0.5] for p in spans(rng, int(rng.integers(1, 130)), step)
-            ],
+            "predictions": [[int(rng.integers(VIDEOS)), *p, 0.5] for p in spans(rng, int(rng.integers(1, 130)), step)],
         }
         for q in range(QUERIES)
     ]
@@ -207,13 +198,9 @@ def test_qvhighlights_windows(tmp_path: Path) -> None:
     for q in range(QUERIES):
         windows = [w for w in spans(rng, 6, 2.0) if w[1] > w[0]] or [[0, 10]]
         gt.append({"qid": q, "vid": f"v{q}", "relevant_windows": windows, "duration": 150})
-        found = [
-            [*p, round(float(s), 1)] for p, s in zip(spans(rng, 14, 2.0), rng.uniform(0, 1, 14), strict=True)
-        ]
+        found = [[*p, round(float(s), 1)] for p, s in zip(spans(rng, 14, 2.0), rng.uniform(0, 1, 14), strict=True)]
         pred.append({"qid": q, "vid": f"v{q}", "pred_relevant_windows": found})
-    paths = [
-        write(tmp_path / name, "\n".join(map(json.dumps, rows))) for name, rows in (("gt", gt), ("run", pred))
-    ]
+    paths = [write(tmp_path / name, "\n".join(map(json.dumps, rows))) for name, rows in (("gt", gt), ("run", pred))]
     bars = [round(0.5 + 0.05 * n, 2) for n in range(10)]
     names = ["mAP", *(f"mAP@{bar}" for bar in bars), *(f"R1@{bar}" for bar in bars)]
     got = calc(names, read_qrels(paths[0]), read_run(paths[1]), "qvhighlights").aggregate()

@@ -24,10 +24,7 @@ Judged = dict[str, list[Moment]]
 def slow_ndcg(judged: Judged, answered: dict[str, list[Span]]) -> dict[str, list[float]]:
     """Values of each query that the run has, in the order of `NAMES`."""
     return {
-        query: [
-            oracle.ndcg(judged[query], found, mu, k, exp=True, strict=True, lowest=0) or 0.0
-            for k, mu in NAMES
-        ]
+        query: [oracle.ndcg(judged[query], found, mu, k, exp=True, strict=True, lowest=0) or 0.0 for k, mu in NAMES]
         for query, found in answered.items()
     }
 
@@ -88,9 +85,7 @@ def test_axiou_of_the_published_cases(case: dict[str, Any], tmp_path: Any) -> No
     names = [f"AxIoU(lb={low})@{k}" if low else f"AxIoU@{k}" for k in (1, 5, 10)]
     files = write(tmp_path / "gt", case["gt"]), write(tmp_path / "run", case["pred"])
     scores = calc(names, read_qrels(files[0]), read_run(files[1]), "released")
-    assert [list(row.values()) for row in scores.per_query().values()] == [
-        [*row.values()] for row in expected
-    ]
+    assert [list(row.values()) for row in scores.per_query().values()] == [[*row.values()] for row in expected]
 
 
 def test_axiou_of_random_lists(tmp_path: Any) -> None:

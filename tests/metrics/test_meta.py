@@ -104,9 +104,7 @@ def world() -> tuple[Any, list[Any]]:
     runs = [
         run_from_dict(
             {
-                str(q): [
-                    (f"v{q}", x, x + 6, -float(n)) for n, x in enumerate(rng.normal(s, 1 + r, 5).tolist())
-                ]
+                str(q): [(f"v{q}", x, x + 6, -float(n)) for n, x in enumerate(rng.normal(s, 1 + r, 5).tolist())]
                 for q, s in enumerate(starts)
             },
             f"run{r}",
@@ -166,9 +164,7 @@ ACTIVITYNET = SHARED / "data" / "activitynet_captions" / "val_2.json"
 def activitynet() -> Qrels:
     """ActivityNet Captions, each sentence as a query."""
     moments = [
-        (video, *span)
-        for video, entry in json.loads(ACTIVITYNET.read_text()).items()
-        for span in entry["timestamps"]
+        (video, *span) for video, entry in json.loads(ACTIVITYNET.read_text()).items() for span in entry["timestamps"]
     ]
     return qrels_from_dict({str(n): [(*moment, 1)] for n, moment in enumerate(moments)})
 
@@ -214,9 +210,7 @@ def files(folder: Path) -> list[str]:
         found: dict[str, Any] = {query: [] for query in run.queries}
         for row, query in enumerate(run.query_of_row().tolist()):
             span = [run.start[row], run.end[row]]
-            found[run.queries[query]].append(
-                {"video_name": run.videos[row], "timestamp": span, "model_scores": 0.5}
-            )
+            found[run.queries[query]].append({"video_name": run.videos[row], "timestamp": span, "model_scores": 0.5})
         paths.append(str(write(folder / f"{run.name}.json", found)))
     return paths
 
@@ -229,10 +223,7 @@ def test_command_line_and_figures(kind: str, tmp_path: Path) -> None:
     found = json.loads(run_cli(*base, "--format", "json").stdout)
     assert found["kind"] == kind
     assert found["rows"]
-    assert (
-        run_cli(*base, "--format", "csv", seed="3").stdout
-        == run_cli(*base, "--format", "csv", seed="8").stdout
-    )
+    assert run_cli(*base, "--format", "csv", seed="3").stdout == run_cli(*base, "--format", "csv", seed="8").stdout
     assert run_cli(*base).stdout.startswith(f"{kind}, convention paper\n")
     pytest.importorskip("altair")
     magic = {".svg": b"<svg", ".png": b"\x89PNG", ".pdf": b"%PDF"}

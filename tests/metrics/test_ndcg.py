@@ -31,24 +31,18 @@ NAMES = [f"nDCG_IoU(iou={mu})@{k}" for k in CUTS for mu in BARS]
 Ways = Callable[[dict[str, Any], list[str], str, Path], dict[str, float | None]]
 
 
-def by_dicts(
-    case: dict[str, Any], names: list[str], convention: str, folder: Path
-) -> dict[str, float | None]:
+def by_dicts(case: dict[str, Any], names: list[str], convention: str, folder: Path) -> dict[str, float | None]:
     found = calc_aggregate(names, case["gt"], case["pred"], convention)
     return {str(measure): value for measure, value in found.items()}
 
 
-def by_files(
-    case: dict[str, Any], names: list[str], convention: str, folder: Path
-) -> dict[str, float | None]:
+def by_files(case: dict[str, Any], names: list[str], convention: str, folder: Path) -> dict[str, float | None]:
     files = write(folder / "gt", case["gt"]), write(folder / "pred", case["pred"])
     found = calc_aggregate(names, *files, convention)
     return {str(measure): value for measure, value in found.items()}
 
 
-def by_command(
-    case: dict[str, Any], names: list[str], convention: str, folder: Path
-) -> dict[str, float | None]:
+def by_command(case: dict[str, Any], names: list[str], convention: str, folder: Path) -> dict[str, float | None]:
     files = ["--qrels", write(folder / "gt", case["gt"]), "--run", write(folder / "pred", case["pred"])]
     done = run_cli("evaluate", *files, "--measures", *names, "--convention", convention, "--format", "json")
     if done.returncode:
@@ -60,9 +54,7 @@ def by_command(
 @needs_shared
 @pytest.mark.parametrize("way", [by_dicts, by_files, by_command])
 @pytest.mark.parametrize("case", cases("tvr_ranking"), ids=lambda case: case["name"])
-@pytest.mark.parametrize(
-    ("convention", "key"), [("released", "official_TVR_Ranking"), ("spr", "SPR_variant")]
-)
+@pytest.mark.parametrize(("convention", "key"), [("released", "official_TVR_Ranking"), ("spr", "SPR_variant")])
 def test_published_cases(case: dict[str, Any], convention: str, key: str, way: Ways, tmp_path: Path) -> None:
     """Each way in gives the published value, also where the published code takes what makes no sense."""
     names = {(k, t): f"nDCG_IoU(iou={t})@{k}" for k in case["KS"] for t in case["TS"]}

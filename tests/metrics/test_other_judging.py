@@ -63,9 +63,7 @@ def world() -> tuple[Judged, list[Run]]:
     first = [(0, 1, 1, 3), (0, 3, 1, 0), (0, 2, 2, 3), (0, 4, 2, 1)]
     second = [(1, 2, 1, 2), (1, 3, 1, 4)]
     given = raw(*first, *second, (2, 1, 1, 1), (2, 2, 1, 1))
-    runs = [
-        run_from_dict({"q": [(video, 0.0, 10.0, 1.0)], "r": [("a", 0.0, 10.0, 1.0)]}, video) for video in "ab"
-    ]
+    runs = [run_from_dict({"q": [(video, 0.0, 10.0, 1.0)], "r": [("a", 0.0, 10.0, 1.0)]}, video) for video in "ab"]
     return Judged(pairs, given), runs
 
 

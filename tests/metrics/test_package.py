@@ -66,9 +66,7 @@ def test_every_command_says_what_it_takes(place: Path, tmp_path: Path) -> None:
     assert {"evaluate", "compare", "convert", "project", "annotators"} <= {*names}
     for name in set(names) - {"systems"}:
         assert f"usage: reeljudge {name}" in run(program, name, "--help", folder=tmp_path)
-    assert "usage: python -m reeljudge" in run(
-        place / "bin" / "python", "-m", "reeljudge", "--help", folder=tmp_path
-    )
+    assert "usage: python -m reeljudge" in run(place / "bin" / "python", "-m", "reeljudge", "--help", folder=tmp_path)
 
 
 def test_a_figure_without_the_extra_is_an_error_that_names_it(place: Path, folder: Path) -> None:
@@ -92,9 +90,7 @@ def test_a_figure_without_the_extra_is_an_error_that_names_it(place: Path, folde
 
 def test_a_server_without_the_extra_is_an_error_that_names_it(place: Path, tmp_path: Path) -> None:
     python, program = place / "bin" / "python", place / "bin" / "reeljudge"
-    assert (
-        run(python, "-c", "import reeljudge; print(reeljudge.Client.__name__)", folder=tmp_path) == "Client\n"
-    )
+    assert run(python, "-c", "import reeljudge; print(reeljudge.Client.__name__)", folder=tmp_path) == "Client\n"
     command = [
         str(program),
         "scores",

@@ -56,9 +56,7 @@ def large(queries: int = 150, seed: int = 0) -> tuple[Judged, Run]:
         held = rng.choice(len(pool), int(rng.integers(1, 60)), replace=False).tolist()
         judged[str(q)] = {pool[m]: int(g) for m, g in zip(held, rng.integers(0, 5, len(held)), strict=True)}
         found = rng.choice(len(pool), int(rng.integers(1, 150)), replace=False).tolist()
-        run[str(q)] = dict(
-            zip((pool[m] for m in found), (rng.integers(0, 90, len(found)) / 8).tolist(), strict=True)
-        )
+        run[str(q)] = dict(zip((pool[m] for m in found), (rng.integers(0, 90, len(found)) / 8).tolist(), strict=True))
     return judged, run
 
 

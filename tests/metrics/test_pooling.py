@@ -90,11 +90,7 @@ def only_at(run: Run, query: str, span: tuple[str, float, float], rank: int) -> 
     rows = run.rows_of(query)
     columns: dict[str, Any] = {"video": run.video.copy(), "start": run.start.copy(), "end": run.end.copy()}
     for row in range(rows.start, rows.stop):
-        overlaps = (
-            names[columns["video"][row]] == video
-            and columns["start"][row] < end
-            and start < columns["end"][row]
-        )
+        overlaps = names[columns["video"][row]] == video and columns["start"][row] < end and start < columns["end"][row]
         if overlaps:
             columns["video"][row] = len(names) - 2
     if rank:
@@ -117,9 +113,7 @@ def test_a_better_rank_and_a_smaller_gap_matter_more() -> None:
         run("z", q1=[("a", 0, 10)], q2=[("g", 0, 10)]),
     ]
     found = undecided(ground, runs, K, MU)
-    weight = dict(
-        zip([found.names[v] for v in found.video], influence(found, ground, runs, K, MU), strict=True)
-    )
+    weight = dict(zip([found.names[v] for v in found.video], influence(found, ground, runs, K, MU), strict=True))
     assert weight["d"] == weight["f"] > weight["e"] > 1  # x and y are tied: that pair counts 1
     assert 0 < weight["g"] < 2  # it lies between z and both others, which are far away
 
@@ -132,8 +126,7 @@ def test_leaving_a_system_out_takes_what_only_it_found() -> None:
     runs.append(run("t", q1=[("c", 0, 10)]))
     without = means_without_own(qrels, finders, runs, [0, 0, 1], [MEASURE])[:, 0]
     gains = 4 / np.log2([2, 3, 4])
-    assert without == pytest.approx(
-        [gains[1:].sum() / gains[:2].sum()] * 2 + [gains[0] / gains.sum()]  # nothing of t's is its own
-    )
+    # Nothing of t's is its own.
+    assert without == pytest.approx([gains[1:].sum() / gains[:2].sum()] * 2 + [gains[0] / gains.sum()])
     first = means_of_part(qrels, np.array([True, False, False]), runs, [MEASURE])[:, 0]
     assert first == pytest.approx([gains[2] / gains[0]] * 2 + [0.0])

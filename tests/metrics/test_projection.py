@@ -51,9 +51,7 @@ def test_provider_stands_beside_ndcg() -> None:
     measures = [ir_measures.parse_measure(name) for name in names]
     qrels = {"1": {"a@0-10000": 4, "b@0-10000": 2}, "2": {"a@0-5000": 1}, "3": {"c@0-5000": 0}}
     run = {"1": {"b@0-10000": 3.0, "a@0-9000": 2.0}, "2": {"a@0-4000": 1.0}}
-    found = ir_measures.calc_aggregate(
-        measures, ir_measures.util.QrelsConverter(qrels).as_namedtuple_iter(), run
-    )
+    found = ir_measures.calc_aggregate(measures, ir_measures.util.QrelsConverter(qrels).as_namedtuple_iter(), run)
     first = (2 + 4 / 1.5849625007211562) / (4 + 2 / 1.5849625007211562)
     assert found[measures[0]] == pytest.approx((first + 1) / 2)
     assert found[measures[2]] == pytest.approx(0.9)
@@ -70,9 +68,7 @@ def test_provider_knows_the_conventions() -> None:
 
     rng = np.random.default_rng(2)
     spans = [f"v{v}@{s}-{s + 4000}" for v in range(2) for s in range(0, 12_000, 1000)]
-    qrels = {
-        str(q): {m: int(rng.integers(0, 4)) for m in rng.choice(spans, 6, replace=False)} for q in range(25)
-    }
+    qrels = {str(q): {m: int(rng.integers(0, 4)) for m in rng.choice(spans, 6, replace=False)} for q in range(25)}
     run = {str(q): {m: float(rng.uniform()) for m in rng.choice(spans, 9, replace=False)} for q in range(26)}
     names = {
         "nDCG_IoU(iou=0.5,convention=released)@20": ("nDCG_IoU(iou=0.5)@20", "released"),
@@ -117,7 +113,5 @@ def test_the_authors_runs_project(tmp_path: Path) -> None:
     write(qrels, "".join(f"{q} 0 {moment} {1 + int(rank) % 4}\n" for q, _, moment, rank, _, _ in rows))
     for run in lists:
         scored = run_cli("project", "--qrels", qrels, "--run", run, *index, "--measures", "nDCG@20")
-        ours = run_cli(
-            "evaluate", "--qrels", qrels, "--run", run, *index, "--measures", "nDCG_IoU(iou=0.5)@20"
-        )
+        ours = run_cli("evaluate", "--qrels", qrels, "--run", run, *index, "--measures", "nDCG_IoU(iou=0.5)@20")
         assert float(ours.stdout.split()[-1]) == pytest.approx(float(scored.stdout.split()[-1]), abs=1e-4)

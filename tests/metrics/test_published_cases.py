@@ -116,9 +116,7 @@ def test_tvr(case: dict[str, Any], variant: str, tmp_path: Path) -> None:
         names = tvr_names(task, kind, values)
         if task == "VR":
             names = {key: name for key, name in names.items() if key != "desc_type_ratio"}
-        found, _ = score(
-            tmp_path, lines(case["gt"]), case["submission"], names, "tvr", task=task, missing=missing
-        )
+        found, _ = score(tmp_path, lines(case["gt"]), case["submission"], names, "tvr", task=task, missing=missing)
         assert found == {key: pytest.approx(values[key], abs=1e-9) for key in names}, part
 
 

@@ -134,9 +134,7 @@ def test_predictions_may_be_objects(tmp_path: Path) -> None:
     ]
     mixed = [{"query_id": 1, "predictions": [lists[0]["predictions"][0], objects[0]["predictions"][1]]}]  # type: ignore[index]
     runs = [read_run(write(tmp_path / "run", data)) for data in (lists, objects, mixed)]
-    assert [(run.videos, run.start.tolist(), run.scores.tolist()) for run in runs] == [
-        (["a", "b"], [0, 1], [2, 1])
-    ] * 3
+    assert [(run.videos, run.start.tolist(), run.scores.tolist()) for run in runs] == [(["a", "b"], [0, 1], [2, 1])] * 3
 
 
 QRELS_FILES = {
@@ -190,9 +188,7 @@ def test_ratings_and_video_indices_are_named(tmp_path: Path) -> None:
         read_qrels(write(tmp_path / "file", {"v": [10.5, 3]}))
 
 
-@pytest.mark.parametrize(
-    ("text", "says"), [(None, "no such file"), ("", "empty"), (pair(), "look like qrels")]
-)
+@pytest.mark.parametrize(("text", "says"), [(None, "no such file"), ("", "empty"), (pair(), "look like qrels")])
 def test_a_look_at_the_run_says_what_is_plainly_wrong(text: str | None, says: str, tmp_path: Path) -> None:
     path = tmp_path / "run" if text is None else write(tmp_path / "run", text)
     with pytest.raises(MeasureError, match=says):

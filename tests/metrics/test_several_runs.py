@@ -26,8 +26,7 @@ def run_file(path: Path, *ends: float, query: int = 1) -> Path:
     """A run with one prediction from 0 to each end, for the queries from `query` on."""
     path.parent.mkdir(exist_ok=True)
     rows = {
-        str(query + n): [{"video_name": "a", "timestamp": [0, end], "model_scores": 1}]
-        for n, end in enumerate(ends)
+        str(query + n): [{"video_name": "a", "timestamp": [0, end], "model_scores": 1}] for n, end in enumerate(ends)
     }
     return write(path, rows)
 
@@ -114,9 +113,7 @@ def test_unjudged_queries_are_left_out_and_counted(tmp_path: Path, capsys: Out) 
     assert "query '4' (and 1 more) is not in the qrels" in capsys.readouterr().err
     assert main([*arguments, "--convention", "released"]) == 2
     assert "query '4'" in capsys.readouterr().err
-    assert "released, unjudged=skip" in printed(
-        capsys, *arguments, "--convention", "released", "--unjudged", "skip"
-    )
+    assert "released, unjudged=skip" in printed(capsys, *arguments, "--convention", "released", "--unjudged", "skip")
     strangers = run_file(tmp_path / "strangers.json", 10, query=8)
     assert main([*arguments[:4], str(strangers)]) == 2
     assert "do both files use the same query ids?" in capsys.readouterr().err

@@ -38,10 +38,7 @@ def frame(found: dict[str, Any], value: str) -> Any:
 
 
 def records(found: dict[str, Any], value: str) -> Any:
-    return {
-        q: [{"video_name": v, "timestamp": [s, e], value: x} for v, s, e, x in rows]
-        for q, rows in found.items()
-    }
+    return {q: [{"video_name": v, "timestamp": [s, e], value: x} for v, s, e, x in rows] for q, rows in found.items()}
 
 
 SOURCES: dict[str, Callable[[dict[str, Any], str, Path], Any]] = {

@@ -34,9 +34,7 @@ def test_a_page_goes_on_with_servers_of_another_version(server: Installation, ch
         def cannot_read(route: Route) -> None:
             problem = {"status": 400, "code": "badvalue", "detail": "grade: in words; expected a number"}
             headers = {"reeljudge-version": "another"}
-            route.fulfill(
-                status=400, headers=headers, content_type="application/json", body=json.dumps(problem)
-            )
+            route.fulfill(status=400, headers=headers, content_type="application/json", body=json.dumps(problem))
 
         page.route(SAVING, cannot_read)
         press(page, "3")

@@ -213,9 +213,7 @@ def test_a_real_server_is_ready_and_counts_in_every_process(servers: Callable[[s
     with httpx.Client(base_url=place.address, headers=WATCHER) as client:
         for _ in range(3):
             assert client.get("/sign-in/").status_code == 200
-        counted = re.search(
-            r'reeljudge_requests_total{address="sign-in",.*} (\S+)', client.get("/metrics").text
-        )
+        counted = re.search(r'reeljudge_requests_total{address="sign-in",.*} (\S+)', client.get("/metrics").text)
         assert counted
         assert float(counted[1]) >= 3
         assert client.get("/readyz").json()["checks"]["database"] == "ok"

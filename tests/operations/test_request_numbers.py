@@ -49,9 +49,7 @@ def log() -> Iterator[StringIO]:
         (PROXY, "aaaaaaaa bbbbbbbb", False),
     ],
 )
-def test_a_number_is_taken_from_our_proxy_only(
-    settings: Any, remote: str, given: str, believed: bool
-) -> None:
+def test_a_number_is_taken_from_our_proxy_only(settings: Any, remote: str, given: str, believed: bool) -> None:
     settings.TRUSTED_PROXIES = [PROXY]
     answer = Client(REMOTE_ADDR=remote).get("/healthz", headers={"x-request-id": given})
     assert (answer["X-Request-ID"] == given) is believed

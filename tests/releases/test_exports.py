@@ -77,9 +77,7 @@ def test_moments_say_what_the_ids_stand_for(judged: Batch) -> None:
     rows = list(csv.DictReader(exported(judged.query.campaign)["moments.csv"].splitlines()))
     assert [row["moment_id"] for row in rows] == sorted(settled(judged))
     for row in rows:
-        moment = Moment.objects.get(
-            video__name=row["video"], start=float(row["start"]), end=float(row["end"])
-        )
+        moment = Moment.objects.get(video__name=row["video"], start=float(row["start"]), end=float(row["end"]))
         assert str(moment) == row["moment_id"]
 
 
@@ -107,9 +105,7 @@ def test_query_ids_that_look_alike_stay_apart(campaign: Campaign) -> None:
     files = exported(campaign)
     ids = [json.loads(line)["query_id"] for line in files["qrels.jsonl"].splitlines()]
     assert ids == [1, 7, "٧", "+7", "a7", "007"]
-    assert [line.split()[0] for line in files["qrels.txt"].splitlines()] == [
-        str(query_id) for query_id in ids
-    ]
+    assert [line.split()[0] for line in files["qrels.txt"].splitlines()] == [str(query_id) for query_id in ids]
 
 
 def test_ratings_hold_every_counted_grade_by_worker_number(judged: Batch, named: list[Membership]) -> None:
@@ -210,25 +206,16 @@ def test_before_anything_is_settled_the_files_are_there_and_bare(campaign: Campa
     assert json.loads(files["manifest.json"])["candidates"]["open"] == 20
 
 
-def test_a_folder_that_cannot_be_made_and_a_campaign_that_is_none_are_named(
-    campaign: Campaign, tmp_path: Path
-) -> None:
+def test_a_folder_that_cannot_be_made_and_a_campaign_that_is_none_are_named(campaign: Campaign, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    assert refused("export_qrels", "films", "--out", tmp_path / "file").startswith(
-        f"--out {tmp_path}/file: cannot"
-    )
-    assert (
-        refused("export_qrels", "none", "--out", tmp_path)
-        == "campaign none: not found; expected one of: films"
-    )
+    assert refused("export_qrels", "films", "--out", tmp_path / "file").startswith(f"--out {tmp_path}/file: cannot")
+    assert refused("export_qrels", "none", "--out", tmp_path) == "campaign none: not found; expected one of: films"
 
 
 def perfect_trec(qrels: str) -> str:
     """The judged moments by grade, as a run."""
     fields = sorted((line.split() for line in qrels.splitlines()), key=lambda line: -int(line[3]))
-    return "".join(
-        f"{line[0]} Q0 {line[2]} {rank} {1000 - rank} perfect\n" for rank, line in enumerate(fields, 1)
-    )
+    return "".join(f"{line[0]} Q0 {line[2]} {rank} {1000 - rank} perfect\n" for rank, line in enumerate(fields, 1))
 
 
 def perfect_ranking(qrels: str) -> str:

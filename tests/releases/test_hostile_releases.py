@@ -39,9 +39,7 @@ def files(**changed: bytes | str) -> Files:
 
 def packed(file: Path, content: Files, **manifest: Any) -> Path:
     """A release of these files, with a manifest that fits unless it is changed; None leaves a field out."""
-    listed = {
-        name: {"sha256": sha256(each).hexdigest(), "bytes": len(each)} for name, each in content.items()
-    }
+    listed = {name: {"sha256": sha256(each).hexdigest(), "bytes": len(each)} for name, each in content.items()}
     whole = {"format": "reeljudge-release/1", "campaign": "films", "version": 1, "imported": False}
     whole |= {
         "consensus": {"rule": "tvr-ranking/1", "tolerance": 1},

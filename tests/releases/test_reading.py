@@ -41,9 +41,7 @@ def grades(path: Path) -> dict[tuple[str, str], int]:
     return dict(zip(zip(queries, found.stamps, strict=True), found.grades.tolist(), strict=True))
 
 
-def test_each_file_of_qrels_is_read_and_says_the_same(
-    judged: Campaign, leo: Membership, tmp_path: Path
-) -> None:
+def test_each_file_of_qrels_is_read_and_says_the_same(judged: Campaign, leo: Membership, tmp_path: Path) -> None:
     judged.queries.update(split="val")
     adjudicate(Candidate.objects.get(outcome=Candidate.Outcome.DISCARDED), leo, 2, "all but the chair")
     with zipfile.ZipFile(frozen(judged, leo).file.path) as archive:

@@ -122,12 +122,8 @@ def test_a_release_holds_all_that_others_need(judged: Campaign, leo: Membership)
     assert {"README.md", "LICENSE", "MANIFEST.json", "qrels.txt", "qrels.jsonl", "qrels.nested.json"} <= set(
         archive.namelist()
     )
-    assert {"judgements.jsonl", "pairs.csv", "rules/consensus.md", "guidelines/0.md"} <= set(
-        archive.namelist()
-    )
-    assert {"figures/table-1.csv", "figures/figure-5a.svg", "figures/figure-5b.csv"} <= set(
-        archive.namelist()
-    )
+    assert {"judgements.jsonl", "pairs.csv", "rules/consensus.md", "guidelines/0.md"} <= set(archive.namelist())
+    assert {"figures/table-1.csv", "figures/figure-5a.svg", "figures/figure-5b.csv"} <= set(archive.namelist())
     assert archive.read("figures/figure-5b.svg").startswith(b"<svg")
     manifest = json.loads(archive.read("MANIFEST.json"))
     assert manifest["consensus"] == {"rule": "tvr-ranking/1", "tolerance": 1}
@@ -331,9 +327,7 @@ def test_queries_that_are_not_finished_are_left_out_and_named(
 
 
 @pytest.mark.parametrize("batches", [1, 2])
-def test_an_early_release_says_that_scores_on_it_are_too_high(
-    judged: Campaign, leo: Membership, batches: int
-) -> None:
+def test_an_early_release_says_that_scores_on_it_are_too_high(judged: Campaign, leo: Membership, batches: int) -> None:
     """Where each query has one batch, those that are finished first are like the others."""
     Campaign.objects.filter(pk=judged.pk).update(batches=batches)
     judged.refresh_from_db()
@@ -358,8 +352,7 @@ def test_a_command_freezes_and_writes(judged: Campaign, leo: Membership) -> None
     answer = printed("freeze_release", "films", "--licence", "MIT")
     release = Release.objects.get()
     assert (
-        f"release 1\nqueries with judgements: 1 of 1; unfinished and left out: 1\nSHA-256 {release.sha256}\n"
-        in answer
+        f"release 1\nqueries with judgements: 1 of 1; unfinished and left out: 1\nSHA-256 {release.sha256}\n" in answer
     )
     printed("freeze_release", "films", "--licence", "MIT", "--with-unfinished")
     assert Release.objects.get(version=2).counts["queries"] == 2
@@ -387,8 +380,7 @@ def tampered(release: Release, folder: Path, change: Callable[[dict[str, bytes]]
     manifest = json.loads(files.pop("MANIFEST.json"))
     change(files)
     manifest["files"] = {
-        name: {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
-        for name, content in files.items()
+        name: {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)} for name, content in files.items()
     }
     with zipfile.ZipFile(folder / "forged.zip", "w") as out:
         for name, content in (files | {"MANIFEST.json": json.dumps(manifest).encode()}).items():

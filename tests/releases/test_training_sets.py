@@ -121,9 +121,7 @@ def test_wrong_input_ends_in_one_message_and_no_file(films: Campaign, tmp_path: 
     command = ("export_pseudo_training", "real", "--out", tmp_path)
     assert refused(*command, "--top", 0) == "--top 0: expected 1 to 1,000"
     assert refused(*command, "--top", 1, 1001) == "--top 1001: expected 1 to 1,000"
-    assert refused("export_pseudo_training", "nothing", "--out", tmp_path).startswith(
-        "campaign nothing: not found"
-    )
+    assert refused("export_pseudo_training", "nothing", "--out", tmp_path).startswith("campaign nothing: not found")
     (tmp_path / "file").write_text("")
     assert "cannot be written (Not a directory" in refused(*command[:3], tmp_path / "file" / "folder")
     Query.objects.all().delete()
@@ -134,9 +132,7 @@ def test_wrong_input_ends_in_one_message_and_no_file(films: Campaign, tmp_path: 
     assert [file.name for file in tmp_path.iterdir()] == ["file"]
 
 
-def test_a_campaign_ranked_by_another_model_has_no_set(
-    films: Campaign, tmp_path: Path, settings: Any
-) -> None:
+def test_a_campaign_ranked_by_another_model_has_no_set(films: Campaign, tmp_path: Path, settings: Any) -> None:
     rank_candidates(films, lambda *done, message="": None)
     settings.ENCODER = "another/model"
     answer = refused("export_pseudo_training", "real", "--out", tmp_path)
@@ -203,9 +199,7 @@ def test_a_set_that_cannot_be_made_says_why(films: Campaign, lead: Membership) -
 
 
 @pytest.mark.django_db(transaction=True)  # a thread of its own reads the rows
-def test_a_release_prints_the_draw_and_holds_the_captions_for_training(
-    films: Campaign, lead: Membership
-) -> None:
+def test_a_release_prints_the_draw_and_holds_the_captions_for_training(films: Campaign, lead: Membership) -> None:
     films.refresh_from_db()
     release = freeze(films, lead, "CC0-1.0", with_unfinished=True)
     assert work_off() == []

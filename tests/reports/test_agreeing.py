@@ -67,9 +67,7 @@ def test_an_annotator_by_hand(judged: Campaign, ada: Membership, bob: Membership
     assert hers["settled"] == 1
     # Squares: 1 + 0 + 9 + 0 observed; (7 + 3 + 31 + 1) / 4 by chance.
     assert hers["kappa"] == pytest.approx(1 - 10 / 10.5, abs=1e-6)
-    assert hers["kappa"] == pytest.approx(
-        cohen_kappa_score(ADA, BOB, labels=range(5), weights="quadratic"), abs=1e-6
-    )
+    assert hers["kappa"] == pytest.approx(cohen_kappa_score(ADA, BOB, labels=range(5), weights="quadratic"), abs=1e-6)
     assert of(numbers, cleo)["judged"] == 1
     assert of(numbers, cleo)["contested"] is None  # nothing is contested after round two
 
@@ -161,9 +159,7 @@ def test_a_table_of_counts_says_what_single_ratings_say() -> None:
     assert kappa_of(table, np.arange(5.0), "quadratic") == pytest.approx(oracle)
 
 
-def test_queries_with_most_disagreement_come_first(
-    judged: Campaign, ada: Membership, bob: Membership
-) -> None:
+def test_queries_with_most_disagreement_come_first(judged: Campaign, ada: Membership, bob: Membership) -> None:
     calm = make_query(judged, "8", "Somebody closes a box.")
     judge_all(claim(ada), lambda candidate: 3)
     judge_all(claim(bob), lambda candidate: 2)
@@ -230,9 +226,7 @@ def test_bins_of_similarity_and_rank() -> None:
     ]
 
 
-def test_one_person_twice_on_a_candidate_is_no_pair_of_hers(
-    judged: Campaign, ada: Membership, bob: Membership
-) -> None:
+def test_one_person_twice_on_a_candidate_is_no_pair_of_hers(judged: Campaign, ada: Membership, bob: Membership) -> None:
     """As imported ratings may have it: Bob's judgements are said to be Ada's own, a second time."""
     Membership.objects.filter(pk=bob.pk).update(same_as=ada)
     judged.imported = timezone.now()

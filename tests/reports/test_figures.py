@@ -95,9 +95,7 @@ def test_words_in_place_of_others(lead: Client) -> None:
     assert numbers(lead, "table-3") == [{"word": "caption", "frequency": "60", "gender": "N"}]
 
 
-def test_figures_before_anything_is_judged(
-    batch: Batch, leo: Membership, member: Callable[..., Membership]
-) -> None:
+def test_figures_before_anything_is_judged(batch: Batch, leo: Membership, member: Callable[..., Membership]) -> None:
     lead = browser(leo)
     page = lead.get(reverse("figures", args=["films"])).content.decode()
     assert "No round is complete yet." in page

@@ -51,9 +51,7 @@ def test_checks_are_work_and_exams_are_not(campaign: Campaign, batch: Batch, ada
         assert total(worked(campaign, LONG_AGO, LATER).values()).seconds == judgements
 
 
-def test_a_period_begins_with_its_first_instant_and_ends_before_its_last(
-    campaign: Campaign, ada: Membership
-) -> None:
+def test_a_period_begins_with_its_first_instant_and_ends_before_its_last(campaign: Campaign, ada: Membership) -> None:
     judge_all(claim(ada), lambda candidate: 2, submit=False)
     noon = datetime(2026, 3, 2, 12, tzinfo=UTC)
     with tampering():

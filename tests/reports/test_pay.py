@@ -113,9 +113,7 @@ def test_days_counted_before_are_what_they_are_when_counted_now(
     assert [worked_in(campaign, period) for period in periods] == counted_now
     settings.TIME_ZONE = "Europe/Oslo"  # where days are others
     left = sum(each.seconds or 0 for each in Revision.objects.all())
-    assert float(total(worked_in(campaign, Period(days[0], today)).values()).seconds) == pytest.approx(
-        left, abs=0.1
-    )
+    assert float(total(worked_in(campaign, Period(days[0], today)).values()).seconds) == pytest.approx(left, abs=0.1)
 
 
 def test_the_page_shows_this_month_and_sums(worked: Batch, leo: Membership) -> None:
@@ -170,9 +168,7 @@ def test_months_have_their_own_lengths(day: date, first: date, last: date) -> No
 
 
 @pytest.mark.parametrize("name", ['=HYPERLINK("https://evil.example.org")', "+1", "-1", "@SUM(A1)"])
-def test_a_name_is_never_a_formula(
-    name: str, worked: Batch, leo: Membership, named: list[Membership]
-) -> None:
+def test_a_name_is_never_a_formula(name: str, worked: Batch, leo: Membership, named: list[Membership]) -> None:
     user = named[0].user
     user.first_name, user.last_name = name, ""
     user.save()

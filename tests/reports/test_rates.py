@@ -106,9 +106,7 @@ def test_a_rate_that_mends_a_wrong_one_holds_for_all_days(paid: Campaign, leo: M
     assert brief(lines(leo)) == [("1", "1.250", "15.00", "18.75"), ("2", "1.000", "15.00", "15.00")]
 
 
-def test_the_second_change_of_a_day_does_not_hide_what_held_yesterday(
-    paid: Campaign, leo: Membership
-) -> None:
+def test_the_second_change_of_a_day_does_not_hide_what_held_yesterday(paid: Campaign, leo: Membership) -> None:
     for rate in ("20", "", "30", "30"):
         assert send(leo, hourly_rate=rate).status_code == 302
     assert str(PastRate.objects.get()) == f"14.00 until {TODAY() - timedelta(days=1)}"

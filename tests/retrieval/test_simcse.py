@@ -74,9 +74,7 @@ def trained(base: Path, folder: Path, recipe: Recipe = RECIPE, **options: Any) -
 def test_one_seed_gives_the_same_weights_and_another_others(simcse: Path, tmp_path: Path) -> None:
     import torch
 
-    untrained = {
-        name: values.numpy().tobytes() for name, values in load_base(str(simcse)).state_dict().items()
-    }
+    untrained = {name: values.numpy().tobytes() for name, values in load_base(str(simcse)).state_dict().items()}
     torch.manual_seed(1)
     first = trained(simcse, tmp_path / "first")
     torch.manual_seed(2)  # what was drawn before does not matter
@@ -169,9 +167,7 @@ def test_the_command_stores_a_version_and_its_report(simcse: Path, described: Co
     assert [child.name for child in (settings.MODELS_ROOT / "in-training").iterdir()] == []
 
 
-def test_training_the_same_again_makes_no_new_version_and_another_seed_does(
-    simcse: Path, described: Corpus
-) -> None:
+def test_training_the_same_again_makes_no_new_version_and_another_seed_does(simcse: Path, described: Corpus) -> None:
     command = ("train_simcse", "short films", "--base", simcse, "--now", *OPTIONS)
     assert printed(*command) == printed(*command)
     assert TrainedEncoder.objects.count() == 1
@@ -181,9 +177,7 @@ def test_training_the_same_again_makes_no_new_version_and_another_seed_does(
     assert first.weights == again.weights != second.weights
 
 
-def test_a_worker_trains_with_progress(
-    simcse: Path, described: Corpus, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_worker_trains_with_progress(simcse: Path, described: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("jobs.running.SECONDS_BETWEEN_REPORTS", 0)
     said, report = list[str](), Job.report
 

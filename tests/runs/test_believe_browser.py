@@ -15,9 +15,7 @@ from tests.runs.test_runs_browser import RUNS, make_release, pictures
 pytestmark = [pytest.mark.timeout(600), pytest.mark.long]
 
 
-def test_measures_are_examined_and_the_figures_follow_the_page(
-    server: Installation, chromium: Browser
-) -> None:
+def test_measures_are_examined_and_the_figures_follow_the_page(server: Installation, chromium: Browser) -> None:
     server.manage("generate_campaign", "believed", "--queries", "6", "--annotators", "5")
     password = server.accounts("believed", "lead", "lea")["lea"]
     server.manage("freeze_release", "believed", "--licence", "CC0-1.0")
@@ -32,9 +30,8 @@ def test_measures_are_examined_and_the_figures_follow_the_page(
         expect(page.locator(".drawing svg")).to_be_visible(timeout=60_000)
         expect(page.locator(".drawing svg")).to_contain_text("without annotator")
         page.emulate_media(color_scheme="dark")
-        expect(
-            page.locator(".drawing svg text[fill='#e9e7e3']").first
-        ).to_be_attached()  # the dark page's ink
+        # The dark page's ink.
+        expect(page.locator(".drawing svg text[fill='#e9e7e3']").first).to_be_attached()
         expect(page.locator(".drawing svg text[fill='#22262b']")).to_have_count(0)
 
 

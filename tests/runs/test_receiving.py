@@ -31,9 +31,7 @@ TREC = f"1 Q0 {VIDEO}@1250-4500 1 9.0 bert\n"
 INDEX = json.dumps({VIDEO: [100.0, 7]})
 
 
-def one(
-    start: object = 1.0, end: object = 4.0, score: object = 2.0, video: object = VIDEO, query: str = "1"
-) -> str:
+def one(start: object = 1.0, end: object = 4.0, score: object = 2.0, video: object = VIDEO, query: str = "1") -> str:
     """A run of two predictions, of which the second is as said."""
     good = {"video_name": VIDEO, "timestamp": [50.0, 60.0], "model_scores": 3.0}
     row = {"video_name": video, "timestamp": [start, end], "model_scores": score}
@@ -115,9 +113,7 @@ def test_the_first_hundred_faults_are_told_in_the_order_of_the_file_and_all_are_
     assert found["count"] == 1 + 2 * 130
     assert len(found["told"]) == 100
     assert "query '2': the query is unknown" in found["told"][0]
-    assert [f"prediction {n}:" in told for n, told in zip((2, 2, 3, 3), found["told"][1:], strict=False)] == [
-        True
-    ] * 4
+    assert [f"prediction {n}:" in told for n, told in zip((2, 2, 3, 3), found["told"][1:], strict=False)] == [True] * 4
     typed = json.dumps({"1": [{"video_name": VIDEO, "timestamp": [0, "x"], "score": 1}] * 120})
     found = submitted(rio, typed).findings
     assert (found["count"], len(found["told"])) == (120, 100)
@@ -163,9 +159,7 @@ SAME = {
         "",
     ),
     "trec": (
-        "".join(
-            f"1 Q0 {video}@{s * 1000:.0f}-{e * 1000:.0f} 1 {score} t\n" for video, s, e, score in GOOD["1"]
-        ),
+        "".join(f"1 Q0 {video}@{s * 1000:.0f}-{e * 1000:.0f} 1 {score} t\n" for video, s, e, score in GOOD["1"]),
         "",
     ),
 }
@@ -238,9 +232,7 @@ def test_the_job_is_harmless_twice(rio: Membership) -> None:
 
 @pytest.mark.both_databases
 def test_nothing_of_a_stored_run_changes_but_who_sees_it(campaign: Campaign, rio: Membership) -> None:
-    run = Run.objects.create(
-        campaign=campaign, number=1, by=rio, name="bert", size=10, queries=1, predictions=1
-    )
+    run = Run.objects.create(campaign=campaign, number=1, by=rio, name="bert", size=10, queries=1, predictions=1)
     run.show_to(Visibility.PRIVATE)
     for said in ({"name": "other"}, {"sha256": "0"}, {"visibility": "public", "file": "other"}):
         with pytest.raises(IntegrityError), transaction.atomic():

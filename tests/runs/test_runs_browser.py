@@ -16,9 +16,8 @@ from tests.screenshots import SIZES
 
 pytestmark = pytest.mark.timeout(600)
 RUNS = ("CONQUER_top40", "ReLoCLNet_top_01", "ReLoCLNet_top_40", "XML_top40")
-PICTURES = os.environ.get(
-    "RUNS_PICTURES", ""
-)  # a folder for a picture of each page, light and dark, wide and narrow
+# A folder for a picture of each page, light and dark, wide and narrow.
+PICTURES = os.environ.get("RUNS_PICTURES", "")
 
 
 @pytest.fixture

@@ -103,9 +103,7 @@ def test_scores_are_the_librarys_and_stay_with_their_release(
             report = CONVENTIONS[convention].options(measure.definition.family).report
             is_percent = report.startswith("percent") and measure.definition.share
             expected = values.mean(axis=1) * (100 if is_percent else 1)
-            assert np.allclose(
-                unpacked_values(by_name[str(measure)].values), expected, equal_nan=True, rtol=1e-6
-            )
+            assert np.allclose(unpacked_values(by_name[str(measure)].values), expected, equal_nan=True, rtol=1e-6)
     before = dict(stored.values_list("pk", "value"))
     second = freeze(release.campaign, release.by, "CC0-1.0", "again")
     assert work_off(StringIO()) == []
@@ -117,9 +115,7 @@ def test_scores_are_the_librarys_and_stay_with_their_release(
     assert "?release=1" in text
 
 
-def test_what_a_convention_refuses_is_said_and_the_others_score(
-    release: Release, rio: Membership, page: Any
-) -> None:
+def test_what_a_convention_refuses_is_said_and_the_others_score(release: Release, rio: Membership, page: Any) -> None:
     run = uploaded(rio, best(release.campaign, only=("q0", "q1", "q2")))
     scoring = Scoring.objects.get(run=run)
     assert set(scoring.refusals) == {"tvr", "didemo", "qvhighlights"}
@@ -128,9 +124,7 @@ def test_what_a_convention_refuses_is_said_and_the_others_score(
     assert "query &#x27;q3&#x27; of the qrels is missing" in page(convention="tvr")
 
 
-def test_the_leaderboard(
-    runs: list[Run], page: Any, rio: Membership, member: Callable[..., Membership]
-) -> None:
+def test_the_leaderboard(runs: list[Run], page: Any, rio: Membership, member: Callable[..., Membership]) -> None:
     """One test, because its release and its runs take longest to make."""
     sorts_filters_and_compares(page)
     shows_seeds_as_one_row_with_their_deviation(page)
@@ -248,9 +242,7 @@ def test_intervals_over_annotators_come_from_the_raw_grades(runs: list[Run], rel
     assert drawn.shape == (300, len(judged.final))
     left_out = (drawn == raw.final).all(axis=1)
     assert 0 < left_out.sum() < 300
-    spreads = list(
-        Score.objects.filter(measure=COLUMN).values_list("scoring__run__name", "convention", "spread")
-    )
+    spreads = list(Score.objects.filter(measure=COLUMN).values_list("scoring__run__name", "convention", "spread"))
     assert len(spreads) == 9
     assert all(spread is not None and 0 <= spread < 0.5 for _, _, spread in spreads)
     assert any(spread for _, _, spread in spreads)

@@ -132,9 +132,7 @@ def test_a_system_is_trained_submitted_scored_and_searched_with(
     release: Release, rio: Membership, features: Path
 ) -> None:
     researcher = with_captions(rio)
-    [row] = ask_to_train(
-        researcher, wanted(depth=1, options=SMALL | {"iterations": 150, "validate_every": 150})
-    )
+    [row] = ask_to_train(researcher, wanted(depth=1, options=SMALL | {"iterations": 150, "validate_every": 150}))
     done()
     row.refresh_from_db()
     assert row.run is not None
@@ -154,16 +152,12 @@ def test_a_system_is_trained_submitted_scored_and_searched_with(
     assert search.moments
     things = [(start // 10 + int(video[-1])) % PLACES for video, start, _, _ in search.moments[:6]]
     assert things.count(7.0) >= 4, search.moments
-    page = browser(researcher).get(
-        reverse("system-search", args=["films", row.number]), {"q": "Somebody swims."}
-    )
+    page = browser(researcher).get(reverse("system-search", args=["films", row.number]), {"q": "Somebody swims."})
     assert "No clip is stored" in page.content.decode()
     assert "Caption similarity" in page.content.decode()
 
 
-def test_the_page_and_the_command_tell_which_clips_lack_objects(
-    researcher: Membership, features: Path
-) -> None:
+def test_the_page_and_the_command_tell_which_clips_lack_objects(researcher: Membership, features: Path) -> None:
     line = {"video": "secret-video-0", "clip": 0, "name": "cup", "box": [0, 0, 1, 1]}
     (features / "i3d.objects.jsonl").write_text(json.dumps(line))
     notice = "No objects are detected in 599 of 600 clips, and in no clip of 5 of 6 videos."
@@ -205,9 +199,7 @@ def test_a_training_that_is_broken_off_goes_on_and_ends_the_same(
     researcher: Membership, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     options = SMALL | {"iterations": 12, "validate_every": 4}
-    whole, broken = (
-        ask_to_train(researcher, wanted(name=name, options=options))[0] for name in ("whole", "broken")
-    )
+    whole, broken = (ask_to_train(researcher, wanted(name=name, options=options))[0] for name in ("whole", "broken"))
     train(whole, lambda done, total, text: None)
 
     def killed(done: int, total: int, text: str) -> None:
@@ -223,9 +215,8 @@ def test_a_training_that_is_broken_off_goes_on_and_ends_the_same(
     assert broken.losses[-1][0] == 8
     again: list[str] = []
     train(broken, lambda done, total, text: again.append(text))
-    assert (
-        next(text for text in again if text.startswith("training")) == "training: 7 of 12 steps"
-    )  # not over
+    # Not over.
+    assert next(text for text in again if text.startswith("training")) == "training: 7 of 12 steps"
     whole.refresh_from_db()
     broken.refresh_from_db()
     assert broken.losses == whole.losses
@@ -353,15 +344,11 @@ def test_a_page_asks_for_a_system_and_says_what_is_wrong(researcher: Membership)
 
 
 @pytest.mark.parametrize("system", ["xml", "reloclnet"])
-def test_the_page_says_in_what_a_system_differs_from_its_authors_code(
-    researcher: Membership, system: str
-) -> None:
+def test_the_page_says_in_what_a_system_differs_from_its_authors_code(researcher: Membership, system: str) -> None:
     page = browser(researcher).get(reverse("system-new", args=["films"]), {"system": system}).content.decode()
     assert "each block has a feed-forward network, which theirs has not" in page
     assert ("batches of 512 pairs" in page) == (system == "reloclnet")
-    other = (
-        browser(researcher).get(reverse("system-new", args=["films"]), {"system": "stal"}).content.decode()
-    )
+    other = browser(researcher).get(reverse("system-new", args=["films"]), {"system": "stal"}).content.decode()
     assert "It differs from" not in other
 
 
@@ -379,9 +366,7 @@ def test_curves_are_drawn_and_stored_as_files(researcher: Membership) -> None:
     [row] = ask_to_train(researcher, wanted("chance"))
     rio, address = browser(researcher), ["films", row.number]
     assert rio.get(reverse("system-curves", args=[*address, "svg"])).status_code == 404  # nothing to draw yet
-    TrainedSystem.objects.update(
-        losses=[[10, 2.5], [20, 1.5]], validations=[[10, 0.25], [20, 0.125]], measure=NDCG
-    )
+    TrainedSystem.objects.update(losses=[[10, 2.5], [20, 1.5]], validations=[[10, 0.25], [20, 0.125]], measure=NDCG)
     best = rio.get(reverse("systems", args=["films"])).content.decode()
     assert ">0.250<" in best  # whose weights are kept
     assert "After 20 steps the loss is 1.500." in rio.get(reverse("system", args=address)).content.decode()
@@ -493,9 +478,7 @@ def test_who_asked_and_leads_remove_a_system_and_its_run_stays(
     other = browser(member("roy", "researcher"))
     assert other.post(remove).status_code == 404
     assert "Remove this system" not in other.get(reverse("system", args=["films", 1])).content.decode()
-    assert (
-        "Remove this system" in browser(researcher).get(reverse("system", args=["films", 1])).content.decode()
-    )
+    assert "Remove this system" in browser(researcher).get(reverse("system", args=["films", 1])).content.decode()
     with django_capture_on_commit_callbacks(execute=True):
         assert browser(researcher).post(remove).status_code == 302
     assert [folder.exists() for folder in folders] == [False, True]

@@ -39,9 +39,7 @@ def test_why(runs: list[Run], release: Release, rio: Membership, member: Callabl
     a_query_is_drawn_with_its_matches(client, release)
     two_runs_stand_side_by_side(client, runs)
     an_address_that_says_nothing_is_refused(client)
-    a_query_that_a_run_lacks_has_no_ranks(
-        client, uploaded(rio, best(release.campaign, only=("q0",)), name="part")
-    )
+    a_query_that_a_run_lacks_has_no_ranks(client, uploaded(rio, best(release.campaign, only=("q0",)), name="part"))
     a_private_run_is_nobody_elses(client, runs[2], browser(member("leo", "lead")))
 
 
@@ -83,15 +81,11 @@ def a_query_is_drawn_with_its_matches(client: Client, release: Release) -> None:
     relevant = Candidate.objects.filter(query__query_id="q1", grade__gt=0)
     assert text.count('<path class="join') == relevant.count()
     assert '<text class="title" x="0" y="18">Judged moments</text>' in text
-    assert re.search(
-        r"Rank 2: [\d.]+–[\d.]+ s of secret-video-\d, matches a moment of grade \d, IoU 1.00", text
-    )
+    assert re.search(r"Rank 2: [\d.]+–[\d.]+ s of secret-video-\d, matches a moment of grade \d, IoU 1.00", text)
     assert "Rank 1: 90–90.5 s of secret-video-5, no match" in text
     assert text.count("no clip is stored") >= 1
     released = page(client, "run-query", 2, query="q1", convention="released")
-    gains = [
-        re.findall(r'<td class="n">([\d.]+)</td>', each)[2] for each in (ranks(text)[1], ranks(released)[1])
-    ]
+    gains = [re.findall(r'<td class="n">([\d.]+)</td>', each)[2] for each in (ranks(text)[1], ranks(released)[1])]
     assert float(gains[1]) == 2 ** float(gains[0]) - 1
     judgements = re.search(r'href="(/[^"]*\?candidate=\d+)"', text)
     assert judgements
@@ -109,8 +103,7 @@ def two_runs_stand_side_by_side(client: Client, runs: list[Run]) -> None:
         listed = page(client, "run-queries", 1, against=3)
     assert len(statements) <= MOST_STATEMENTS
     differences = [
-        abs(float(each.replace("−", "-")))
-        for each in re.findall(r'<td class="n">(−?[\d.]+)</td>\s*</tr>', listed)
+        abs(float(each.replace("−", "-"))) for each in re.findall(r'<td class="n">(−?[\d.]+)</td>\s*</tr>', listed)
     ]
     assert len(differences) == 6
     assert differences == sorted(differences, reverse=True)

@@ -151,9 +151,7 @@ def test_the_page_and_the_command_ask_for_it_where_words_are_read(researcher: Me
         command("tef_only")
 
 
-def test_encoding_many_texts_says_how_far_it_is(
-    researcher: Membership, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_encoding_many_texts_says_how_far_it_is(researcher: Membership, monkeypatch: pytest.MonkeyPatch) -> None:
     """A training set of the size of TVR's takes minutes, longer than a job's lease."""
     monkeypatch.setattr(data, "TEXTS_AT_A_TIME", 4)
     row, signs = asked(researcher, word_vectors="encoder"), list[str]()

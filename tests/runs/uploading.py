@@ -27,9 +27,7 @@ def ranking(predictions: Predictions) -> str:
     """The predictions in TVR-Ranking's format."""
     fields = ("video_name", "timestamp", "model_scores")
     rows = {
-        query: [
-            dict(zip(fields, (video, [start, end], score), strict=True)) for video, start, end, score in found
-        ]
+        query: [dict(zip(fields, (video, [start, end], score), strict=True)) for video, start, end, score in found]
         for query, found in predictions.items()
     }
     return json.dumps(rows)

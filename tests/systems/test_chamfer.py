@@ -19,9 +19,7 @@ def slow_chamfer(rows: NDArray[np.float64], words: NDArray[np.float64]) -> float
 
 def drawn(rows: int, words: int) -> tuple[Rows, Rows]:
     generator = np.random.default_rng(7)
-    return generator.standard_normal((rows, 12), np.float32), generator.standard_normal(
-        (words, 12), np.float32
-    )
+    return generator.standard_normal((rows, 12), np.float32), generator.standard_normal((words, 12), np.float32)
 
 
 def test_a_moment_of_two_clips_by_hand() -> None:
@@ -44,9 +42,7 @@ def test_every_range_costs_what_a_loop_says(words: int) -> None:
     wanted = [slow_chamfer(exact_rows[a:b], exact_words) for a, b in zip(first, stop, strict=True)]
     distances = squared_distances(rows, spoken)
     np.testing.assert_allclose(chamfer(distances, first, stop), wanted, rtol=2e-6)
-    average = [
-        ((exact_rows[a:b] - exact_words[0]) ** 2).sum(1).mean() for a, b in zip(first, stop, strict=True)
-    ]
+    average = [((exact_rows[a:b] - exact_words[0]) ** 2).sum(1).mean() for a, b in zip(first, stop, strict=True)]
     np.testing.assert_allclose(mean(distances[:, 0], first, stop), average, rtol=2e-6)
 
 

@@ -17,9 +17,7 @@ from systems.interface import system
 
 def test_windows_oracle_and_prior(shared: Path, tmp_path: Path) -> None:
     """Published with the media's durations: 49,465 windows, oracle 99.62 and 88.79."""
-    train, examples = (
-        examples_in(shared / "charades_sta" / f"charades_sta_{part}.txt") for part in ("train", "test")
-    )
+    train, examples = (examples_in(shared / "charades_sta" / f"charades_sta_{part}.txt") for part in ("train", "test"))
     test = videos_of(examples, {})
     made = cast(Exhaustive, system("prior", tmp_path / "prior"))
     made.train(Data(videos_of(train, {}), train))

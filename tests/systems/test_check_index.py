@@ -106,9 +106,7 @@ def test_the_command_says_it_in_one_line(tmp_path: Path) -> None:
 def test_videos_in_another_order_are_other_videos(tmp_path: Path) -> None:
     """A search takes a video's features by its number."""
     videos = collection().test
-    alike = Videos(
-        videos.names[:2], np.full(2, 6.0), np.array([0, 2, 4]), videos.clips[:4], videos.clip_seconds
-    )
+    alike = Videos(videos.names[:2], np.full(2, 6.0), np.array([0, 2, 4]), videos.clips[:4], videos.clip_seconds)
     found = two_stages(tmp_path)
     found.train(collection().training)
     found.index(alike)

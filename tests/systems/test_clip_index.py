@@ -22,9 +22,7 @@ D, SECONDS = 15, 3.0
 FAISS = [
     "flat",
     *(
-        pytest.param(
-            kind, marks=pytest.mark.skipif(not codes.is_installed(), reason="faiss-cpu is not installed")
-        )
+        pytest.param(kind, marks=pytest.mark.skipif(not codes.is_installed(), reason="faiss-cpu is not installed"))
         for kind in ("ivf-pq", "hnsw")
     ),
 ]
@@ -64,9 +62,7 @@ def built(folder: Path, kind: str, videos: Videos, *bounds: int) -> ClipIndex:
 def queries(count: int = 30) -> Rows:
     drawn = np.random.default_rng(5)
     topics = np.random.default_rng(0).standard_normal((10, D), np.float32)
-    return topics[drawn.integers(10, size=count)] + np.float32(0.5) * drawn.standard_normal(
-        (count, D), np.float32
-    )
+    return topics[drawn.integers(10, size=count)] + np.float32(0.5) * drawn.standard_normal((count, D), np.float32)
 
 
 @pytest.mark.parametrize("kind", FAISS)
@@ -177,9 +173,7 @@ def test_a_broken_shard_is_named(tmp_path: Path, how: str) -> None:
 def test_all_broken_shards_are_named_at_once(tmp_path: Path) -> None:
     plan_index(tmp_path, "flat", SECONDS, queries(), 100, 3)
     write_shard(tmp_path, 2, [collection(5)])
-    with pytest.raises(
-        SystemsError, match=r"2 faults in 3 shards: shard 1 is missing; .* shard 3 is missing"
-    ):
+    with pytest.raises(SystemsError, match=r"2 faults in 3 shards: shard 1 is missing; .* shard 3 is missing"):
         ClipIndex(tmp_path)
 
 
@@ -275,9 +269,7 @@ def test_queries_that_do_not_fit_are_refused(tmp_path: Path) -> None:
         index.search(np.full((1, D), np.nan, np.float32))
 
 
-def test_without_faiss_the_index_says_what_is_missing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_faiss_the_index_says_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(codes, "is_installed", lambda: False)
     with pytest.raises(SystemsError, match="kind ivf-pq needs the package faiss-cpu"):
         plan_index(tmp_path, "ivf-pq", SECONDS, queries(300), 300)

@@ -124,9 +124,7 @@ def test_who_trains_is_told_what_lacks_objects(files: Path, tmp_path: Path) -> N
     known: list[str | Path] = ["--annotations", files / "moments.jsonl", "--objects", objects]
     done = command("train", tmp_path / "stal", "--system", "stal", *videos_in(files), *known, *options)
     assert done.code == 0, done.err
-    assert re.search(
-        r"No objects are detected in \d+ of \d+ clips, and in no clip of 39 of 40 videos", done.out
-    )
+    assert re.search(r"No objects are detected in \d+ of \d+ clips, and in no clip of 39 of 40 videos", done.out)
 
 
 def test_words_can_be_an_encoders_token_vectors(files: Path, simcse: Path, tmp_path: Path) -> None:
@@ -170,9 +168,7 @@ def test_features_of_films_are_computed(tmp_path: Path) -> None:
 def test_the_systems_are_listed_with_their_options() -> None:
     listed = command("list")
     assert listed.code == 0
-    assert re.search(
-        r"^mcn: MCN\n  seed=1 +Number that all random draws follow from\.\n", listed.out, re.MULTILINE
-    )
+    assert re.search(r"^mcn: MCN\n  seed=1 +Number that all random draws follow from\.\n", listed.out, re.MULTILINE)
     options = re.findall(r"^  (\w+)=", listed.out, re.MULTILINE)
     assert len(options) == sum(len(fields(system.options)) for system in SYSTEMS.values())
 
@@ -242,9 +238,7 @@ def test_the_commands_of_the_document_are_true(files: Path) -> None:
         .splitlines()
     ):
         env = os.environ | {"DATA": str(files), "PATH": path}
-        done = subprocess.run(
-            ["sh", "-c", line], cwd=ROOT, env=env, capture_output=True, text=True, check=False
-        )
+        done = subprocess.run(["sh", "-c", line], cwd=ROOT, env=env, capture_output=True, text=True, check=False)
         assert done.returncode == 0, f"{line}\n{done.stderr}"
     assert "nDCG_IoU(iou=0.5)@20" in done.stdout
 

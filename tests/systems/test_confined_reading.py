@@ -25,9 +25,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("build", FILES, ids=lambda build: build.__name__)
-def test_hostile_features_are_refused_in_one_line(
-    build: Build, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_hostile_features_are_refused_in_one_line(build: Build, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """At once, because nothing of them is read, and in little memory."""
     monkeypatch.setattr(reading, "SECONDS", 20)
     monkeypatch.setattr(reading, "MEMORY", 1024)

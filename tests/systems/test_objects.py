@@ -78,9 +78,7 @@ def lacking(data: Data, share: float) -> Data:
     is_there = np.random.default_rng(4).random(len(data.videos.clips)) >= share
     kept = is_there[objects.clip]
     names = objects.names if kept.any() else ()
-    few = replace(
-        objects, clip=objects.clip[kept], name=objects.name[kept], box=objects.box[kept], names=names
-    )
+    few = replace(objects, clip=objects.clip[kept], name=objects.name[kept], box=objects.box[kept], names=names)
     return replace(data, videos=replace(data.videos, objects=few))
 
 
@@ -124,9 +122,7 @@ def test_what_lacks_objects_is_counted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("has_vectors", [False, True])
-def test_a_collection_without_any_detection_is_searched_in_two_stages(
-    has_vectors: bool, tmp_path: Path
-) -> None:
+def test_a_collection_without_any_detection_is_searched_in_two_stages(has_vectors: bool, tmp_path: Path) -> None:
     data = collection(1, 30, has_vectors)
     none = lacking(data, 1.0)
     made = system("two_stage", tmp_path / "made", **OPTIONS | {"iterations": 3})

@@ -20,9 +20,7 @@ def test_the_list_loads_neither_torch_nor_faiss_nor_django() -> None:
         "import sys, systems.interface\n"
         "print(sorted({'torch', 'faiss', 'django', 'h5py', 'transformers'} & set(sys.modules)))"
     )
-    answer = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
-    )
+    answer = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert answer.stdout == "[]\n"
 
 

@@ -50,9 +50,7 @@ def test_negatives_at_the_same_time_teach_it_nothing(tmp_path: Path) -> None:
 def test_negatives_from_anywhere_are_of_other_videos_and_mostly_of_long_ones() -> None:
     lengths = [10, 40]
     nothing = [np.zeros((length, 0), np.float32) for length in lengths]
-    videos = [
-        Video(f"video {n}", len(rows) * CLIP_SECONDS, rows) for n, rows in enumerate([*nothing, *nothing])
-    ]
+    videos = [Video(f"video {n}", len(rows) * CLIP_SECONDS, rows) for n, rows in enumerate([*nothing, *nothing])]
     examples = [Example(Query("q", "word"), "video 0", 0.0, 6.0)] * 400
     options = TefOnly(anywhere=1, batch_size=400)
     sampler = Sampler(Data(Videos.of(videos, CLIP_SECONDS), examples), options)

@@ -99,9 +99,7 @@ def test_features_are_read_back_with_their_objects(tmp_path: Path) -> None:
         np.testing.assert_array_equal(back[place].clips, videos[number].clips)
         was = (clip >= videos.offsets[number]) & (clip < videos.offsets[number + 1])
         here = (back.objects.clip >= back.offsets[place]) & (back.objects.clip < back.offsets[place + 1])
-        np.testing.assert_array_equal(
-            back.objects.clip[here] - back.offsets[place], clip[was] - videos.offsets[number]
-        )
+        np.testing.assert_array_equal(back.objects.clip[here] - back.offsets[place], clip[was] - videos.offsets[number])
         np.testing.assert_array_equal(back.objects.box[here], box[was])
     keep_objects(tmp_path / "objects", None)
     assert Kept(tmp_path / "features", tmp_path / "objects").some(numbers).objects is None

@@ -57,9 +57,7 @@ def test_scales_that_make_no_sense_are_refused(wrong: Scales) -> None:
 
 def test_endpoints_are_shares_of_the_duration() -> None:
     """STAL, Section 3.1: the first two of five clips are (0, 0.4)."""
-    assert endpoints(np.array([0.0]), np.array([6.0]), np.array([15.0])).tolist() == [
-        [0.0, pytest.approx(0.4)]
-    ]
+    assert endpoints(np.array([0.0]), np.array([6.0]), np.array([15.0])).tolist() == [[0.0, pytest.approx(0.4)]]
 
 
 @pytest.mark.parametrize("threshold", [0.0, 0.3, 0.6, 1.0])

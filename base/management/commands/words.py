@@ -11,9 +11,7 @@ from base.commands import ReeljudgeCommand
 
 
 class Command(ReeljudgeCommand):
-    help = (
-        "Compile the translations in locale/. With --update, first add the texts that are new in the source."
-    )
+    help = "Compile the translations in locale/. With --update, first add the texts that are new in the source."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--update", action="store_true", help="rewrite locale/*/LC_MESSAGES/django.po")

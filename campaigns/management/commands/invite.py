@@ -12,9 +12,7 @@ from campaigns.models import Campaign, Membership
 
 
 class Command(ReeljudgeCommand):
-    help = (
-        "Print the link of an invitation. The first lead can join by it without a password in the terminal."
-    )
+    help = "Print the link of an invitation. The first lead can join by it without a password in the terminal."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("campaign")

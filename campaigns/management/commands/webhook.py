@@ -15,8 +15,7 @@ SHOWN = 20
 
 class Command(ReeljudgeCommand):
     help = (
-        "Have another site told what happens in a campaign. "
-        "Without options, list its webhooks and what they were sent."
+        "Have another site told what happens in a campaign. Without options, list its webhooks and what they were sent."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -62,9 +61,7 @@ class Command(ReeljudgeCommand):
 
     def _tell(self, webhook: Webhook) -> None:
         off = "" if webhook.enabled else ", disabled"
-        self.stdout.write(
-            printable(f"webhook {webhook.pk}: {webhook.address}: {', '.join(webhook.events)}{off}")
-        )
+        self.stdout.write(printable(f"webhook {webhook.pk}: {webhook.address}: {', '.join(webhook.events)}{off}"))
         for sent in webhook.deliveries.all()[:SHOWN]:
             outcome = "taken" if sent.delivered else sent.error or "waits"
             line = f"  {sent.at:%Y-%m-%d %H:%M} {sent.event}: {outcome}, sent {sent.tries} times"

@@ -44,9 +44,7 @@ def _decoded(content: BinaryIO, file: Path) -> Iterator[str]:
     while line := content.readline(LONGEST_LINE + 1):
         number += 1
         if len(line) > LONGEST_LINE:
-            raise MeasureError(
-                f"{file}: line {number}: longer than {LONGEST_LINE:,} bytes; is this the right file?"
-            )
+            raise MeasureError(f"{file}: line {number}: longer than {LONGEST_LINE:,} bytes; is this the right file?")
         try:
             yield line.decode()
         except UnicodeDecodeError:

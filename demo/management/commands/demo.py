@@ -36,9 +36,7 @@ ROLES = {LEAD: Membership.Role.LEAD, RESEARCHER: Membership.Role.RESEARCHER}
 
 
 class Command(ReeljudgeCommand):
-    help = (
-        "Make the demo, unless it exists: films, a campaign to judge, a judged one with runs, and accounts."
-    )
+    help = "Make the demo, unless it exists: films, a campaign to judge, a judged one with runs, and accounts."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--address", default="http://127.0.0.1:8000/", help="printed with the accounts")
@@ -49,9 +47,8 @@ class Command(ReeljudgeCommand):
         )
 
     def handle(self, **options: Any) -> None:
-        before = signal.signal(
-            signal.SIGTERM, signal.default_int_handler
-        )  # so that drawing processes end as well
+        # So that drawing processes end as well.
+        before = signal.signal(signal.SIGTERM, signal.default_int_handler)
         try:
             self._make(**options)
         except KeyboardInterrupt:

@@ -26,9 +26,7 @@ class Command(ReeljudgeCommand):
         parser.add_argument("--queries", type=int, default=5000, help="each has 40 candidates")
         parser.add_argument("--annotators", type=int, default=23)
         parser.add_argument("--seed", type=int, default=1)
-        parser.add_argument(
-            "--runs", nargs="+", metavar="FILE", help="a campaign that judges what these runs found"
-        )
+        parser.add_argument("--runs", nargs="+", metavar="FILE", help="a campaign that judges what these runs found")
         parser.add_argument("--videos", metavar="FILE", help="the video index of these runs, with durations")
 
     def handle(self, **options: Any) -> None:
@@ -53,9 +51,7 @@ class Command(ReeljudgeCommand):
             raise ReeljudgeError("--videos: nothing; expected the video index of the runs")
         runs = [read_run(file, videos=options["videos"]) for file in options["runs"]]
         durations = read_durations(options["videos"])
-        generate_for_runs(
-            options["name"], runs, durations, options["queries"], options["annotators"], options["seed"]
-        )
+        generate_for_runs(options["name"], runs, durations, options["queries"], options["annotators"], options["seed"])
         self._tell(options["name"])
 
     def _tell(self, name: str) -> None:
@@ -63,6 +59,4 @@ class Command(ReeljudgeCommand):
         queries = campaign.queries.pool().count()
         judgements = Judgement.objects.filter(annotator__campaign=campaign).count()
         candidates = Candidate.objects.in_pool(campaign).count()
-        self.stdout.write(
-            f"{name}: {queries:,} queries, {candidates:,} candidates, {judgements:,} judgements"
-        )
+        self.stdout.write(f"{name}: {queries:,} queries, {candidates:,} candidates, {judgements:,} judgements")

@@ -37,15 +37,9 @@ class Command(ReeljudgeCommand):
         parser.add_argument("campaign")
         parser.add_argument("--annotators", type=int, default=6)
         parser.add_argument("--seed", type=int, default=1)
-        parser.add_argument(
-            "--truth", type=Path, help="CSV of query_id,video,start,end,grade; the demo has one"
-        )
-        parser.add_argument(
-            "--reviews", action="store_true", help="simulate the lead too, who follows recommendations"
-        )
-        parser.add_argument(
-            "--address", help="the address of a running server; by default, the command starts one"
-        )
+        parser.add_argument("--truth", type=Path, help="CSV of query_id,video,start,end,grade; the demo has one")
+        parser.add_argument("--reviews", action="store_true", help="simulate the lead too, who follows recommendations")
+        parser.add_argument("--address", help="the address of a running server; by default, the command starts one")
 
     def handle(self, **options: Any) -> None:
         campaign, number = Campaign.objects.named(options["campaign"]), options["annotators"]
@@ -65,12 +59,8 @@ class Command(ReeljudgeCommand):
         except httpx.HTTPError as fault:
             raise ReeljudgeError(f"--address {address}: does not answer ({fault})") from fault
         if not tally.judgements:
-            self.stderr.write(
-                f"Nobody found work: campaign {campaign.name} has no open batch for these annotators."
-            )
-        self.stdout.write(
-            f"{tally.batches} batches, {tally.judgements:,} judgements, {tally.reviews} reviews"
-        )
+            self.stderr.write(f"Nobody found work: campaign {campaign.name} has no open batch for these annotators.")
+        self.stdout.write(f"{tally.batches} batches, {tally.judgements:,} judgements, {tally.reviews} reviews")
 
 
 class Progress:
@@ -86,9 +76,7 @@ class Progress:
         ran = 0 if self.has_worker else sum(work_off_one(job, StringIO()) for job in jobs)
         if time.monotonic() - self.last >= SECONDS_BETWEEN_LINES:
             self.last = time.monotonic()
-            waiting = (
-                f"; {len(jobs)} job(s) to wait for, the first: {jobs[0]}: {outcome(jobs[0])}" if jobs else ""
-            )
+            waiting = f"; {len(jobs)} job(s) to wait for, the first: {jobs[0]}: {outcome(jobs[0])}" if jobs else ""
             self.out.write(f"{tally.judgements:,} judgements so far{waiting}")
         if jobs and not ran and tally.judgements == self.judgements:
             time.sleep(SECONDS_BETWEEN_LOOKS)
@@ -104,6 +92,4 @@ def _truth(name: str, file: Path | None) -> Truth:
     except OSError as fault:
         raise ReeljudgeError(f"--truth {file or own}: cannot be read ({fault.strerror})") from fault
     except (KeyError, ValueError, TypeError) as fault:
-        raise ReeljudgeError(
-            f"--truth {file or own}: {fault}; expected query_id,video,start,end,grade"
-        ) from fault
+        raise ReeljudgeError(f"--truth {file or own}: {fault}; expected query_id,video,start,end,grade") from fault

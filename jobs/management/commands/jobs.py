@@ -25,9 +25,7 @@ class Command(ReeljudgeCommand):
         parser.add_argument("--kind", help="such as cut-clips")
         act = parser.add_mutually_exclusive_group()
         act.add_argument("--retry", action="store_true", help="try failed and waiting jobs again now")
-        act.add_argument(
-            "--end", action="store_true", help="end waiting and running jobs; they count as failed"
-        )
+        act.add_argument("--end", action="store_true", help="end waiting and running jobs; they count as failed")
 
     def handle(self, **options: Any) -> None:
         jobs = self._asked_for(options["numbers"], options["state"], options["kind"])

@@ -34,9 +34,7 @@ class Command(ReeljudgeCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--bind", default="127.0.0.1:8000")
-        parser.add_argument(
-            "--processes", type=int, default=1, help="web processes; more than one on PostgreSQL only"
-        )
+        parser.add_argument("--processes", type=int, default=1, help="web processes; more than one on PostgreSQL only")
 
     def execute(self, *arguments: Any, **options: Any) -> str | None:
         """Make the folder in which the processes keep their counts for /metrics.

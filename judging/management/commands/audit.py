@@ -24,9 +24,7 @@ class Command(ReeljudgeCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("campaign", nargs="?")
         parser.add_argument("--media", action="store_true", help="also look for the file of each clip")
-        parser.add_argument(
-            "--checksums", action="store_true", help="read all files of clips and compare checksums"
-        )
+        parser.add_argument("--checksums", action="store_true", help="read all files of clips and compare checksums")
 
     def handle(self, **options: Any) -> None:
         name = options["campaign"]
@@ -43,9 +41,7 @@ class Command(ReeljudgeCommand):
         broken = 0
         for invariant, findings in audit(campaign).items():
             broken += bool(findings)
-            self.stdout.write(
-                f"  {'ok    ' if not findings else 'BROKEN'} {invariant.number}. {invariant.says}"
-            )
+            self.stdout.write(f"  {'ok    ' if not findings else 'BROKEN'} {invariant.number}. {invariant.says}")
             self._print(Findings(findings))
         return broken
 
@@ -55,9 +51,7 @@ class Command(ReeljudgeCommand):
         for finding in audit_media(audience, checksums=checksums):
             (orphans if finding.fault == Fault.ORPHANED else wrong).add(finding)
         self.stdout.write("files of clips")
-        self.stdout.write(
-            f"  {'BROKEN' if wrong.number else 'ok    '} The file of each clip is there, and whole"
-        )
+        self.stdout.write(f"  {'BROKEN' if wrong.number else 'ok    '} The file of each clip is there, and whole")
         self._print(wrong)
         if orphans.number:
             self.stdout.write(f"  note   {orphans.number:,} files belong to no clip, and can be deleted")

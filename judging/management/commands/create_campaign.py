@@ -28,9 +28,7 @@ class Command(ReeljudgeCommand):
         parser.add_argument("name", help="letters, digits, - and _; part of the addresses of its pages")
         parser.add_argument("--corpus", required=True)
         parser.add_argument("--queries", type=Path, help="JSON list or one JSON object a line")
-        parser.add_argument(
-            "--split", default="", help="stored with the queries of the file, for example val"
-        )
+        parser.add_argument("--split", default="", help="stored with the queries of the file, for example val")
         parser.add_argument("--title", default="")
         parser.add_argument(
             "--order-seed",
@@ -74,9 +72,7 @@ def _create(options: dict[str, Any]) -> list[str]:
     selection = _selection(corpus, options) if options["select"] else None
     file = nullcontext(options["queries"]) if options["queries"] else None
     settings = {name: options[name] for name in ("title", "order_seed") if options[name] is not None}
-    built = build(
-        Plan(options["name"], settings, existing, selection, file, split=options["split"]), corpus, _part
-    )
+    built = build(Plan(options["name"], settings, existing, selection, file, split=options["split"]), corpus, _part)
     rank_candidates.ask(built.campaign)
     return [*(_words_of(selection, built) if selection else []), *(_words_of_file(built) if file else [])]
 

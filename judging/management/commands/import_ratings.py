@@ -31,9 +31,7 @@ class Command(ReeljudgeCommand):
             help="CSV of pair_id,query_id,query,video,start,end and, where known, split,duration,caption,"
             "similarity; or TVR-Ranking's JSON lines",
         )
-        parser.add_argument(
-            "--defects", type=Path, help="write a CSV of the pairs with a defect of the rating process"
-        )
+        parser.add_argument("--defects", type=Path, help="write a CSV of the pairs with a defect of the rating process")
         parser.add_argument("--title", default="")
 
     def handle(self, **options: Any) -> None:
@@ -47,13 +45,9 @@ class Command(ReeljudgeCommand):
         campaign = import_ratings(options["campaign"], ratings, pairs, options["title"])
         stored = Candidate.objects.in_pool(campaign)
         settled, all_ = stored.settled().count(), stored.count()
-        self.stdout.write(
-            f"{campaign.name}: {all_:,} pairs, {settled:,} settled, {all_ - settled:,} discarded"
-        )
+        self.stdout.write(f"{campaign.name}: {all_:,} pairs, {settled:,} settled, {all_ - settled:,} discarded")
         if campaign.left_out:
-            self.stdout.write(
-                f"  without a final grade and not in the pair file, left out: {campaign.left_out:,}"
-            )
+            self.stdout.write(f"  without a final grade and not in the pair file, left out: {campaign.left_out:,}")
         if not campaign.rounds_known:
             self.stdout.write("  the ratings have no column round, so agreement within a round is unknown")
         for defect, found in result.defects.items():

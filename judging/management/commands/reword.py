@@ -20,21 +20,15 @@ SECONDS_BETWEEN_LOOKS = 1
 
 
 class Command(ReeljudgeCommand):
-    help = (
-        "Reword the descriptions of a corpus by a cast list or by a chat endpoint. A stopped command goes on."
-    )
+    help = "Reword the descriptions of a corpus by a cast list or by a chat endpoint. A stopped command goes on."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("corpus")
         parser.add_argument("--cast", type=Path, help="a cast list, CSV or JSON, which is stored first")
         parser.add_argument("--chat", action="store_true", help="ask the chat endpoint of the settings")
-        parser.add_argument(
-            "--confirm", action="store_true", help="say that every name of the draft is right as it is"
-        )
+        parser.add_argument("--confirm", action="store_true", help="say that every name of the draft is right as it is")
         parser.add_argument("--again", action="store_true", help="make verified captions again")
-        parser.add_argument(
-            "--estimate", action="store_true", help="print what the endpoint will cost, and end"
-        )
+        parser.add_argument("--estimate", action="store_true", help="print what the endpoint will cost, and end")
         parser.add_argument("--later", action="store_true", help="leave the work to a worker")
 
     def handle(self, **options: Any) -> None:
@@ -81,9 +75,7 @@ class Command(ReeljudgeCommand):
     def _tell(self, corpus: Corpus) -> None:
         rows = Rewording.objects.filter(corpus=corpus)
         order = Substitution.objects.filter(corpus=corpus).latest("pk")
-        told = (
-            f"{corpus}: {rows.count():,} distinct descriptions; {rows.settled().count():,} are captions now, "
-        )
+        told = f"{corpus}: {rows.count():,} distinct descriptions; {rows.settled().count():,} are captions now, "
         told += f"{rows.queued().count():,} wait for a lead"
         if order.by == By.CHAT:
             told += f"\n  {order.requests:,} requests, {order.retries:,} of them again; {order.input_tokens:,} tokens "

@@ -15,9 +15,7 @@ class Command(ReeljudgeCommand):
         parser.add_argument("campaign")
         parser.add_argument("--queries", type=int, default=QUERIES)
         parser.add_argument("--depth", type=int, default=DEPTH, help="candidates of each query")
-        parser.add_argument(
-            "--seed", type=int, help="seed of the draw; the campaign's secret seed unless given"
-        )
+        parser.add_argument("--seed", type=int, help="seed of the draw; the campaign's secret seed unless given")
         parser.add_argument(
             "--keep-in-pool", action="store_true", help="keep the drawn queries in the pool, for the qrels"
         )
@@ -26,6 +24,4 @@ class Command(ReeljudgeCommand):
         campaign, drawn = Campaign.objects.named(options["campaign"]), options["queries"]
         seed = campaign.order_seed if options["seed"] is None else options["seed"]
         set_exam(campaign, seed, drawn, options["depth"], options["keep_in_pool"])
-        self.stdout.write(
-            f"{campaign.name}: an exam of {drawn} queries. It opens when a worker has cut its clips."
-        )
+        self.stdout.write(f"{campaign.name}: an exam of {drawn} queries. It opens when a worker has cut its clips.")

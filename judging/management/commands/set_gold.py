@@ -15,9 +15,7 @@ class Command(ReeljudgeCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("campaign")
         parser.add_argument("--queries", type=int, default=10)
-        parser.add_argument(
-            "--seed", type=int, help="seed of the draw; the campaign's secret seed unless given"
-        )
+        parser.add_argument("--seed", type=int, help="seed of the draw; the campaign's secret seed unless given")
 
     def handle(self, **options: Any) -> None:
         campaign, number = Campaign.objects.named(options["campaign"]), options["queries"]

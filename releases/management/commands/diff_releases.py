@@ -27,15 +27,11 @@ class Command(ReeljudgeCommand):
         try:
             changes = list(difference(ReleaseArchive(options["old"]), ReleaseArchive(options["new"])))
         except UNREADABLE as fault:
-            raise ReeljudgeError(
-                f"qrels.txt cannot be read ({str(fault)[:300]}); try verify_release"
-            ) from fault
+            raise ReeljudgeError(f"qrels.txt cannot be read ({str(fault)[:300]}); try verify_release") from fault
         writer = csv.writer(self.stdout, lineterminator="\n")
         writer.writerow(HEADER)
         for each in changes:
-            writer.writerow(
-                [each.what, printable(each.query), printable(each.moment), each.before, each.after]
-            )
+            writer.writerow([each.what, printable(each.query), printable(each.moment), each.before, each.after])
         counts = Counter(each.what for each in changes)
         summary = ", ".join(f"{counts[what]:,} {what}" for what in ("added", "changed", "gone"))
         sys.stderr.write(f"{summary}\n")

@@ -21,9 +21,7 @@ class Command(ReeljudgeCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         usual = " ".join(map(str, USUAL_DEPTHS))
         parser.add_argument("campaign")
-        parser.add_argument(
-            "--out", required=True, type=Path, help="a folder; it is made if it does not exist"
-        )
+        parser.add_argument("--out", required=True, type=Path, help="a folder; it is made if it does not exist")
         parser.add_argument(
             "--top",
             nargs="+",

@@ -14,9 +14,7 @@ class Command(ReeljudgeCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("campaign")
-        parser.add_argument(
-            "--out", required=True, type=Path, help="a folder; it is made if it does not exist"
-        )
+        parser.add_argument("--out", required=True, type=Path, help="a folder; it is made if it does not exist")
 
     def handle(self, **options: Any) -> None:
         campaign, folder = Campaign.objects.named(options["campaign"]), options["out"]

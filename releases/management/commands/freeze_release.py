@@ -12,9 +12,7 @@ from releases.freezing import freeze, freeze_release
 
 
 class Command(ReeljudgeCommand):
-    help = (
-        "Freeze a campaign's next release and write its zip. Prints the SHA-256 and where the file is stored."
-    )
+    help = "Freeze a campaign's next release and write its zip. Prints the SHA-256 and where the file is stored."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("campaign")
@@ -38,9 +36,7 @@ class Command(ReeljudgeCommand):
         fate = "held" if release.with_unfinished else "left out"
         self.stdout.write(f"{campaign.name}, release {release.version}")
         judged, queries = release.counts["judged_queries"], release.counts["queries"]
-        self.stdout.write(
-            f"queries with judgements: {judged:,} of {queries:,}; unfinished and {fate}: {number:,}"
-        )
+        self.stdout.write(f"queries with judgements: {judged:,} of {queries:,}; unfinished and {fate}: {number:,}")
         self.stdout.write(f"SHA-256 {release.sha256}")
         self.stdout.write(str(release.file))
 

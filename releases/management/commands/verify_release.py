@@ -35,9 +35,7 @@ class Command(ReeljudgeCommand):
                 self.stdout.write(f"           {printable(finding[:LONGEST])}")
             if findings and len(findings) > MOST_FINDINGS:
                 more = len(findings) - MOST_FINDINGS
-                self.stdout.write(
-                    f"           … and {more:,}{' or more' * (len(findings) == MOST_FAULTS)} others"
-                )
+                self.stdout.write(f"           … and {more:,}{' or more' * (len(findings) == MOST_FAULTS)} others")
         if list(found.values()) == [[]] * len(CHECKS):
             for known in known_faults(release):
                 self.stdout.write(f"  known   {printable(known[:LONGEST])}")

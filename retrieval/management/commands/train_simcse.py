@@ -37,9 +37,7 @@ class Command(ReeljudgeCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("corpus")
         parser.add_argument("--name", help="of the model; by default that of the corpus and “-simcse”")
-        parser.add_argument(
-            "--base", help="a folder or 'bundled'; by default the model of the setting ENCODER"
-        )
+        parser.add_argument("--base", help="a folder or 'bundled'; by default the model of the setting ENCODER")
         parser.add_argument("--now", action="store_true", help="train in this terminal, without a worker")
         for field in fields(Recipe):
             option = f"--{field.name.replace('_', '-')}"

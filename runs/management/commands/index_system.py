@@ -13,9 +13,7 @@ class Command(SystemCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_system_arguments(parser)
-        parser.add_argument(
-            "--check", action="store_true", help="only look whether the stored index is whole"
-        )
+        parser.add_argument("--check", action="store_true", help="only look whether the stored index is whole")
 
     def handle(self, **options: Any) -> None:
         row = system_numbered(options["campaign"], options["number"])

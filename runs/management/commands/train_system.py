@@ -30,9 +30,7 @@ class Command(SystemCommand):
             default=DESCRIPTOR,
             help=f"a set of features of the corpus ({DESCRIPTOR}: its films’ own)",
         )
-        parser.add_argument(
-            "--clip-seconds", type=float, default=Wanted.clip_seconds, help="length of a clip (1)"
-        )
+        parser.add_argument("--clip-seconds", type=float, default=Wanted.clip_seconds, help="length of a clip (1)")
         parser.add_argument(
             "--top", type=int, default=Wanted.depth, metavar="N", help="moments of each training query (20)"
         )
@@ -75,16 +73,12 @@ def _rows(member: Membership, wanted: Wanted) -> list[TrainedSystem]:
     there = list(member.campaign.systems.filter(name__in=names, by=member, submission=None, run=None))
     if len(there) < len(names):
         return ask_to_train(member, wanted)
-    ordered = [
-        (row.system, row.features, row.clip_seconds, row.depth, row.encoder, row.options) for row in there
-    ]
+    ordered = [(row.system, row.features, row.clip_seconds, row.depth, row.encoder, row.options) for row in there]
     encoder = wanted.encoder(member.campaign)
     kept = (wanted.system, wanted.features, wanted.clip_seconds, wanted.depth, encoder)
     same = [(*kept, wanted.stored_options(seed)) for seed in wanted.seeds]
     if sorted(map(repr, ordered)) != sorted(map(repr, same)):
-        raise BadValue(
-            "--name", repr(wanted.name), "another name: systems of this one were begun with other options"
-        )
+        raise BadValue("--name", repr(wanted.name), "another name: systems of this one were begun with other options")
     for row in there:
         ask_again(row)
     return there

@@ -16,8 +16,7 @@ from campaigns.uploads import store_text
 from tests.cast import browser
 
 MOMENTS = "video,start,end,description,duration\n" + "".join(
-    f"film-{number % 3},{number},{number + 1.5},A person sits down on chair {number}.,60\n"
-    for number in range(30)
+    f"film-{number % 3},{number},{number + 1.5},A person sits down on chair {number}.,60\n" for number in range(30)
 )
 
 

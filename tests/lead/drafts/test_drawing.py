@@ -102,9 +102,7 @@ def test_what_cannot_be_drawn_is_told(client: Client, named: Draft) -> None:
     stored(client, named)
     answer = post(client, "draft-queries", named, **DRAWING | {"test": 17})
     assert "21 queries together; expected at most 20" in answer
-    assert "Draw at least one query" in post(
-        client, "draft-queries", named, **DRAWING | {"test": 0, "validation": 0}
-    )
+    assert "Draw at least one query" in post(client, "draft-queries", named, **DRAWING | {"test": 0, "validation": 0})
     assert "Write a whole number" in post(client, "draft-queries", named, **DRAWING | {"seed": ""})
     assert named.selection["test"] == 6
     post(client, "draft-queries", named, split="", pasted="")
@@ -135,18 +133,14 @@ def test_a_wrong_line_stores_nothing_and_a_corpus_under_way_is_seen_by_nobody(
         assert client.get(reverse("captions", args=[corpus.pk])).status_code == 404
     assert not Video.objects.exists()
     assert not Corpus.everything.exists()
-    store_text(
-        named, "moments", "moments.csv", "video,start,end,description,duration\nv,1,2,Fine.,9\nv,3,2,Bad.,9\n"
-    )
+    store_text(named, "moments", "moments.csv", "video,start,end,description,duration\nv,1,2,Fine.,9\nv,3,2,Bad.,9\n")
     post(client, "draft-store", named)
     assert "line 3" in work_off()[0].error
     assert "line 3" in page(client, "draft-queries", named)
     assert not Corpus.everything.exists()
 
 
-def test_what_a_killed_job_has_left_goes_with_the_next_attempt_or_within_the_hour(
-    client: Client, named: Draft
-) -> None:
+def test_what_a_killed_job_has_left_goes_with_the_next_attempt_or_within_the_hour(client: Client, named: Draft) -> None:
     def leave(token: str) -> None:
         corpus = Corpus.everything.create(name=f"{UNFINISHED}{token}", format="csv", is_whole=False)
         Video.objects.create(corpus=corpus, name="left", duration=1)

@@ -97,9 +97,7 @@ def test_so_is_one_that_comes_to_nothing(ready: Draft, nora: User) -> None:
 
 
 @pytest.mark.parametrize("what", ["INSERT", "UPDATE", "DELETE"])
-def test_a_job_that_says_nothing_would_lose_it(
-    ready: Draft, monkeypatch: pytest.MonkeyPatch, what: str
-) -> None:
+def test_a_job_that_says_nothing_would_lose_it(ready: Draft, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
     whole = staging.staged
     monkeypatch.setattr(corpora, "staged", lambda key, source, sign: whole(key, source, lambda rows: None))
     with slow_disk() as late:

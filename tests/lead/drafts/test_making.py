@@ -67,9 +67,7 @@ def test_a_draft_becomes_a_campaign(
     assert {query.text for query in campaign.queries.all()} == {"A person sits down.", "Somebody stands up."}
     roles = {member.user.username: member.role for member in campaign.memberships.select_related("user")}
     assert roles == {"nora": "lead", "asha": "annotator"}
-    assert client.get(reverse("draft-check", args=[draft.token]))["Location"] == reverse(
-        "campaign", args=["mine"]
-    )
+    assert client.get(reverse("draft-check", args=[draft.token]))["Location"] == reverse("campaign", args=["mine"])
     assert not list(draft.folder.glob("*"))  # no film was uploaded, and the texts are rows now
 
 
@@ -362,9 +360,7 @@ def test_the_desk_lists_what_is_missing_until_somebody_judges(
     assert "0 of at least 2 annotators" in page
     assert "2 of 2 batches are open" in page  # there are no films, so there is nothing to cut
     campaign = Campaign.objects.get()
-    ada, bob = (
-        campaign.add_member(User.objects.create(username=name), "annotator") for name in ("ada", "bob")
-    )
+    ada, bob = (campaign.add_member(User.objects.create(username=name), "annotator") for name in ("ada", "bob"))
     assert "2 of at least 2 annotators" in client.get(desk).content.decode()
     assert browser(bob).post(reverse("claim", args=["mine"])).status_code == 302
     assert "Before the first batch" not in client.get(desk).content.decode()

@@ -73,9 +73,7 @@ def judge_one(person: Person) -> None:
     person.judge("3")
 
 
-def test_an_upload_survives_a_lost_network_and_a_closed_page(
-    place: Installation, page: Page, tmp_path: Path
-) -> None:
+def test_an_upload_survives_a_lost_network_and_a_closed_page(place: Installation, page: Page, tmp_path: Path) -> None:
     """Three pieces: the answer to one is lost, the network is away for the next, and then the page is closed."""
     film = tmp_path / "long.mp4"
     film.write_bytes(bytes(range(256)) * (11 * 1024))  # 2.75 MiB

@@ -114,22 +114,16 @@ def test_a_damaged_piece_is_refused(client: Client, draft: Draft) -> None:
         ({"purpose": None}, "purpose"),
     ],
 )
-def test_a_wrong_announcement_is_refused(
-    client: Client, draft: Draft, body: dict[str, Any], field: str
-) -> None:
+def test_a_wrong_announcement_is_refused(client: Client, draft: Draft, body: dict[str, Any], field: str) -> None:
     told = {"purpose": "film", "name": "a.mp4", "size": 9} | body
-    answer = client.post(
-        reverse("uploads", args=[draft.token]), told, content_type="application/json", headers=JSON
-    )
+    answer = client.post(reverse("uploads", args=[draft.token]), told, content_type="application/json", headers=JSON)
     assert (answer.status_code, answer.json().get("field")) == (400, field)
     assert not draft.uploads.filter(purpose="film").exists()
 
 
 @pytest.mark.parametrize("body", ["", "[]", "nothing", "[" * 100_000, "7"])
 def test_what_is_no_announcement_is_refused(client: Client, draft: Draft, body: str) -> None:
-    answer = client.post(
-        reverse("uploads", args=[draft.token]), body, content_type="application/json", headers=JSON
-    )
+    answer = client.post(reverse("uploads", args=[draft.token]), body, content_type="application/json", headers=JSON)
     assert answer.status_code == 400
 
 
@@ -186,9 +180,7 @@ def test_an_upload_for_which_there_is_no_room_replaces_nothing(
     assert old.path.stat().st_size == old.size
 
 
-def test_the_room_of_what_is_replaced_is_free(
-    draft: Draft, settings: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_room_of_what_is_replaced_is_free(draft: Draft, settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     old = draft.upload_for("moments")
     assert old
     settings.UPLOAD_LEAVE_MIB = 0
@@ -198,9 +190,7 @@ def test_the_room_of_what_is_replaced_is_free(
         begin(draft, "moments", "third.csv", old.size)  # nothing of the other one has arrived
 
 
-def test_a_full_disk_keeps_what_has_arrived(
-    client: Client, draft: Draft, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_keeps_what_has_arrived(client: Client, draft: Draft, monkeypatch: pytest.MonkeyPatch) -> None:
     address = announced(client, draft, "a.mp4", 8).json()["address"]
     sent(client, address, 0, b"abcd")
 
@@ -220,16 +210,13 @@ def test_others_reach_neither_the_draft_nor_its_files(client: Client, draft: Dra
     assert other.get(address).status_code == 404
     assert sent(other, address, 0, b"abcd").status_code == 404
     assert announced(other, draft, "b.mp4", 4).status_code == 404
-    outsider.user_permissions.set(
-        draft.owner.user_permissions.all()
-    )  # one who may create, but not with this draft
+    # One who may create, but not with this draft.
+    outsider.user_permissions.set(draft.owner.user_permissions.all())
     assert other.get(address).status_code == 404
     assert other.get(reverse("draft-corpus", args=[draft.token])).status_code == 404
 
 
-def test_a_purpose_has_one_file_and_films_are_many(
-    draft: Draft, django_capture_on_commit_callbacks: Commits
-) -> None:
+def test_a_purpose_has_one_file_and_films_are_many(draft: Draft, django_capture_on_commit_callbacks: Commits) -> None:
     old = draft.upload_for("moments")
     assert old
     with django_capture_on_commit_callbacks(execute=True):

@@ -118,9 +118,7 @@ class Annotator(Thread):
                 self.failures.append(f"{self.name}: {file} of {path}: {found.status_code}")
         return answer
 
-    def _ask(
-        self, method: str, path: str, headers: dict[str, str] | None = None, **content: Any
-    ) -> httpx.Response:
+    def _ask(self, method: str, path: str, headers: dict[str, str] | None = None, **content: Any) -> httpx.Response:
         sent = {"host": "judge.example.org", "origin": SITE, "referer": f"{SITE}/", **(headers or {})}
         for again in (False, True):
             try:

@@ -54,9 +54,7 @@ class Machine:
         sh(f"mount -t proc proc {self.root}/proc && mount --rbind /dev {self.root}/dev")
         sh(f"mount --make-rslave {self.root}/dev && mount -t tmpfs tmpfs {self.root}/run")
         end = f"rjg{NAMES[self.name]}"
-        sh(
-            f"ip netns add {self.namespace} && ip link add {end} type veth peer name eth0 netns {self.namespace}"
-        )
+        sh(f"ip netns add {self.namespace} && ip link add {end} type veth peer name eth0 netns {self.namespace}")
         sh(f"ip link set {end} master {BRIDGE} up")
         sh(f"ip -n {self.namespace} address add {self.address}/24 dev eth0")
         sh(f"ip -n {self.namespace} link set eth0 up && ip -n {self.namespace} link set lo up")
@@ -95,9 +93,7 @@ class Machine:
         return done.stdout
 
     def stop(self) -> None:
-        listed = subprocess.run(
-            ["ip", "netns", "pids", self.namespace], capture_output=True, text=True, check=False
-        )
+        listed = subprocess.run(["ip", "netns", "pids", self.namespace], capture_output=True, text=True, check=False)
         for pid in map(int, listed.stdout.split()):
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -115,9 +111,7 @@ class Machine:
 def machines(folder: Path) -> Iterator[dict[str, Machine]]:
     made = {name: Machine(name, folder) for name in NAMES}
     try:
-        sh(
-            f"ip link add {BRIDGE} type bridge && ip address add {OUTSIDE}/24 dev {BRIDGE} && ip link set {BRIDGE} up"
-        )
+        sh(f"ip link add {BRIDGE} type bridge && ip address add {OUTSIDE}/24 dev {BRIDGE} && ip link set {BRIDGE} up")
         for each in made.values():
             each.start()
         yield made

@@ -38,9 +38,7 @@ from tests.waiting import wait_until
 pytestmark = [
     pytest.mark.long,
     pytest.mark.timeout(1500),
-    pytest.mark.skipif(
-        not are_possible(), reason="needs root, namespaces, overlays, nginx, PostgreSQL 15 and Redis"
-    ),
+    pytest.mark.skipif(not are_possible(), reason="needs root, namespaces, overlays, nginx, PostgreSQL 15 and Redis"),
     pytest.mark.skipif("CHROMIUM" not in os.environ, reason="Chromium is not here (CHROMIUM)"),
     pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="the machines' Python is Debian's 3.11"),
 ]
@@ -108,9 +106,7 @@ class Place:
             "print('ROWS', json.dumps(rows))\n"
         )
         settings = "/etc/reeljudge.env" if database == "reeljudge" else f"/etc/reeljudge-{database}.env"
-        printed = self.at["web-1"].run(
-            f'SETTINGS={settings} reeljudge shell --no-imports -c "$CODE"', CODE=code
-        )
+        printed = self.at["web-1"].run(f'SETTINGS={settings} reeljudge shell --no-imports -c "$CODE"', CODE=code)
         found = json.loads(printed.partition("ROWS ")[2])
         return {(token, position): grade for token, position, grade in found}
 
@@ -234,15 +230,11 @@ def crowd(place: Place) -> Iterator[Callable[[], list[Annotator]]]:
         each.join(60)
 
 
-def test_the_guide(
-    place: Place, crowd: Callable[[], list[Annotator]], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_guide(place: Place, crowd: Callable[[], list[Annotator]], capsys: pytest.CaptureFixture[str]) -> None:
     installing, rest = GUIDE.split(UPGRADE)
     upgrading, backing_up = rest.split(BACKUP)
     _install(place, installing)
-    with browsing.chromium_at(
-        {"judge.example.org": "198.51.100.10", "s3.example.org": "198.51.100.30"}
-    ) as browser:
+    with browsing.chromium_at({"judge.example.org": "198.51.100.10", "s3.example.org": "198.51.100.30"}) as browser:
         page = _first_judged_clip(place, browser.new_page(ignore_https_errors=True))
         people = crowd()
         _wait_for_grades(people, 20)

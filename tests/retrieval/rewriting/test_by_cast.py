@@ -83,15 +83,11 @@ def test_names_become_noun_phrases(before: str, after: str) -> None:
 
 def test_all_names_of_a_person_have_one_phrase() -> None:
     entries = [Entry("Karel", "old man"), Entry("Novak", "man", same_as="Karel")]
-    assert (
-        CastSubstituter(Cast(entries, [], LEXICON)).substituted("Novak waits.").after == "An old man waits."
-    )
+    assert CastSubstituter(Cast(entries, [], LEXICON)).substituted("Novak waits.").after == "An old man waits."
 
 
 def test_what_was_replaced_is_told() -> None:
-    proposal = CastSubstituter(Cast(ENTRIES, [], LEXICON)).substituted(
-        "Dr. House and Karel greet Olga's dog."
-    )
+    proposal = CastSubstituter(Cast(ENTRIES, [], LEXICON)).substituted("Dr. House and Karel greet Olga's dog.")
     assert proposal.replaced == [("Dr. House and Karel", "Two men"), ("Olga's", "a woman")]
 
 

@@ -183,9 +183,7 @@ def test_captions_that_are_too_long_are_no_proposals(chat: ChatSubstituter, endp
     assert "too long" in found[0].why
 
 
-def test_rubbish_about_one_description_costs_that_one_only(
-    chat: ChatSubstituter, endpoint: ChatEndpoint
-) -> None:
+def test_rubbish_about_one_description_costs_that_one_only(chat: ChatSubstituter, endpoint: ChatEndpoint) -> None:
     rubbish = stub.saying("?")
     endpoint.faults = [rubbish, rubbish, rubbish, rubbish]  # 8, 4, 2, and the first alone
     found = proposals(chat)
@@ -193,9 +191,7 @@ def test_rubbish_about_one_description_costs_that_one_only(
     assert "of no use: not JSON" in found[0].why
 
 
-def test_an_endpoint_that_only_talks_rubbish_is_given_up(
-    chat: ChatSubstituter, endpoint: ChatEndpoint
-) -> None:
+def test_an_endpoint_that_only_talks_rubbish_is_given_up(chat: ChatSubstituter, endpoint: ChatEndpoint) -> None:
     endpoint.faults = [stub.saying("?")] * 1000
     with pytest.raises(EndpointRefuses, match=f"{UNUSABLE_IN_A_ROW} answers in a row are of no use"):
         propose_until_it_is_given_up(chat)

@@ -103,9 +103,7 @@ def test_no_file(tmp_path: Path) -> None:
 
 @pytest.mark.django_db
 def test_a_draft_that_was_written_is_read_again(tmp_path: Path, corpus: Corpus) -> None:
-    entries = [
-        CastName(name="Olga", phrase="woman", count=3, contexts=["Olga waves.", "=Olga"], confirmed=True)
-    ]
+    entries = [CastName(name="Olga", phrase="woman", count=3, contexts=["Olga waves.", "=Olga"], confirmed=True)]
     out = StringIO()
     write_cast(entries, out)
     assert "'=Olga" in out.getvalue()  # no spreadsheet takes it for a formula

@@ -129,9 +129,7 @@ def test_a_cast_list_makes_captions(films: Corpus) -> None:
 
 
 def test_a_caption_that_means_something_else_waits(films: Corpus) -> None:
-    confirm(
-        films, [Entry("Olga", "rocket engine with twelve nozzles in the orbit of the outer planets"), CAST[1]]
-    )
+    confirm(films, [Entry("Olga", "rocket engine with twelve nozzles in the orbit of the outer planets"), CAST[1]])
     by_cast(films)
     waits = Rewording.objects.get(before=TEXTS[0])
     assert waits.state == State.QUEUED
@@ -213,9 +211,7 @@ def test_the_endpoint_makes_captions_and_their_cost_is_counted(films: Corpus, en
     nothing_unverified_is_a_caption(films)
 
 
-def test_what_fails_once_is_asked_for_again_and_what_fails_twice_waits(
-    films: Corpus, endpoint: ChatEndpoint
-) -> None:
+def test_what_fails_once_is_asked_for_again_and_what_fails_twice_waits(films: Corpus, endpoint: ChatEndpoint) -> None:
     endpoint.faults = [stub.names_left_in, stub.off_the_subject]
     carry_out(order_by_chat(films), Reports(), chat(endpoint))
     assert endpoint.temperatures == [0.0] * 3 + [0.2] * 2
@@ -285,16 +281,12 @@ def test_answers_of_a_worker_that_died_are_checked_and_not_asked_for_again(
     assert set(states(films).values()) == {State.VERIFIED}
 
 
-def test_the_endpoint_is_asked_only_for_what_the_cast_list_did_not_solve(
-    films: Corpus, endpoint: ChatEndpoint
-) -> None:
+def test_the_endpoint_is_asked_only_for_what_the_cast_list_did_not_solve(films: Corpus, endpoint: ChatEndpoint) -> None:
     confirm(films)
     by_cast(films)
     carry_out(order_by_chat(films), Reports(), chat(endpoint))
     [asked] = endpoint.asked
-    assert [each["description"] for each in json.loads(asked["messages"][1]["content"])] == [
-        "He points at Zora."
-    ]
+    assert [each["description"] for each in json.loads(asked["messages"][1]["content"])] == ["He points at Zora."]
     by_cast(films)  # which leaves alone what the endpoint made
     assert set(states(films).values()) == {State.VERIFIED}
 
@@ -343,9 +335,7 @@ def test_two_hundred_descriptions_of_tvr_offline(tvr: Corpus) -> None:
     counts = count(tvr)
     assert sum(counts.values()) == 200
     assert set(counts) <= {State.VERIFIED, State.QUEUED}
-    assert counts[State.VERIFIED] >= 190, list(
-        Rewording.objects.queued().values_list("before", "after", "why")
-    )
+    assert counts[State.VERIFIED] >= 190, list(Rewording.objects.queued().values_list("before", "after", "why"))
     nothing_unverified_is_a_caption(tvr)
 
 

@@ -33,9 +33,7 @@ def slow_video_loss(scores: np.ndarray, positives: np.ndarray, pair: int) -> flo
     return -math.log(positive / (positive + negative))
 
 
-def slow_hinge(
-    scores: np.ndarray, positives: np.ndarray, draws: np.ndarray, pair: int, hardest: int
-) -> float:
+def slow_hinge(scores: np.ndarray, positives: np.ndarray, draws: np.ndarray, pair: int, hardest: int) -> float:
     found = 0.0
     for beside, allowed, drawn in ((scores, ~positives, draws[0]), (scores.T, ~positives.T, draws[1])):
         pool = [other for other in range(len(scores)) if allowed[pair, other]]
@@ -64,9 +62,7 @@ def places(lengths: list[int]) -> torch.Tensor:
 @pytest.mark.parametrize("positives", [ALONE, SEVERAL], ids=["one positive", "several"])
 def test_the_video_loss_is_that_of_a_loop(positives: np.ndarray) -> None:
     found = losses.video_losses(torch.tensor(SCORES), torch.tensor(positives))
-    assert found.tolist() == pytest.approx(
-        [slow_video_loss(SCORES, positives, pair) for pair in range(PAIRS)]
-    )
+    assert found.tolist() == pytest.approx([slow_video_loss(SCORES, positives, pair) for pair in range(PAIRS)])
 
 
 def test_another_positive_video_lowers_the_loss_instead_of_raising_it() -> None:
@@ -76,9 +72,7 @@ def test_another_positive_video_lowers_the_loss_instead_of_raising_it() -> None:
     both = alone.clone()
     both[0, 1] = True
     positive, rest = 2 * math.exp(2), 1 + 2  # the third video, and two queries beside the first video
-    assert losses.video_losses(scores, both)[0].item() == pytest.approx(
-        -math.log(positive / (positive + rest))
-    )
+    assert losses.video_losses(scores, both)[0].item() == pytest.approx(-math.log(positive / (positive + rest)))
     assert losses.video_losses(scores, both)[0] < losses.video_losses(scores, alone)[0]
 
 
@@ -86,9 +80,7 @@ def test_another_positive_video_lowers_the_loss_instead_of_raising_it() -> None:
 @pytest.mark.parametrize("positives", [ALONE, SEVERAL], ids=["one positive", "several"])
 def test_the_hinge_is_that_of_a_loop(positives: np.ndarray, hardest: int) -> None:
     draws = GENERATOR.random((2, PAIRS, PAIRS))
-    found = losses.ranking_losses(
-        torch.tensor(SCORES), torch.tensor(positives), torch.tensor(draws), hardest=hardest
-    )
+    found = losses.ranking_losses(torch.tensor(SCORES), torch.tensor(positives), torch.tensor(draws), hardest=hardest)
     expected = [slow_hinge(SCORES, positives, draws, pair, hardest) for pair in range(PAIRS)]
     assert found.tolist() == pytest.approx(expected)
     assert max(expected) > 0
@@ -114,8 +106,7 @@ def test_the_boundary_loss_is_that_of_a_loop() -> None:
     found = losses.boundary_losses(logits, logits, torch.tensor(FIRST), torch.tensor(LAST))
     rows = zip(BY_CLIP, LENGTHS, FIRST, LAST, strict=True)
     expected = [
-        slow_boundary_loss(row, size, first) + slow_boundary_loss(row, size, last)
-        for row, size, first, last in rows
+        slow_boundary_loss(row, size, first) + slow_boundary_loss(row, size, last) for row, size, first, last in rows
     ]
     assert found.tolist() == pytest.approx(expected)
 
@@ -125,8 +116,7 @@ def test_weight_1_gives_the_plain_mean_and_less_counts_less() -> None:
     assert losses.weighted(each, torch.ones(PAIRS)).item() == pytest.approx(each.mean().item(), abs=1e-6)
     weights = torch.tensor([1.0, 0.5, 0.0, -0.2, 1.0, 0.25, 0.75])
     expected = (
-        sum(loss * max(0.0, weight) for loss, weight in zip(each.tolist(), weights.tolist(), strict=True))
-        / PAIRS
+        sum(loss * max(0.0, weight) for loss, weight in zip(each.tolist(), weights.tolist(), strict=True)) / PAIRS
     )
     assert losses.weighted(each, weights).item() == pytest.approx(expected)
 

@@ -67,10 +67,7 @@ def test_comparisons_are_those_of_a_loop() -> None:
         for video, count in enumerate(LENGTHS):
             products = [[vectors[query, s] @ seen[video, s, clip] for clip in range(count)] for s in range(2)]
             cosines = [
-                max(
-                    products[s][clip] / vectors[query, s].norm() / seen[video, s, clip].norm()
-                    for clip in range(count)
-                )
+                max(products[s][clip] / vectors[query, s].norm() / seen[video, s, clip].norm() for clip in range(count))
                 for s in range(2)
             ]
             assert found.cosines[query, video].item() == pytest.approx(sum(cosines).item() / 2, abs=1e-6)

@@ -58,8 +58,7 @@ def test_a_pairs_clips_are_those_that_its_moment_touches() -> None:
         strict=True,
     )
     found = {
-        (query.id, data.videos.names[number], first, last, float(weight))
-        for query, number, first, last, weight in seen
+        (query.id, data.videos.names[number], first, last, float(weight)) for query, number, first, last, weight in seen
     }
     expected = {
         (

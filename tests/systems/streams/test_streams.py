@@ -43,9 +43,7 @@ def test_a_run_holds_the_best_moments_of_the_videos(name: str, subtitles: bool, 
 
 def test_the_same_seed_gives_the_same_run(tmp_path: Path) -> None:
     data = noise(12)
-    one, two, other = (
-        trained("reloclnet", tmp_path / str(n), data, seed=seed) for n, seed in enumerate((1, 1, 2))
-    )
+    one, two, other = (trained("reloclnet", tmp_path / str(n), data, seed=seed) for n, seed in enumerate((1, 1, 2)))
     assert one.scores.tolist() == two.scores.tolist()
     assert one.start.tolist() == two.start.tolist()
     assert one.scores.tolist() != other.scores.tolist()
@@ -128,9 +126,7 @@ def test_words_are_learned_where_queries_have_no_vectors(tmp_path: Path) -> None
 def test_other_features_than_those_of_training_are_refused(name: str, tmp_path: Path) -> None:
     data = noise(12)
     made(name, tmp_path).train(data)
-    with pytest.raises(
-        SystemsError, match="24 features of a clip and none of subtitles; expected 24 features of a"
-    ):
+    with pytest.raises(SystemsError, match="24 features of a clip and none of subtitles; expected 24 features of a"):
         made(name, tmp_path).index(noise(12, subtitles=False).videos)
     with pytest.raises(SystemsError, match="there is no index; index a collection first"):
         made(name, tmp_path).search([data.examples[0].query])
@@ -139,9 +135,7 @@ def test_other_features_than_those_of_training_are_refused(name: str, tmp_path: 
 def test_a_validation_set_with_other_features_is_refused_before_training(tmp_path: Path) -> None:
     data, silent_ones = noise(12), noise(12, subtitles=False)
     reports: list[Progress] = []
-    with pytest.raises(
-        SystemsError, match="none of subtitles; expected 24 features of a clip and 16 of subtitles"
-    ):
+    with pytest.raises(SystemsError, match="none of subtitles; expected 24 features of a clip and 16 of subtitles"):
         made("xml", tmp_path).train(replace(data, validation=silent_ones.validation), reports.append)
     assert reports == []
 
