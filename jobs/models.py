@@ -108,6 +108,10 @@ class Job(models.Model):
         return self.state == Job.State.FAILED
 
     @property
+    def is_to_begin_later(self) -> bool:
+        return self.state == Job.State.WAITING and self.due > timezone.now()
+
+    @property
     def is_delayed(self) -> bool:
         """Whether an attempt came to nothing, and the next one is at `due`."""
         return self.state == Job.State.WAITING and bool(self.error)
