@@ -46,7 +46,7 @@ def store(name: str, file: Path) -> Stored:
     """
     with file.open("rb") as content:
         checksum = hashlib.file_digest(content, "sha256").hexdigest()
-    with _faults_told():
+    with _store_faults():
         if isinstance(default_storage, FileSystemStorage):
             _copy(file, Path(default_storage.path(name)))
         else:
@@ -73,7 +73,7 @@ def _copy(file: Path, to: Path) -> None:
 
 
 @contextmanager
-def _faults_told() -> Iterator[None]:
+def _store_faults() -> Iterator[None]:
     try:
         yield
     except (OSError, *STORE_FAULTS) as fault:
@@ -88,7 +88,7 @@ def files_in(folder: str) -> Iterator[Stored]:
     Unavailable
         If the store does not answer.
     """
-    with _faults_told():
+    with _store_faults():
         if not isinstance(default_storage, FileSystemStorage):
             yield from _objects_in(folder)
             return
@@ -112,7 +112,7 @@ def read(name: str) -> Stored | None:
     Unavailable
         If the store does not answer.
     """
-    with _faults_told():
+    with _store_faults():
         try:
             content: File[bytes] = default_storage.open(name)
         except FileNotFoundError:

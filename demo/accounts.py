@@ -19,5 +19,5 @@ def demo_accounts(databases: Any = None, **options: Any) -> list[Warning]:
     public = [user.get_username() for user in users if user.check_password(PASSWORD)]
     if not public:
         return []
-    said = f"The password of {', '.join(public)} is that of the demo, which everybody knows. Change it."
-    return [Warning(said, id="demo.W001")]
+    message = f"The password of {', '.join(public)} is that of the demo, which everybody knows. Change it."
+    return [Warning(message, id="demo.W001")]

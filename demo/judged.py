@@ -62,25 +62,25 @@ def true_grades(file: Path) -> Grades:
 
 
 @transaction.atomic
-def make_campaign(shown: Campaign, grades: Grades, lead: User, researcher: User) -> Campaign:
+def make_campaign(source: Campaign, grades: Grades, lead: User, researcher: User) -> Campaign:
     """Make the campaign beside the one that visitors judge, with all judgements and reviews."""
-    shown.refresh_from_db(fields=["encoder"])  # which the ranking has stored since
+    source.refresh_from_db(fields=["encoder"])  # which the ranking has stored since
     campaign = Campaign.objects.create(
         name=NAME,
         title=TITLE,
-        corpus=shown.corpus,
-        encoder=shown.encoder,
+        corpus=source.corpus,
+        encoder=source.encoder,
         batch_size=BATCH,
-        order_seed=shown.order_seed,
+        order_seed=source.order_seed,
     )
     cast = CarefulCast.of(campaign, ANNOTATORS, 1, random.Random(1))
     cast.grades = grades
     campaign.add_member(lead, Membership.Role.LEAD)
     campaign.add_member(researcher, Membership.Role.RESEARCHER)
-    ranked = _ranked(shown)
+    ranked = _ranked(source)
     queries = [
         Query(campaign=campaign, query_id=each.query_id, text=each.text, aliases=each.aliases, closed=True)
-        for each in shown.queries.pool().order_by("pk")
+        for each in source.queries.pool().order_by("pk")
     ]
 
     def pool(query: Query) -> list[Candidate]:
@@ -94,22 +94,22 @@ def make_campaign(shown: Campaign, grades: Grades, lead: User, researcher: User)
     return campaign
 
 
-def _ranked(shown: Campaign) -> dict[str, list[Candidate]]:
+def _ranked(source: Campaign) -> dict[str, list[Candidate]]:
     """Return the candidates of each query, the best rank first."""
     found = defaultdict(list)
-    rows = Candidate.objects.filter(query__in=shown.queries.pool()).select_related("query", "moment__video")
+    rows = Candidate.objects.filter(query__in=source.queries.pool()).select_related("query", "moment__video")
     for each in rows.order_by("query", "rank"):
         found[each.query.query_id].append(each)
     return found
 
 
-def submit_systems(campaign: Campaign, shown: Campaign, grades: Grades, researcher: User) -> None:
+def submit_systems(campaign: Campaign, source: Campaign, grades: Grades, researcher: User) -> None:
     """Submit the runs of all systems through the API, as somebody's program does, and wait for their scores."""
     scopes = [Token.Scope.READ, Token.Scope.RUNS]
     token, secret = Token.objects.make(researcher, "the demo’s runs", scopes, days=1)
     ranks: Ranks = {
         query: {(each.moment.video.name, each.moment.start, each.moment.end): each.rank for each in candidates}
-        for query, candidates in _ranked(shown).items()
+        for query, candidates in _ranked(source).items()
     }
     durations = dict(Video.objects.filter(corpus=campaign.corpus).values_list("name", "duration"))
     of_campaign = {query: grades[query] for query in ranks}
@@ -132,7 +132,7 @@ class _Working(Client):
         return super()._do(step)
 
 
-def make_judged(shown: Campaign, truth: Path, lead: User, researcher: User, tell: Callable[[str], None]) -> None:
+def make_judged(source: Campaign, truth: Path, lead: User, researcher: User, tell: Callable[[str], None]) -> None:
     """Make the campaign with its release and its runs, unless it is there. What a break has left is finished.
 
     Raises
@@ -144,14 +144,14 @@ def make_judged(shown: Campaign, truth: Path, lead: User, researcher: User, tell
     campaign = Campaign.objects.filter(name=NAME).first()
     if campaign is None:
         finish_jobs(StringIO())  # the ranking
-        campaign = make_campaign(shown, grades, lead, researcher)
+        campaign = make_campaign(source, grades, lead, researcher)
     if not campaign.releases.exists():
         tell("Freezing a release …")
         freeze(campaign, campaign.memberships.get(user=lead), LICENCE)
         finish_jobs(StringIO())
     if not campaign.runs.exists():
         tell("Submitting runs of four systems …")
-        submit_systems(campaign, shown, grades, researcher)
+        submit_systems(campaign, source, grades, researcher)
         finish_jobs(StringIO())
         for batch in Batch.objects.in_campaign(campaign).select_related("query__campaign"):
             prepare(batch)  # cut while the demo is looked at, because nobody judges these

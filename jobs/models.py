@@ -221,8 +221,8 @@ class Job(models.Model):
         """Store the outcome, and queue the job once more if somebody asked for it while it ran."""
         with transaction.atomic():
             self._mine(lease=None, ended=Now(), **changes)
-            asked = Job.objects.filter(pk=self.pk, again=True)
-            if asked.update(again=False, state=Job.State.WAITING, due=Now(), attempts=0, waits=0, left_by=""):
+            rows = Job.objects.filter(pk=self.pk, again=True)
+            if rows.update(again=False, state=Job.State.WAITING, due=Now(), attempts=0, waits=0, left_by=""):
                 transaction.on_commit(lambda: send(self.pk))
 
     def _mine(self, **changes: Any) -> None:

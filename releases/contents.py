@@ -104,8 +104,7 @@ def judgements(scope: Scope) -> Lines:
     # Whole milliseconds: a sum of fractions would depend on the order in which the database adds them.
     milliseconds = Sum(Floor(F("revisions__seconds") * 1000))
     rows = Judgement.objects.filter(candidate__in=scope.candidates).annotate(milliseconds=milliseconds)
-    shown = round_of(scope.campaign)
-    fields = (pair_id("candidate__"), WORKER, shown, "grade", "seat", "reopening", "milliseconds")
+    fields = (pair_id("candidate__"), WORKER, round_of(scope.campaign), "grade", "seat", "reopening", "milliseconds")
     listed = rows.order_by(*in_order(scope.campaign)).values_list(*fields, "assignment__guideline")
     for pair, worker, number, grade, seat, reopening, spent, guideline in listed.iterator(chunk_size=5000):
         record = {

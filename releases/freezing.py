@@ -113,8 +113,7 @@ def _publish(release: Release) -> None:
     with transaction.atomic():
         mine = Release.objects.filter(pk=release.pk, state=Release.State.MAKING).update(**written)
         if mine:
-            told = {"version": release.version, "sha256": release.sha256}
-            tell(release.campaign_id, Happened.RELEASE_FROZEN, **told)
+            tell(release.campaign_id, Happened.RELEASE_FROZEN, version=release.version, sha256=release.sha256)
     if not mine:
         storage, name = release.file.storage, release.file.name
         release.refresh_from_db()

@@ -123,9 +123,9 @@ def other_workers(release: ReleaseArchive) -> Findings:
     twice = [pair for pair, number in times.items() if number > 1]
     if not release.manifest["imported"]:
         yield from (f"pair {pair}: worker {worker} counts twice" for pair, worker in twice)
-    said = release.manifest["counts"]["one_worker_twice"]
-    if (pairs := len({pair for pair, _ in twice})) != said:
-        yield f"one worker counts twice in {pairs:,} pairs; the manifest says in {said}"
+    stated = release.manifest["counts"]["one_worker_twice"]
+    if (pairs := len({pair for pair, _ in twice})) != stated:
+        yield f"one worker counts twice in {pairs:,} pairs; the manifest says in {stated}"
 
 
 def same_consensus(release: ReleaseArchive) -> Findings:

@@ -128,10 +128,10 @@ def pooling_of(name: str) -> str:
     if is_simcse(name):
         return "cls"
     found = sorted(folder.glob("*_Pooling/config.json")) if folder else []
-    said = _read(found[0]) if found else {}
-    modes = said.get("pooling_mode") or [
+    config = _read(found[0]) if found else {}
+    modes = config.get("pooling_mode") or [
         key.removeprefix("pooling_mode_").removesuffix("_tokens").removesuffix("_token")
-        for key, is_on in said.items()
+        for key, is_on in config.items()
         if key.startswith("pooling_mode_") and is_on
     ]
     return modes if isinstance(modes, str) else "+".join(map(str, modes)) or "mean"

@@ -53,7 +53,7 @@ class Described(models.Model):
     code = models.CharField(max_length=500, blank=True, validators=[URLValidator(["http", "https"])])
     visibility = models.CharField(max_length=10, choices=Visibility.choices, default=Visibility.SHARED)
 
-    SAID = ("name", "system", "group", "description", "paper", "code", "visibility")
+    DETAILS = ("name", "system", "group", "description", "paper", "code", "visibility")
 
     class Meta:
         abstract = True

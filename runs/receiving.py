@@ -43,7 +43,7 @@ AT_ONCE = 1 << 20
 FORGOTTEN_AFTER = timedelta(days=7)
 
 
-def describe(member: Membership, said: Mapping[str, Any], submission: Submission | None = None) -> Submission:
+def describe(member: Membership, data: Mapping[str, Any], submission: Submission | None = None) -> Submission:
     """Store what the member says of a run that is to come, as a new submission or as one that is not checked yet.
 
     Raises
@@ -52,13 +52,13 @@ def describe(member: Membership, said: Mapping[str, Any], submission: Submission
         If something that is said cannot be, such as a name that another run of the campaign has.
     """
     submission = submission or Submission(by=member)
-    for field in (*Submission.SAID, "format", "task"):
-        setattr(submission, field, said.get(field, getattr(submission, field)))
+    for field in (*Submission.DETAILS, "format", "task"):
+        setattr(submission, field, data.get(field, getattr(submission, field)))
     try:
         submission.clean_fields(exclude=["by", "findings", "run"])
     except ValidationError as fault:
-        field, told = next(iter(fault.message_dict.items()))
-        raise BadValue(field, abbreviated(getattr(submission, field)), told[0]) from fault
+        field, messages = next(iter(fault.message_dict.items()))
+        raise BadValue(field, abbreviated(getattr(submission, field)), messages[0]) from fault
     _must_be_new(member.campaign, submission.name)
     submission.save()
     return submission
@@ -164,8 +164,8 @@ def receive(submission: Submission) -> Run | None:
     return _store(submission, file, predictions, notes)
 
 
-def _refuse(submission: Submission, told: list[str], count: int) -> None:
-    Submission.objects.filter(pk=submission.pk).update(findings={"told": told, "count": count})
+def _refuse(submission: Submission, messages: list[str], count: int) -> None:
+    Submission.objects.filter(pk=submission.pk).update(findings={"told": messages, "count": count})
 
 
 def _checked(submission: Submission, file: Arrival) -> tuple[Predictions | None, Faults]:
@@ -224,7 +224,7 @@ def _store(submission: Submission, file: Arrival, predictions: Predictions, note
     with file.path.open("rb") as content:
         sha256 = hashlib.file_digest(content, "sha256").hexdigest()
     run = Run(campaign=campaign, by=submission.by, filename=file.name, sha256=sha256, size=file.size, notes=notes)
-    for field in Submission.SAID:
+    for field in Submission.DETAILS:
         setattr(run, field, getattr(submission, field))
     run.queries, run.predictions = len(predictions), predictions.start.size
     run.file.name = store(f"{folder}/run", file.path).name
@@ -281,7 +281,7 @@ class RunForm(forms.ModelForm):  # type: ignore[type-arg]
 
     class Meta:
         model = Submission
-        fields = [*Submission.SAID, "format", "task"]
+        fields = [*Submission.DETAILS, "format", "task"]
         labels = {"group": "Seeds of", "paper": "Address of a paper", "code": "Address of code"}
         labels |= {"visibility": "Who may see it"}
         help_texts = {

@@ -43,7 +43,7 @@ from judging.work import submitting
 from releases.freezing import freeze
 from releases.models import Release, TrainingSet
 from retrieval.models import Rewording, Substitution
-from runs.believe.asked import HEADLINE
+from runs.believe.choices import HEADLINE
 from runs.models import Arrival, Enlargement, Inquiry, Run, Submission, TrainedSystem, Yardstick
 from tests.cast import browser, claim, content_of, expire, judge_all
 

@@ -20,13 +20,13 @@ from api.resources.numbers import FILE_TYPES
 from api.resources.runs import OfRelease
 from campaigns.models import Membership
 from runs import doors
-from runs.believe.asked import Asked, examination_file
-from runs.believe.asked import asked as examination
 from runs.believe.catalogue import BY_KEY
+from runs.believe.choices import Choices, examination_file
+from runs.believe.choices import choices_of as examination
 from runs.believe.explanations import NOTHING
 from runs.believe.inquiries import CONVENTIONS, MOST_RUNS, ask_to_examine, job_of
-from runs.board.asked import asked, measure_named
 from runs.board.bands import Queries
+from runs.board.choices import choices_of, measure_named
 from runs.board.files import numbers_of
 from runs.board.table import board
 from runs.measures import NAMES
@@ -66,7 +66,7 @@ class Leaderboard(Resource, at=f"{CAMPAIGN}/leaderboard", name="leaderboard"):
         yardstick = _yardstick(member, self.params.get("release"))
         params = request._request.GET
         with unfit():
-            found = board(member, yardstick, asked(params, yardstick), Queries(yardstick).chosen(params))
+            found = board(member, yardstick, choices_of(params, yardstick), Queries(yardstick).chosen(params))
         return Representation(numbers_of(found))
 
 
@@ -139,20 +139,20 @@ class Examination(Resource, at=f"{CAMPAIGN}/believe", name="believe"):
     @reads(ExaminedShape, query=BelieveAsked)
     def get(self, request: Request, name: str) -> Any:
         """What an examination of the measures found, figure by figure."""
-        return _examined(_wanted(request, name, request._request.GET))
+        return _examined(_choices(request, name, request._request.GET))
 
     @changes(ExaminedShape, OR_LATER, body=NewExamination, scope=RUNS)
     def post(self, request: Request, name: str) -> Any:
         """Have the measures examined on some runs; the same runs are examined once."""
         params = {"run" if field == "runs" else field: value for field, value in self.data.items()}
-        wanted = _wanted(request, name, QueryDict(urlencode(params, doseq=True)))
+        choices = _choices(request, name, QueryDict(urlencode(params, doseq=True)))
         with unfit():
-            job = job_of(ask_to_examine(wanted.runs, wanted.release, wanted.convention))
-        data = _examined(wanted)
+            job = job_of(ask_to_examine(choices.runs, choices.release, choices.convention))
+        data = _examined(choices)
         if data["examined"] or job is None:
             return data
         # The job may be about private runs, so the campaign's jobs do not have it.
-        return later(f"{reverse('api-believe', args=[name])}?{wanted.address()}", data)
+        return later(f"{reverse('api-believe', args=[name])}?{choices.address()}", data)
 
 
 class ExaminationFile(Resource, at=f"{CAMPAIGN}/believe/<slug:format>", name="believe-file"):
@@ -164,29 +164,29 @@ class ExaminationFile(Resource, at=f"{CAMPAIGN}/believe/<slug:format>", name="be
             return examination_file(examination(request._request.GET, member), format)
 
 
-def _wanted(request: Request, name: str, params: QueryDict) -> Asked:
+def _choices(request: Request, name: str, params: QueryDict) -> Choices:
     member = doors.membership(request, name)
     with unfit():
-        wanted = examination(params, member)
-    if wanted is None:
+        choices = examination(params, member)
+    if choices is None:
         raise Http404
-    return wanted
+    return choices
 
 
-def _examined(wanted: Asked) -> dict[str, Any]:
-    inquiry = wanted.inquiry
+def _examined(choices: Choices) -> dict[str, Any]:
+    inquiry = choices.inquiry
     findings = inquiry.findings if inquiry else None
     rows, tells = [], NOTHING
-    if findings and (rows := wanted.figure.rows(findings, wanted.measure)):
-        tells = wanted.figure.tells(findings, wanted.measure)
+    if findings and (rows := choices.figure.rows(findings, choices.measure)):
+        tells = choices.figure.tells(findings, choices.measure)
     return {
-        "release": wanted.release.version,
-        "convention": wanted.convention,
-        "runs": [run.number for run in wanted.runs],
+        "release": choices.release.version,
+        "convention": choices.convention,
+        "runs": [run.number for run in choices.runs],
         "measures": findings["measures"] if findings else [],
         "examined": findings is not None,
         "job": job_of(inquiry),
-        "figure": wanted.figure.key,
+        "figure": choices.figure.key,
         "tells": tells,
         "rows": rows,
     }

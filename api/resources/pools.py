@@ -104,9 +104,9 @@ class OneEnlargement(Resource, at=f"{CAMPAIGN}/enlargements/<int:number>", name=
 def _found(enlargement: Enlargement, member: Membership) -> list[dict[str, Any]]:
     return [
         {
-            **each.told,
+            **each.moment,
             "found_by": [{"run": run.number if run else None, "rank": rank} for run, rank in each.sources],
-            "overlap": each.told["near"]["iou"] if each.told["near"] else None,
+            "overlap": each.moment["near"]["iou"] if each.moment["near"] else None,
             "batch": each.candidate.batch_id if each.candidate else None,
         }
         for each in found_moments(enlargement, member, MOST_MOMENTS)

@@ -16,8 +16,8 @@ from api.resources.numbers import FILE_TYPES
 from api.resources.runs import OfRelease
 from base.errors import WrongState
 from runs import doors
-from runs.why.asked import EXPLAINED, Asked, asked
 from runs.why.cases import Case, Judged, Rank, Side, case_of
+from runs.why.choices import EXPLAINED, Choices, choices_of
 from runs.why.differences import Line, lines_of, scatter_file, texts_of
 
 
@@ -89,22 +89,22 @@ class RunQueries(Resource, at=f"{CAMPAIGN}/runs/<int:number>/queries", name="run
     @reads(QueriesShape, query=WhyAsked)
     def get(self, request: Request, name: str, number: int) -> Any:
         """What a run scores on each query."""
-        wanted = _wanted(request, name, number)
-        lines = lines_of(wanted)
+        choices = _choices(request, name, number)
+        lines = lines_of(choices)
         if lines is None:
             raise Http404
-        texts = texts_of(wanted.run.campaign, lines)
+        texts = texts_of(choices.run.campaign, lines)
         names = ("query", "value", "other", "difference")
         rows = [{each: getattr(line, each) for each in names} | {"text": texts.get(line.query, "")} for line in lines]
-        about = {"release": wanted.yardstick.release.version, "convention": wanted.convention.name}
-        return about | {"measure": str(wanted.measure), "queries": rows}
+        about = {"release": choices.yardstick.release.version, "convention": choices.convention.name}
+        return about | {"measure": str(choices.measure), "queries": rows}
 
 
 class RunQuery(Resource, at=f"{CAMPAIGN}/runs/<int:number>/query", name="run-query"):
     @reads(CaseShape, query=QueryAsked)
     def get(self, request: Request, name: str, number: int) -> Any:
         """What each rank of a run counts on one query."""
-        case = case_of(_wanted(request, name, number), self.params["query"])
+        case = case_of(_choices(request, name, number), self.params["query"])
         if case is None:
             raise Http404
         return _case(case)
@@ -116,16 +116,16 @@ class RunScatter(Resource, at=f"{CAMPAIGN}/runs/<int:number>/scatter/<slug:forma
         """Two runs query by query: the numbers as CSV, the drawing as JSON (Vega-Lite), SVG or PDF."""
         member, params = doors.membership(request, name), request._request.GET
         with unfit():
-            return scatter_file(asked(member, number, params), params, format)
+            return scatter_file(choices_of(member, number, params), params, format)
 
 
-def _wanted(request: Request, name: str, number: int) -> Asked:
+def _choices(request: Request, name: str, number: int) -> Choices:
     member = doors.membership(request, name)
     with unfit():
-        wanted = asked(member, number, request._request.GET)
-    if wanted is None:
+        choices = choices_of(member, number, request._request.GET)
+    if choices is None:
         raise WrongState("The run has no scores yet.")
-    return wanted
+    return choices
 
 
 def _case(case: Case) -> Representation:

@@ -67,8 +67,8 @@ class SingleSignOnAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  #
         """Make the account, and the membership that the invitation is for, both or neither."""
         user: User = sociallogin.user
         user.set_unusable_password()
-        told = sociallogin.account.get_provider_account().get_user_data()
-        names = [told.get(name) for name in ("preferred_username", "email", "name")]
+        claims = sociallogin.account.get_provider_account().get_user_data()
+        names = [claims.get(name) for name in ("preferred_username", "email", "name")]
         user.username = generate_unique_username([*names, "user"])
         invitation = _invitation(request, sociallogin)
         sociallogin.save(request)
@@ -104,8 +104,8 @@ class SingleSignOnAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  #
 
 
 def not_working() -> str:
-    said = _("Signing in at %(provider)s did not work. Try again, or sign in with your password.")
-    return said % {"provider": settings.OIDC_NAME}
+    message = _("Signing in at %(provider)s did not work. Try again, or sign in with your password.")
+    return message % {"provider": settings.OIDC_NAME}
 
 
 def _invitation(request: HttpRequest, sociallogin: SocialLogin) -> Invitation | None:

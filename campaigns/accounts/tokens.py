@@ -63,10 +63,10 @@ def index(request: HttpRequest) -> HttpResponse:
 
 
 def _make(request: HttpRequest, form: TokenForm) -> str:
-    user, said = doors.signed_in(request), form.cleaned_data
+    user, data = doors.signed_in(request), form.cleaned_data
     if user.tokens.usable().count() >= MOST:
         raise WrongState(_("You have %(most)d tokens. Revoke one first.") % {"most": MOST})
-    token, secret = Token.objects.make(user, said["name"], said["scopes"], said["days"])
+    token, secret = Token.objects.make(user, data["name"], data["scopes"], data["days"])
     security_log.note("token made", user, request, "+".join(token.scopes))
     return secret
 

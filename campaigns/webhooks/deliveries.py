@@ -87,14 +87,14 @@ def announce(campaign: int, what: Happened, about: About) -> None:
 @transaction.atomic
 def deliver(webhook: Webhook, event: str, about: About) -> Delivery:
     """Make a delivery, and ask for the job that sends it."""
-    told = {
+    payload = {
         "id": str(uuid4()),  # by which the other site knows one that comes twice
         "event": event,
         "campaign": webhook.campaign.name,
         "at": timezone.now().isoformat(),
         "about": about,
     }
-    delivery = webhook.deliveries.create(event=event, body=json.dumps(told))
+    delivery = webhook.deliveries.create(event=event, body=json.dumps(payload))
     tell_webhook.ask(delivery)
     return delivery
 

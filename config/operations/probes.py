@@ -44,10 +44,10 @@ def ready(request: HttpRequest) -> HttpResponse:
     is_ready = all(found == readiness.OK for found in checks.values())
     if not is_ready:
         log.warning("not ready: %s", ", ".join(f"{name}: {found}" for name, found in checks.items()))
-    told: dict[str, object] = {"ready": is_ready}
+    payload: dict[str, object] = {"ready": is_ready}
     if is_watcher(request):
-        told["checks"] = checks
-    return JsonResponse(told, status=200 if is_ready else 503)
+        payload["checks"] = checks
+    return JsonResponse(payload, status=200 if is_ready else 503)
 
 
 @require_safe

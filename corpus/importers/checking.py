@@ -122,16 +122,16 @@ class Checker:
 
     def _length(self, row: Row) -> float:
         """Return the length of the row's video, which a file of durations, the row or the film tells."""
-        told = self.importer.told(self.source, row)
-        if told is None:
-            told = self._elsewhere(row.video) or row.duration
-        if told is None:
+        length = self.importer.exact_length(self.source, row)
+        if length is None:
+            length = self._elsewhere(row.video) or row.duration
+        if length is None:
             raise MissingDuration("field duration: missing; expected seconds here, or the video in --durations")
-        if told <= 0:
-            raise CorpusError(f"field duration: {told:g}; expected more than 0 seconds")
-        known = self.stored.get(row.video) or self.lengths.setdefault(row.video, told)
-        if abs(known - told) > OVERHANG:
-            raise CorpusError(f"field duration: {told:g}; so far video {row.video} had {known:g} seconds")
+        if length <= 0:
+            raise CorpusError(f"field duration: {length:g}; expected more than 0 seconds")
+        known = self.stored.get(row.video) or self.lengths.setdefault(row.video, length)
+        if abs(known - length) > OVERHANG:
+            raise CorpusError(f"field duration: {length:g}; so far video {row.video} had {known:g} seconds")
         return known
 
     def _elsewhere(self, video: str) -> float | None:
@@ -156,5 +156,5 @@ class Checker:
 
 def _with_file(file: Path, fault: CorpusError) -> str:
     """Return the message with the file's name at its beginning."""
-    told = str(fault)
-    return told if told.startswith(f"{file}: ") else f"{file}: {told}"
+    message = str(fault)
+    return message if message.startswith(f"{file}: ") else f"{file}: {message}"

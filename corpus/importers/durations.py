@@ -55,10 +55,10 @@ def _of_json(content: bytes) -> Iterator[tuple[str, float]]:
     is_divided = all(isinstance(value, dict) and "duration" not in value for value in found.values())
     for level in found.values() if is_divided else [found]:
         for video, value in level.items():
-            yield video, _positive(video, _told(value))
+            yield video, _positive(video, _duration_of(value))
 
 
-def _told(value: Any) -> Any:
+def _duration_of(value: Any) -> Any:
     if isinstance(value, dict):
         return value.get("duration")
     return value[0] if isinstance(value, list) and value else value

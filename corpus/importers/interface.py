@@ -52,7 +52,7 @@ class Importer:
     takes_columns: bool = False
     times: tuple[str, str, str] = ("times", "start", "end")  # how messages name both times, and each of them
 
-    def told(self, source: Source, row: Row) -> float | None:
+    def exact_length(self, source: Source, row: Row) -> float | None:
         """Return the length of the row's video if a file of durations or the row tells it exactly."""
         is_exact = self.durations is not Durations.BOUND
         return (source.durations or {}).get(row.video, row.duration if is_exact else None)
@@ -126,11 +126,11 @@ def place_of(file: Path, where: str) -> Place:
 
 def problem(file: Path, where: str, fault: Exception) -> Problem:
     """Return the problem that an error tells, without repeating the file and the place."""
-    told = str(fault).removeprefix(f"{file}: ")
-    if told.startswith(where):
-        inner, _, message = told.partition(": ")
+    text = str(fault).removeprefix(f"{file}: ")
+    if text.startswith(where):
+        inner, _, message = text.partition(": ")
         return Problem(file, inner, message)
-    return Problem(file, where, told)
+    return Problem(file, where, text)
 
 
 @contextmanager

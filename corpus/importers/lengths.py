@@ -79,10 +79,10 @@ def film_lengths(
     found: dict[str, float | CorpusError | None] = {}
 
     def length(video: str) -> float | None:
-        told = found.get(video)
-        if isinstance(told, CorpusError):
-            raise told
-        return told
+        outcome = found.get(video)
+        if isinstance(outcome, CorpusError):
+            raise outcome
+        return outcome
 
     if source.media:
         with FilmLengths(source.media, lambda: sign(len(found))) as films:
@@ -99,7 +99,7 @@ def _untold(source: Source) -> Iterator[str]:
     for file in source.files:
         with suppress(CorpusError):  # of the file as a whole, which the import tells
             for row in importer.read(file, source.choice):
-                if isinstance(row, Row) and importer.told(source, row) is None:
+                if isinstance(row, Row) and importer.exact_length(source, row) is None:
                     yield row.video
 
 

@@ -63,10 +63,10 @@ def _proxied(request: HttpRequest, file: FieldFile) -> HttpResponseBase:
     except STORE_FAULTS as fault:
         _tell(file, fault)
         raise Busy(gettext("The store of clips does not answer.")) from fault
-    asked = RANGE.fullmatch(request.headers.get("range", ""))
-    if not asked or not (asked[1] or asked[2]):
+    match = RANGE.fullmatch(request.headers.get("range", ""))
+    if not match or not (match[1] or match[2]):
         return _answer(content, 0, size)
-    first, last = _bounds(asked[1], asked[2], size)
+    first, last = _bounds(match[1], match[2], size)
     if first > last:
         content.close()
         return HttpResponse(status=416, headers={"Content-Range": f"bytes */{size}"})

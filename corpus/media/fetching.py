@@ -37,7 +37,7 @@ def names_below(address: str) -> Iterator[str]:
         If the address is none, or the store refuses it; `Unavailable` if the store does not answer.
     """
     bucket, prefix = _parts(address)
-    with _told(address):
+    with _faults_at(address):
         pages = _client().get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix)
         for page in pages:
             for each in page.get("Contents", []):
@@ -67,7 +67,7 @@ def fetched(address: str, name: str, sign: Callable[[], None]) -> Iterator[Path]
     bucket, prefix = _parts(address)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / _own_name(name)
-        with _told(f"{address.rstrip('/')}/{name}"), file.open("wb") as out:
+        with _faults_at(f"{address.rstrip('/')}/{name}"), file.open("wb") as out:
             body = _client().get_object(Bucket=bucket, Key=prefix + name)["Body"]
             for piece in body.iter_chunks(PIECE):
                 out.write(piece)
@@ -90,7 +90,7 @@ def _parts(address: str) -> tuple[str, str]:
 
 
 @contextmanager
-def _told(address: str) -> Iterator[None]:
+def _faults_at(address: str) -> Iterator[None]:
     try:
         yield
     except ClientError as fault:

@@ -97,7 +97,7 @@ def moments() -> tuple[Moment, ...]:
 
 
 def _timed(name: str, entry: dict[str, str | list[str]]) -> Film:
-    world, told, now = _opening(entry), list[Moment](), round(PAUSE * FPS)
+    world, moments, now = _opening(entry), list[Moment](), round(PAUSE * FPS)
     shots = [Shot(0, now, world, ())]
     for line in str(entry["script"]).strip().splitlines():
         description, _, directions = line.partition("|")
@@ -110,10 +110,10 @@ def _timed(name: str, entry: dict[str, str | list[str]]) -> Film:
             shots.append(shot)
             world, now = shot.at(shot.last - 1), shot.last
         if description.strip():
-            told.append(Moment(name, first / FPS, now / FPS, description.strip(), tuple(deeds)))
+            moments.append(Moment(name, first / FPS, now / FPS, description.strip(), tuple(deeds)))
             shots.append(Shot(now, now + round(PAUSE * FPS), world, ()))
             now = shots[-1].last
-    return Film(name, now, tuple(shots), tuple(told))
+    return Film(name, now, tuple(shots), tuple(moments))
 
 
 def _beat(text: str) -> Beat:

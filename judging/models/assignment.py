@@ -81,9 +81,9 @@ class AssignmentQuerySet(models.QuerySet["Assignment"]):
 
     def _ask_again(self, batch: Batch, annotator: Membership) -> None:
         """Have the annotator judge again what they said about the batch in another round."""
-        said = {"assignment__batch": batch, "assignment__annotator": annotator}
-        Judgement.objects.filter(**said).update(returned=Now())
-        Flag.objects.filter(**said).update(taken_back=Now())
+        of_annotator = {"assignment__batch": batch, "assignment__annotator": annotator}
+        Judgement.objects.filter(**of_annotator).update(returned=Now())
+        Flag.objects.filter(**of_annotator).update(taken_back=Now())
 
 
 # Positions stand for other candidates in another round. A new token keeps the old page from writing.
@@ -221,8 +221,8 @@ class Assignment(models.Model):
     @property
     def presses(self) -> int:
         """The number of the last press that is stored of it; 0 if there is none."""
-        said = Max("judgements__revisions__press"), Max("flags__press")
-        numbers = Assignment.objects.filter(pk=self.pk).values_list(*said).get()
+        latest = Max("judgements__revisions__press"), Max("flags__press")
+        numbers = Assignment.objects.filter(pk=self.pk).values_list(*latest).get()
         return max(number or 0 for number in numbers)
 
     @property

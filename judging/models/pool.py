@@ -298,8 +298,8 @@ class Batch(models.Model):
         """
         pairs = Candidate.objects.filter(batch=self).select_related("moment")
         if round > 1:
-            said = {"judgements__assignment__batch": self, "judgements__assignment__annotator": annotator}
-            pairs = pairs.filter(**said, judgements__returned__isnull=False)
+            of_annotator = {"judgements__assignment__batch": self, "judgements__assignment__annotator": annotator}
+            pairs = pairs.filter(**of_annotator, judgements__returned__isnull=False)
         return self.assignments.lease_out(self, annotator, round, list(pairs), takes_slot=False)
 
     def free_slot(self) -> None:

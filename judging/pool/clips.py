@@ -128,16 +128,16 @@ class AskedAgain(NamedTuple):
 def retry_clips(batches: Iterable[Batch]) -> AskedAgain:
     """Ask again, and now, for all clips of these batches that are not there although their video has media."""
     clips: set[int] = set()
-    asked = 0
+    retried = 0
     for batch in batches:
         with transaction.atomic():
             wanted = {clip.pk for clip in clips_for(batch) if _can_be_cut(clip)}
             Clip.objects.filter(pk__in=wanted).update(state=Clip.State.WAITING, error="")
             if wanted or batch.state == Batch.State.PREPARING:
                 prepare(batch)
-                asked += 1
+                retried += 1
         clips |= wanted
-    return AskedAgain(len(clips), asked)
+    return AskedAgain(len(clips), retried)
 
 
 def prepare_clip(clip: Clip) -> bool:

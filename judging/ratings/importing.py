@@ -36,7 +36,7 @@ def import_ratings(name: str, ratings: Ratings, pairs: dict[str, Pair], title: s
         If the campaign exists, a rated pair with a final grade is not among the pairs, or a query has more pairs than
         two batches hold.
     """
-    told = _told(ratings, pairs)
+    rated = _rated(ratings, pairs)
     if Campaign.objects.filter(name=name).exists():
         raise ReeljudgeError(f"campaign {name}: is there already; ratings are imported into a new one")
     corpus, _ = Corpus.objects.get_or_create(name=name, defaults={"format": "ratings"})
@@ -46,15 +46,15 @@ def import_ratings(name: str, ratings: Ratings, pairs: dict[str, Pair], title: s
         corpus=corpus,
         imported=timezone.now(),
         rounds_known=ratings.rounds_known,
-        left_out=len(ratings) - len(told),
+        left_out=len(ratings) - len(rated),
     )
-    candidates = _candidates(campaign, told, ratings, _moments(corpus, told))
+    candidates = _candidates(campaign, rated, ratings, _moments(corpus, rated))
     _judgements(campaign, candidates, ratings)
     many_rows_are_new()
     return campaign
 
 
-def _told(ratings: Ratings, pairs: dict[str, Pair]) -> list[Pair]:
+def _rated(ratings: Ratings, pairs: dict[str, Pair]) -> list[Pair]:
     """Return the rated pairs that the pair file holds."""
     for pair in ratings:
         if pair not in pairs and consensus([grade for _, grade in ratings[pair]]).grade is not None:

@@ -48,7 +48,7 @@ def read_pairs(file: Path) -> dict[str, Pair]:
     pairs: dict[str, Pair] = {}
     try:
         for place, row in _rows(file):
-            with _told_of(place):
+            with _faults_at(place):
                 pair = _pair(row)
             if pairs.setdefault(pair.pair_id, pair) != pair:
                 raise place.fail(f"field pair_id: {pair.pair_id} stands for another pair already")
@@ -66,13 +66,13 @@ def _rows(file: Path) -> Iterator[tuple[Place, dict[str, Any]]]:
         return
     for number_of_line, line in lines(file):
         place = Place(str(file), f"line {number_of_line}")
-        with _told_of(place):
+        with _faults_at(place):
             record = _of_tvr_ranking(line)
         yield place, record
 
 
 @contextmanager
-def _told_of(place: Place) -> Iterator[None]:
+def _faults_at(place: Place) -> Iterator[None]:
     """Add the place to what is wrong with a field."""
     try:
         yield

@@ -63,8 +63,8 @@ def judge(
     NotFound
         If the assignment is not that of the writer, or the writer is no active annotator any more.
     """
-    said = _Press(position, grade, key, press, seconds, input)
-    return _judge(writer, fence, said) or _judged_before(writer, said)
+    entry = _Press(position, grade, key, press, seconds, input)
+    return _judge(writer, fence, entry) or _judged_before(writer, entry)
 
 
 class _Press(NamedTuple):
@@ -79,18 +79,18 @@ class _Press(NamedTuple):
 
 
 @all_or_nothing
-def _judge(writer: Assignment | saving.Writer, fence: int, said: _Press) -> Revision | None:
+def _judge(writer: Assignment | saving.Writer, fence: int, entry: _Press) -> Revision | None:
     """Store a grade. Return None, and store nothing, if the writer does not hold the assignment or the key is known."""
     held = saving.hold(writer, fence)
     if held is None:
         return None
-    assignment, candidate = Assignment(pk=held.assignment), at_position(held.places, said.position)
-    press = assignment.presses if said.number is None else said.number
-    graded = saving.grade(held, candidate, said.grade, press, said.key)
+    assignment, candidate = Assignment(pk=held.assignment), at_position(held.places, entry.position)
+    press = assignment.presses if entry.number is None else entry.number
+    graded = saving.grade(held, candidate, entry.grade, press, entry.key)
     if graded is None:
         return None
-    limit = at_position(held.limits, said.position)
-    seconds = counted(said.seconds, limit, held.elapsed - graded.recorded)
+    limit = at_position(held.limits, entry.position)
+    seconds = counted(entry.seconds, limit, held.elapsed - graded.recorded)
     overtaken = press < (graded.last or 0)
     if graded.was_flagged:
         earlier, later = _flags(assignment, candidate, press)
@@ -100,28 +100,28 @@ def _judge(writer: Assignment | saving.Writer, fence: int, said: _Press) -> Revi
         judgement_id=graded.judgement,
         number=graded.revisions + 1,
         press=press,
-        grade=said.grade,
-        key=said.key,
-        reported=said.seconds,
+        grade=entry.grade,
+        key=entry.key,
+        reported=entry.seconds,
         seconds=seconds,
-        input=said.input,
+        input=entry.input,
     )
     revision.overtaken = overtaken
     saving.store(revision)
     return revision
 
 
-def _judged_before(writer: Assignment | saving.Writer, said: _Press) -> Revision:
+def _judged_before(writer: Assignment | saving.Writer, entry: _Press) -> Revision:
     """Return the revision that has the key already."""
     assignment = Assignment.objects.of(writer.user_id).filter(token=writer.token).first()
     if assignment is None:
         raise NotFound(gettext("Nothing is here for you. It may be gone, or not yours to see."))
-    known = Revision.objects.filter(key=said.key).select_related("judgement__assignment").first()
+    known = Revision.objects.filter(key=entry.key).select_related("judgement__assignment").first()
     if known is None:
         raise taken_from_you()
     stored = (known.judgement.assignment_id, known.judgement.candidate_id, known.grade)
-    if stored != (assignment.pk, assignment.candidate_at(said.position), said.grade):
-        raise KeyReused(f"key: {said.key} came before with another grade or place; expected a new key for each press")
+    if stored != (assignment.pk, assignment.candidate_at(entry.position), entry.grade):
+        raise KeyReused(f"key: {entry.key} came before with another grade or place; expected a new key for each press")
     return known
 
 

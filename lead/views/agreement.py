@@ -105,7 +105,7 @@ def judgements(request: HttpRequest, name: str) -> HttpResponse:
         member,
         "lead/agreement_judgements.html",
         found=found,
-        asked=chosen,
+        chosen=chosen,
         only=only_of(member.campaign),
     )
 

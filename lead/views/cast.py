@@ -55,7 +55,7 @@ def _page(
     status: int = 200,
     **context: object,
 ) -> HttpResponse:
-    context |= {"page": page, "names": page.object_list, "shown": state, "filters": SHOWN.items()}
+    context |= {"page": page, "names": page.object_list, "state": state, "filters": SHOWN.items()}
     return corpus_page(request, corpus, "lead/cast.html", status, **context)
 
 

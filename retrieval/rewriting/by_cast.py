@@ -60,11 +60,11 @@ class CastSubstituter:
         """Return the text with noun phrases in place of names, and what was replaced."""
         replaced: Replaced = []
         text = self._without_families(text, replaced)
-        groups, starts, told = _groups(text, self._mentions(text)), sentence_starts(text), _Told(text)
+        groups, starts, introduced = _groups(text, self._mentions(text)), sentence_starts(text), _Introduced(text)
         parts, done = [], 0
         for group in groups:
             start = _start_with_both(text, group) if len(group) > 1 else group[0].start
-            phrase = told.phrase(group, _word_before(text, start))
+            phrase = introduced.phrase(group, _word_before(text, start))
             phrase = begun(phrase) if start in starts else phrase
             parts += [text[done:start], phrase, _ending(phrase, group[-1])]
             done = group[-1].end
@@ -92,7 +92,7 @@ class CastSubstituter:
         return found
 
 
-class _Told:
+class _Introduced:
     """Who was mentioned so far in a text, and how."""
 
     def __init__(self, text: str) -> None:

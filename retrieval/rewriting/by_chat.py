@@ -50,8 +50,8 @@ class ChatSubstituter:
             As `Endpoint.ask`; also if one answer after the other is of no use.
         """
         try:
-            said = self.endpoint.ask(messages(descriptions), TEMPERATURES[attempt - 1], beat)
-            captions = _captions(said, len(descriptions))
+            reply = self.endpoint.ask(messages(descriptions), TEMPERATURES[attempt - 1], beat)
+            captions = _captions(reply, len(descriptions))
         except Unusable as fault:
             if len(descriptions) == 1:
                 yield [self._none(str(fault))]
@@ -80,11 +80,11 @@ class ChatSubstituter:
 def messages(descriptions: Sequence[str]) -> list[dict[str, str]]:
     """Return the messages that ask for the captions of these descriptions."""
     numbered = [{"number": number, "description": text} for number, text in enumerate(descriptions, 1)]
-    asked = json.dumps(numbered, ensure_ascii=False)
-    return [{"role": "system", "content": PROMPT}, {"role": "user", "content": asked}]
+    request = json.dumps(numbered, ensure_ascii=False)
+    return [{"role": "system", "content": PROMPT}, {"role": "user", "content": request}]
 
 
-def _captions(said: str, expected: int) -> list[object]:
+def _captions(reply: str, expected: int) -> list[object]:
     """Return the captions of an answer in the order of the descriptions.
 
     Raises
@@ -92,11 +92,11 @@ def _captions(said: str, expected: int) -> list[object]:
     Unusable
         If it is not JSON as asked for, or holds more, fewer or other numbers than the request.
     """
-    fenced = re.fullmatch(r"\s*```(?:json)?\s*(.*?)\s*```\s*", said, re.S)
+    fenced = re.fullmatch(r"\s*```(?:json)?\s*(.*?)\s*```\s*", reply, re.S)
     try:
-        answer = read_json(fenced[1] if fenced else said)
+        answer = read_json(fenced[1] if fenced else reply)
     except MeasureError as fault:
-        raise Unusable(f"not JSON: {abbreviated(said)}") from fault
+        raise Unusable(f"not JSON: {abbreviated(reply)}") from fault
     entries = answer.get("captions") if isinstance(answer, dict) else None
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise Unusable(f"not the JSON that was asked for: {abbreviated(answer)}")

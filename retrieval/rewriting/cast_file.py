@@ -64,16 +64,16 @@ def checked(lines: Iterable[Line], source: str) -> list[CastName]:
             problems.append(f"{line.where}: {fault}")
     problems += _loose(entries)
     if problems:
-        raise ReeljudgeError(_told(source, problems))
+        raise ReeljudgeError(_message_of(source, problems))
     if not entries:
         raise ReeljudgeError(f"{source}: holds no names; expected a line of headings and a name a line, or JSON")
     return list(entries.values())
 
 
-def _told(source: str, problems: list[str]) -> str:
-    shown = problems[:MOST_PROBLEMS]
-    more = [f"… and {len(problems) - len(shown):,} more"] if len(problems) > len(shown) else []
-    return "\n".join([f"{source}: {len(problems):,} problems; nothing was stored.", *shown, *more])
+def _message_of(source: str, problems: list[str]) -> str:
+    listed = problems[:MOST_PROBLEMS]
+    more = [f"… and {len(problems) - len(listed):,} more"] if len(problems) > len(listed) else []
+    return "\n".join([f"{source}: {len(problems):,} problems; nothing was stored.", *listed, *more])
 
 
 def _entry(fields: dict[str, Any]) -> CastName:

@@ -52,8 +52,8 @@ class Figures:
     @classmethod
     def of(cls, stored: dict[str, Any]) -> Figures:
         replaced = stored["replaced"] | {"words": [Word(**each) for each in stored["replaced"]["words"]]}
-        told = {"estimate": Estimate(**stored["estimate"]), "replaced": Replacements(**replaced)}
-        return cls(**stored | told)
+        parts = {"estimate": Estimate(**stored["estimate"]), "replaced": Replacements(**replaced)}
+        return cls(**stored | parts)
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ def estimate(corpus: Corpus, again: bool = False) -> Estimate:
     count, size = len(texts), ChatSubstituter.at_a_time
     requests = -(-count // size)
     frame = sum(tokens(message["content"]) for message in messages([]))
-    said = sum(map(tokens, texts))
-    sent = requests * frame + said + count * tokens(FRAME)
-    answered = said + count * tokens(FRAME)
+    text_tokens = sum(map(tokens, texts))
+    sent = requests * frame + text_tokens + count * tokens(FRAME)
+    answered = text_tokens + count * tokens(FRAME)
     return Estimate(count, requests, sent, answered)

@@ -115,11 +115,11 @@ class Endpoint:
                 problem = f"{type(fault).__name__}: {fault}"
             else:
                 if status == 200:
-                    return self._said(content, messages)
+                    return self._text_of(content, messages)
                 problem = f"status {status}: {printable(content[:200].decode(errors='replace'))}"
                 if status not in (408, 409, 425, 429) and status < 500:
                     raise EndpointRefuses(f"CHAT_URL {self.host}: {problem}; expected a chat completion")
-                wait = _asked_to_wait(headers, wait)
+                wait = _retry_after(headers, wait)
             if number + 1 < TRIES:
                 self._wait(wait, beat)
         raise EndpointAway(f"CHAT_URL {self.host}: {problem}, {TRIES} times")
@@ -137,23 +137,23 @@ class Endpoint:
                     raise httpx.ReadTimeout(f"not whole after {self.timeout:g} s")
             return answer.status_code, answer.headers, content
 
-    def _said(self, content: bytes, messages: list[dict[str, str]]) -> str:
+    def _text_of(self, content: bytes, messages: list[dict[str, str]]) -> str:
         try:
             answer = read_json(content)
-            said = answer["choices"][0]["message"]["content"]
+            text = answer["choices"][0]["message"]["content"]
         except (MeasureError, LookupError, TypeError) as fault:
             self._count({}, messages, "")
             raise Unusable(f"no chat completion: {printable(content[:80].decode(errors='replace'))}") from fault
-        self._count(answer.get("usage"), messages, said if isinstance(said, str) else "")
-        if not isinstance(said, str):
+        self._count(answer.get("usage"), messages, text if isinstance(text, str) else "")
+        if not isinstance(text, str):
             raise Unusable("a chat completion without a text")
-        return said
+        return text
 
-    def _count(self, usage: object, messages: list[dict[str, str]], said: str) -> None:
-        told = usage if isinstance(usage, dict) else {}
+    def _count(self, usage: object, messages: list[dict[str, str]], text: str) -> None:
+        counts = usage if isinstance(usage, dict) else {}
         sent = sum(tokens(message["content"]) for message in messages)
-        self.usage.input_tokens += _whole(told.get("prompt_tokens"), sent)
-        self.usage.output_tokens += _whole(told.get("completion_tokens"), tokens(said))
+        self.usage.input_tokens += _whole(counts.get("prompt_tokens"), sent)
+        self.usage.output_tokens += _whole(counts.get("completion_tokens"), tokens(text))
 
     def _wait(self, seconds: float, beat: Beat) -> None:
         while seconds > 0:
@@ -172,6 +172,6 @@ def _whole(value: object, otherwise: int) -> int:
     return value if usable else otherwise  # type: ignore[return-value]
 
 
-def _asked_to_wait(headers: httpx.Headers, otherwise: float) -> float:
-    asked = headers.get("retry-after", "")
-    return min(60.0, float(asked)) if asked.isascii() and asked.isdecimal() and len(asked) < 6 else otherwise
+def _retry_after(headers: httpx.Headers, otherwise: float) -> float:
+    seconds = headers.get("retry-after", "")
+    return min(60.0, float(seconds)) if seconds.isascii() and seconds.isdecimal() and len(seconds) < 6 else otherwise

@@ -163,7 +163,7 @@ def _longest(folder: Path, config: dict[str, Any]) -> int:
     """Return the number of tokens after which sentence-transformers cuts a text."""
     room = int(config["max_position_embeddings"]) - FIRST_POSITION[config["model_type"]]
     limits = {"sentence_bert_config.json": "max_seq_length", "tokenizer_config.json": "model_max_length"}
-    said = [
+    lengths = [
         json.loads((folder / file).read_bytes()).get(name) for file, name in limits.items() if (folder / file).exists()
     ]
-    return int(min([room, *filter(None, said)]))
+    return int(min([room, *filter(None, lengths)]))

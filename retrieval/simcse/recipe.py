@@ -96,5 +96,5 @@ def split(captions: list[str], recipe: Recipe) -> Captions:
 
 def origin(base: str, captions: Captions, recipe: Recipe) -> str:
     """Return the SHA-256 of all that the weights follow from; `base` is the base model's fingerprint."""
-    said = {"base": base, "recipe": asdict(recipe), "captions": captions.all}
-    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+    ingredients = {"base": base, "recipe": asdict(recipe), "captions": captions.all}
+    return hashlib.sha256(json.dumps(ingredients, sort_keys=True).encode()).hexdigest()

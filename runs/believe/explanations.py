@@ -27,8 +27,8 @@ def tell_scores(found: Found, measure: str) -> str:
         if row["measure"] not in best or row["mean"] > best[row["measure"]]["mean"]:
             best[row["measure"]] = row
     others = sum(row["system"] != first["system"] for row in best.values())
-    told = f"By {spelt(measure)}, {first['system']} leads with {first['mean']:.3f}, before {second['system']} with "
-    return f"{told}{second['mean']:.3f}. {others} of {len(best)} measures put another system first."
+    sentence = f"By {spelt(measure)}, {first['system']} leads with {first['mean']:.3f}, before {second['system']} with "
+    return f"{sentence}{second['mean']:.3f}. {others} of {len(best)} measures put another system first."
 
 
 def tell_agreement(found: Found, measure: str) -> str:

@@ -93,7 +93,7 @@ def _stable(subject: Subject, block: Any, report: Report) -> dict[str, Rows]:
 
 
 def _noisy(subject: Subject, convention: Convention, report: Report) -> dict[str, Rows]:
-    def told(done: int, total: int) -> None:
+    def progress(done: int, total: int) -> None:
         report(done, total, f"marking boundaries with noise: {done} of {total}")
 
     found = noise_error(
@@ -103,7 +103,7 @@ def _noisy(subject: Subject, convention: Convention, report: Report) -> dict[str
         convention,
         datasets=DATASETS,
         seed=SEED,
-        report=told,
+        report=progress,
     )
     overlaps = [{"level": level, "iou": float(iou)} for level, iou in zip(LEVELS, found.iou, strict=True)]
     return {"noise": records.noise(subject.measures, found), "overlaps": overlaps}

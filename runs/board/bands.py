@@ -34,7 +34,7 @@ class Queries:
         self.lengths = _bands(self._words, ("short", "middle", "long"), " words")
         self.amounts = _bands(self._relevant, ("few", "some", "many"))
 
-    def chosen(self, asked: Mapping[str, Any]) -> NDArray[np.bool_] | None:
+    def chosen(self, params: Mapping[str, Any]) -> NDArray[np.bool_] | None:
         """Return which queries an address asks for; None for all.
 
         Raises
@@ -43,13 +43,13 @@ class Queries:
             If it names no split, length or amount that there is.
         """
         mask = np.ones(len(self.ids), dtype=np.bool_)
-        if split := asked.get("split"):
+        if split := params.get("split"):
             mask &= self._split == one_of("split", split, self.splits)
         for field, bands, numbers in (
             ("length", self.lengths, self._words),
             ("relevant", self.amounts, self._relevant),
         ):
-            if name := asked.get(field):
+            if name := params.get(field):
                 band = bands[one_of(field, name, bands)]
                 mask &= (numbers >= band.low) & (numbers <= band.high)
         return None if mask.all() else mask

@@ -31,10 +31,10 @@ def as_csv(board: Board) -> str:
     writer.writerow(["release", "convention", "run", "system", "seeds", "measure", "queries", *NUMBERS, "judged"])
     for row in board.rows:
         named = [harmless(row.name), harmless(row.run.system), len(row.runs)]
-        for measure, cell in zip(board.asked.measures, row.cells, strict=True):
+        for measure, cell in zip(board.choices.measures, row.cells, strict=True):
             numbers = ["" if (number := getattr(cell, name)) is None else repr(number) for name in NUMBERS]
             judged = "" if row.judged is None else repr(row.judged)
-            about = [board.release.version, board.asked.convention.name, *named, str(measure), board.queries]
+            about = [board.release.version, board.choices.convention.name, *named, str(measure), board.queries]
             writer.writerow([*about, *numbers, judged])
     return out.getvalue()
 
@@ -50,8 +50,8 @@ def numbers_of(board: Board) -> dict[str, Any]:
             "name": row.name,
             "system": row.run.system,
             "runs": [{"number": run.number, "name": run.name, "sha256": run.sha256} for run in row.runs],
-            "judged": {board.asked.judged: row.judged},
-            "scores": {str(m): _numbers(cell) for m, cell in zip(board.asked.measures, row.cells, strict=True)},
+            "judged": {board.choices.judged: row.judged},
+            "scores": {str(m): _numbers(cell) for m, cell in zip(board.choices.measures, row.cells, strict=True)},
         }
         for row in board.rows
     ]
@@ -63,7 +63,7 @@ def _about(board: Board) -> dict[str, Any]:
         "campaign": board.release.campaign.name,
         "release": board.release.version,
         "sha256": board.release.sha256,
-        "convention": board.asked.convention.name,
+        "convention": board.choices.convention.name,
         "queries": board.queries,
         "baseline": board.baseline.name if board.baseline else None,
         "level": LEVEL,
@@ -96,7 +96,7 @@ def _latex(text: str) -> str:
 
 def _cells(board: Board, best: str) -> Iterable[list[str]]:
     """Yield the rows of a printed table, the header first; the best of each column is marked."""
-    yield ["Run", *(measure.spelling for measure in board.asked.measures), board.asked.judged]
+    yield ["Run", *(measure.spelling for measure in board.choices.measures), board.choices.judged]
     for row in board.rows:
         judged = "–" if row.judged is None else f"{row.judged * 100:.1f} %"
         yield [_name(row), *(_printed(cell, best) for cell in row.cells), judged]
@@ -125,18 +125,18 @@ def _width(cell: Cell) -> str:
 def caption(board: Board) -> str:
     """Return what one must know to read the numbers."""
     part = " (a part of them)" if board.is_part else ""
-    told = [
-        f"{board.release.campaign}, release {board.release.version}, convention {board.asked.convention.name}, "
+    sentences = [
+        f"{board.release.campaign}, release {board.release.version}, convention {board.choices.convention.name}, "
         f"{board.queries:,} queries{part}.",
         "Brackets: 95 % bootstrap interval over queries.",
         "±: half the width of the 95 % bootstrap interval over annotators; with seeds, the standard deviation.",
     ]
     if board.baseline:
-        told.append(
+        sentences.append(
             f"▲ ▼: significantly better or worse than {' '.join(board.baseline.name.split())} "
             f"(paired t-test, Holm, {LEVEL:g})."
         )
-    return " ".join(told)
+    return " ".join(sentences)
 
 
 FILES = {

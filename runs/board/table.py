@@ -16,7 +16,7 @@ from metrics import Measure
 from metrics.analysis.compare import bootstrap_columns, holm, p_value
 from metrics.measures.aggregate import AGGREGATES
 from releases.models import Release
-from runs.board.asked import Asked
+from runs.board.choices import Choices
 from runs.models import Run, Score, Scoring, Yardstick
 from runs.tables import unpacked_values
 
@@ -70,7 +70,7 @@ class Board:
     """A leaderboard, as it is shown and written into files."""
 
     release: Release
-    asked: Asked
+    choices: Choices
     rows: list[Row]
     queries: int
     is_part: bool
@@ -78,37 +78,37 @@ class Board:
 
     @property
     def columns(self) -> list[tuple[Measure, list[Cell]]]:
-        return [(measure, [row.cells[n] for row in self.rows]) for n, measure in enumerate(self.asked.measures)]
+        return [(measure, [row.cells[n] for row in self.rows]) for n, measure in enumerate(self.choices.measures)]
 
     @property
     def baseline(self) -> Run | None:
         return next((row.run for row in self.rows if row.is_baseline), None)
 
 
-def board(member: Membership, yardstick: Yardstick, asked: Asked, mask: Mask | None) -> Board:
+def board(member: Membership, yardstick: Yardstick, choices: Choices, mask: Mask | None) -> Board:
     """Return the leaderboard of the runs that a member may see, of the queries of a mask or of all."""
-    release, convention = yardstick.release, asked.convention.name
+    release, convention = yardstick.release, choices.convention.name
     scorings = Scoring.objects.filter(release=release, run__in=Run.objects.seen_by(member)).select_related("run")
     refused = [(each.run, each.refusals[convention]) for each in scorings if convention in each.refusals]
-    found = _found(list(scorings), asked, with_values=mask is not None or asked.baseline is not None)
-    rows = [Row(run.name, [run], [_cell(scores.get(str(m))) for m in asked.measures]) for run, scores in found]
-    _count_judged(rows, found, asked, mask)
+    found = _found(list(scorings), choices, with_values=mask is not None or choices.baseline is not None)
+    rows = [Row(run.name, [run], [_cell(scores.get(str(m))) for m in choices.measures]) for run, scores in found]
+    _count_judged(rows, found, choices, mask)
     if mask is not None:
-        _score_part(rows, found, asked, mask)
-    if asked.baseline is not None:
-        _compare(rows, found, asked, mask)
-    if asked.seeds:
+        _score_part(rows, found, choices, mask)
+    if choices.baseline is not None:
+        _compare(rows, found, choices, mask)
+    if choices.seeds:
         rows = list(_by_system(rows))
-    _mark_best(rows, asked)
+    _mark_best(rows, choices)
     queries = int(mask.sum()) if mask is not None else len(yardstick.queries)
-    return Board(release, asked, _sorted(rows, asked), queries, mask is not None, refused)
+    return Board(release, choices, _sorted(rows, choices), queries, mask is not None, refused)
 
 
-def _found(scorings: list[Scoring], asked: Asked, with_values: bool) -> list[tuple[Run, Found]]:
+def _found(scorings: list[Scoring], choices: Choices, with_values: bool) -> list[tuple[Run, Found]]:
     """Return the scores that the leaderboard shows, by the run and the name of the measure."""
-    convention, names = asked.convention.name, [str(m) for m in asked.measures]
-    shown = Q(convention=convention, measure__in=names) | Q(convention=asked.judged_under, measure=asked.judged)
-    rows = Score.objects.filter(shown, scoring__in=[each.pk for each in scorings])
+    convention, names = choices.convention.name, [str(m) for m in choices.measures]
+    wanted = Q(convention=convention, measure__in=names) | Q(convention=choices.judged_under, measure=choices.judged)
+    rows = Score.objects.filter(wanted, scoring__in=[each.pk for each in scorings])
     rows = rows if with_values else rows.defer("values")
     by_scoring: dict[int, Found] = defaultdict(dict)
     for score in rows:
@@ -120,9 +120,9 @@ def _cell(score: Score | None) -> Cell:
     return Cell(score.value, score.low, score.high, score.spread) if score else Cell()
 
 
-def _count_judged(rows: list[Row], found: list[tuple[Run, Found]], asked: Asked, mask: Mask | None) -> None:
+def _count_judged(rows: list[Row], found: list[tuple[Run, Found]], choices: Choices, mask: Mask | None) -> None:
     for row, (_, scores) in zip(rows, found, strict=True):
-        if (score := scores.get(asked.judged)) and score.value is not None:
+        if (score := scores.get(choices.judged)) and score.value is not None:
             values = None if mask is None else unpacked_values(score.values)[mask]
             row.judged = score.value if values is None else _mean(values)
 
@@ -141,13 +141,13 @@ def _values(found: list[tuple[Run, Found]], measure: Measure, mask: Mask | None)
     return values if mask is None else values[mask]
 
 
-def _score_part(rows: list[Row], found: list[tuple[Run, Found]], asked: Asked, mask: Mask) -> None:
+def _score_part(rows: list[Row], found: list[tuple[Run, Found]], choices: Choices, mask: Mask) -> None:
     """Fill the cells anew from the values of some queries. Nobody has resampled the annotators of these alone."""
     if not rows:
         return
-    blocks = [_values(found, measure, mask) for measure in asked.measures]
+    blocks = [_values(found, measure, mask) for measure in choices.measures]
     low, high = (ends.reshape(len(blocks), -1) for ends in bootstrap_columns(np.concatenate(blocks, axis=1)))
-    for n, (measure, block) in enumerate(zip(asked.measures, blocks, strict=True)):
+    for n, (measure, block) in enumerate(zip(choices.measures, blocks, strict=True)):
         kind = measure.definition.aggregate
         for r, row in enumerate(rows):
             counted = block[:, r][~np.isnan(block[:, r])].astype(np.float64)
@@ -156,14 +156,14 @@ def _score_part(rows: list[Row], found: list[tuple[Run, Found]], asked: Asked, m
                 row.cells[n].low, row.cells[n].high = float(low[n, r]), float(high[n, r])
 
 
-def _compare(rows: list[Row], found: list[tuple[Run, Found]], asked: Asked, mask: Mask | None) -> None:
+def _compare(rows: list[Row], found: list[tuple[Run, Found]], choices: Choices, mask: Mask | None) -> None:
     """Test each run against the baseline, on the queries that count for both, and correct by Holm's method."""
-    place = next((n for n, row in enumerate(rows) if row.run.number == asked.baseline), None)
+    place = next((n for n, row in enumerate(rows) if row.run.number == choices.baseline), None)
     if place is None:
-        raise BadValue("baseline", f"run {asked.baseline}", "a run of this leaderboard")
+        raise BadValue("baseline", f"run {choices.baseline}", "a run of this leaderboard")
     rows[place].is_baseline = True
     others = [row for row in rows if not row.is_baseline]
-    for n, measure in enumerate(asked.measures):
+    for n, measure in enumerate(choices.measures):
         if measure.definition.aggregate != "mean":
             continue
         values = _values(found, measure, mask).astype(np.float64)
@@ -205,19 +205,19 @@ def falls(measure: Measure) -> bool:
     return measure.definition.aggregate == "mean"
 
 
-def _mark_best(rows: list[Row], asked: Asked) -> None:
-    for n, measure in enumerate(asked.measures):
+def _mark_best(rows: list[Row], choices: Choices) -> None:
+    for n, measure in enumerate(choices.measures):
         values = [value for row in rows if (value := row.cells[n].value) is not None]
         best = (max if falls(measure) else min)(values, default=None)
         for row in rows:
             row.cells[n].is_best = best is not None and row.cells[n].value == best
 
 
-def _sorted(rows: list[Row], asked: Asked) -> list[Row]:
+def _sorted(rows: list[Row], choices: Choices) -> list[Row]:
     """Return the rows, the best first, and those without a score at the end; without a measure, by name."""
-    if asked.sort is None:
+    if choices.sort is None:
         return sorted(rows, key=lambda row: row.name.casefold())
-    n, sign = asked.measures.index(asked.sort), -1 if falls(asked.sort) else 1
+    n, sign = choices.measures.index(choices.sort), -1 if falls(choices.sort) else 1
 
     def place(row: Row) -> tuple[bool, float, str]:
         value = row.cells[n].value

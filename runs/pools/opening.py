@@ -77,8 +77,8 @@ def open_further_batches(enlargement: Enlargement, report: Report) -> None:
             _open(enlargement, queries.get(name), moments, runs)
         except WrongState:
             passed += len(moments)
-    told = f"{passed} moments are left out: their queries are not closed any more" if passed else ""
-    report(len(by_query), len(by_query), told)
+    message = f"{passed} moments are left out: their queries are not closed any more" if passed else ""
+    report(len(by_query), len(by_query), message)
 
 
 @all_or_nothing

@@ -106,7 +106,7 @@ def propose_moments(enlargement: Enlargement, report: Report) -> None:
     report(2, 3, "asking how much each could change")
     weight = influence(kept, ground, read, enlargement.depth, enlargement.iou)
     order = np.lexsort((kept.query, -weight))
-    moments = list(_told(kept.take(order), weight[order], runs, enlargement.campaign))
+    moments = list(_moments(kept.take(order), weight[order], runs, enlargement.campaign))
     enlargement.found = {
         "moments": moments[:MOST_MOMENTS],
         "more": len(moments[MOST_MOMENTS:]),
@@ -123,7 +123,9 @@ def _closed_only(found: Found, campaign: Campaign) -> tuple[Found, int]:
     return found.take(kept), int((~kept).sum())
 
 
-def _told(found: Found, weight: np.ndarray[Any, Any], runs: list[Run], campaign: Campaign) -> Iterator[dict[str, Any]]:
+def _moments(
+    found: Found, weight: np.ndarray[Any, Any], runs: list[Run], campaign: Campaign
+) -> Iterator[dict[str, Any]]:
     """Yield the moments that have a clip's length and lie in their video, each with who found it."""
     durations = dict(Video.objects.filter(corpus=campaign.corpus_id).values_list("name", "duration"))
     judged = _judged(campaign, {found.queries[number] for number in set(found.query.tolist())})

@@ -128,7 +128,7 @@ class FoundMoment:
     """A moment of an enlargement, as its page lists it."""
 
     place: int
-    told: dict[str, Any]
+    moment: dict[str, Any]
     text: str  # of its query
     sources: list[tuple[Run | None, int]]  # with ranks; no run where the reader may not see it
     candidate: Candidate | None  # once it is opened
@@ -143,7 +143,7 @@ class FoundMoment:
 def found_moments(enlargement: Enlargement, member: Membership, most: int) -> list[FoundMoment]:
     """Return the first moments of an enlargement, with the runs that the member may see."""
     runs = {str(run.number): run for run in Run.objects.seen_by(member).filter(number__in=enlargement.runs)}
-    shown = enlargement.moments[:most]
+    moments = enlargement.moments[:most]
     texts = dict(enlargement.campaign.queries.pool().values_list("query_id", "text"))
     opened = {
         (each.query.query_id, str(each.moment)): each
@@ -159,9 +159,9 @@ def found_moments(enlargement: Enlargement, member: Membership, most: int) -> li
             [(runs.get(number), rank) for number, rank in each["ranks"].items()],
             opened.get((each["query"], _key(each))),
         )
-        for place, each in enumerate(shown, 1)
+        for place, each in enumerate(moments, 1)
     ]
 
 
-def _key(told: dict[str, Any]) -> str:
-    return moment_id(told["video"], told["start"], told["end"])
+def _key(moment: dict[str, Any]) -> str:
+    return moment_id(moment["video"], moment["start"], moment["end"])

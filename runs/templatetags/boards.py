@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 from base.text import with_minus
 from metrics.measures.explain import can_explain
 from runs.board.table import Board, Cell
-from runs.why.asked import EXPLAINED
+from runs.why.choices import EXPLAINED
 
 register = template.Library()
 WIDE = 100  # units of a bar
@@ -74,17 +74,17 @@ def _width(cell: Cell) -> str:
 @register.filter
 def why_link(number: int, board: Board) -> str:
     """Return the address of a run's queries: beside the baseline if there is one, by the column of the table."""
-    said: dict[str, str | int] = {"release": board.release.version}
-    if board.asked.convention.name in EXPLAINED:
-        said["convention"] = board.asked.convention.name
+    params: dict[str, str | int] = {"release": board.release.version}
+    if board.choices.convention.name in EXPLAINED:
+        params["convention"] = board.choices.convention.name
         if measure := next(
-            (each for each in (board.asked.sort, *board.asked.measures) if each and can_explain(each)), None
+            (each for each in (board.choices.sort, *board.choices.measures) if each and can_explain(each)), None
         ):
-            said["measure"] = str(measure)
+            params["measure"] = str(measure)
     if board.baseline and board.baseline.number != number:
-        said["against"] = board.baseline.number
+        params["against"] = board.baseline.number
     where = reverse("run-queries", args=[board.release.campaign.name, number])
-    return f"{where}?{urlencode(said)}"
+    return f"{where}?{urlencode(params)}"
 
 
 @register.filter

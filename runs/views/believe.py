@@ -13,8 +13,8 @@ from campaigns.models import Membership
 from campaigns.pages import campaign_page
 from metrics import parse_measure
 from runs import doors
-from runs.believe.asked import Asked, asked, examination_file
 from runs.believe.catalogue import FIGURES
+from runs.believe.choices import Choices, choices_of, examination_file
 from runs.believe.explanations import NOTHING
 from runs.believe.inquiries import CONVENTIONS, MOST_RUNS, ask_to_examine, job_of
 
@@ -23,10 +23,10 @@ from runs.believe.inquiries import CONVENTIONS, MOST_RUNS, ask_to_examine, job_o
 def index(request: HttpRequest, name: str) -> HttpResponse:
     """A figure and what it tells, or how far its examination is, or a button that asks for it."""
     member = doors.membership(request, name)
-    wanted = asked(request.GET, member)
-    if wanted is None:
+    choices = choices_of(request.GET, member)
+    if choices is None:
         return campaign_page(request, member, "runs/no_board.html", title="Can a measure be believed?")
-    inquiry = wanted.inquiry
+    inquiry = choices.inquiry
     job = job_of(inquiry)
     if request.headers.get("hx-request"):
         return _progress(request, job)
@@ -35,43 +35,43 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
         request,
         member,
         "runs/believe.html",
-        asked=wanted,
-        conventions=[(each, wanted.address(convention=each)) for each in CONVENTIONS],
-        tabs=[(each, wanted.address(figure=each.key)) for each in FIGURES],
-        known=[(run, run in wanted.runs) for run in wanted.known],
+        choices=choices,
+        conventions=[(each, choices.address(convention=each)) for each in CONVENTIONS],
+        tabs=[(each, choices.address(figure=each.key)) for each in FIGURES],
+        known=[(run, run in choices.runs) for run in choices.known],
         releases=member.campaign.releases.filter(yardstick__isnull=False).only("version"),
         most=MOST_RUNS,
         found=found,
         jobs=[job] if job else [],
         job=job,
-        progress=f"{request.path}?{wanted.address()}",
-        **(_shown(found, wanted, member) if found else {}),
+        progress=f"{request.path}?{choices.address()}",
+        **(_findings(found, choices, member) if found else {}),
     )
 
 
 @require_safe
 def download(request: HttpRequest, name: str, format: str) -> HttpResponse:
     """The figure of the same address as its specification, SVG, PDF, or the CSV of its numbers."""
-    return examination_file(asked(request.GET, doors.membership(request, name)), format)
+    return examination_file(choices_of(request.GET, doors.membership(request, name)), format)
 
 
 @require_POST
 def ask(request: HttpRequest, name: str) -> HttpResponse:
     """Ask for the examination, and lead to the page that shows how far it is."""
     member = doors.membership(request, name)
-    wanted = asked(request.POST, member)
-    if wanted is None:
+    choices = choices_of(request.POST, member)
+    if choices is None:
         raise Http404
-    ask_to_examine(wanted.runs, wanted.release, wanted.convention)
-    return redirect(f"{reverse('believe', args=[name])}?{wanted.address()}")
+    ask_to_examine(choices.runs, choices.release, choices.convention)
+    return redirect(f"{reverse('believe', args=[name])}?{choices.address()}")
 
 
-def _shown(found: Any, wanted: Asked, member: Membership) -> dict[str, Any]:
+def _findings(found: Any, choices: Choices, member: Membership) -> dict[str, Any]:
     """What the page says of its figure, and its numbers."""
-    figure, rows = wanted.figure, wanted.figure.rows(found, wanted.measure)
-    tells = figure.tells(found, wanted.measure) if rows else NOTHING
+    figure, rows = choices.figure, choices.figure.rows(found, choices.measure)
+    tells = figure.tells(found, choices.measure) if rows else NOTHING
     files = {
-        kind: f"{reverse('believe-file', args=[member.campaign.name, kind])}?{wanted.address()}"
+        kind: f"{reverse('believe-file', args=[member.campaign.name, kind])}?{choices.address()}"
         for kind in ("json", "svg", "pdf", "csv")
     }
     return {
@@ -85,7 +85,7 @@ def _shown(found: Any, wanted: Asked, member: Membership) -> dict[str, Any]:
             "files": files,
         },
         "measures": [(each, parse_measure(each).spelling) for each in found["measures"]],
-        "orders": [row for row in found["rows"]["orders"] if row["measure"] == wanted.measure],
+        "orders": [row for row in found["rows"]["orders"] if row["measure"] == choices.measure],
     }
 
 

@@ -16,8 +16,8 @@ from campaigns.pages import campaign_page
 from metrics import CONVENTIONS
 from releases.models import Release
 from runs import doors
-from runs.board.asked import Asked, asked, known_measures, measure_named
 from runs.board.bands import Queries
+from runs.board.choices import Choices, choices_of, known_measures, measure_named
 from runs.board.files import FILES, caption
 from runs.board.table import Board, board
 from runs.measures import NAMES
@@ -32,18 +32,18 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
     yardstick = _yardstick(request, member)
     if yardstick is None:
         return campaign_page(request, member, "runs/no_board.html", release=newest_release(member.campaign))
-    wanted, queries = asked(request.GET, yardstick), Queries(yardstick)
-    found = board(member, yardstick, wanted, queries.chosen(request.GET))
-    tops = [_top(found, n) for n in range(len(wanted.measures))]
+    choices, queries = choices_of(request.GET, yardstick), Queries(yardstick)
+    found = board(member, yardstick, choices, queries.chosen(request.GET))
+    tops = [_top(found, n) for n in range(len(choices.measures))]
     return campaign_page(
         request,
         member,
         "runs/leaderboard.html",
         board=found,
-        headings=_headings(request, wanted),
+        headings=_headings(request, choices),
         queries=queries,
         conventions=[CONVENTIONS[each] for each in NAMES],
-        columns=[(m, m in wanted.measures) for m in known_measures(wanted.convention.name, yardstick)],
+        columns=[(m, m in choices.measures) for m in known_measures(choices.convention.name, yardstick)],
         releases=_releases(member),
         caption=caption(found),
         formats=list(FILES),
@@ -59,7 +59,7 @@ def download(request: HttpRequest, name: str, format: str) -> HttpResponse:
     yardstick = _yardstick(request, member)
     if yardstick is None or format not in FILES:
         raise Http404
-    found = board(member, yardstick, asked(request.GET, yardstick), Queries(yardstick).chosen(request.GET))
+    found = board(member, yardstick, choices_of(request.GET, yardstick), Queries(yardstick).chosen(request.GET))
     answer = HttpResponse(FILES[format].write(found), content_type=FILES[format].content_type)
     answer["Content-Disposition"] = f'attachment; filename="{name}-v{found.release.version}.{format}"'
     return answer
@@ -77,9 +77,9 @@ def ask_for(request: HttpRequest, name: str) -> HttpResponse:
     ask_for_measure(yardstick.release, measure)
     yardstick.refresh_from_db(fields=["measures"])
     messages.success(request, f"The runs are being scored by {measure}. Its column fills as soon as that is done.")
-    shown = asked(QueryDict(f"convention={convention}"), yardstick).measures
+    measures = choices_of(QueryDict(f"convention={convention}"), yardstick).measures
     known = known_measures(convention, yardstick)
-    columns = [str(each) for each in dict.fromkeys([*shown, measure]) if each in known]
+    columns = [str(each) for each in dict.fromkeys([*measures, measure]) if each in known]
     address = urlencode({"convention": convention, "m": columns}, doseq=True)
     return redirect(f"{reverse('leaderboard', args=[name])}?{address}")
 
@@ -96,7 +96,7 @@ def _releases(member: Membership) -> list[Release]:
     return list(member.campaign.releases.filter(yardstick__isnull=False).only("version"))
 
 
-def _headings(request: HttpRequest, wanted: Asked) -> list[Heading]:
+def _headings(request: HttpRequest, choices: Choices) -> list[Heading]:
     """Return the headings of the table, each a link that sorts by its column and keeps the rest of the address."""
 
     def sorting(words: str, key: str, is_current: bool, is_number: bool) -> Heading:
@@ -105,9 +105,9 @@ def _headings(request: HttpRequest, wanted: Asked) -> list[Heading]:
         link = f"?{address.urlencode()}"
         return Heading(words, is_number=is_number, address=link, is_current=is_current)
 
-    measures = [sorting(m.spelling, str(m), m == wanted.sort, True) for m in wanted.measures]
-    judged = Heading(wanted.judged, is_number=True)
-    return [sorting("Run", "run", wanted.sort is None, False), *measures, judged]
+    measures = [sorting(m.spelling, str(m), m == choices.sort, True) for m in choices.measures]
+    judged = Heading(choices.judged, is_number=True)
+    return [sorting("Run", "run", choices.sort is None, False), *measures, judged]
 
 
 def _top(found: Board, column: int) -> float:

@@ -127,11 +127,11 @@ def detail(request: HttpRequest, name: str, number: int) -> HttpResponse:
         jobs=jobs,
         unfinished=any(job.is_unfinished for job in jobs),
         progress=progress,
-        **_shown(enlargement, member),
+        **_findings(enlargement, member),
     )
 
 
-def _shown(enlargement: Enlargement, member: Membership) -> dict[str, Any]:
+def _findings(enlargement: Enlargement, member: Membership) -> dict[str, Any]:
     """What the page says of the moments, once they are found."""
     if enlargement.found is None:
         return {}

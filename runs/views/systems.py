@@ -32,12 +32,12 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
     member = doors.membership(request, name)
     rows = list(member.campaign.systems.select_related("by", "submission", "run"))
     jobs = jobs_of(rows)
-    shown = [(row, jobs.get(row.pk), where_of(row, jobs.get(row.pk))) for row in rows]
+    systems = [(row, jobs.get(row.pk), where_of(row, jobs.get(row.pk))) for row in rows]
     going = any(job.is_unfinished for job in jobs.values()) or any(
-        state_of(row, job) == State.CHECKED for row, job, _ in shown
+        state_of(row, job) == State.CHECKED for row, job, _ in systems
     )
     template = "runs/_systems.html" if request.headers.get("hx-request") else "runs/systems.html"
-    return campaign_page(request, member, template, rows=shown, going=going, kinds=SYSTEMS.items())
+    return campaign_page(request, member, template, rows=systems, going=going, kinds=SYSTEMS.items())
 
 
 @page_or_form
@@ -46,16 +46,16 @@ def new(request: HttpRequest, name: str) -> HttpResponse:
     member = doors.membership(request, name)
     system = one_of("system", request.GET.get("system", "stal"), SYSTEMS)
     entry, posted = SYSTEMS[system], request.POST if request.method == "POST" else None
-    told, options = WantedForm(posted, member.campaign.corpus, entry), OptionsForm(posted, entry.options)
-    if told.is_valid() and options.is_valid():
+    form, options = WantedForm(posted, member.campaign.corpus, entry), OptionsForm(posted, entry.options)
+    if form.is_valid() and options.is_valid():
         try:
-            made = ask_to_train(member, wanted(system, told, options))
+            made = ask_to_train(member, wanted(system, form, options))
             return redirect("system", name, made[0].number) if len(made) == 1 else redirect("systems", name)
         except BadValue as fault:
-            show_fault(fault, told, options)
+            show_fault(fault, form, options)
     context: dict[str, Any] = {"system": system, "entry": entry, "kinds": SYSTEMS.items()}
     status = 400 if posted is not None else 200
-    return campaign_page(request, member, "runs/system_new.html", status, form=told, options=options, **context)
+    return campaign_page(request, member, "runs/system_new.html", status, form=form, options=options, **context)
 
 
 @require_safe
@@ -113,16 +113,16 @@ def query(request: HttpRequest, name: str, number: int) -> HttpResponse:
     member = doors.membership(request, name)
     row = doors.trained_system(member, number)
     words = text_in(request.GET, "q", LONGEST_QUERY)
-    asked = ask_to_search(row, words) if words and row.trained else None
-    job = search_with_system.jobs(asked).first() if asked else None
-    hits = hits_of(asked, member.campaign) if asked else []
-    answer = search(member.campaign.corpus, words, HITS) if asked else Answer()
+    system_search = ask_to_search(row, words) if words and row.trained else None
+    job = search_with_system.jobs(system_search).first() if system_search else None
+    hits = hits_of(system_search, member.campaign) if system_search else []
+    answer = search(member.campaign.corpus, words, HITS) if system_search else Answer()
     clips = clips_found([hit.moment for hit in answer.hits], member.campaign)
     to_come = any(hit.clip and hit.clip.is_waiting for hit in hits)
     waits = bool(job and job.is_unfinished) or bool(answer.job and not answer.job.has_failed) or to_come
     template = "runs/_system_found.html" if request.headers.get("hx-request") else "runs/system_search.html"
     near = [(hit, clips.get(hit.moment.pk)) for hit in answer.hits]
-    context: dict[str, Any] = {"row": row, "words": words, "asked": asked, "job": job, "hits": hits}
+    context: dict[str, Any] = {"row": row, "words": words, "system_search": system_search, "job": job, "hits": hits}
     others = [
         (each, reverse("system-search", args=[name, each.number]))
         for each in member.campaign.systems.exclude(trained=None)

@@ -18,8 +18,8 @@ from metrics import CONVENTIONS
 from runs import doors
 from runs.models import Run
 from runs.scoring import newest_release
-from runs.why.asked import Asked, asked
 from runs.why.cases import case_of
+from runs.why.choices import Choices, choices_of
 from runs.why.differences import Line, address_of, lines_of, scatter_file, texts_of
 from runs.why.timelines import drawing_of
 
@@ -31,10 +31,10 @@ GAINS = ("Gain", "Discount", "Counts")
 def queries(request: HttpRequest, name: str, number: int) -> HttpResponse:
     """The queries of a run, the worst first; beside another run, those first on which the two differ most."""
     member = doors.membership(request, name)
-    wanted = asked(member, number, request.GET)
-    if wanted is None:
+    choices = choices_of(member, number, request.GET)
+    if choices is None:
         return _not_scored(request, member)
-    lines = lines_of(wanted)
+    lines = lines_of(choices)
     page = Paginator(lines or [], ON_A_PAGE).get_page(request.GET.get("page"))
     texts = texts_of(member.campaign, page.object_list)
     return campaign_page(
@@ -42,10 +42,10 @@ def queries(request: HttpRequest, name: str, number: int) -> HttpResponse:
         member,
         "runs/queries.html",
         page=page,
-        rows=[(line, texts.get(line.query, ""), address_of(wanted, line.query)) for line in page],
+        rows=[(line, texts.get(line.query, ""), address_of(choices, line.query)) for line in page],
         is_refused=lines is None,
-        plot=_plot(wanted, lines) if wanted.other and lines else None,
-        **_choices(wanted, member),
+        plot=_plot(choices, lines) if choices.other and lines else None,
+        **_offered(choices, member),
     )
 
 
@@ -53,13 +53,13 @@ def queries(request: HttpRequest, name: str, number: int) -> HttpResponse:
 def query(request: HttpRequest, name: str, number: int) -> HttpResponse:
     """One query: judged moments and predictions on the time lines of their videos, and what each rank counts."""
     member = doors.membership(request, name)
-    wanted = asked(member, number, request.GET)
-    if wanted is None:
+    choices = choices_of(member, number, request.GET)
+    if choices is None:
         return _not_scored(request, member)
     query_id = request.GET.get("query", "")
     if not query_id:
         raise BadValue("query", "empty", "the id of a judged query")
-    case = case_of(wanted, query_id)
+    case = case_of(choices, query_id)
     if case is None:
         raise Http404
     named = [(each.name, [side.values.get(each.name) for side in case.sides]) for each in CONVENTIONS.values()]
@@ -71,14 +71,14 @@ def query(request: HttpRequest, name: str, number: int) -> HttpResponse:
         drawing=drawing_of(case),
         gains=[Heading(words, is_number=True) for words in GAINS] if case.sides[0].ideal is not None else [],
         values=[(each, values) for each, values in named if any(value is not None for value in values)],
-        **_choices(wanted, member, query=query_id),
+        **_offered(choices, member, query=query_id),
     )
 
 
 @require_safe
 def scatter(request: HttpRequest, name: str, number: int, format: str) -> HttpResponse:
     """The figure of two runs as its specification, as SVG or PDF, or the CSV of its numbers."""
-    return scatter_file(asked(doors.membership(request, name), number, request.GET), request.GET, format)
+    return scatter_file(choices_of(doors.membership(request, name), number, request.GET), request.GET, format)
 
 
 def _not_scored(request: HttpRequest, member: Membership) -> HttpResponse:
@@ -86,28 +86,28 @@ def _not_scored(request: HttpRequest, member: Membership) -> HttpResponse:
     return campaign_page(request, member, "runs/no_board.html", release=release, title="Why this score")
 
 
-def _choices(wanted: Asked, member: Membership, **kept: str) -> dict[str, Any]:
+def _offered(choices: Choices, member: Membership, **kept: str) -> dict[str, Any]:
     """What every page offers to choose from; `kept` is what its address says besides."""
-    runs = Run.objects.seen_by(member).filter(scorings__release=wanted.yardstick.release).order_by("number")
+    runs = Run.objects.seen_by(member).filter(scorings__release=choices.yardstick.release).order_by("number")
     kept_too = f"&{urlencode(kept)}" if kept else ""
     return {
-        "asked": wanted,
+        "choices": choices,
         "kept": kept,
-        "others": [run for run in runs if run != wanted.run],
-        "conventions": [(each, address + kept_too) for each, address in wanted.conventions],
+        "others": [run for run in runs if run != choices.run],
+        "conventions": [(each, address + kept_too) for each, address in choices.conventions],
     }
 
 
-def _plot(wanted: Asked, lines: list[Line]) -> dict[str, Any]:
+def _plot(choices: Choices, lines: list[Line]) -> dict[str, Any]:
     """The scatter of two runs: what it says in words, and where its files are."""
-    assert wanted.other
-    where = [wanted.run.campaign.name, wanted.run.number]
+    assert choices.other
+    where = [choices.run.campaign.name, choices.run.number]
     files = {
-        kind: f"{reverse('run-scatter', args=[*where, kind])}?{wanted.address()}"
+        kind: f"{reverse('run-scatter', args=[*where, kind])}?{choices.address()}"
         for kind in ("json", "svg", "pdf", "csv")
     }
     better = sum((line.difference or 0) > 0 for line in lines)
     worse = sum((line.difference or 0) < 0 for line in lines)
     ties = len(lines) - better - worse
-    words = f"{wanted.run} scores higher on {better:,} queries and {wanted.other} on {worse:,}; they tie on {ties:,}."
-    return {"files": files, "words": words, "shown": len(lines)}
+    words = f"{choices.run} scores higher on {better:,} queries and {choices.other} on {worse:,}; they tie on {ties:,}."
+    return {"files": files, "words": words, "points": len(lines)}

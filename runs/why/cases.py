@@ -14,7 +14,7 @@ from metrics.formats.tables import Table
 from metrics.measures.explain import Explained, explain
 from runs.models import Run
 from runs.tables import read_table
-from runs.why.asked import Asked
+from runs.why.choices import Choices
 from runs.why.differences import values_of
 
 
@@ -103,23 +103,23 @@ class Case:
         return [moment for moment in self.moments if moment.grade or id(moment) in matched]
 
 
-def case_of(asked: Asked, query: str) -> Case | None:
+def case_of(choices: Choices, query: str) -> Case | None:
     """Return the case of a query, or None if the release does not judge it."""
-    queries = [name for name, *_ in asked.yardstick.queries]
+    queries = [name for name, *_ in choices.yardstick.queries]
     if query not in queries:
         return None
-    qrels, values = read_table(Qrels, asked.yardstick.table), values_of(asked)
+    qrels, values = read_table(Qrels, choices.yardstick.table), values_of(choices)
     moments: dict[int, Judged] = {}
     place, sides = queries.index(query), list[Side]()
-    for run in asked.runs:
+    for run in choices.runs:
         predictions = read_table(Predictions, run.table, name=run.name)
-        found = explain(asked.measure, qrels, predictions, query, asked.convention)
+        found = explain(choices.measure, qrels, predictions, query, choices.convention)
         for row in found.taking_part.tolist():
             moments.setdefault(row, Judged(*_times(found.judged, row), int(found.judged.grades[row])))
         own = {name: float(column[place]) for (key, name), column in values.items() if key == run.pk}
         sides.append(Side(run, _ranks(found, moments, run), own, found.ideal))
     case = Case(query, qrels.texts.get(query, ""), list(moments.values()), sides, {})
-    _find_clips(case, asked.run.campaign)
+    _find_clips(case, choices.run.campaign)
     return case
 
 
@@ -163,8 +163,8 @@ def _find_clips(case: Case, campaign: Campaign) -> None:
     wanted = {rank.key for rank in predicted}
     moments = Moment.everything.filter(video__in=videos).only("video", "start", "end")
     keys = {each.pk: moment_id(videos[each.video_id].name, each.start, each.end) for each in moments}
-    shown = _candidates(campaign).filter(moment__in=[pk for pk, key in keys.items() if key in wanted])
-    clips = {keys[each.moment_id]: each.clip for each in shown.filter(clip__state=Clip.State.READY)}
+    candidates = _candidates(campaign).filter(moment__in=[pk for pk, key in keys.items() if key in wanted])
+    clips = {keys[each.moment_id]: each.clip for each in candidates.filter(clip__state=Clip.State.READY)}
     for rank in predicted:
         rank.clip = clips.get(rank.key)
 

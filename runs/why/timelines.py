@@ -85,7 +85,7 @@ class Column:
         for each in sorted(found, key=lambda stretch: stretch.start):
             x = self.x + self.width * min(each.start / duration, 1)
             width = max(LEAST, self.width * (min(each.end, duration) - each.start) / duration)
-            span = Span(min(x, self.right - width), 0, width, *_said(each))
+            span = Span(min(x, self.right - width), 0, width, *_attributes(each))
             lane = next((n for n, end in enumerate(ends) if end <= span.x), len(ends))
             ends[lane : lane + 1] = [span.end]
             span.y = y + NAME + lane * LANE
@@ -142,7 +142,7 @@ def _add_all(column: Column, found: Iterable[Stretch], case: Case) -> None:
                 column.span_of[id(each)].look += " missed"
 
 
-def _said(each: Stretch) -> tuple[int, str, str, str]:
+def _attributes(each: Stretch) -> tuple[int, str, str, str]:
     """Its number, its look, what it is in words, and what it leads to."""
     times = f"{each.times} of {each.video}"
     if isinstance(each, Rank):

@@ -21,8 +21,8 @@ from judging.models import Candidate
 from releases.models import Release
 from runs.models import Run, Score
 from runs.tables import unpacked_values
-from runs.why.asked import EXPLAINED, Asked, explained_measures
 from runs.why.cases import case_of
+from runs.why.choices import EXPLAINED, Choices, explained_measures
 from runs.why.timelines import drawing_of
 from tests.cast import browser
 from tests.runs.conftest import ODD, best
@@ -68,10 +68,10 @@ def every_case_adds_up(runs: list[Run], release: Release) -> None:
     assert checked == 3 * 9
 
 
-def asked_of(run: Run, release: Release, convention: str, measure: str) -> Asked:
+def asked_of(run: Run, release: Release, convention: str, measure: str) -> Choices:
     from metrics import CONVENTIONS, parse_measure
 
-    return Asked(run, None, release.yardstick, CONVENTIONS[convention], parse_measure(measure))
+    return Choices(run, None, release.yardstick, CONVENTIONS[convention], parse_measure(measure))
 
 
 def a_query_is_drawn_with_its_matches(client: Client, release: Release) -> None:

@@ -121,15 +121,15 @@ def _summary(options: dict[str, Any], report: Report, took: float) -> str:
         return "\n".join([*lines, "  nothing was stored, because this was a dry run"])
     lines.insert(1, f"  added: {report.moments_added:,} moments, {report.videos_added:,} videos")
     if report.changed:
-        lines.append(_told_of_changes(report, options["replace"]))
+        lines.append(_line_of_changes(report, options["replace"]))
     if report.gone:
         lines.append("  gone moments stay stored")
     return "\n".join([*lines, f"  videos with media: {report.with_media:,}"])
 
 
-def _told_of_changes(report: Report, replacing: bool) -> str:
+def _line_of_changes(report: Report, replacing: bool) -> str:
     if not replacing:
         return "  changed descriptions stand beside the stored ones; --replace puts them in their place"
     stay = report.changed - report.replaced
-    told = f"  changed moments that were replaced: {report.replaced:,}"
-    return f"{told}; that stay, because something refers to them: {stay:,}" if stay else told
+    line = f"  changed moments that were replaced: {report.replaced:,}"
+    return f"{line}; that stay, because something refers to them: {stay:,}" if stay else line

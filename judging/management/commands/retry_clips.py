@@ -35,11 +35,11 @@ class Command(ReeljudgeCommand):
         examples = Example.objects.filter(clip__isnull=False).select_related("clip__video")
         if campaign:
             batches, examples = batches.in_campaign(campaign), examples.filter(campaign=campaign)
-        asked = retry_clips(batches.iterator(chunk_size=100))
+        retried = retry_clips(batches.iterator(chunk_size=100))
         of_examples = sum(prepare_clip(example.clip) for example in examples if example.clip)
-        told = f"{asked.clips:,} clips of {asked.batches:,} batches"
+        line = f"{retried.clips:,} clips of {retried.batches:,} batches"
         more = f", and {of_examples:,} of examples," if of_examples else ""
-        self.stdout.write(f"{told}{more} are asked for again")
+        self.stdout.write(f"{line}{more} are asked for again")
 
     def _forget_lost(self, campaign: Campaign | None, *, checksums: bool) -> None:
         lost = forget_lost(audit_media(campaign.name if campaign else "", checksums=checksums))

@@ -75,9 +75,9 @@ class Command(ReeljudgeCommand):
     def _tell(self, corpus: Corpus) -> None:
         rows = Rewording.objects.filter(corpus=corpus)
         order = Substitution.objects.filter(corpus=corpus).latest("pk")
-        told = f"{corpus}: {rows.count():,} distinct descriptions; {rows.settled().count():,} are captions now, "
-        told += f"{rows.queued().count():,} wait for a lead"
+        summary = f"{corpus}: {rows.count():,} distinct descriptions; {rows.settled().count():,} are captions now, "
+        summary += f"{rows.queued().count():,} wait for a lead"
         if order.by == By.CHAT:
-            told += f"\n  {order.requests:,} requests, {order.retries:,} of them again; {order.input_tokens:,} tokens "
-            told += f"sent and {order.output_tokens:,} got, cost {order.cost:.4f}"
-        self.stdout.write(told)
+            summary += f"\n  {order.requests:,} requests, {order.retries:,} of them again; {order.input_tokens:,} "
+            summary += f"tokens sent and {order.output_tokens:,} got, cost {order.cost:.4f}"
+        self.stdout.write(summary)

@@ -18,7 +18,7 @@ FIRST = dict.fromkeys(("paper", "released", "spr"), NDCG[3:6])  # NDCG@20 at thr
 
 
 @dataclass(frozen=True)
-class Asked:
+class Choices:
     """Which measures, under which convention, sorted by which of them, beside which run, of which queries."""
 
     convention: Convention
@@ -40,7 +40,7 @@ class Asked:
         return self.convention.name if JUDGED[0] in NAMES[self.convention.name] else USUAL
 
 
-def asked(address: QueryDict, yardstick: Yardstick) -> Asked:
+def choices_of(params: QueryDict, yardstick: Yardstick) -> Choices:
     """Read an address.
 
     Raises
@@ -48,17 +48,17 @@ def asked(address: QueryDict, yardstick: Yardstick) -> Asked:
     BadValue
         If it names a convention, a measure or a run in a way that nobody can understand.
     """
-    convention = CONVENTIONS[one_of("convention", address.get("convention", USUAL), list(NAMES))]
+    convention = CONVENTIONS[one_of("convention", params.get("convention", USUAL), list(NAMES))]
     known = known_measures(convention.name, yardstick)
-    names = address.getlist("m") or FIRST.get(convention.name) or NAMES[convention.name][:4]
+    names = params.getlist("m") or FIRST.get(convention.name) or NAMES[convention.name][:4]
     measures = [_known(measure, known) for measure in _parsed(names)]
     if len(measures) > MOST:
         raise BadValue("m", f"{len(measures)} measures", f"at most {MOST}")
-    sort = address.get("sort", "")
+    sort = params.get("sort", "")
     by = None if sort == "run" else _known(_parsed([sort])[0], known) if sort else measures[0]
-    number = address.get("baseline", "")
+    number = params.get("baseline", "")
     baseline = whole("baseline", number, "the number of a run") if number else None
-    return Asked(convention, measures, by if by in measures else None, baseline, address.get("seeds") == "together")
+    return Choices(convention, measures, by if by in measures else None, baseline, params.get("seeds") == "together")
 
 
 def known_measures(convention: str, yardstick: Yardstick) -> list[Measure]:

@@ -22,7 +22,7 @@ HEADLINE = NDCG[4]  # NDCG@20 at IoU 0.5
 
 
 @dataclass(frozen=True)
-class Asked:
+class Choices:
     """Some runs on a release under a convention, and a figure about a measure."""
 
     release: Release
@@ -44,7 +44,7 @@ class Asked:
         return urlencode(same | {"measure": self.measure, "figure": self.figure.key} | other, doseq=True)
 
 
-def asked(said: QueryDict, member: Membership) -> Asked | None:
+def choices_of(params: QueryDict, member: Membership) -> Choices | None:
     """Read an address or a form; None if no release has scores yet.
 
     Raises
@@ -53,23 +53,23 @@ def asked(said: QueryDict, member: Membership) -> Asked | None:
         If it names something in a way that nobody can understand, or a run that is not there for the member.
     """
     releases = member.campaign.releases.filter(yardstick__isnull=False).select_related("campaign")
-    if version := said.get("release", ""):
+    if version := params.get("release", ""):
         releases = releases.filter(version=whole("release", version, "the number of a release"))
     release = releases.order_by("version").last()
     if release is None and version:
         raise Http404
     if release is None:
         return None
-    convention = one_of("convention", said.get("convention", USUAL), CONVENTIONS)
+    convention = one_of("convention", params.get("convention", USUAL), CONVENTIONS)
     known = comparable(list(Run.objects.seen_by(member)), release, convention)
-    named = {whole("run", number, "the number of a run") for number in said.getlist("run")}
+    named = {whole("run", number, "the number of a run") for number in params.getlist("run")}
     if strange := named - {run.number for run in known}:
         right = "the number of a run with scores on this release that you may see"
         raise BadValue("run", str(min(strange)), right)
     runs = [run for run in known if run.number in named] if named else known[:MOST_RUNS]
-    measure = one_of("measure", said.get("measure", HEADLINE), _measures(runs, release, convention))
-    figure = BY_KEY[one_of("figure", said.get("figure", FIGURES[0].key), list(BY_KEY))]
-    return Asked(release, convention, known, runs, bool(named), measure, figure)
+    measure = one_of("measure", params.get("measure", HEADLINE), _measures(runs, release, convention))
+    figure = BY_KEY[one_of("figure", params.get("figure", FIGURES[0].key), list(BY_KEY))]
+    return Choices(release, convention, known, runs, bool(named), measure, figure)
 
 
 def _measures(runs: list[Run], release: Release, convention: str) -> list[str]:
@@ -78,18 +78,18 @@ def _measures(runs: list[Run], release: Release, convention: str) -> list[str]:
     return inquiry.findings["measures"] if inquiry and inquiry.findings else [HEADLINE]
 
 
-def examination_file(wanted: Asked | None, kind: str) -> HttpResponse:
+def examination_file(choices: Choices | None, kind: str) -> HttpResponse:
     """Answer with the figure that is asked about as a file; not found before its runs were examined."""
-    inquiry = wanted.inquiry if wanted else None
-    if not (wanted and inquiry and inquiry.findings):
+    inquiry = choices.inquiry if choices else None
+    if not (choices and inquiry and inquiry.findings):
         raise Http404
-    rows = wanted.figure.rows(inquiry.findings, wanted.measure)
+    rows = choices.figure.rows(inquiry.findings, choices.measure)
     if not rows and kind != "csv":
         raise Http404
 
     def specify() -> dict[str, Any]:
         from runs.believe.drawing import specification
 
-        return specification(wanted.figure.key, rows)
+        return specification(choices.figure.key, rows)
 
-    return figure_file(kind, rows, specify, f"{wanted.release.campaign.name}-{wanted.figure.key}")
+    return figure_file(kind, rows, specify, f"{choices.release.campaign.name}-{choices.figure.key}")

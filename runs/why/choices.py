@@ -14,7 +14,7 @@ from campaigns.models import Membership
 from metrics import CONVENTIONS, Convention, Measure
 from metrics.measures.explain import can_explain
 from runs import doors
-from runs.board.asked import known_measures
+from runs.board.choices import known_measures
 from runs.measures import NAMES, NDCG, USUAL, measures_of
 from runs.models import Run, Yardstick
 
@@ -23,7 +23,7 @@ EXPLAINED = [name for name in NAMES if any(map(can_explain, measures_of(name)))]
 
 
 @dataclass(frozen=True)
-class Asked:
+class Choices:
     """A run and perhaps another, on a release, by a measure under a convention."""
 
     run: Run
@@ -62,7 +62,7 @@ class Asked:
         return urlencode({key: value for key, value in (same | other).items() if value is not None})
 
 
-def asked(member: Membership, number: int, said: QueryDict) -> Asked | None:
+def choices_of(member: Membership, number: int, params: QueryDict) -> Choices | None:
     """Read an address; None if the run is not scored on any release yet.
 
     Raises
@@ -71,24 +71,24 @@ def asked(member: Membership, number: int, said: QueryDict) -> Asked | None:
         If it names something in a way that nobody can understand.
     """
     run = doors.run(member, number)
-    against = said.get("against", "")
+    against = params.get("against", "")
     other = doors.run(member, whole("against", against, "the number of a run")) if against else None
     scored = Yardstick.objects.filter(release__scorings__run=run).select_related("release")
-    if version := said.get("release", ""):
+    if version := params.get("release", ""):
         scored = scored.filter(release__version=whole("release", version, "the number of a release"))
     yardstick = scored.order_by("release__version").last()
     if yardstick is None and version:
         raise Http404
     if yardstick is None:
         return None
-    convention = CONVENTIONS[one_of("convention", said.get("convention", USUAL), EXPLAINED)]
+    convention = CONVENTIONS[one_of("convention", params.get("convention", USUAL), EXPLAINED)]
     known = explained_measures(convention.name, yardstick)
     by_name = {str(measure): measure for measure in known}
-    name = said.get("measure") or str(_headline(known))
+    name = params.get("measure") or str(_headline(known))
     measure = by_name[one_of("measure", name, list(by_name))]
     if other == run:
         raise BadValue("against", against, "the number of another run")
-    return Asked(run, other, yardstick, convention, measure)
+    return Choices(run, other, yardstick, convention, measure)
 
 
 def explained_measures(convention: str, yardstick: Yardstick) -> list[Measure]:
