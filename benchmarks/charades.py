@@ -55,14 +55,14 @@ def oracle(index: Index, examples: Sequence[Example]) -> list[float]:
 
 
 def measured(
-    name: str, data: Data, test: Videos, asked: Sequence[Example], **options: Any
+    name: str, data: Data, test: Videos, examples: Sequence[Example], **options: Any
 ) -> tuple[dict[str, float], dict[str, float]]:
     """Train a system, and return what `summary` says of it over all videos, and within the query's own video."""
     with tempfile.TemporaryDirectory() as folder:
         made = cast(Exhaustive, system(name, Path(folder) / name, **options))
         made.train(data)
         index = made.look_at(test)
-        return summary(first_hits(made, index, asked)), summary(first_hits(made, index, asked, True))
+        return summary(first_hits(made, index, examples)), summary(first_hits(made, index, examples, True))
 
 
 def main(arguments: list[str]) -> None:
@@ -73,21 +73,21 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=list(range(1, 21)), help="of chance")
     parser.add_argument("--iterations", type=int, default=1000, help="of TEF-only")
     parser.add_argument("--option", action="append", default=[], metavar="NAME=VALUE", help="of TEF-only")
-    said = parser.parse_args(arguments)
-    durations = json.loads(said.durations.read_text()) if said.durations else {}
-    train, asked = (examples_in(said.data / f"charades_sta_{part}.txt") for part in ("train", "test"))
-    data, test = Data(videos_of(train, durations), train), videos_of(asked, durations)
+    args = parser.parse_args(arguments)
+    durations = json.loads(args.durations.read_text()) if args.durations else {}
+    train, examples = (examples_in(args.data / f"charades_sta_{part}.txt") for part in ("train", "test"))
+    data, test = Data(videos_of(train, durations), train), videos_of(examples, durations)
     with tempfile.TemporaryDirectory() as folder:
         index = cast(Exhaustive, system("chance", Path(folder))).look_at(test)
     print(
-        f"{len(asked):,} queries, {len(test):,} videos, {len(index.windows):,} windows; oracle",
-        oracle(index, asked),
+        f"{len(examples):,} queries, {len(test):,} videos, {len(index.windows):,} windows; oracle",
+        oracle(index, examples),
     )
-    extra = options_of(entry("tef_only").options, said.option)
-    options: dict[str, dict[str, Any]] = {"tef_only": {"iterations": said.iterations} | extra}
-    for name in said.systems:
-        for seed in said.seeds if name == "chance" else said.seeds[:1]:
-            everywhere, inside = measured(name, data, test, asked, seed=seed, **options.get(name, {}))
+    extra = options_of(entry("tef_only").options, args.option)
+    options: dict[str, dict[str, Any]] = {"tef_only": {"iterations": args.iterations} | extra}
+    for name in args.systems:
+        for seed in args.seeds if name == "chance" else args.seeds[:1]:
+            everywhere, inside = measured(name, data, test, examples, seed=seed, **options.get(name, {}))
             print(name, seed, everywhere, "in one video:", inside, flush=True)
 
 

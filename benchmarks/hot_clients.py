@@ -42,8 +42,8 @@ class Connection:
         self.client, self.received, self.seconds = client, b"", list[float]()
         self._send(next(client))
 
-    def _send(self, asked: Request) -> None:
-        sent = asked.sent()
+    def _send(self, request: Request) -> None:
+        sent = request.sent()
         self.began = time.perf_counter()
         self.socket.sendall(sent)
 
@@ -89,12 +89,12 @@ def run_httpx(port: int, clients: Sequence[Client]) -> list[float]:
 def _by_httpx(port: int, client: Client) -> list[float]:
     seconds = []
     with httpx.Client(base_url=f"http://127.0.0.1:{port}", headers=ACCEPTED, timeout=60) as http:
-        asked = next(client)
+        request = next(client)
         while True:
             began = time.perf_counter()
-            answer = http.request(asked.method, asked.path, headers=asked.headers, content=asked.body)
+            answer = http.request(request.method, request.path, headers=request.headers, content=request.body)
             seconds.append(time.perf_counter() - began)
             try:
-                asked = client.send((answer.status_code, answer.content))
+                request = client.send((answer.status_code, answer.content))
             except StopIteration:
                 return seconds

@@ -57,7 +57,7 @@ def _page(client: Any, name: str, address: str) -> dict[str, Any]:
 
     with CaptureQueriesContext(connection) as queries:
         answer = client.get(address)  # the first one is warming up
-    asked = len(queries)
+    statements = len(queries)
     assert answer.status_code == 200, (address, answer.status_code)
     times = []
     for _ in range(ROUNDS):
@@ -65,7 +65,7 @@ def _page(client: Any, name: str, address: str) -> dict[str, Any]:
         client.get(address)
         times.append(1000 * (time.perf_counter() - began))
     p95 = statistics.quantiles(times, n=20)[18]
-    return {"name": name, "queries": asked, "p95": p95, "median": statistics.median(times)}
+    return {"name": name, "queries": statements, "p95": p95, "median": statistics.median(times)}
 
 
 def addresses(name: str) -> dict[str, str]:
@@ -83,7 +83,7 @@ def addresses(name: str) -> dict[str, str]:
     assert done is not None
     assert person is not None
     found = {each: reverse(each, args=[name]) for each in PLAIN}
-    found |= {f"desk, {asked}": f"{found['campaign']}?{asked}" for asked in ASKED}
+    found |= {f"desk, {params}": f"{found['campaign']}?{params}" for params in ASKED}
     found |= {each: reverse(each, args=[name, person.worker]) for each in ("person", "agreement-annotator")}
     found |= {"batch": reverse("batch", args=[name, done.pk]), "campaigns": reverse("campaigns")}
     found["fastest first"] = reverse("check-pairs", args=[name, person.worker, "speed"])

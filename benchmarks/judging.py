@@ -157,8 +157,8 @@ class Person:
     def submit(self) -> Client:
         body = json.dumps({"fence": self.handed["fence"]}).encode()
         address = f"/judge/assignments/{self.handed['token']}/submit"
-        status, said = yield Request("POST", address, self.headers, body)
-        assert status == 200, said
+        status, answer = yield Request("POST", address, self.headers, body)
+        assert status == 200, answer
 
     def store(self, whose: str) -> Client:
         for position in range(1, SAVES + 1):
@@ -167,8 +167,8 @@ class Person:
 
     def _press(self, position: int) -> bytes:
         key = str(UUID(int=self.chance.getrandbits(128), version=4))
-        said = {"grade": 2, "fence": self.handed["fence"], "key": key, "press": position, "seconds": 5}
-        return json.dumps(said | {"input": "key"}).encode()
+        body = {"grade": 2, "fence": self.handed["fence"], "key": key, "press": position, "seconds": 5}
+        return json.dumps(body | {"input": "key"}).encode()
 
 
 def prepare(place: Installation, turns: int) -> list[str]:

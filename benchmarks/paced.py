@@ -36,15 +36,15 @@ def figures() -> Iterator[str]:
 def _measured(place: Installation) -> Iterator[str]:
     _prepare(place)
     with _statistics_kept(place):
-        asked = _locust(place)
-    failed = sum(each["num_failures"] for each in asked)
-    total = sum(each["num_requests"] for each in asked)
+        rows = _locust(place)
+    failed = sum(each["num_failures"] for each in rows)
+    total = sum(each["num_requests"] for each in rows)
     yield f"{CROWD:,} annotators for {SECONDS} s: {total:,} requests, {total / SECONDS:.0f} a second, {failed} errors"
-    for each in asked:
+    for each in rows:
         times = {float(ms): n for ms, n in each["response_times"].items()}
         p50, p99 = (_centile(times, centile) for centile in (50, 99))
         yield f"{each['name']}: {each['num_requests']:,}, p50 {p50:.0f} ms, p99 {p99:.0f} ms"
-    acknowledged = sum(each["num_requests"] - each["num_failures"] for each in asked if each["name"] == "save")
+    acknowledged = sum(each["num_requests"] - each["num_failures"] for each in rows if each["name"] == "save")
     (stored,) = sql(place, "SELECT count(*) FROM judging_revision")[0]
     yield f"{acknowledged:,} grades acknowledged, {stored:,} stored"
     broken = "BROKEN" in place.manage("audit", NAME, check=False)
@@ -109,8 +109,8 @@ def _locust(place: Installation) -> list[dict[str, Any]]:
         check=False,
     )
     assert done.stdout.startswith("["), done.stderr
-    asked: list[dict[str, Any]] = json.loads(done.stdout)
-    return sorted(asked, key=lambda each: str(each["name"]))
+    rows: list[dict[str, Any]] = json.loads(done.stdout)
+    return sorted(rows, key=lambda each: str(each["name"]))
 
 
 def _centile(times: dict[float, int], centile: int) -> float:

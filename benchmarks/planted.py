@@ -57,9 +57,9 @@ def planted(
     prototypes = random.normal(size=(concepts, FEATURES))
     videos, examples = _videos("training", training, prototypes, random, detector)
     valid, valid_examples = _videos("validation", max(10, test // 5), prototypes, random, detector)
-    searched, asked = _videos("test", test, prototypes, random, detector)
+    searched, queries = _videos("test", test, prototypes, random, detector)
     data = Data(videos, examples, Validation.of(valid_examples, valid))
-    return Planted(data, searched, asked)
+    return Planted(data, searched, queries)
 
 
 @dataclass(frozen=True)
@@ -70,12 +70,12 @@ class Detector:
     concepts: int
     empty: float
 
-    def objects(self, shown: Ints) -> Objects:
+    def objects(self, visible: Ints) -> Objects:
         """Return what is detected in clips that show these concepts."""
-        names = self.random.integers(self.concepts, size=(len(shown), 2))
-        names[:, 0] = np.where(self.random.random(len(shown)) < RIGHT, shown, names[:, 0])
-        is_there = np.repeat(self.random.random(len(shown)) >= self.empty, 2)
-        clip = np.repeat(np.arange(len(shown)), 2)[is_there]
+        names = self.random.integers(self.concepts, size=(len(visible), 2))
+        names[:, 0] = np.where(self.random.random(len(visible)) < RIGHT, visible, names[:, 0])
+        is_there = np.repeat(self.random.random(len(visible)) >= self.empty, 2)
+        clip = np.repeat(np.arange(len(visible)), 2)[is_there]
         box = np.tile(np.array([0.5, 0.5, 0.2, 0.2], np.float32), (len(clip), 1))
         known = tuple(f"object{number}" for number in range(self.concepts)) if len(clip) else ()
         return Objects(clip, names.ravel()[is_there], box, known)
@@ -84,15 +84,15 @@ class Detector:
 def _videos(
     name: str, count: int, prototypes: Floats, random: np.random.Generator, detector: Detector | None
 ) -> tuple[Videos, list[Example]]:
-    videos, examples, shown = [], [], []
+    videos, examples, visible = [], [], []
     for number in range(count):
         sizes = _sizes(int(random.integers(8, 13)), random)
         concepts = random.choice(len(prototypes), len(sizes), replace=False)
         video = Video(f"{name}-{number}", sum(sizes) * CLIP_SECONDS, _clips(sizes, concepts, prototypes, random))
         videos.append(video)
-        shown.append(np.repeat(concepts, sizes))
+        visible.append(np.repeat(concepts, sizes))
         examples += [_example(f"{video.name}-{turn}", video, sizes, concepts, random) for turn in range(2)]
-    objects = detector.objects(np.concatenate(shown)) if detector else None
+    objects = detector.objects(np.concatenate(visible)) if detector else None
     return Videos.of(videos, CLIP_SECONDS, objects), examples
 
 
@@ -105,11 +105,11 @@ def _sizes(clips: int, random: np.random.Generator) -> list[int]:
 
 
 def _clips(sizes: list[int], concepts: Ints, prototypes: Floats, random: np.random.Generator) -> Rows:
-    shown = np.repeat(concepts, sizes)
-    sign = np.where(random.random(len(shown)) < POSITIVE, 1.0, -1.0)
+    visible = np.repeat(concepts, sizes)
+    sign = np.where(random.random(len(visible)) < POSITIVE, 1.0, -1.0)
     offset = random.normal(0, OFFSET, FEATURES)
-    noise = random.normal(size=(len(shown), FEATURES))
-    clips: Rows = (sign[:, None] * prototypes[shown] + offset + noise).astype(np.float32)
+    noise = random.normal(size=(len(visible), FEATURES))
+    clips: Rows = (sign[:, None] * prototypes[visible] + offset + noise).astype(np.float32)
     return clips
 
 

@@ -40,14 +40,14 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--concepts", type=int, default=80)
     parser.add_argument("--empty", type=float, help="objects are detected too, but in this share of clips none")
     parser.add_argument("--option", action="append", default=[], metavar="NAME=VALUE", help="of trained systems")
-    said = parser.parse_args(arguments)
-    extra = dict(option.split("=", 1) for option in said.option)
+    args = parser.parse_args(arguments)
+    extra = dict(option.split("=", 1) for option in args.option)
     options = {name: _value(value) for name, value in extra.items()}
     rows: dict[str, list[dict[str, float]]] = {}
-    for seed in said.seeds:
-        corpus = planted(seed, said.videos[0], said.videos[1], said.concepts, said.empty)
-        for name in said.systems:
-            trained = {} if name in ("chance", "prior") else {"iterations": said.iterations} | options
+    for seed in args.seeds:
+        corpus = planted(seed, args.videos[0], args.videos[1], args.concepts, args.empty)
+        for name in args.systems:
+            trained = {} if name in ("chance", "prior") else {"iterations": args.iterations} | options
             with tempfile.TemporaryDirectory() as folder:
                 found = measured(name, corpus, Path(folder) / name, seed=seed, **trained)
             rows.setdefault(name, []).append(found)

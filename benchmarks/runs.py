@@ -28,13 +28,13 @@ def _measured(place: Installation) -> Iterator[str]:
     place.manage("generate_campaign", NAME, "--queries", str(QUERIES))
     place.manage("freeze_release", NAME, "--licence", "CC0-1.0")
     yield f"{QUERIES:,} queries generated and frozen in {time.perf_counter() - began:.0f} s"
-    told = json.loads(place.run("-m", "benchmarks.runs_inside", NAME))
-    yield f"a run of {told['predictions']:,} predictions, {told['megabytes']:.0f} MB of JSON:"
-    yield f"  checked and stored in {told['received']:.2f} s"
-    yield f"  scored in {told['scored']:.2f} s, {told['scores']} scores under all conventions"
-    yield f"  the first scoring also reads the release, in {told['yardstick']:.2f} s"
-    for page, (median, slowest, statements) in told["pages"].items():
+    results = json.loads(place.run("-m", "benchmarks.runs_inside", NAME))
+    yield f"a run of {results['predictions']:,} predictions, {results['megabytes']:.0f} MB of JSON:"
+    yield f"  checked and stored in {results['received']:.2f} s"
+    yield f"  scored in {results['scored']:.2f} s, {results['scores']} scores under all conventions"
+    yield f"  the first scoring also reads the release, in {results['yardstick']:.2f} s"
+    for page, (median, slowest, statements) in results["pages"].items():
         yield f"{page}, 200 runs: median {median:.0f} ms, slowest {slowest:.0f} ms, {statements} statements"
-    for convention, seconds in told["resampled"].items():
+    for convention, seconds in results["resampled"].items():
         yield f"1,000 resamples of annotators, 20 runs, convention {convention}: {seconds:.1f} s"
-    yield f"  reading and grading anew: {told['graded']:.1f} s; at most {told['memory']} MB of memory"
+    yield f"  reading and grading anew: {results['graded']:.1f} s; at most {results['memory']} MB of memory"

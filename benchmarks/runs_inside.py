@@ -33,13 +33,13 @@ def main(name: str) -> dict[str, Any]:
     assert release
     began = time.perf_counter()
     yardstick_of(release)
-    told: dict[str, Any] = {"yardstick": time.perf_counter() - began}
-    told |= _received_and_scored(campaign, release)
-    told |= _resampled(release)
+    results: dict[str, Any] = {"yardstick": time.perf_counter() - began}
+    results |= _received_and_scored(campaign, release)
+    results |= _resampled(release)
     _copy_scores(release)
-    told["pages"] = {words: _page(campaign, address) for words, address in PAGES.items()}
-    told["memory"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-    return told
+    results["pages"] = {words: _page(campaign, address) for words, address in PAGES.items()}
+    results["memory"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    return results
 
 
 def pool_of(campaign: Any) -> tuple[dict[str, list[Span]], list[Span]]:

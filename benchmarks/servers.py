@@ -47,15 +47,15 @@ def _measured(place: Installation) -> Iterator[str]:
         chosen |= ON_POSTGRESQL
     people = [Person(number, session) for number, session in enumerate(prepare(place, TURNS * len(chosen)))]
     for name, server in chosen.items():
-        asked = _started(place, *server)
-        saves = Served(asked)
+        running = _started(place, *server)
+        saves = Served(running)
         try:
             for _ in range(TURNS):
-                Served(asked).ask([each.claim() for each in people])
+                Served(running).ask([each.claim() for each in people])
                 saves.ask([each.save() for each in people])
-                Served(asked).ask([each.submit() for each in people])
+                Served(running).ask([each.submit() for each in people])
         finally:
-            asked.stop()
+            running.stop()
         yield f"{name}: {saves}"
 
 

@@ -90,7 +90,7 @@ class Person:
         self.name, self.password = name, password
         self.faults: list[str] = []
         self.page.on("pageerror", lambda fault: self.faults.append(str(fault)))
-        self.page.on("console", lambda said: self.faults.append(said.text) if said.type == "error" else None)
+        self.page.on("console", lambda message: self.faults.append(message.text) if message.type == "error" else None)
         self.page.goto(f"{place.address}/sign-in/")
         self.page.fill("[name=username]", name)
         self.page.fill("[name=password]", password)

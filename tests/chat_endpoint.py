@@ -32,30 +32,30 @@ class ChatEndpoint:
 
     reword: Callable[[str], str]
     faults: list[Fault] = field(default_factory=list)
-    asked: list[dict[str, Any]] = field(default_factory=list)
+    bodies: list[dict[str, Any]] = field(default_factory=list)
     keys: list[str] = field(default_factory=list)
     address: str = ""
     ended: threading.Event = field(default_factory=threading.Event)
 
     @property
     def temperatures(self) -> list[float]:
-        return [each["temperature"] for each in self.asked]
+        return [each["temperature"] for each in self.bodies]
 
     def answer(self, body: dict[str, Any]) -> Answer | None:
-        self.asked.append(body)
+        self.bodies.append(body)
         inputs = json.loads(body["messages"][-1]["content"])
         if self.faults:
             return self.faults.pop(0)(self, inputs)
         return self.well(inputs)
 
     def well(self, inputs: list[dict[str, Any]]) -> Answer:
-        return said(json.dumps({"captions": self.captions(inputs)}))
+        return completion(json.dumps({"captions": self.captions(inputs)}))
 
     def captions(self, inputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
         return [{"number": each["number"], "caption": self.reword(each["description"])} for each in inputs]
 
 
-def said(content: str, usage: object = None, finish_reason: str = "stop") -> Answer:
+def completion(content: str, usage: object = None, finish_reason: str = "stop") -> Answer:
     """A completion that says this."""
     message = {"role": "assistant", "content": content}
     usage = usage or {"prompt_tokens": 100, "completion_tokens": 20}
@@ -73,7 +73,7 @@ def body(content: bytes) -> Fault:
 
 
 def saying(content: str) -> Fault:
-    return lambda endpoint, inputs: said(content)
+    return lambda endpoint, inputs: completion(content)
 
 
 def hang_up(endpoint: ChatEndpoint, inputs: object) -> None:
@@ -88,7 +88,7 @@ def silence(endpoint: ChatEndpoint, inputs: object) -> None:
 def cut_off(endpoint: ChatEndpoint, inputs: list[dict[str, Any]]) -> Answer:
     """Stop in the middle of the captions, as a model does that may say no more."""
     whole = json.dumps({"captions": endpoint.captions(inputs)})
-    return said(whole[: len(whole) * 2 // 3], finish_reason="length")
+    return completion(whole[: len(whole) * 2 // 3], finish_reason="length")
 
 
 def broken_off(endpoint: ChatEndpoint, inputs: list[dict[str, Any]]) -> Answer:
@@ -98,31 +98,31 @@ def broken_off(endpoint: ChatEndpoint, inputs: list[dict[str, Any]]) -> Answer:
 
 
 def one_too_few(endpoint: ChatEndpoint, inputs: list[dict[str, Any]]) -> Answer:
-    return said(json.dumps({"captions": endpoint.captions(inputs)[1:]}))
+    return completion(json.dumps({"captions": endpoint.captions(inputs)[1:]}))
 
 
 def wrong_numbers(endpoint: ChatEndpoint, inputs: list[dict[str, Any]]) -> Answer:
     captions = [each | {"number": each["number"] + 1} for each in endpoint.captions(inputs)]
-    return said(json.dumps({"captions": captions}))
+    return completion(json.dumps({"captions": captions}))
 
 
 def far_too_long(endpoint: ChatEndpoint, inputs: list[dict[str, Any]]) -> Answer:
     captions = [each | {"caption": each["caption"] * 40} for each in endpoint.captions(inputs)]
-    return said(json.dumps({"captions": captions}))
+    return completion(json.dumps({"captions": captions}))
 
 
 def names_left_in(endpoint: ChatEndpoint, inputs: list[dict[str, Any]]) -> Answer:
     captions = [{"number": each["number"], "caption": each["description"]} for each in inputs]
-    return said(json.dumps({"captions": captions}))
+    return completion(json.dumps({"captions": captions}))
 
 
 def off_the_subject(endpoint: ChatEndpoint, inputs: list[dict[str, Any]]) -> Answer:
     captions = [{"number": each["number"], "caption": "the stock market fell"} for each in inputs]
-    return said(json.dumps({"captions": captions}))
+    return completion(json.dumps({"captions": captions}))
 
 
 def in_a_fence(endpoint: ChatEndpoint, inputs: list[dict[str, Any]]) -> Answer:
-    return said(f"```json\n{json.dumps({'captions': endpoint.captions(inputs)})}\n```")
+    return completion(f"```json\n{json.dumps({'captions': endpoint.captions(inputs)})}\n```")
 
 
 @contextmanager

@@ -53,8 +53,8 @@ def _with_captions(packets: list[Any]) -> Iterator[Any]:
     pairs = b"".join(b"\xfc" + CANARY[at : at + 2] for at in range(0, len(CANARY), 2))
     captions = b"\xb5\x00\x31" + CAPTIONS + b"\x03" + bytes([0x40 | len(CANARY) // 2]) + b"\xff" + pairs + b"\xff"
     for packet in packets:
-        told = _message(4, captions) + _message(5, UUID(int=7).bytes + CANARY)
-        telling = av.Packet(told + bytes(packet))
+        messages = _message(4, captions) + _message(5, UUID(int=7).bytes + CANARY)
+        telling = av.Packet(messages + bytes(packet))
         telling.pts, telling.dts, telling.time_base = packet.pts, packet.dts, packet.time_base
         telling.is_keyframe, telling.stream = packet.is_keyframe, packet.stream
         yield telling
@@ -87,8 +87,8 @@ def check_clip(clip: Path, frames: int) -> None:
     with av.open(str(clip)) as container:
         assert {stream.type for stream in container.streams} <= {"video", "audio"}
         assert container.chapters() == []
-        for told in (container.metadata, *(stream.metadata for stream in container.streams)):
-            assert told.keys() <= PLAIN
+        for metadata in (container.metadata, *(stream.metadata for stream in container.streams)):
+            assert metadata.keys() <= PLAIN
     for box in (b"mvhd", b"tkhd", b"mdhd"):  # neither made nor changed at any time
         assert content[content.index(box) + 8 :][:8] == bytes(8)
 

@@ -167,8 +167,8 @@ def crawl_api(program: Program, values: dict[str, list[Any]], methods: tuple[str
         for chosen in product(*(values[name] for name in names)):
             with suppress(NoReverseMatch):  # a file's name, where the address wants a token
                 address = reverse(str(each.name), args=chosen)
-                asked: list[Any] = [(method, None if method == "GET" else {}) for method in methods]
-                answers += [everything(program.ask(method, address, body)) for method, body in asked]
+                requests: list[Any] = [(method, None if method == "GET" else {}) for method in methods]
+                answers += [everything(program.ask(method, address, body)) for method, body in requests]
     return answers
 
 
@@ -225,20 +225,20 @@ def test_the_canaries_are_found_where_they_may_be(worked: Batch, leo: Membership
     assert "secret-bob" in page
     assert "0.777" in page
     assert TIMES.search(page)
-    told = everything(Program(leo).get(f"campaigns/films/batches/{worked.pk}"))
-    assert all(canary in told for canary in ("secret caption", "secret-video", "secret-bob", "0.777"))
-    assert TIMES.search(told)
+    text = everything(Program(leo).get(f"campaigns/films/batches/{worked.pk}"))
+    assert all(canary in text for canary in ("secret caption", "secret-video", "secret-bob", "0.777"))
+    assert TIMES.search(text)
     assert "secret system" in everything(Program(leo).get("campaigns/films/systems/1"))
 
 
 def test_the_workplace_names_candidates_by_place_only(worked: Batch, ada: Membership) -> None:
     handed = claim(ada)
     page = browser(ada).get(reverse("workplace", args=[handed.token])).content.decode()
-    told = json.loads(re.search(r'<script id="assignment"[^>]*>(.*?)</script>', page, re.S)[1])  # type: ignore[index]
-    assert set(told) == {"token", "fence", "places", "presses"}
-    assert {frozenset(place) for place in told["places"]} == {frozenset({"clip", "grade", "flag", "comment"})}
-    assert all(place["grade"] is None for place in told["places"])
-    assert re.fullmatch(r"/clips/[\w-]{43}", told["places"][0]["clip"])
+    assignment = json.loads(re.search(r'<script id="assignment"[^>]*>(.*?)</script>', page, re.S)[1])  # type: ignore[index]
+    assert set(assignment) == {"token", "fence", "places", "presses"}
+    assert {frozenset(place) for place in assignment["places"]} == {frozenset({"clip", "grade", "flag", "comment"})}
+    assert all(place["grade"] is None for place in assignment["places"])
+    assert re.fullmatch(r"/clips/[\w-]{43}", assignment["places"][0]["clip"])
 
 
 def test_the_order_of_places_does_not_follow_rank_or_time(worked: Batch, ada: Membership) -> None:
@@ -266,7 +266,7 @@ def test_her_own_grades_come_back_and_nobody_elses(worked: Batch, ada: Membershi
 def workplace_of(member: Membership) -> tuple[str, str]:
     """The page and the JSON of what the member holds, with what differs between any two batches left out."""
     client = browser(member)
-    told = client.post(reverse("claim", args=["films"]), headers={"accept": "application/json"})
+    claimed = client.post(reverse("claim", args=["films"]), headers={"accept": "application/json"})
     held = Assignment.objects.live().select_related("batch__query").get(annotator=member)
     page = client.get(reverse("workplace", args=[held.token]))
 
@@ -276,7 +276,7 @@ def workplace_of(member: Membership) -> tuple[str, str]:
         content = re.sub(r"data-today=\"\d+\"|csrftoken=\w+|value=\"\w{64}\"|expires=[^;]*", "", content)
         return re.sub(r"'(Expires|Content-Length|X-Request-ID)': '[^']*'", "", content)
 
-    return bare(page), bare(told)
+    return bare(page), bare(claimed)
 
 
 def test_a_check_looks_like_any_other_work(
@@ -357,9 +357,9 @@ def test_a_researcher_reads_no_annotators_name_and_no_private_word(
                 waiting.append(link)
     settings.API_RATE = ""
     token = Assignment.objects.live().values_list("token", flat=True)[0]
-    told = crawl_api(Program(Membership.objects.get(user__username="rio")), values_of(watched, token), ("GET",))
-    assert sum(answer.startswith("200") for answer in told) > 20
+    answers = crawl_api(Program(Membership.objects.get(user__username="rio")), values_of(watched, token), ("GET",))
+    assert sum(answer.startswith("200") for answer in answers) > 20
     for secret in (*NAMES, PRIVATE):
-        assert not any(secret in answer for answer in told), secret
+        assert not any(secret in answer for answer in answers), secret
     for name in ("exam/people/2", "agreement/annotators/2", "batches/", "agreement/judgements", "reopenings"):
         assert any(name in each for each in seen | set(begun)), f"{name} was not reached"

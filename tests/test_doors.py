@@ -653,16 +653,16 @@ def draft(held: Assignment) -> Draft:
 
 
 def film(held: Assignment) -> Upload:
-    told = {"purpose": "film", "name": "a.mp4", "size": 9}
-    return Upload.objects.get_or_create(draft=draft(held), token="1" * 32, defaults=told)[0]
+    fields = {"purpose": "film", "name": "a.mp4", "size": 9}
+    return Upload.objects.get_or_create(draft=draft(held), token="1" * 32, defaults=fields)[0]
 
 
 def run(held: Assignment) -> Run:
     """A researcher's run that everybody may see who may see any."""
     rio, file = researcher(held), Clip.objects.exclude(file="")[0].file.name
-    said = {"name": "bert", "visibility": "public", "token": "3" * 43, "file": file, "table": file}
+    fields = {"name": "bert", "visibility": "public", "token": "3" * 43, "file": file, "table": file}
     numbers = {"size": 10, "queries": 1, "predictions": 1}
-    return Run.objects.get_or_create(campaign=rio.campaign, number=1, by=rio, defaults=said | numbers)[0]
+    return Run.objects.get_or_create(campaign=rio.campaign, number=1, by=rio, defaults=fields | numbers)[0]
 
 
 def researcher(held: Assignment) -> Membership:
@@ -676,24 +676,24 @@ def enlargement(held: Assignment) -> Enlargement:
     campaign, moment = lead.campaign, {"query": "1", "video": "v", "start": 0.0, "end": 1.0, "near": None}
     release = Release.objects.filter(campaign=campaign).first() or freeze(campaign, lead, "CC0-1.0")
     found = {"moments": [moment | {"influence": 1.0, "ranks": {"1": 1}}], "more": 0, "not_closed": 0}
-    told = {"release": release, "lead": lead, "depth": 10, "iou": 0.5, "runs": [1, 2], "found": found}
-    return Enlargement.objects.get_or_create(campaign=campaign, number=1, defaults=told)[0]
+    fields = {"release": release, "lead": lead, "depth": 10, "iou": 0.5, "runs": [1, 2], "found": found}
+    return Enlargement.objects.get_or_create(campaign=campaign, number=1, defaults=fields)[0]
 
 
 def submission(held: Assignment) -> Submission:
-    told = {"name": "next", "by": researcher(held)}
-    return Submission.objects.get_or_create(token="2" * 32, defaults=told)[0]
+    fields = {"name": "next", "by": researcher(held)}
+    return Submission.objects.get_or_create(token="2" * 32, defaults=fields)[0]
 
 
 def arrival(held: Assignment) -> Arrival:
-    told = {"purpose": "videos", "name": "v.json", "size": 9, "submission": submission(held)}
-    return Arrival.objects.get_or_create(token="4" * 32, defaults=told)[0]
+    fields = {"purpose": "videos", "name": "v.json", "size": 9, "submission": submission(held)}
+    return Arrival.objects.get_or_create(token="4" * 32, defaults=fields)[0]
 
 
 def trained_system(held: Assignment) -> TrainedSystem:
     """A researcher's, in training."""
     rio = researcher(held)
-    told = {
+    fields = {
         "by": rio,
         "name": "seen",
         "system": "mcn",
@@ -703,7 +703,7 @@ def trained_system(held: Assignment) -> TrainedSystem:
     }
     numbers = {"clip_seconds": 1.0, "depth": 20}
     rows = TrainedSystem.objects
-    return rows.get_or_create(campaign=rio.campaign, number=1, defaults=told | numbers)[0]
+    return rows.get_or_create(campaign=rio.campaign, number=1, defaults=fields | numbers)[0]
 
 
 # What stands in an address after the campaign's name; an address that is not here has nothing else.
@@ -1246,7 +1246,7 @@ def test_clips_close_with_the_batch(held: Assignment, ada: Membership) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "status", "body", "told"),
+    ("byte_range", "status", "body", "content_range"),
     [
         ("bytes=0-3", 206, b"0123", "bytes 0-3/10"),
         ("bytes=8-", 206, b"89", "bytes 8-9/10"),
@@ -1259,14 +1259,14 @@ def test_clips_close_with_the_batch(held: Assignment, ada: Membership) -> None:
     ],
 )
 def test_ranges_of_clips(
-    held: Assignment, ada: Membership, asked: str, status: int, body: bytes, told: str | None
+    held: Assignment, ada: Membership, byte_range: str, status: int, body: bytes, content_range: str | None
 ) -> None:
     clip = Clip.objects.get(
         video=held.candidates_in_order()[0].moment.video, start=held.candidates_in_order()[0].moment.start
     )
-    answer = browser(ada).get(reverse("clip", args=[clip.token]), headers={"range": asked})
+    answer = browser(ada).get(reverse("clip", args=[clip.token]), headers={"range": byte_range})
     content = content_of(answer)
-    assert (answer.status_code, content, answer.get("Content-Range")) == (status, body, told)
+    assert (answer.status_code, content, answer.get("Content-Range")) == (status, body, content_range)
 
 
 def test_too_many_wrong_passwords_lock_the_name_out(ada: Membership, settings: object) -> None:

@@ -51,15 +51,15 @@ ROWS = ROW.findall(DOCUMENT)
 
 
 def test_each_requirement_has_its_row_and_no_other_is_made_up() -> None:
-    asked = required()
-    assert Counter(level for _, level in asked) == {"1": 70, "2": 183}
-    assert [(number, level) for number, level, *_ in ROWS] == asked
+    requirements = required()
+    assert Counter(level for _, level in requirements) == {"1": 70, "2": 183}
+    assert [(number, level) for number, level, *_ in ROWS] == requirements
 
 
 def test_each_row_has_a_verdict_and_a_reason() -> None:
-    for number, _, asked, verdict, how, tested in ROWS:
+    for number, _, requirement, verdict, how, tested in ROWS:
         assert verdict in VERDICTS, number
-        assert asked.strip(), number
+        assert requirement.strip(), number
         assert how.strip(), number
         assert verdict != "met" or tested == "by reading" or "::" in tested, number
         assert verdict != "no concern" or tested == "—", number
@@ -67,13 +67,13 @@ def test_each_row_has_a_verdict_and_a_reason() -> None:
 
 def test_the_sums_above_the_table_are_right() -> None:
     counts = Counter(verdict for _, _, _, verdict, *_ in ROWS)
-    told = re.search(
+    sums = re.search(
         r"(\d+) are met, (\d+) partly,\s+and (\d+) not; (\d+) are up to the operator,.*?; (\d+) concern",
         DOCUMENT,
         re.S,
     )
-    assert told
-    assert [int(number) for number in told.groups()] == [
+    assert sums
+    assert [int(number) for number in sums.groups()] == [
         counts[verdict] for verdict in ("met", "partly", "not met", "operator", "no concern")
     ]
 
@@ -91,6 +91,6 @@ def test_each_named_test_exists(named: tuple[str, str]) -> None:
 
 
 def test_the_words_of_this_site_are_documented() -> None:
-    said = re.search(r"these words of this site: ([\w\s,]+)\.", DOCUMENT)
-    assert said
-    assert re.split(r",\s+", said[1]) == WORDS
+    listed = re.search(r"these words of this site: ([\w\s,]+)\.", DOCUMENT)
+    assert listed
+    assert re.split(r",\s+", listed[1]) == WORDS

@@ -36,15 +36,15 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_it_asks_nobody_else_for_anything(site: Path) -> None:
     files = [file for file in site.rglob("*") if file.suffix in (".html", ".css")]
-    asked = {
+    links = {
         (file.name, target)
         for file in files
         for kind in ASKS
         for target in re.findall(kind, file.read_text(), re.IGNORECASE)
     }
     assert len(files) > 20
-    assert len(asked) > 100
-    assert {each for each in asked if re.match(r"(\w+:)?//", each[1])} == set()
+    assert len(links) > 100
+    assert {each for each in links if re.match(r"(\w+:)?//", each[1])} == set()
 
 
 def test_every_public_name_of_the_library_is_on_its_page(site: Path) -> None:
@@ -55,13 +55,13 @@ def test_every_public_name_of_the_library_is_on_its_page(site: Path) -> None:
 def test_it_is_searched_from_files_without_a_network(site: Path, browser: Browser) -> None:
     context = browser.new_context(offline=True)
     page = context.new_page()
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url))
     page.goto((site / "index.html").as_uri())
     expect(page.get_by_role("heading", name="Reeljudge", level=1)).to_be_visible()
     page.get_by_role("textbox", name="Search").fill("abandonment")
     page.keyboard.press("Enter")
     page.locator("#search-results").get_by_role("link", name="The measures").first.click()
     expect(page.get_by_role("heading", name="The measures", level=1)).to_be_visible()
-    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
+    assert [url for url in requests if not url.startswith(("file:", "data:"))] == []
     context.close()

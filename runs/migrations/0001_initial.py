@@ -205,7 +205,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('text', models.CharField(max_length=500)),
                 ('moments', models.JSONField(help_text='[video, start, end, score] of each, best first; null until they are found', null=True)),
-                ('asked', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                ('made', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
                 ('system', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='searches', to='runs.trainedsystem')),
             ],
             options={

@@ -110,7 +110,7 @@ class SystemSearch(models.Model):
     moments = models.JSONField(
         null=True, help_text="[video, start, end, score] of each, best first; null until they are found"
     )
-    asked = models.DateTimeField(db_default=Now())
+    made = models.DateTimeField(db_default=Now())
 
     class Meta:
         verbose_name_plural = "system searches"

@@ -119,4 +119,4 @@ def _moments(search: SystemSearch) -> list[Moment]:
 
 @each_hour
 def forget_searches() -> None:
-    SystemSearch.objects.filter(asked__lt=Now() - FORGOTTEN_AFTER).delete()
+    SystemSearch.objects.filter(made__lt=Now() - FORGOTTEN_AFTER).delete()

@@ -35,19 +35,19 @@ def good(held: Assignment, **changes: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("grade", "shown"),
+    ("grade", "quoted"),
     [
         ('"3"', '"3"'), ("2.5", "2.5"), ("3.0", "3.0"), ("-1", "-1"), ("5", "5"), ("NaN", "NaN"),
         ("1e400", "Infinity"), ("-Infinity", "-Infinity"), ("null", "null"), ("true", "true"), ("[3]", "[3]"),
         ("{}", "{}"), ('""', '""'), ("3" * 40, "a very large integer"), ('"\\u0000"', '"\\u0000"'),
     ],
 )  # fmt: skip
-def test_a_grade_is_one_of_the_integers_0_to_4(held: Assignment, grade: str, shown: str) -> None:
+def test_a_grade_is_one_of_the_integers_0_to_4(held: Assignment, grade: str, quoted: str) -> None:
     body = json.dumps(good(held)).replace('"grade": 3', f'"grade": {grade}')
     answer = put(held, body)
     problem = answer.json()
     assert (answer.status_code, problem["field"]) == (400, "grade")
-    assert problem["detail"] == f"grade: {shown}; expected one of the integers 0, 1, 2, 3, 4"
+    assert problem["detail"] == f"grade: {quoted}; expected one of the integers 0, 1, 2, 3, 4"
     assert answer["Content-Type"] == "application/problem+json"
     assert not Judgement.objects.exists()
 

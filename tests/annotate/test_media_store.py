@@ -97,7 +97,7 @@ def test_clips_are_cut_into_the_store(bucket: Any, batch: Batch, tmp_path: Path,
 
 
 @pytest.mark.parametrize(
-    ("asked", "status", "first", "last"),
+    ("byte_range", "status", "first", "last"),
     [
         ("", 200, 0, 255_999),
         ("bytes=0-", 206, 0, 255_999),
@@ -107,29 +107,29 @@ def test_clips_are_cut_into_the_store(bucket: Any, batch: Batch, tmp_path: Path,
     ],
 )
 def test_a_stored_clip_is_read_whole_or_in_part(
-    stored: Clip, ada: Membership, asked: str, status: int, first: int, last: int
+    stored: Clip, ada: Membership, byte_range: str, status: int, first: int, last: int
 ) -> None:
-    headers = {"range": asked} if asked else {}
+    headers = {"range": byte_range} if byte_range else {}
     answer = browser(ada).get(f"/clips/{stored.token}", headers=headers)
     assert (answer.status_code, answer["Content-Length"]) == (status, str(last + 1 - first))
     assert (content_of(answer), answer["Content-Type"]) == (CONTENT[first : last + 1], "video/mp4")
-    if asked:
+    if byte_range:
         assert answer["Content-Range"] == f"bytes {first}-{last}/256000"
 
 
 def test_of_a_stored_clip_no_more_is_fetched_than_is_asked_for(
     stored: Clip, ada: Membership, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[str] = []
+    requests: list[str] = []
     storage: Any = stored.file.storage
     events = storage.bucket.meta.client.meta.events
-    events.register("before-send.s3", lambda request, **_: asked.append(_told(request)))
+    events.register("before-send.s3", lambda request, **_: requests.append(_method_and_range(request)))
     answer = browser(ada).get(f"/clips/{stored.token}", headers={"range": "bytes=5-9"})
     assert content_of(answer) == CONTENT[5:10]
-    assert asked == ["HEAD ", "GET bytes=5-9"]
+    assert requests == ["HEAD ", "GET bytes=5-9"]
     answer = browser(ada).head(f"/clips/{stored.token}")
     assert (answer.status_code, answer["Content-Length"]) == (200, "256000")
-    assert asked[2:] == ["HEAD "]
+    assert requests[2:] == ["HEAD "]
 
 
 @pytest.fixture
@@ -187,9 +187,9 @@ def test_of_a_store_everything_is_found_and_cut_again(
     check_audit(cut_five(batch, tmp_path))
 
 
-def _told(request: Any) -> str:
-    asked = request.headers.get("Range", b"")
-    return f"{request.method} {asked.decode() if isinstance(asked, bytes) else asked}"
+def _method_and_range(request: Any) -> str:
+    byte_range = request.headers.get("Range", b"")
+    return f"{request.method} {byte_range.decode() if isinstance(byte_range, bytes) else byte_range}"
 
 
 def test_beyond_the_end_and_of_what_is_gone_there_is_nothing(stored: Clip, ada: Membership, bucket: Any) -> None:
@@ -240,8 +240,8 @@ def test_what_the_proxy_sends_of_a_clip_tells_nothing_about_it(
             assert answer["ETag"] == f'"{candidate.clip.token}"'
             assert "Last-Modified" not in answer
             if not headers:
-                told = {name: value for name, value in answer.items() if name.lower() not in VARYING}
-                sent.append(Sent(candidate.clip.token, told, content))
+                kept = {name: value for name, value in answer.items() if name.lower() not in VARYING}
+                sent.append(Sent(candidate.clip.token, kept, content))
     check_sent(sent, tmp_path)
 
 
@@ -260,8 +260,8 @@ def test_what_a_store_sends_of_a_clip_does_not_tell_its_rank(
         assert candidate.clip
         answer = browser(ada).get(f"/clips/{candidate.clip.token}")
         fetched = httpx.get(answer["Location"])
-        told = {name: value for name, value in fetched.headers.items() if name not in VARYING}
-        sent.append(Sent(candidate.clip.token, told, fetched.content))
+        kept = {name: value for name, value in fetched.headers.items() if name not in VARYING}
+        sent.append(Sent(candidate.clip.token, kept, fetched.content))
         place = urlsplit(answer["Location"])._replace(query="").geturl()
         moved.add(place.replace(candidate.clip.token, "TOKEN"))
         assert "canary" not in str(dict(answer.items()))
@@ -310,7 +310,7 @@ def test_nginx_is_told_where_a_local_clip_is(batch: Batch, ada: Membership, bob:
 
 
 @pytest.mark.parametrize(
-    ("kind", "place", "endpoint", "said"),
+    ("kind", "place", "endpoint", "message"),
     [
         ("presigned", "", "", "MEDIA_ADDRESSES: 'presigned'; with MEDIA_STORE='' expected proxy or accel"),
         (
@@ -323,8 +323,8 @@ def test_nginx_is_told_where_a_local_clip_is(batch: Batch, ada: Membership, bob:
         ("presigned", STORE, "", "S3_ENDPOINT_URL: none"),
     ],
 )
-def test_addresses_that_do_not_fit_the_store_are_refused(kind: str, place: str, endpoint: str, said: str) -> None:
-    with pytest.raises(ImproperlyConfigured, match=said):
+def test_addresses_that_do_not_fit_the_store_are_refused(kind: str, place: str, endpoint: str, message: str) -> None:
+    with pytest.raises(ImproperlyConfigured, match=message):
         media_store.addresses(kind, place, endpoint)
 
 

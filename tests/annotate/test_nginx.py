@@ -63,8 +63,8 @@ def test_what_nginx_sends_of_a_clip_tells_nothing_about_it(
         answer = front.client.get(f"{front.address}/clips/{candidate.clip.token}", headers=cookies(ada))
         assert answer.headers["Last-Modified"] == "Sat, 01 Jan 2000 00:00:00 GMT"
         assert "max-age=86400" in answer.headers["Cache-Control"]
-        told = {name: value for name, value in answer.headers.items() if name not in VARYING}
-        sent.append(Sent(candidate.clip.token, told, answer.content))
+        kept = {name: value for name, value in answer.headers.items() if name not in VARYING}
+        sent.append(Sent(candidate.clip.token, kept, answer.content))
     check_sent(sent, tmp_path)
 
 

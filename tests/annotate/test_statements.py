@@ -20,28 +20,28 @@ pytestmark = pytest.mark.both_databases
 SAVE, CLAIM = 7, 12
 
 
-def save(client: Client, held: Assignment, **said: Any) -> int:
+def save(client: Client, held: Assignment, **fields: Any) -> int:
     """Save a grade, and return the number of statements."""
     body = {"grade": 3, "fence": held.fence, "key": str(uuid4()), "press": 1, "seconds": 4.0, "input": "key"}
     address = reverse("judge", args=[held.token, 1])
-    with CaptureQueriesContext(connection) as asked:
-        answer = client.put(address, json.dumps(body | said), content_type="application/json")
+    with CaptureQueriesContext(connection) as queries:
+        answer = client.put(address, json.dumps(body | fields), content_type="application/json")
     assert answer.status_code == 200, answer.content
-    return shown(asked)
+    return count(queries)
 
 
 def handed(client: Client, **headers: str) -> int:
     """Ask for a batch, and return the number of statements."""
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as queries:
         answer = client.post(reverse("claim", args=["films"]), headers=headers)
     assert answer.status_code in (200, 302)
-    return shown(asked)
+    return count(queries)
 
 
-def shown(asked: CaptureQueriesContext) -> int:
+def count(queries: CaptureQueriesContext) -> int:
     """The number of statements; where a test fails, they are printed."""
-    print(*(each["sql"] for each in asked.captured_queries), "", sep="\n")
-    return len(asked)
+    print(*(each["sql"] for each in queries.captured_queries), "", sep="\n")
+    return len(queries)
 
 
 def test_a_save(batch: Batch, ada: Membership) -> None:

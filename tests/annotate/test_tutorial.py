@@ -42,9 +42,9 @@ def page(member: Membership, query: str = "") -> str:
 def test_every_step_has_an_address(taught: list[Example], ada: Membership) -> None:
     pages = [page(ada, f"?step={number}") for number in range(1, len(STEPS) + 1)]
     assert len(set(pages)) == len(STEPS)
-    for number, (shown, words) in enumerate(zip(pages, STEPS.values(), strict=True), 1):
-        assert re.search(rf'aria-current="step">{number} <span>{words}', shown)
-        assert (f'href="?step={number + 1}" data-key="ArrowRight"' in shown) == (number not in (4, 6))
+    for number, (html, words) in enumerate(zip(pages, STEPS.values(), strict=True), 1):
+        assert re.search(rf'aria-current="step">{number} <span>{words}', html)
+        assert (f'href="?step={number + 1}" data-key="ArrowRight"' in html) == (number not in (4, 6))
     assert 'aria-current="step">1 ' in page(ada)
 
 
@@ -56,10 +56,10 @@ def test_a_step_that_is_not_there_shows_another(taught: list[Example], ada: Memb
 
 
 def test_each_level_has_the_leads_first_example(taught: list[Example], ada: Membership) -> None:
-    shown = page(ada, "?step=3")
+    html = page(ada, "?step=3")
     for number in range(10):
-        assert (f"Sentence {number}." in shown) == (number % 2 == 0)
-        assert (f"Because of {number}." in shown) == (number % 2 == 0)
+        assert (f"Sentence {number}." in html) == (number % 2 == 0)
+        assert (f"Because of {number}." in html) == (number % 2 == 0)
 
 
 def test_one_tries_the_others_and_sees_at_once(taught: list[Example], ada: Membership) -> None:
@@ -67,9 +67,9 @@ def test_one_tries_the_others_and_sees_at_once(taught: list[Example], ada: Membe
     assert sorted(each.query for each in fresh) == [f"Sentence {number}." for number in (1, 3, 5, 7, 9)]
     assert [each.grade for each in fresh] not in ([0, 1, 2, 3, 4], [4, 3, 2, 1, 0])
     for number, example in enumerate(fresh, 1):
-        asked = page(ada, f"?step=4&example={number}")
-        assert example.query in asked
-        assert example.why not in re.sub(r"<aside.*?</aside>", "", asked, flags=re.S)
+        html = page(ada, f"?step=4&example={number}")
+        assert example.query in html
+        assert example.why not in re.sub(r"<aside.*?</aside>", "", html, flags=re.S)
         answered = page(ada, f"?step=4&example={number}&answer={example.grade}")
         assert f"Your lead also gives grade {example.grade}." in answered
         assert example.why in answered
@@ -80,8 +80,8 @@ def test_one_tries_the_others_and_sees_at_once(taught: list[Example], ada: Membe
 @pytest.mark.parametrize(("apart", "words"), [(0, "also gives"), (1, "close enough"), (2, "your lead gives 4.\n")])
 def test_it_says_how_far_apart(taught: list[Example], ada: Membership, apart: int, words: str) -> None:
     best = [each.grade for each in to_try(levels(taught[0].campaign))].index(4) + 1
-    shown = page(ada, f"?step=4&example={best}&answer={4 - apart}")
-    assert words in shown
+    html = page(ada, f"?step=4&example={best}&answer={4 - apart}")
+    assert words in html
 
 
 def test_a_flag_is_only_shown(taught: list[Example], ada: Membership) -> None:
@@ -152,5 +152,5 @@ def test_it_names_no_film(taught: list[Example], ada: Membership, member: Callab
     hidden = ("secret", "similarity", "caption", "11.25", "14.5", "leo")
     queries = [f"?step={step}" for step in range(1, 7)] + [f"?step=4&example={n}&answer=2" for n in range(1, 6)]
     for query in queries:
-        shown: Any = page(ada, query)
-        assert not [each for each in hidden if each in shown]
+        html: Any = page(ada, query)
+        assert not [each for each in hidden if each in html]

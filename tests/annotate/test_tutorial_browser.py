@@ -29,14 +29,14 @@ def taught(place: Installation, browser: Browser) -> dict[str, int]:
     lead = sign_in(place, browser.new_context(), "tess", "lead")
     for second, (query, grade) in enumerate(EXAMPLES.items(), 1):
         lead.goto(f"{place.address}/campaigns/tutorial/examples/own")
-        said = {
+        fields = {
             "query": query,
             "video": "film",
             "start": str(second),
             "end": str(second + 1),
             "why": f"Why {grade}.",
         }
-        for field, words in said.items():
+        for field, words in fields.items():
             lead.fill(f"[name={field}]", words)
         lead.select_option("[name=grade]", str(grade))
         lead.click("main button.primary")
@@ -70,7 +70,7 @@ def person(
     page = sign_in(place, context, f"ada-{request.node.name[5:30].strip('_')}".replace("[", "-"), "annotator")
     faults: list[str] = []
     page.on("pageerror", lambda fault: faults.append(str(fault)))
-    page.on("console", lambda said: faults.append(said.text) if said.type == "error" else None)
+    page.on("console", lambda message: faults.append(message.text) if message.type == "error" else None)
     yield page
     context.close()
     assert faults == []

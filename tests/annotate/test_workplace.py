@@ -110,8 +110,8 @@ def test_a_second_press_grades_no_clip_unseen(person: Callable[..., Person], pla
         page.keyboard.press("a")
         page.click(f"#strip li:nth-child({number}) button")
     expect(page.locator("#saved")).to_have_text("saved ✓")
-    said = sql(place, f"SELECT grade FROM judging_revision {of(someone)} ORDER BY id")
-    assert said == [(2,), (3,), (1,), (4,), (3,), (2,)]
+    rows = sql(place, f"SELECT grade FROM judging_revision {of(someone)} ORDER BY id")
+    assert rows == [(2,), (3,), (1,), (4,), (3,), (2,)]
 
 
 def test_back_leads_to_what_was_said_last_wherever_it_is(person: Callable[..., Person]) -> None:
@@ -399,9 +399,9 @@ def test_the_guideline_leaves_room_for_clip_and_grades(person: Callable[..., Per
     for number, width in enumerate((1600, 1280, 900), 1):
         page.set_viewport_size({"width": width, "height": 720})
         panel = box(page, "#guideline")
-        for shown in (box(page, "#stage"), box(page, "[data-grade='4']")):
-            assert shown["x"] + shown["width"] <= panel["x"]
-            assert shown["width"] > 60
+        for part in (box(page, "#stage"), box(page, "[data-grade='4']")):
+            assert part["x"] + part["width"] <= panel["x"]
+            assert part["width"] > 60
         press(page, "4")
         at(page, f"{number + 1} / 20")
 
@@ -457,8 +457,8 @@ def test_how_it_was_said_is_noted(person: Callable[..., Person], place: Installa
     moving(page)
     page.tap("[data-grade='3']")
     expect(page.locator("#saved")).to_have_text("saved ✓")
-    said = sql(place, f"SELECT grade, input FROM judging_revision {of(someone)} ORDER BY id")
-    assert said == [(1, "key"), (2, "pointer"), (3, "touch")]
+    rows = sql(place, f"SELECT grade, input FROM judging_revision {of(someone)} ORDER BY id")
+    assert rows == [(1, "key"), (2, "pointer"), (3, "touch")]
 
 
 def of(someone: Person, column: str = "judgement_id") -> str:
@@ -596,8 +596,8 @@ def test_the_last_press_holds_whatever_the_clock_says(person: Callable[..., Pers
     expect(page.locator("#saved")).to_contain_text("(2)")
     page.unroute(SAVING)
     expect(page.locator("#saved")).to_have_text("saved ✓")
-    said = sql(place, f"SELECT press, grade FROM judging_revision {of(someone)} ORDER BY id")
-    assert said == [(1, 0), (2, 4)]
+    rows = sql(place, f"SELECT press, grade FROM judging_revision {of(someone)} ORDER BY id")
+    assert rows == [(1, 0), (2, 4)]
     assert sql(place, f"SELECT grade FROM judging_judgement {of(someone, 'id')}") == [(4,)]
     someone.faults.clear()  # the aborted requests
 

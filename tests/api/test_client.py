@@ -183,7 +183,7 @@ def test_each_error_is_one_line_without_the_token(client: Client, site: Site, tm
     ):
         stranger.campaigns()
     assert fault.value.status == 401
-    for words, told in (
+    for words, message in (
         (["--address", "http://127.0.0.1:9"], "does not answer"),
         (["--address", "judge.example.org"], "expected one such as https://"),
         (["--address", f"http://a:{site.token}@localhost"], "expected one such as https://"),
@@ -193,18 +193,18 @@ def test_each_error_is_one_line_without_the_token(client: Client, site: Site, tm
     ):
         done = run_cli("scores", CAMPAIGN, 1, *words)
         assert (done.returncode, len(done.stderr.splitlines())) == (2, 1), done.stderr
-        assert told in done.stderr
+        assert message in done.stderr
         assert site.token not in done.stderr + repr(client)
 
 
 def test_answers_of_others_than_a_reeljudge_are_errors_of_one_line() -> None:
     ask = requests.Ask("GET", "campaigns?limit=1")
     page, moved = b"<html>\n", {"location": "https://there\x1b[2J/"}
-    for answer, told in (
+    for answer, message in (
         (requests.Answer(502, page), "campaigns: answered with the status 502"),
         (requests.Answer(301, page, moved), "campaigns: is at https://there [2J/ instead"),
     ):
-        assert str(requests.problem(ask, answer)).startswith(told)
+        assert str(requests.problem(ask, answer)).startswith(message)
     with pytest.raises(ApiError, match="is no JSON"):
         requests.Answer(200, page).json()
     assert requests.below_api("https://elsewhere.example/api/v1/campaigns?cursor=1") == "campaigns?cursor=1"

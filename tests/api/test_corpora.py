@@ -33,8 +33,8 @@ def test_a_corpus_and_its_moments(corpus: Corpus, leo: Membership, ada: Membersh
     assert seen == list(Moment.objects.order_by("video", "start").values_list("pk", flat=True)[:50])
     [one] = lead.get(f"{address}/moments", find="description 3", video="secret-video-3", limit=1).json()["results"]
     assert one["moment"] == "secret-video-3@1250-4500"
-    asked = lead.post(f"{address}/moments/{one['id']}/clip")
-    assert (asked.status_code, asked.json()["cutting"]) == (202, False)  # the corpus has no films
+    answer = lead.post(f"{address}/moments/{one['id']}/clip")
+    assert (answer.status_code, answer.json()["cutting"]) == (202, False)  # the corpus has no films
 
 
 def test_a_caption_that_waits_is_accepted_once(place: str, corpus: Corpus, leo: Membership) -> None:
@@ -49,9 +49,9 @@ def test_a_caption_that_waits_is_accepted_once(place: str, corpus: Corpus, leo: 
     problem_in(lead.ask("PUT", address, {"text": "Another."}), 409)
     replaced = lead.get(f"{place}/captions/replaced").json()["replaced"]
     assert (replaced["descriptions"], replaced["changed"]) == (1, 1)
-    asked = lead.post(f"{place}/captions/rewording", {"by": "cast"})
-    assert (asked.status_code, asked["Location"]) == (202, f"/api/v1/{place}/captions")
-    assert [job["kind"] for job in lead.get(asked["Location"]).json()["jobs"]] == ["reword-descriptions"]
+    answer = lead.post(f"{place}/captions/rewording", {"by": "cast"})
+    assert (answer.status_code, answer["Location"]) == (202, f"/api/v1/{place}/captions")
+    assert [job["kind"] for job in lead.get(answer["Location"]).json()["jobs"]] == ["reword-descriptions"]
 
 
 def test_names_are_said_together_or_not_at_all(place: str, corpus: Corpus, leo: Membership) -> None:
@@ -59,16 +59,16 @@ def test_names_are_said_together_or_not_at_all(place: str, corpus: Corpus, leo: 
     lead, address = Program(leo), f"{place}/cast"
     found = lead.get(address)
     assert [each["name"] for each in found.json()["results"]] == ["Ben", "Olga"]
-    said: list[dict[str, object]] = [
+    names: list[dict[str, object]] = [
         {"id": olga.pk, "phrase": "woman", "confirmed": True},
         {"id": ben.pk, "confirmed": True},
     ]
-    problem_in(lead.ask("PATCH", address, {"names": said}), 428)
-    fault = problem_in(lead.ask("PATCH", address, {"names": said}, if_match=found["ETag"]), 422)
+    problem_in(lead.ask("PATCH", address, {"names": names}), 428)
+    fault = problem_in(lead.ask("PATCH", address, {"names": names}, if_match=found["ETag"]), 422)
     assert fault["fields"]["names"][0].startswith("Ben: field phrase")
     assert not CastName.objects.filter(confirmed=True).exists()
-    said[1]["stays"] = True
-    changed = lead.ask("PATCH", address, {"names": said}, if_match=found["ETag"])
+    names[1]["stays"] = True
+    changed = lead.ask("PATCH", address, {"names": names}, if_match=found["ETag"])
     assert {each["name"]: each["phrase"] for each in changed.json()} == {"Ben": "", "Olga": "woman"}
-    problem_in(lead.ask("PATCH", address, {"names": said}, if_match=found["ETag"]), 412)
+    problem_in(lead.ask("PATCH", address, {"names": names}, if_match=found["ETag"]), 412)
     assert lead.get(address, show="open").json()["results"] == []

@@ -94,8 +94,8 @@ def test_the_signature_is_checked_as_documented() -> None:
     known: dict[str, Any] = {}
     exec(found[1], known)
     now = int(known["time"].time())
-    told = signature("secret", '{"a": 1}', now)
-    assert known["is_genuine"]("secret", told, b'{"a": 1}')
-    assert not known["is_genuine"]("secret", told, b'{"a": 2}')
-    assert not known["is_genuine"]("other", told, b'{"a": 1}')
+    header = signature("secret", '{"a": 1}', now)
+    assert known["is_genuine"]("secret", header, b'{"a": 1}')
+    assert not known["is_genuine"]("secret", header, b'{"a": 2}')
+    assert not known["is_genuine"]("other", header, b'{"a": 1}')
     assert not known["is_genuine"]("secret", signature("secret", '{"a": 1}', now - 600), b'{"a": 1}')

@@ -32,26 +32,26 @@ def test_a_campaign_from_its_draft(lia: Program) -> None:
     made = lia.post("drafts", {}, idempotency_key="d")
     assert lia.post("drafts", {}, idempotency_key="d").json()["token"] == made.json()["token"]
     draft = f"drafts/{made.json()['token']}"
-    said = {
+    fields = {
         "corpus": {"corpus_name": "plays", "format": "csv"},
         "queries": {"text": "A person sits down.\nA person waves.\n", "split": "val"},
         "settings": {"name": "plays", "second_from": 2.5},
         "people": [{"name": "ada", "role": "annotator"}],
     }
-    problem_in(lia.ask("PATCH", draft, said), 428)
-    wrong = said | {"people": [{"name": "nobody", "role": "lead"}], "settings": {"name": "a b"}}
+    problem_in(lia.ask("PATCH", draft, fields), 428)
+    wrong = fields | {"people": [{"name": "nobody", "role": "lead"}], "settings": {"name": "a b"}}
     fault = problem_in(lia.ask("PATCH", draft, wrong, if_match=made["ETag"]), 422)
     assert fault["fields"].keys() == {"people.people", "settings.name"}
     assert Draft.objects.get().corpus_name == ""
-    stored = lia.ask("PATCH", draft, said, if_match=made["ETag"])
+    stored = lia.ask("PATCH", draft, fields, if_match=made["ETag"])
     assert (stored.status_code, stored.json()["people"]) == (200, [["ada", "annotator"]])
-    problem_in(lia.ask("PATCH", draft, said, if_match=made["ETag"]), 412)
+    problem_in(lia.ask("PATCH", draft, fields, if_match=made["ETag"]), 412)
     file = lia.post(f"{draft}/files", {"purpose": "moments", "name": "m.csv", "size": len(MOMENTS)}).json()
     where = f"{draft}/files/{file['token']}"
     assert piece(lia, where, 0, MOMENTS.encode()).json()["whole"]
     problem_in(lia.post(f"{draft}/campaign"), 409)
-    asked = lia.post(f"{draft}/check")
-    assert (asked.status_code, asked["Location"]) == (202, f"/api/v1/{draft}")
+    answer = lia.post(f"{draft}/check")
+    assert (answer.status_code, answer["Location"]) == (202, f"/api/v1/{draft}")
     work_off(StringIO())
     checked = lia.get(draft).json()
     assert (checked["ready"], checked["findings"]["problems"]) == (True, [])

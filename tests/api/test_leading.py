@@ -130,9 +130,9 @@ def test_a_member_is_changed_as_on_the_pages(ada: Membership, leo: Membership) -
 @pytest.mark.django_db(transaction=True)
 def test_a_release_from_the_request_to_its_verification(settled: Batch, leo: Membership) -> None:
     lead = Program(leo)
-    asked = lead.post("campaigns/films/releases", {"licence": "CC0-1.0"}, idempotency_key="first")
-    assert (asked.status_code, asked.json()["state"]) == (202, "making")
-    job = asked["Location"]
+    answer = lead.post("campaigns/films/releases", {"licence": "CC0-1.0"}, idempotency_key="first")
+    assert (answer.status_code, answer.json()["state"]) == (202, "making")
+    job = answer["Location"]
     assert lead.get(job).json()["state"] == "waiting"
     problem_in(lead.get("campaigns/films/releases/1/file"), 404)
     work_off(StringIO())

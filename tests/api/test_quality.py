@@ -25,9 +25,9 @@ def test_an_example_is_made_seen_and_removed(settled: Batch, ada: Membership, le
     assert made.status_code == 201
     assert lead.post(f"{FILMS}/examples", body, idempotency_key="e").json() == made.json()
     own = Moment.objects.filter(candidates__isnull=True).select_related("video")[0]
-    said = {"query": "A person waves.", "video": own.video.name, "start": own.start, "end": own.end}
-    other = lead.post(f"{FILMS}/examples", said | {"grade": 0, "why": "Nobody waves."}).json()
-    wrong = lead.post(f"{FILMS}/examples", said | {"grade": 0, "why": "w", "start": 0.1})
+    example = {"query": "A person waves.", "video": own.video.name, "start": own.start, "end": own.end}
+    other = lead.post(f"{FILMS}/examples", example | {"grade": 0, "why": "Nobody waves."}).json()
+    wrong = lead.post(f"{FILMS}/examples", example | {"grade": 0, "why": "w", "start": 0.1})
     assert problem_in(wrong, 422)["fields"].keys() == {"start"}
     seen = annotator.get(f"{FILMS}/examples").json()["results"]
     assert [(each["query"], each["grade"]) for each in seen] == [
@@ -105,8 +105,8 @@ def test_agreement_and_figures_have_the_numbers_of_the_pages(settled: Batch, ada
     figures = {each["key"]: each for each in lead.get(f"{FILMS}/figures").json()["figures"]}
     final = [row["candidates"] for row in figures["figure-5b"]["rows"]]
     assert final == [0, 10, 0, 0, 10]
-    told = lead.get(f"{FILMS}/figures/figure-5b.csv").content.decode()
-    assert told.splitlines()[2] == "1,10,0.5"
+    text = lead.get(f"{FILMS}/figures/figure-5b.csv").content.decode()
+    assert text.splitlines()[2] == "1,10,0.5"
     problem_in(lead.get(f"{FILMS}/figures", query="99"), 422)
     problem_in(lead.get(f"{FILMS}/figures", query=""), 400)  # given, and nothing: not the same as not given
 

@@ -25,9 +25,9 @@ def piece(program: Program, address: str, offset: int, content: bytes) -> Any:
     return program.client.patch(f"/api/v1/{address}", content, content_type="application/octet-stream", headers=headers)
 
 
-def sent(program: Program, content: bytes, filename: str = "run.json.gz", **said: Any) -> str:
+def sent(program: Program, content: bytes, filename: str = "run.json.gz", **fields: Any) -> str:
     """The address of a submission whose file has arrived, in two pieces."""
-    made = program.post(RUNS, {"name": "bert"} | said)
+    made = program.post(RUNS, {"name": "bert"} | fields)
     assert made.status_code == 201, made.content
     address = f"campaigns/films/submissions/{made.json()['token']}"
     file = program.post(f"{address}/files", {"purpose": "run", "name": filename, "size": len(content)}).json()

@@ -138,15 +138,15 @@ def known(campaign: Campaign, batch: Batch, ada: Membership, bob: Membership, le
 
 def trained_system(member: Membership) -> TrainedSystem:
     """One that is trained, and whose run is to come."""
-    told = {"name": "seen", "system": "prior", "options": {"seed": 1}, "losses": [[1, 0.5]]}
+    fields = {"name": "seen", "system": "prior", "options": {"seed": 1}, "losses": [[1, 0.5]]}
     numbers = {"number": 1, "features": "i3d", "clip_seconds": 1.0, "depth": 20, "trained": timezone.now()}
-    return TrainedSystem.objects.create(campaign=member.campaign, by=member, **told, **numbers)
+    return TrainedSystem.objects.create(campaign=member.campaign, by=member, **fields, **numbers)
 
 
 def waiting_caption(campaign: Campaign) -> Rewording:
     order = Substitution.objects.create(corpus=campaign.corpus, by="cast")
-    said = {"before": "Olga waves.", "state": "queued", "substitution": order}
-    return Rewording.objects.create(corpus=campaign.corpus, **said)
+    fields = {"before": "Olga waves.", "state": "queued", "substitution": order}
+    return Rewording.objects.create(corpus=campaign.corpus, **fields)
 
 
 def exam_batch(batch: Batch) -> Batch:
@@ -207,8 +207,8 @@ def faults_of(case: Any, role: str, people: dict[str, dict[str, str]]) -> Iterat
     try:
         case.call_and_validate(headers=people[role])
     except FailureGroup as faults:
-        said = " ".join(str(each)[:600] for each in faults.exceptions)
-        yield f"{role}: {case.as_curl_command()[:400]}: {said}"
+        messages = " ".join(str(each)[:600] for each in faults.exceptions)
+        yield f"{role}: {case.as_curl_command()[:400]}: {messages}"
     finally:
         transaction.savepoint_rollback(before)
 

@@ -34,9 +34,9 @@ def rio(batch: Any, member: Callable[..., Membership], settings: Any, tmp_path: 
 
 
 def test_the_kinds_tell_their_options_and_the_corpus_its_features(rio: Membership) -> None:
-    told = Program(rio, "read").get(f"{SYSTEMS}/kinds").json()
-    assert told["features"] == ["descriptor", "i3d"]
-    kinds = {each["name"]: each for each in told["kinds"]}
+    answer = Program(rio, "read").get(f"{SYSTEMS}/kinds").json()
+    assert answer["features"] == ["descriptor", "i3d"]
+    kinds = {each["name"]: each for each in answer["kinds"]}
     assert (kinds["chance"]["learns"], kinds["mcn"]["learns"], kinds["mcn"]["needs"]) == (
         False,
         True,
@@ -68,9 +68,9 @@ def test_words_are_learned_or_read_by_the_campaigns_encoder(rio: Membership) -> 
 
 def test_from_the_request_to_the_runs_and_a_search(rio: Membership) -> None:
     program, body = Program(rio), CHANCE | {"seeds": [1, 2], "options": {"nms": 0.5, "stride": 0.3}}
-    asked = program.post(SYSTEMS, body, idempotency_key="drawn")
-    assert asked.status_code == 202
-    one, two = asked.json()
+    answer = program.post(SYSTEMS, body, idempotency_key="drawn")
+    assert answer.status_code == 202
+    one, two = answer.json()
     assert (one["name"], two["name"], one["group"], one["state"]) == (
         "drawn 1",
         "drawn 2",
@@ -78,8 +78,8 @@ def test_from_the_request_to_the_runs_and_a_search(rio: Membership) -> None:
         "waiting",
     )
     assert one["options"] == {"nms": 0.5, "seed": 1}  # 0.3 is the default
-    assert program.get(asked["Location"]).json() == one["job"]
-    assert program.post(SYSTEMS, body, idempotency_key="drawn").json() == asked.json()
+    assert program.get(answer["Location"]).json() == one["job"]
+    assert program.post(SYSTEMS, body, idempotency_key="drawn").json() == answer.json()
     assert TrainedSystem.objects.count() == 2
     problem_in(program.get(f"{SYSTEMS}/1/search", q="a dog"), 409)
     work_off(StringIO())
@@ -136,9 +136,9 @@ def test_a_failed_one_is_gone_on_with_or_removed(
     for name in ("one", "two"):
         program.post(SYSTEMS, CHANCE | {"system": "prior", "name": name})
     work_off(StringIO())
-    told = program.get(f"{SYSTEMS}/1").json()
-    assert (told["state"], told["job"]["state"]) == ("failed", "failed")
-    assert "5 of 6 videos have no features" in told["job"]["error"]
+    row = program.get(f"{SYSTEMS}/1").json()
+    assert (row["state"], row["job"]["state"]) == ("failed", "failed")
+    assert "5 of 6 videos have no features" in row["job"]["error"]
     file.write_bytes(whole)
     again = other.post(f"{SYSTEMS}/1/again")
     assert (again.status_code, again.json()["state"]) == (202, "waiting")

@@ -31,8 +31,8 @@ def signed_in(ada: Membership) -> Client:
     return client
 
 
-def made_on_the_page(client: Client, **said: Any) -> str:
-    form = {"name": "my notebook", "scopes": ["read"], "days": "7"} | said
+def made_on_the_page(client: Client, **fields: Any) -> str:
+    form = {"name": "my notebook", "scopes": ["read"], "days": "7"} | fields
     page = client.post(reverse("tokens"), form).content.decode()
     found = re.search(r"rj_[\w-]{43}", page)
     assert found, page

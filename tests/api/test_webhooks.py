@@ -38,13 +38,13 @@ class Site:
 
     def __init__(self) -> None:
         self.status, self.location = 204, ""
-        self.told: list[tuple[str, dict[str, str], bytes]] = []
+        self.requests: list[tuple[str, dict[str, str], bytes]] = []
         site = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
-                site.told.append((self.path, dict(self.headers), body))
+                site.requests.append((self.path, dict(self.headers), body))
                 self.send_response(site.status)
                 if site.location:
                     self.send_header("Location", site.location)
@@ -85,11 +85,11 @@ def test_what_happened_is_told_once_and_signed(
     review(batch, leo, Review.Verdict.CLOSE)
     work_off(StringIO())
     work_off(StringIO())
-    assert [json.loads(body)["event"] for _, _, body in site.told] == ["batch.settled", "query.closed"]
-    path, headers, body = site.told[0]
+    assert [json.loads(body)["event"] for _, _, body in site.requests] == ["batch.settled", "query.closed"]
+    path, headers, body = site.requests[0]
     assert path == "/told?by=us"
-    told = json.loads(body)
-    assert (told["campaign"], told["about"]) == ("films", {"batch": batch.pk, "query": batch.query_id})
+    event = json.loads(body)
+    assert (event["campaign"], event["about"]) == ("films", {"batch": batch.pk, "query": batch.query_id})
     at, signed = (part.partition("=")[2] for part in headers["Reeljudge-Signature"].split(","))
     assert abs(int(at) - timezone.now().timestamp()) < 60
     assert hmac.new(secret.encode(), f"{at}.".encode() + body, hashlib.sha256).hexdigest() == signed
@@ -142,7 +142,7 @@ def test_a_redirect_leads_nowhere(campaign: Campaign, site: Site) -> None:
     deliveries.test(hook(campaign, site)[0])
     work_off(StringIO())
     inside.close()
-    assert (len(site.told), inside.told) == (1, [])
+    assert (len(site.requests), inside.requests) == (1, [])
     assert Delivery.objects.get().status == 307
 
 
@@ -217,7 +217,7 @@ def test_what_the_settings_no_longer_allow_is_not_sent(campaign: Campaign, site:
     settings.WEBHOOK_NETWORKS = []
     deliveries.test(webhook)
     work_off(StringIO())
-    assert site.told == []
+    assert site.requests == []
     assert "private network" in Delivery.objects.get().error
     assert Job.objects.get(kind=deliveries.tell_webhook.code).has_failed
 
@@ -264,7 +264,7 @@ def test_the_page_makes_tries_disables_and_removes_one(leo: Membership, campaign
     deliveries.announce(campaign.pk, Happened.RUN_SCORED, {})
     Job.objects.update(due=timezone.now())
     work_off(StringIO())
-    assert len(site.told) == Delivery.objects.count() == 1
+    assert len(site.requests) == Delivery.objects.count() == 1
     site.status = 204
     client.post(change, {"action": "enable"})
     client.post(reverse("webhook-again", args=["films", webhook.pk, Delivery.objects.get().pk]))

@@ -46,11 +46,11 @@ def test_every_text_is_translated_and_none_is_left_over(language: Path) -> None:
     for each in words:
         if not each.id:
             continue
-        said = each.string if isinstance(each.string, tuple) else (each.string,)
+        texts = each.string if isinstance(each.string, tuple) else (each.string,)
         wanted = PLACE.findall(str(each.id if isinstance(each.id, str) else each.id[-1]))
-        assert all(said), each.id
+        assert all(texts), each.id
         assert not each.fuzzy, each.id
-        for text in said:
+        for text in texts:
             assert sorted(PLACE.findall(str(text))) == sorted(wanted), each.id
 
 
@@ -65,8 +65,8 @@ def english(answer: Any) -> set[str]:
     page = answer.content.decode()
     scripts = re.findall(r'<script id="words"[^>]*>(.*?)</script>', page, re.S)
     heard = re.findall(r'(?:aria-label|title|alt|placeholder)="([^"]*)"', page)
-    shown = re.sub(r"<script.*?</script>|<kbd>.*?</kbd>|<code>.*?</code>", " ", page, flags=re.S)
-    texts = [re.sub(r"<[^>]*>", " ", shown), *heard]
+    visible = re.sub(r"<script.*?</script>|<kbd>.*?</kbd>|<code>.*?</code>", " ", page, flags=re.S)
+    texts = [re.sub(r"<[^>]*>", " ", visible), *heard]
     texts += [PLACE.sub(" ", each) for script in scripts for each in json.loads(script).values()]
     return set(re.findall(r"[A-Za-z]{2,}", html.unescape(" ".join(texts)))) - KEPT
 
@@ -202,21 +202,21 @@ def test_what_is_exported_and_checked_does_not_depend_on_the_language(
     grading.flag(held, 1, "query", "odd", fence=held.fence, key=uuid4())
     judge_all(held, lambda candidate: 4)
     judge_all(claim(bob), lambda candidate: 4)
-    said = {}
+    outputs = {}
     for code in ("en", "zh-hans"):
         with translation.override(code):
             assert code == translation.get_language()
             out = io.StringIO()
             call_command("audit", "films", stdout=out)
             call_command("export_qrels", "films", out=tmp_path / code, stdout=io.StringIO())
-            said[code] = [out.getvalue(), *_contents(tmp_path / code)]
+            outputs[code] = [out.getvalue(), *_contents(tmp_path / code)]
             release = freeze(leo.campaign, leo, "CC0-1.0")
             assert work_off(io.StringIO()) == []
         release.refresh_from_db()
         with zipfile.ZipFile(release.file.path) as archive:
             for name in archive.namelist():
                 assert not re.search(r"[\u4e00-\u9fff]", archive.read(name).decode()), name
-    assert said["en"] == said["zh-hans"]
+    assert outputs["en"] == outputs["zh-hans"]
 
 
 def _contents(folder: Path) -> list[str]:

@@ -32,10 +32,10 @@ class Unread:
 def test_a_large_body_is_refused_unread(db: None, content_type: str, length: str) -> None:
     environ = RequestFactory().generic("POST", reverse("sign-in"), content_type=content_type).environ
     environ |= {"CONTENT_LENGTH": length, "wsgi.input": Unread()}
-    told: list[str] = []
+    statuses: list[str] = []
     application: Any = get_wsgi_application()
-    b"".join(application(environ, lambda status, headers: told.append(status)))
-    assert told == ["413 Request Entity Too Large"]
+    b"".join(application(environ, lambda status, headers: statuses.append(status)))
+    assert statuses == ["413 Request Entity Too Large"]
 
 
 def test_a_large_body_is_refused_from_members_too(ada: Membership) -> None:

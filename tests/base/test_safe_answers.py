@@ -31,8 +31,8 @@ ADDRESSES = {
 
 
 def directives(answer: Any) -> dict[str, list[str]]:
-    said = [each.split() for each in answer["Content-Security-Policy"].split(";")]
-    return {name: sources for name, *sources in said}
+    parts = [each.split() for each in answer["Content-Security-Policy"].split(";")]
+    return {name: sources for name, *sources in parts}
 
 
 @pytest.mark.parametrize("address", ADDRESSES.values(), ids=ADDRESSES)
@@ -141,13 +141,13 @@ def shown_with(https: str, home: Path) -> Any:
 
 
 def test_over_https_no_other_host_can_set_or_read_a_cookie(tmp_path: Path) -> None:
-    shown = shown_with("on", tmp_path / "https")
-    assert shown["cookies"].keys() == {"__Host-csrftoken", "__Host-language"}
-    for cookie in shown["cookies"].values():  # what browsers demand of such names
+    report = shown_with("on", tmp_path / "https")
+    assert report["cookies"].keys() == {"__Host-csrftoken", "__Host-language"}
+    for cookie in report["cookies"].values():  # what browsers demand of such names
         assert cookie == {"secure": True, "domain": "", "path": "/", "samesite": "Lax"}
-    assert (shown["session"], shown["secure"]) == ("__Host-sessionid", True)
-    assert shown["to"] == "https://testserver/sign-in/"
-    assert "max-age=31536000" in shown["hsts"]
+    assert (report["session"], report["secure"]) == ("__Host-sessionid", True)
+    assert report["to"] == "https://testserver/sign-in/"
+    assert "max-age=31536000" in report["hsts"]
     without = shown_with("off", tmp_path / "http")
     assert without["cookies"].keys() == {"csrftoken", "django_language"}
     assert (without["to"], without["hsts"]) == (None, None)

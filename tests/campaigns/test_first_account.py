@@ -29,9 +29,9 @@ SITE = "http://127.0.0.1:8000"
 
 def link() -> str:
     """The path of the link that a starting server prints."""
-    told = words_at_start(SITE)[-1].strip()
-    assert told.startswith(SITE)
-    return told.removeprefix(SITE)
+    path = words_at_start(SITE)[-1].strip()
+    assert path.startswith(SITE)
+    return path.removeprefix(SITE)
 
 
 @pytest.mark.django_db

@@ -30,9 +30,9 @@ def page(member: Membership, name: str = "guideline", query: str = "") -> Any:
 
 def test_a_campaign_begins_with_version_0(campaign: Campaign, leo: Membership) -> None:
     assert campaign.guideline.version == 0
-    shown = page(leo).content.decode()
-    assert "Version 0 is in force." in shown
-    assert "<h3>Five grades</h3>" in shown
+    html = page(leo).content.decode()
+    assert "Version 0 is in force." in html
+    assert "<h3>Five grades</h3>" in html
 
 
 def test_saving_makes_the_next_version(campaign: Campaign, leo: Membership) -> None:
@@ -64,26 +64,26 @@ def test_the_second_of_two_leads_gets_a_conflict_and_keeps_her_text(
     lea = member("lea", "lead")
     write(leo, "His words.")
     answer = write(lea, "Her <b>words</b>.")
-    shown = answer.content.decode()
+    html = answer.content.decode()
     assert answer.status_code == 409
-    assert "Version 1 was put in force by leo" in shown
-    assert "Her &lt;b&gt;words&lt;/b&gt;." in shown
-    assert 'name="started_from" value="1"' in shown
+    assert "Version 1 was put in force by leo" in html
+    assert "Her &lt;b&gt;words&lt;/b&gt;." in html
+    assert 'name="started_from" value="1"' in html
     assert campaign.guideline.text == "His words.\n"
     assert write(lea, "Both.", started_from=1).status_code == 302
 
 
 def test_a_preview_shows_and_stores_nothing(campaign: Campaign, leo: Membership) -> None:
     answer = write(leo, "**bold** <script>alert(1)</script>", do="preview")
-    shown = answer.content.decode()
+    html = answer.content.decode()
     assert answer.status_code == 200
-    assert "<strong>bold</strong>" in shown
-    assert "<script>alert" not in shown
+    assert "<strong>bold</strong>" in html
+    assert "<script>alert" not in html
     assert not Guideline.objects.exists()
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "message"),
     [
         ({"text": ""}, "The guideline is empty"),
         ({"text": " \r\n "}, "The guideline is empty"),
@@ -95,10 +95,10 @@ def test_a_preview_shows_and_stores_nothing(campaign: Campaign, leo: Membership)
         ({"text": "x", "started_from": "9" * 30}, "Started from"),
     ],
 )
-def test_what_is_wrong_is_named(campaign: Campaign, leo: Membership, body: dict[str, str], said: str) -> None:
+def test_what_is_wrong_is_named(campaign: Campaign, leo: Membership, body: dict[str, str], message: str) -> None:
     answer = browser(leo).post(reverse("guideline-edit", args=["films"]), {"started_from": "0"} | body)
     assert answer.status_code == 400
-    assert said in answer.content.decode()
+    assert message in answer.content.decode()
     assert not Guideline.objects.exists()
 
 
@@ -119,10 +119,10 @@ def test_a_researcher_reads_and_does_not_write(campaign: Campaign, member: Calla
 def test_changes_between_versions(campaign: Campaign, leo: Membership) -> None:
     write(leo, "one\ntwo\n<i>three</i>")
     write(leo, "one\n2\n<i>three</i>", started_from=1)
-    shown = page(leo, "guideline-changes").content.decode()
-    assert "From version 1 to version 2" in shown
-    assert '<tr class="went">' in shown
-    assert "&lt;i&gt;three" in shown
+    html = page(leo, "guideline-changes").content.decode()
+    assert "From version 1 to version 2" in html
+    assert '<tr class="went">' in html
+    assert "&lt;i&gt;three" in html
     assert "From version 0 to version 2" in page(leo, "guideline-changes", "?from=0&to=2").content.decode()
     assert "are the same" in page(leo, "guideline-changes", "?from=2&to=2").content.decode()
     for query in ("?from=9", "?to=x", "?to=%00", "?from=-1"):
@@ -141,16 +141,16 @@ def test_far_changes_have_a_gap_between_them() -> None:
 def test_the_workplace_shows_the_version_in_force(batch: Batch, leo: Membership, ada: Membership) -> None:
     write(leo, "# Ours\n\n[x](javascript:alert(1))")
     handed = claim(ada)
-    shown = browser(ada).get(reverse("workplace", args=[handed.token])).content.decode()
+    html = browser(ada).get(reverse("workplace", args=[handed.token])).content.decode()
     assert handed.guideline == 1
-    assert "<h2>Ours</h2>" in shown
-    assert 'href="javascript' not in shown
+    assert "<h2>Ours</h2>" in html
+    assert 'href="javascript' not in html
 
 
 @pytest.mark.django_db(transaction=True)
 def test_of_ten_leads_at_once_one_is_first(campaign: Campaign, member: Callable[..., Membership]) -> None:
     leads = [member(f"lead{number}", "lead") for number in range(10)]
     verbs = [partial(lead.campaign.write_guideline, lead, f"By {lead.pk}.", 0) for lead in leads]
-    said = at_once(*verbs)
-    assert sum(isinstance(each, Outdated) for each in said) == 9
+    results = at_once(*verbs)
+    assert sum(isinstance(each, Outdated) for each in results) == 9
     assert campaign.guidelines.count() == 1

@@ -239,7 +239,7 @@ def choose(link: str, password: str, client: Client | None = None) -> str:
 class TestForgottenPassword:
     def test_a_link_works_once(self, nora: User, post: MailServer) -> None:
         elsewhere = browser(nora)
-        said = forget("Nora@Example.org")
+        page = forget("Nora@Example.org")
         [mail] = delivered(post)
         assert mail["To"] == "nora@example.org"
         assert "password is changed" in choose(link_in(mail), "another-word-8")
@@ -247,7 +247,7 @@ class TestForgottenPassword:
         assert nora.check_password("another-word-8")
         assert elsewhere.get("/judge/").status_code == 302  # the old sessions have ended
         assert "was used already" in choose(link_in(mail), "a-third-word-9")
-        assert said == forget("stranger@example.org")
+        assert page == forget("stranger@example.org")
 
     @pytest.mark.parametrize(("minutes", "words"), [(59, "is changed"), (61, "older than an hour")])
     def test_a_link_ends_after_an_hour(

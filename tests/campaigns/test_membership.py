@@ -85,8 +85,8 @@ def test_a_handed_over_batch_is_free_and_its_open_page_writes_no_more(
     assert page.post(resume, {}, content_type="application/json").status_code == 404
     with pytest.raises(NotFound):
         grading.judge(held, 1, 4, fence=held.fence, key=uuid4())
-    said = Judgement.objects.get(annotator=ada)
-    assert (said.grade, said.seat, said.revisions.count()) == (3, None, 1)
+    judgement = Judgement.objects.get(annotator=ada)
+    assert (judgement.grade, judgement.seat, judgement.revisions.count()) == (3, None, 1)
     settle_round_one(batch, bob, cleo)
     assert batch.state == Batch.State.SETTLED
     assert not any(audit(batch.query.campaign).values())

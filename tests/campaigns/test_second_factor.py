@@ -94,10 +94,10 @@ def test_turning_it_on_by_hand(lead: User) -> None:
     again = client.post(APP, {"code": WRONG}).content.decode()
     assert "is wrong" in again
     assert secret in again
-    shown = client.post(APP, {"code": code_of(secret)}, follow=True)
-    codes = re.findall(r"<li><code>(\d{8})</code>", shown.content.decode())
+    answer = client.post(APP, {"code": code_of(secret)}, follow=True)
+    codes = re.findall(r"<li><code>(\d{8})</code>", answer.content.decode())
     assert len(set(codes)) == 10
-    assert "no-store" in shown["Cache-Control"]
+    assert "no-store" in answer["Cache-Control"]
     assert codes[0] not in client.get(reverse("mfa_view_recovery_codes")).content.decode()
     assert "10 recovery codes left" in client.get(INDEX).content.decode()
     assert client.get("/campaigns/").status_code == 200
@@ -240,8 +240,8 @@ def test_who_lost_everything_is_helped_from_the_terminal(lead: User, key: str) -
 def test_new_recovery_codes_end_the_old_ones(lead: User, key: str) -> None:
     old, spare, *_ = recovery_codes(lead)
     client = signed_in(old)
-    shown = client.post(reverse("mfa_generate_recovery_codes"), follow=True).content.decode()
-    fresh = re.findall(r"<code>(\d{8})</code>", shown)
+    html = client.post(reverse("mfa_generate_recovery_codes"), follow=True).content.decode()
+    fresh = re.findall(r"<code>(\d{8})</code>", html)
     assert len(fresh) == 10
     assert spare not in fresh
     assert give(by_password()[0], spare).status_code == 200
@@ -269,8 +269,8 @@ def test_a_while_after_signing_in_sensitive_pages_ask_again(name: str, lead: Use
     if name != "mfa_activate_totp":
         turned_on(lead)
     client = browser(lead)  # who signed in at no time that is known
-    asked = client.get(reverse(name), follow=True)
-    assert "Is it you?" in asked.content.decode()
+    page = client.get(reverse(name), follow=True)
+    assert "Is it you?" in page.content.decode()
     confirm = reverse("account_reauthenticate")
     assert "not your present password" in client.post(confirm, {"password": "wrong"}).content.decode()
     answer = client.post(confirm, {"password": PASSWORD, "next": reverse(name)}, follow=True)
@@ -367,8 +367,8 @@ class TestEncryption:
         page = client.get(APP).content.decode()
         [secret] = re.findall(r'class="secret">([A-Z2-7]+)<', page)
         assert secret not in self.stored()  # of the session, before it is turned on
-        shown = client.post(APP, {"code": code_of(secret)}, follow=True).content.decode()
-        codes = re.findall(r"<code>(\d{8})</code>", shown)
+        html = client.post(APP, {"code": code_of(secret)}, follow=True).content.decode()
+        codes = re.findall(r"<code>(\d{8})</code>", html)
         assert not [each for each in (secret, *codes) if each in self.stored()]
         [data] = Authenticator.objects.filter(type="totp").values_list("data", flat=True)
         assert decrypt(data["secret"]) == secret  # but it is there

@@ -196,13 +196,16 @@ def test_a_later_request_asks_for_the_session_and_the_person_only(user: User) ->
     """The second factor, the list of sessions and single sign-on cost nothing once somebody is signed in."""
     client = signed_in()
     client.get(reverse("sign-in"))
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as queries:
         assert client.get(reverse("sign-in")).status_code == 302
-    said: Any = [query["sql"] for query in asked]
+    statements: Any = [query["sql"] for query in queries]
     assert [
-        table for sql in said for table in ("django_session", "auth_user") if f"FROM {table} " in sql.replace('"', "")
+        table
+        for sql in statements
+        for table in ("django_session", "auth_user")
+        if f"FROM {table} " in sql.replace('"', "")
     ] == [
         "django_session",
         "auth_user",
     ]
-    assert len(said) == 2
+    assert len(statements) == 2

@@ -82,7 +82,7 @@ def page(chromium: Browser) -> Iterator[Page]:
     context, faults = chromium.new_context(), list[str]()
     page = context.new_page()
     page.on("pageerror", lambda fault: faults.append(str(fault)))
-    page.on("console", lambda said: faults.append(said.text) if said.type == "error" else None)
+    page.on("console", lambda message: faults.append(message.text) if message.type == "error" else None)
     yield page
     context.close()
     assert faults == []
@@ -193,16 +193,16 @@ def test_ending_a_session_elsewhere(place: Installation, page: Page, chromium: B
 
 
 def test_locked_out_and_let_in_again_behind_nginx(place: Installation) -> None:
-    said = passwords(place, "lead", "lena", "mona")
+    words = passwords(place, "lead", "lena", "mona")
     stranger, office = "127.0.0.2", "127.0.0.3"
     wrong = [signed_in(place, stranger, "lena", f"guess {number}") for number in range(11)]
     assert wrong == [200] * 10 + [429]
-    assert signed_in(place, stranger, "lena", said["lena"]) == 429  # also the right one
-    assert signed_in(place, stranger, "mona", said["mona"]) == 302  # another person from there
-    assert signed_in(place, office, "lena", said["lena"]) == 302  # the lead from elsewhere
-    assert signed_in(place, stranger, "lena", said["lena"], "127.0.0.9") == 429  # a header proves nothing
+    assert signed_in(place, stranger, "lena", words["lena"]) == 429  # also the right one
+    assert signed_in(place, stranger, "mona", words["mona"]) == 302  # another person from there
+    assert signed_in(place, office, "lena", words["lena"]) == 302  # the lead from elsewhere
+    assert signed_in(place, stranger, "lena", words["lena"], "127.0.0.9") == 429  # a header proves nothing
     sql(place, "DELETE FROM shared_cache")  # as a quarter of an hour does
-    assert signed_in(place, stranger, "lena", said["lena"]) == 302
+    assert signed_in(place, stranger, "lena", words["lena"]) == 302
 
 
 def signed_in(place: Installation, address: str, name: str, password: str, claimed: str = "") -> int:

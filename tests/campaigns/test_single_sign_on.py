@@ -220,9 +220,9 @@ def _cancelled(client: Client) -> Any:
 
 
 def test_the_way_there_is_guarded_by_a_key_of_its_own(nora: User) -> None:
-    asked = parse_qs(urlsplit(Client().post(START)["Location"]).query)
-    assert asked["code_challenge_method"] == ["S256"]
-    assert asked["redirect_uri"] == [BACK]
+    params = parse_qs(urlsplit(Client().post(START)["Location"]).query)
+    assert params["code_challenge_method"] == ["S256"]
+    assert params["redirect_uri"] == [BACK]
     assert Client().get(START).status_code == 405
     assert Client(enforce_csrf_checks=True).post(START).status_code == 403
     sign_in("nora")

@@ -19,8 +19,8 @@ def test_a_clip_repeats_nothing_that_its_film_tells(tmp_path: Path, with_sound: 
     film = draw_telling_film(tmp_path / "canary.mkv")
     with av.open(str(film)) as source:
         sides: Any = next(source.decode(video=0)).side_data
-        told = {side.type.name for side in sides}
-        assert {"A53_CC", "SEI_UNREGISTERED"} <= told
+        types = {side.type.name for side in sides}
+        assert {"A53_CC", "SEI_UNREGISTERED"} <= types
     clip = tmp_path / "clip.mp4"
     cut(film, 0.5, 1.5, clip, with_sound=with_sound)
     check_clip(clip, 10)

@@ -26,7 +26,7 @@ def film(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return draw_film(tmp_path_factory.mktemp("films") / "film.mp4", 40)
 
 
-def shown(source: Path, start: float, end: float, to: Path, rate: float | None = None) -> list[int]:
+def frame_numbers(source: Path, start: float, end: float, to: Path, rate: float | None = None) -> list[int]:
     """The numbers of the frames in the clip, which come evenly from 0."""
     cut(source, start, end, to, rate)
     frames = seen(to)
@@ -50,7 +50,7 @@ def shown(source: Path, start: float, end: float, to: Path, rate: float | None =
 def test_a_clip_holds_exactly_the_frames_of_its_stretch(
     film: Path, tmp_path: Path, start: float, end: float, first: int, last: int
 ) -> None:
-    numbers = shown(film, start, end, tmp_path / "clip.mp4")
+    numbers = frame_numbers(film, start, end, tmp_path / "clip.mp4")
     assert numbers == list(range(first, last + 1))
     assert described(tmp_path / "clip.mp4")["seconds"] == pytest.approx(len(numbers) / RATE)
 
@@ -59,7 +59,7 @@ def test_a_clip_holds_exactly_the_frames_of_its_stretch(
 def test_a_clip_may_begin_at_any_frame_of_any_container(tmp_path: Path, ending: str) -> None:
     film = draw_film(tmp_path / f"film.{ending}", 24)
     for start in range(22):
-        assert shown(film, start / RATE, (start + 2) / RATE, tmp_path / "clip.mp4") == [start, start + 1]
+        assert frame_numbers(film, start / RATE, (start + 2) / RATE, tmp_path / "clip.mp4") == [start, start + 1]
 
 
 @pytest.mark.parametrize("ending", ["ts", "mpg", "ogv", "flv", "wmv", "3gp"])
@@ -79,21 +79,21 @@ def test_frames_that_an_avi_stores_in_another_order_are_found(tmp_path: Path, co
     """AVI knows no times of showing, so B-frames are not where their time says."""
     film = draw_film(tmp_path / "film.avi", 24, codec=(codec, "2"))
     for start in range(22):
-        assert shown(film, start / RATE, (start + 2) / RATE, tmp_path / "clip.mp4") == [start, start + 1]
+        assert frame_numbers(film, start / RATE, (start + 2) / RATE, tmp_path / "clip.mp4") == [start, start + 1]
 
 
 def test_time_is_counted_from_the_films_first_frame(tmp_path: Path) -> None:
     film = draw_film(tmp_path / "film.mkv", 40, begins=55)
-    assert shown(film, 1, 1.5, tmp_path / "clip.mp4") == [10, 11, 12, 13, 14]
+    assert frame_numbers(film, 1, 1.5, tmp_path / "clip.mp4") == [10, 11, 12, 13, 14]
 
 
 def test_a_clip_is_for_browsers_and_tells_nothing(tmp_path: Path) -> None:
     film = draw_film(tmp_path / "secret-film.mp4", 20, (1280, 720), sound=True, title="secret title", comment="secret")
     clip = tmp_path / "clip.mp4"
     cut(film, 0.5, 1.5, clip)
-    told = described(clip)  # of its only stream: there is no sound
-    assert (told["codec"], told["pixels"], told["size"]) == ("h264", "yuv420p", (854, 480))
-    assert told["metadata"].keys() == {
+    facts = described(clip)  # of its only stream: there is no sound
+    assert (facts["codec"], facts["pixels"], facts["size"]) == ("h264", "yuv420p", (854, 480))
+    assert facts["metadata"].keys() == {
         "major_brand",
         "minor_version",
         "compatible_brands",
@@ -148,14 +148,14 @@ def test_a_picture_that_was_filmed_turned_is_shown_upright(
     clip = tmp_path / "clip.mp4"
     cut(_turned(draw_film(tmp_path / "film.mp4", 20), matrix), 1.2, 1.5, clip)
     assert described(clip)["size"] == size
-    with av.open(str(clip)) as shown:
-        pictures = [frame.to_ndarray(format="gray") for frame in shown.decode(video=0)]
+    with av.open(str(clip)) as container:
+        pictures = [frame.to_ndarray(format="gray") for frame in container.decode(video=0)]
     assert [number_in(np.rot90(picture, turns)) for picture in pictures] == [12, 13, 14]  # turned back
 
 
 def test_pixels_become_square(tmp_path: Path) -> None:
     film = draw_film(tmp_path / "film.mp4", 20, pixels=Fraction(3, 2))
-    assert shown(film, 1, 1.3, tmp_path / "clip.mp4") == [10, 11, 12]
+    assert frame_numbers(film, 1, 1.3, tmp_path / "clip.mp4") == [10, 11, 12]
     assert described(tmp_path / "clip.mp4")["size"] == (192, 64)
 
 
@@ -163,15 +163,15 @@ def test_pixels_become_square(tmp_path: Path) -> None:
 def test_frames_of_a_folder_come_by_number_and_at_their_rate(tmp_path: Path, name: str) -> None:
     folder = draw_frames(tmp_path / "film", 30, name)
     (folder / "notes.txt").write_text("no picture")
-    assert shown(folder, 2, 4, tmp_path / "clip.mp4", 5) == list(range(10, 20))
+    assert frame_numbers(folder, 2, 4, tmp_path / "clip.mp4", 5) == list(range(10, 20))
     assert described(tmp_path / "clip.mp4")["seconds"] == pytest.approx(2)
 
 
 def test_between_two_frames_of_a_folder_the_one_before_is_on(tmp_path: Path) -> None:
     folder = draw_frames(tmp_path / "film", 6)
-    assert shown(folder, 1.2, 1.4, tmp_path / "clip.mp4", 1) == [1]
-    assert shown(folder, 1.2, 3.5, tmp_path / "clip.mp4", 1) == [1, 2, 3]
-    assert shown(folder, 1, 3, tmp_path / "clip.mp4", 29.97 / 30) == [0, 1, 2]
+    assert frame_numbers(folder, 1.2, 1.4, tmp_path / "clip.mp4", 1) == [1]
+    assert frame_numbers(folder, 1.2, 3.5, tmp_path / "clip.mp4", 1) == [1, 2, 3]
+    assert frame_numbers(folder, 1, 3, tmp_path / "clip.mp4", 29.97 / 30) == [0, 1, 2]
 
 
 def _empty(film: Path) -> Path:

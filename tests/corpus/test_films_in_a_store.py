@@ -60,8 +60,8 @@ def moments(tmp_path: Path) -> Path:
 
 @pytest.mark.django_db
 def test_a_corpus_is_imported_measured_and_cut_from_a_store(bucket: Any, moments: Path) -> None:
-    told = printed("import_corpus", "remote", moments, "--format", "jsonl", "--media", PREFIX)
-    assert "videos with media: 1" in told
+    output = printed("import_corpus", "remote", moments, "--format", "jsonl", "--media", PREFIX)
+    assert "videos with media: 1" in output
     corpus = Corpus.objects.get(name="remote")
     video = corpus.videos.get()
     assert (corpus.media_folder, video.media) == (PREFIX, "season/film-1.mp4")
@@ -96,7 +96,7 @@ def test_a_store_that_is_away_leaves_the_clip_to_be_cut_later(bucket: Any, momen
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(
-    ("prefix", "told"),
+    ("prefix", "message"),
     [
         ("s3://", "names no bucket; expected s3://BUCKET/PREFIX"),
         ("s3://nobodys/films", "the store refuses it (NoSuchBucket)"),
@@ -104,8 +104,8 @@ def test_a_store_that_is_away_leaves_the_clip_to_be_cut_later(bucket: Any, momen
         ("s3://given/own/film", "s3://given/own/film: no videos"),
     ],
 )
-def test_a_wrong_prefix_is_told(bucket: Any, moments: Path, prefix: str, told: str) -> None:
-    assert told in refused("import_corpus", "remote", moments, "--format", "jsonl", "--media", prefix)
+def test_a_wrong_prefix_is_told(bucket: Any, moments: Path, prefix: str, message: str) -> None:
+    assert message in refused("import_corpus", "remote", moments, "--format", "jsonl", "--media", prefix)
     assert not Corpus.everything.exists()
 
 

@@ -178,8 +178,8 @@ def test_a_film_may_have_the_whole_name_of_its_video(tmp_path: Path) -> None:
     """DiDeMo's and TACoS's videos are named with the suffixes of their files."""
     draw_film(tmp_path / "kitchen.mp4", frames=20)
     (tmp_path / "film.json").write_text(json.dumps([DIDEMO | {"video": "kitchen.mp4"}]))
-    told = printed(*importing(tmp_path / "film.json", "didemo", "--media", tmp_path))
-    assert "videos with media: 1" in told
+    output = printed(*importing(tmp_path / "film.json", "didemo", "--media", tmp_path))
+    assert "videos with media: 1" in output
     assert 1.9 < Moment.objects.get().end < 2.2
 
 
@@ -499,12 +499,12 @@ def test_films_that_do_not_fit_are_told(tmp_path: Path) -> None:
     file.write_text(f"video,start,end,duration,description\n{rows}")
     answer = printed(*importing(file, "csv", "--media", tmp_path, "--check-films"))
     assert "videos with media: 4" in answer
-    told = answer.splitlines()
-    assert told[-5] == "  films that do not fit: 4 of 5"
-    assert re.fullmatch(r"    video longer: its film is longer \(5\.\d\d s\) than the corpus says \(2 s\)", told[-4])
-    assert re.fullmatch(r"    video shorter: its film is shorter \(2\.\d\d s\) than the corpus says \(9 s\)", told[-3])
-    assert told[-2].startswith("    video broken: broken.mp4: cannot be read")
-    assert told[-1] == "    video missing: no film has its name"
+    lines = answer.splitlines()
+    assert lines[-5] == "  films that do not fit: 4 of 5"
+    assert re.fullmatch(r"    video longer: its film is longer \(5\.\d\d s\) than the corpus says \(2 s\)", lines[-4])
+    assert re.fullmatch(r"    video shorter: its film is shorter \(2\.\d\d s\) than the corpus says \(9 s\)", lines[-3])
+    assert lines[-2].startswith("    video broken: broken.mp4: cannot be read")
+    assert lines[-1] == "    video missing: no film has its name"
 
 
 def document(videos: int) -> dict[str, Any]:

@@ -17,13 +17,13 @@ from tests.terminal import printed, refused
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
-Told = tuple[float, str]  # the second at which a moment begins, and its description
+Row = tuple[float, str]  # the second at which a moment begins, and its description
 
 
-def write(folder: Path, *told: Told, name: str = "moments.jsonl", **more: Any) -> Path:
+def write(folder: Path, *rows: Row, name: str = "moments.jsonl", **more: Any) -> Path:
     file = folder / name
     same = {"video": "film", "duration": 60} | more
-    lines = [same | {"start": start, "end": start + 2, "description": words} for start, words in told]
+    lines = [same | {"start": start, "end": start + 2, "description": words} for start, words in rows]
     file.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     return file
 
@@ -36,8 +36,8 @@ def descriptions() -> list[tuple[float, str]]:
     return list(Moment.objects.order_by("start", "pk").values_list("start", "description"))
 
 
-FIRST: tuple[Told, ...] = ((1, "She sits."), (1, "A woman sits."), (5, "He stads."), (9, "They leave."))
-SECOND: tuple[Told, ...] = ((1, "A woman sits."), (1, "She sits."), (5, "He stands."), (20, "It rains."))
+FIRST: tuple[Row, ...] = ((1, "She sits."), (1, "A woman sits."), (5, "He stads."), (9, "They leave."))
+SECOND: tuple[Row, ...] = ((1, "A woman sits."), (1, "She sits."), (5, "He stands."), (20, "It rains."))
 
 
 def test_the_four_kinds_are_told_apart(tmp_path: Path) -> None:
@@ -95,9 +95,9 @@ def test_a_caption_that_the_file_does_not_tell_stays(tmp_path: Path) -> None:
 def test_a_moment_that_a_candidate_uses_is_never_replaced(batch: Batch, tmp_path: Path) -> None:
     used = batch.candidates.order_by("rank")[0].moment
     Corpus.objects.update(format="jsonl")
-    told = {"video": used.video.name, "start": used.start, "end": used.end}
+    span = {"video": used.video.name, "start": used.start, "end": used.end}
     file = tmp_path / "moments.jsonl"
-    line = told | {"duration": used.video.duration, "description": "Other words."}
+    line = span | {"duration": used.video.duration, "description": "Other words."}
     file.write_text(json.dumps(line))
     name = used.video.corpus.name
     answer = printed("import_corpus", name, file, "--format", "jsonl", "--replace")
@@ -135,9 +135,9 @@ def test_a_preview_tells_the_same_and_stores_nothing(tmp_path: Path) -> None:
     source = Source(write(tmp_path, *SECOND), "jsonl")
     with CaptureQueriesContext(
         connection,
-    ) as asked:
+    ) as queries:
         foreseen = preview(source, "films")
-    assert all(query["sql"].startswith(("SELECT", "DECLARE", "FETCH", "CLOSE")) for query in asked)
+    assert all(query["sql"].startswith(("SELECT", "DECLARE", "FETCH", "CLOSE")) for query in queries)
     assert foreseen.is_fine
     assert [row.description for row in foreseen.first] == [
         "A woman sits.",

@@ -85,8 +85,8 @@ def check_audit(cut: list[Clip]) -> None:
     assert found() == {fault: files for fault, files in faults.items() if fault != Fault.CHANGED}
     assert [finding.fault for finding in audit_media("films", checksums=True)].count(Fault.ORPHANED) == 0
     assert list(audit_media("plays")) == []
-    told = printed("retry_clips", "films", "--lost", "--checksums").splitlines()
-    assert told == ["3 clips are lost or damaged", "3 clips of 1 batches are asked for again"]
+    lines = printed("retry_clips", "films", "--lost", "--checksums").splitlines()
+    assert lines == ["3 clips are lost or damaged", "3 clips of 1 batches are asked for again"]
     assert work_off(StringIO()) == []
     assert found(checksums=True) == {Fault.ORPHANED: faults[Fault.ORPHANED]}
     assert printed("retry_clips", "--lost").startswith("0 clips are lost or damaged\n0 clips")
@@ -109,17 +109,17 @@ def test_the_command_tells_what_is_wrong(cut: list[Clip], harmful: bool) -> None
 
     if not harmful:
         default_storage.save("clips/nobodys.mp4", ContentFile(b"0123"))
-        code, told = audited()
+        code, output = audited()
         assert code == 0
-        assert "  ok     The file of each clip is there, and whole\n" in told
-        assert "  note   1 files belong to no clip, and can be deleted\n           clips/nobodys" in told
+        assert "  ok     The file of each clip is there, and whole\n" in output
+        assert "  note   1 files belong to no clip, and can be deleted\n           clips/nobodys" in output
         return
     harm(cut)
-    code, told = audited()
+    code, output = audited()
     assert code == 1
-    assert "  BROKEN The file of each clip is there, and whole\n" in told
-    assert f"{cut[0].file.name}: lost\n" in told
-    assert f"{cut[1].file.name}: truncated, {(cut[1].size or 0) - 7:,} of {cut[1].size:,} bytes\n" in told
+    assert "  BROKEN The file of each clip is there, and whole\n" in output
+    assert f"{cut[0].file.name}: lost\n" in output
+    assert f"{cut[1].file.name}: truncated, {(cut[1].size or 0) - 7:,} of {cut[1].size:,} bytes\n" in output
 
 
 def test_a_clip_that_is_stored_at_this_moment_is_no_orphan(cut: list[Clip]) -> None:

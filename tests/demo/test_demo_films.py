@@ -29,7 +29,7 @@ def film(name: str) -> Film:
     return next(film for film in films() if film.name == name)
 
 
-def moment(description: str) -> Key:
+def key_of(description: str) -> Key:
     found = [m for m in moments() if m.description == description]
     assert len(found) == 1, description
     return key(found[0])
@@ -52,11 +52,11 @@ def test_names_give_nothing_away() -> None:
 
 @pytest.mark.parametrize("film", films(), ids=lambda film: film.name)
 def test_times_fall_on_frames_and_moments_keep_apart(film: Film) -> None:
-    for told in film.moments:
-        assert (told.start * FPS).is_integer()
-        assert (told.end * FPS).is_integer()
-        assert 0 <= told.start < told.end <= film.duration
-        assert told.end - told.start >= 1
+    for moment in film.moments:
+        assert (moment.start * FPS).is_integer()
+        assert (moment.end * FPS).is_integer()
+        assert 0 <= moment.start < moment.end <= film.duration
+        assert moment.end - moment.start >= 1
     for before, after in pairwise(film.moments):
         assert before.end < after.start
 
@@ -80,20 +80,20 @@ def test_nobody_jumps_from_one_frame_to_the_next() -> None:
 
 def cast() -> Cast:
     entries = [Entry(each.name, each.phrase, each.same_as) for each in read_cast(CAST_FILE)]
-    return Cast(entries, [], Lexicon([told.description for told in moments()]))
+    return Cast(entries, [], Lexicon([moment.description for moment in moments()]))
 
 
 @cache
 def captions() -> dict[str, str]:
     """The caption that rewording makes of each description, by the demo's cast list."""
     substituter = CastSubstituter(cast())
-    return {told.description: substituter.substituted(told.description).after for told in moments()}
+    return {moment.description: substituter.substituted(moment.description).after for moment in moments()}
 
 
 def test_every_caption_passes_both_checks(db: None) -> None:
     pairs = list(captions().items())
     verdicts = check(pairs, CastFinder(cast()), lambda: None)
-    refused = {pair: said.why for pair, said in zip(pairs, verdicts, strict=True) if said.why}
+    refused = {pair: verdict.why for pair, verdict in zip(pairs, verdicts, strict=True) if verdict.why}
     assert refused == {}
     assert CastFinder(cast()).names([before for before, _ in pairs]) != [[]] * len(pairs)
 
@@ -111,9 +111,9 @@ def test_captions_are_sentences_without_names_and_no_two_alike() -> None:
 def test_every_query_is_the_caption_of_a_moment_that_answers_it_perfectly() -> None:
     made = captions()
     for query in QUERIES:
-        [told] = [told for told in moments() if made[told.description] == query.text]
-        assert told.description != query.text
-        assert true_grade(query.text, key(told)) == 4
+        [moment] = [moment for moment in moments() if made[moment.description] == query.text]
+        assert moment.description != query.text
+        assert true_grade(query.text, key(moment)) == 4
 
 
 def test_every_action_is_seen() -> None:
@@ -123,14 +123,14 @@ def test_every_action_is_seen() -> None:
 
 @pytest.mark.parametrize("query", QUERIES, ids=lambda query: str(query.query_id))
 def test_every_query_has_the_best_and_the_worst(query: object) -> None:
-    grades = Counter(true_grade(query.text, key(told)) for told in moments())  # type: ignore[attr-defined]
+    grades = Counter(true_grade(query.text, key(moment)) for moment in moments())  # type: ignore[attr-defined]
     assert grades[4] >= 2
     assert grades[0] >= 1
     assert grades[3] + grades[2] >= 2
 
 
 def test_all_five_grades_occur() -> None:
-    grades = Counter(true_grade(query.text, key(told)) for query in QUERIES for told in moments())
+    grades = Counter(true_grade(query.text, key(moment)) for query in QUERIES for moment in moments())
     assert set(grades) == {0, 1, 2, 3, 4}
     assert min(grades.values()) >= 50
 
@@ -166,7 +166,7 @@ BOARD = "A person stands up and walks to the board."
     ],
 )  # fmt: skip
 def test_grades_follow_the_guideline(query: str, description: str, grade: int) -> None:
-    assert true_grade(query, moment(description)) == grade
+    assert true_grade(query, key_of(description)) == grade
 
 
 def test_unknown_queries_and_moments_are_named() -> None:
@@ -208,11 +208,11 @@ def test_a_film_is_the_same_every_time(tmp_path: Path) -> None:
 def test_something_moves_in_every_moment() -> None:
     for film in films():
         painter = Painter(film.shots[0].world)
-        for told in film.moments[:2]:
-            frames = range(round(told.start * FPS), round(told.end * FPS), 6)
+        for moment in film.moments[:2]:
+            frames = range(round(moment.start * FPS), round(moment.end * FPS), 6)
             shots = [next(shot for shot in film.shots if shot.first <= n < shot.last) for n in frames]
             pictures = {painter.paint(shot.at(n)).tobytes() for shot, n in zip(shots, frames, strict=True)}
-            assert len(pictures) > 1, told.description
+            assert len(pictures) > 1, moment.description
 
 
 def test_tables_are_written_as_promised(tmp_path: Path) -> None:

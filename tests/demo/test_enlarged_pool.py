@@ -67,8 +67,8 @@ def test_another_system_leads_once_what_the_runs_found_is_judged(tmp_path: Path,
                 lambda: "the clips of further batches are cut",
             )
             place.manage("simulate", NAME, "--reviews", "--address", place.address)
-            told = state()
-            assert ({*told["batches"]}, told["faults"]) == ({"reviewed"}, [])
+            final = state()
+            assert ({*final["batches"]}, final["faults"]) == ({"reviewed"}, [])
             place.manage("freeze_release", NAME, "--licence", "CC0-1.0")
             wait_until(lambda: len(state()["pools"]) == 12, lambda: "the pools are compared")
             after = scores(2)

@@ -49,8 +49,8 @@ def test_work_is_at_every_stage() -> None:
 def test_it_has_checks_flags_an_exam_and_the_leads_word() -> None:
     campaign = make("made", queries=100)
     assert not any(audit(campaign).values())
-    said = Judgement.objects.filter(annotator__campaign=campaign)
-    assert 0.02 < said.filter(candidate__query__kind="check").count() / said.count() < 0.06
+    judgements = Judgement.objects.filter(annotator__campaign=campaign)
+    assert 0.02 < judgements.filter(candidate__query__kind="check").count() / judgements.count() < 0.06
     assert any(0 < hers.missed < hers.pairs for hers in check_totals(campaign).values())
     assert Flag.objects.waiting(campaign).exists()
     assert campaign.reopenings.exists()

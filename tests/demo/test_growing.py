@@ -27,12 +27,12 @@ def found(name):
 call_command("generate_campaign", "bench", queries=3, annotators=4, stdout=sys.stderr)
 first, copies = Judgement.objects.count(), int(sys.argv[1])
 grow(os.environ["DATABASE_URL"], copies * first)
-said = {"times": Judgement.objects.count() / first, "found": found("bench") + found("bench-1")}
+report = {"times": Judgement.objects.count() / first, "found": found("bench") + found("bench-1")}
 of_another = Assignment.objects.earliest("pk").places
 Assignment.objects.filter(pk=Assignment.objects.latest("pk").pk).update(places=of_another)
-said["found_then"] = found("bench-1")
+report["found_then"] = found("bench-1")
 call_command("generate_campaign", "another", queries=1, annotators=4, stdout=sys.stderr)  # no primary key is taken
-print(json.dumps(said))
+print(json.dumps(report))
 """
 
 
@@ -44,10 +44,10 @@ def test_copies_of_a_campaign_pass_the_audit(tmp_path: Path) -> None:
     )
     place = Installation(tmp_path, made_once.migrated_postgres(server, name))
     try:
-        said = json.loads(place.run("-c", GROW, str(COPIES)))
-        assert said["times"] == COPIES
-        assert said["found"] == []
-        assert "not of its query" in said["found_then"][0]
+        report = json.loads(place.run("-c", GROW, str(COPIES)))
+        assert report["times"] == COPIES
+        assert report["found"] == []
+        assert "not of its query" in report["found_then"][0]
     finally:
         place.stop()
         made_once.drop(server, name)

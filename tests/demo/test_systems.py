@@ -32,10 +32,10 @@ def score(system: System, seed: int, grades: Grades) -> float:
     ranks = {
         query: dict(zip(sorted(of_query), range(1, DEPTH + 1), strict=False)) for query, of_query in grades.items()
     }
-    said = json.loads(run_of(system, seed, grades, ranks, DURATIONS))
+    predictions = json.loads(run_of(system, seed, grades, ranks, DURATIONS))
     rows = {
         query: [(each["video_name"], *each["timestamp"], each["model_scores"]) for each in found]
-        for query, found in said.items()
+        for query, found in predictions.items()
     }
     qrels = {query: [(*span, grade) for span, grade in of.items()] for query, of in grades.items()}
     [value] = calc_aggregate([MEASURE], qrels, run_from_dict(rows)).values()
@@ -54,9 +54,9 @@ def test_a_seed_says_the_same_again_and_no_time_lies_outside_the_film(grades: Gr
     some = {str(query.query_id): grades[str(query.query_id)] for query in QUERIES[:3]}
     ranks = {query: dict.fromkeys(list(of)[:5], 1) for query, of in some.items()}
     for system in SYSTEMS:
-        said = run_of(system, 1, some, ranks, DURATIONS)
-        assert said == run_of(system, 1, some, ranks, DURATIONS) != run_of(system, 2, some, ranks, DURATIONS)
-        for found in json.loads(said).values():
+        content = run_of(system, 1, some, ranks, DURATIONS)
+        assert content == run_of(system, 1, some, ranks, DURATIONS) != run_of(system, 2, some, ranks, DURATIONS)
+        for found in json.loads(content).values():
             assert len(found) == DEPTH
             for each in found:
                 start, end = each["timestamp"]

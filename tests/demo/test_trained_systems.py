@@ -72,13 +72,13 @@ def test_the_demo_trains_its_systems_and_the_leaderboard_orders_them(tmp_path: P
             expect(page.get_by_text("its run is stored")).to_have_count(total, timeout=limit)
             wait_until(lambda: len(state()["scores"]) == total, lambda: f"all are scored: {state()}")
             print(f"trained, searched, submitted and scored after {time.monotonic() - began:.0f} s")
-            told = state()
-            assert {job for job, _ in told["jobs"]} == {"done"}
+            final = state()
+            assert {job for job, _ in final["jobs"]} == {"done"}
             for graded in ("true", "scores"):  # by the true grades, and on the leaderboard
-                means = {system: mean(told[graded], system) for system in SYSTEMS}
-                print(graded, means, told[graded])
-                assert means["chance"] < means["prior"] < means["mcn"] < means["stal"], told
-                assert means["prior"] < min(means[system] for system in SEEING), told
+                means = {system: mean(final[graded], system) for system in SYSTEMS}
+                print(graded, means, final[graded])
+                assert means["chance"] < means["prior"] < means["mcn"] < means["stal"], final
+                assert means["prior"] < min(means[system] for system in SEEING), final
             page.goto(f"{address}/systems/")
             page.get_by_role("link", name="stal 1", exact=True).click()
             expect(page.locator(".drawing svg")).to_be_visible(timeout=60_000)

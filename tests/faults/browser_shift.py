@@ -51,7 +51,7 @@ class Shift:
         self.person, self.chance = person, random.Random(seed)
         self.place, self.context = person.place, person.context
         self.new_key_at_each_try = new_key_at_each_try
-        self.said: dict[str, list[int]] = defaultdict(list)
+        self.grades: dict[str, list[int]] = defaultdict(list)
         self.faults: Counter[str] = Counter()
         self.presses = 0
         self.page = person.claim()
@@ -81,7 +81,7 @@ class Shift:
         self.page.keyboard.press(str(grade))
         if self.position == position and self.page.locator("#summary").is_hidden():
             return  # not accepted
-        self.said[f"{self.token} {position}"].append(grade)
+        self.grades[f"{self.token} {position}"].append(grade)
         self.presses += 1
 
     def sees(self) -> bool:
@@ -125,13 +125,13 @@ class Shift:
 
     def account(self) -> Account:
         stored = json.loads(self.place.shell(ROWS).splitlines()[-1])
-        said = {place: Counter(grades) for place, grades in self.said.items()}
+        expected = {place: Counter(grades) for place, grades in self.grades.items()}
         rows = {place: Counter(grades) for place, grades in stored.items()}
-        places = said.keys() | rows.keys()
+        places = expected.keys() | rows.keys()
         none: Counter[int] = Counter()
-        lost = sum((said.get(each, none) - rows.get(each, none)).total() for each in places)
-        doubled = sum((rows.get(each, none) - said.get(each, none)).total() for each in places)
-        turned = sum(stored[place][-1:] != grades[-1:] for place, grades in self.said.items())
+        lost = sum((expected.get(each, none) - rows.get(each, none)).total() for each in places)
+        doubled = sum((rows.get(each, none) - expected.get(each, none)).total() for each in places)
+        turned = sum(stored[place][-1:] != grades[-1:] for place, grades in self.grades.items())
         return Account(self.presses, self.faults, lost, doubled, turned)
 
 

@@ -180,8 +180,8 @@ def zip_bomb_behind_a_right_header(folder: Path) -> Path:
 def zip_member_that_is_larger_than_it_says(folder: Path) -> Path:
     content = npy_header(SHAPE) + rows().tobytes()
     path = _npz(folder, content + bytes(2**26))
-    told, right = (struct.pack("<I", len(content) + more) for more in (2**26, 0))
-    path.write_bytes(path.read_bytes().replace(told, right))
+    whole, right = (struct.pack("<I", len(content) + more) for more in (2**26, 0))
+    path.write_bytes(path.read_bytes().replace(whole, right))
     return path
 
 

@@ -102,7 +102,7 @@ def test_pages_refuse_it(name: str, ada: Membership, leo: Membership, batch: Bat
 def test_a_query_is_written_as_the_document_says(leo: Membership, settings: Any) -> None:
     """Python's own numbers are more: 1_0 is ten, and digits are those of any script."""
     settings.API_RATE = ""
-    lead, asked = Program(leo), 0
+    lead, count = Program(leo), 0
     for method, address, operation in operations():
         for parameter in operation.get("parameters", []):
             if method != "GET" or parameter["in"] != "query" or parameter["schema"]["type"] != "integer":
@@ -111,5 +111,5 @@ def test_a_query_is_written_as_the_document_says(leo: Membership, settings: Any)
                 answer = lead.get(address, **{parameter["name"]: value})
                 assert answer.status_code == 400, f"{address}: {parameter['name']}={value}"
                 assert parameter["name"] in answer.json()["fields"]
-                asked += 1
-    assert asked > 300
+                count += 1
+    assert count > 300

@@ -328,8 +328,8 @@ def test_what_is_not_done_is_told_and_ends_the_command_with_an_error(work: Regis
     ask("a", final=True), ask("b", final=False)
     out = StringIO()
     assert [job.key for job in work_off(out)] == ["a", "b"]
-    told = "  count, a: failed: no sheep\n  count, b: waiting: ValueError: lost count; next attempt at "
-    assert out.getvalue().startswith(told)
+    expected = "  count, a: failed: no sheep\n  count, b: waiting: ValueError: lost count; next attempt at "
+    assert out.getvalue().startswith(expected)
     ask("a", final=True)
     with pytest.raises(CommandError, match=r"1 job\(s\) are not done; the last: count, a: no sheep"):
         call_command("worker", "--until-idle")
@@ -366,8 +366,8 @@ def wait_for(job: Job, state: str) -> None:
 def ends(worker: subprocess.Popen[str]) -> tuple[int, str]:
     """The exit code and what was said, after SIGTERM."""
     worker.send_signal(signal.SIGTERM)
-    said = worker.communicate(timeout=10)[1]
-    return worker.returncode, said
+    errors = worker.communicate(timeout=10)[1]
+    return worker.returncode, errors
 
 
 @pytest.mark.django_db(transaction=True)
@@ -488,6 +488,6 @@ def test_looking_for_jobs_waits_for_no_writer() -> None:
     Job.objects.ask("count", "sheep")
     taken = Job.objects.take("me:1")
     assert taken is not None
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as queries:
         assert Job.objects.take("me:2") is None
-    assert [query["sql"].split()[0] for query in asked] == ["SELECT"]
+    assert [query["sql"].split()[0] for query in queries] == ["SELECT"]

@@ -89,8 +89,8 @@ def test_a_long_list_is_cut_and_says_so(monkeypatch: pytest.MonkeyPatch, jobs: d
 
 def test_jobs_are_tried_again(jobs: dict[str, Job]) -> None:
     before = sweep()
-    told = printed("jobs", *(job.pk for job in jobs.values()), "--retry").splitlines()
-    assert [line.partition(": ")[2] for line in told] == [
+    lines = printed("jobs", *(job.pk for job in jobs.values()), "--retry").splitlines()
+    assert [line.partition(": ")[2] for line in lines] == [
         "asked for again",
         "asked for again",
         "asked for again",
@@ -102,8 +102,8 @@ def test_jobs_are_tried_again(jobs: dict[str, Job]) -> None:
 
 
 def test_jobs_are_ended_and_ending_them_twice_is_harmless(jobs: dict[str, Job]) -> None:
-    told = printed("jobs", "--kind", "count", "--end").splitlines()
-    assert [line.partition(": ")[2] for line in told] == ["it is failed already", "ended", "ended", "ended"]
+    lines = printed("jobs", "--kind", "count", "--end").splitlines()
+    assert [line.partition(": ")[2] for line in lines] == ["it is failed already", "ended", "ended", "ended"]
     assert not Job.objects.unfinished().exists()
     assert jobs["done"].state == Job.objects.get(key="done").state
     assert printed("jobs", jobs["running"].pk, "--end").endswith("it is failed already\n")

@@ -126,8 +126,8 @@ def test_when_a_job_is_tried_again_is_told_in_a_terminal(work: Register) -> None
     out = StringIO()
     assert work_off(out) == [job]
     job.refresh_from_db()
-    told = f"{job.due:%Y-%m-%d %H:%M:%S}"
-    assert out.getvalue() == (f"  count, sheep: waiting: the store does not answer; next attempt at {told}\n")
+    due = f"{job.due:%Y-%m-%d %H:%M:%S}"
+    assert out.getvalue() == (f"  count, sheep: waiting: the store does not answer; next attempt at {due}\n")
 
 
 def test_a_terminal_obeys_no_sign_of_an_error(work: Register) -> None:

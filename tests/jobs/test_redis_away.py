@@ -157,26 +157,26 @@ def place(tmp_path: Path, redis: RedisServer) -> Iterator[Installation]:
     made.stop()
 
 
-def asked(place: Installation, key: str) -> Callable[[], object]:
+def ask_for_job(place: Installation, key: str) -> Callable[[], object]:
     """Ask for a job of a kind that nobody knows, and return a function that says whether a worker has seen it."""
     place.shell(f"from jobs.models import Job; Job.objects.ask('knit', '{key}')")
     return lambda: sql(place, f"SELECT 1 FROM jobs_job WHERE key = '{key}' AND state = 'failed'")
 
 
 def works(place: Installation, key: str) -> None:
-    wait_until(asked(place, key), lambda: f"{key} is worked on:\n{(place.home / 'log').read_text()}")
+    wait_until(ask_for_job(place, key), lambda: f"{key} is worked on:\n{(place.home / 'log').read_text()}")
 
 
 @pytest.mark.long
 def test_a_celery_worker_goes_on_whatever_redis_does(place: Installation, redis: RedisServer) -> None:
     works(place, "before")
     redis.stop()
-    late = asked(place, "while it is away")
+    late = ask_for_job(place, "while it is away")
     a_while(SECONDS_AWAY)
     redis.start()
     wait_until(late, lambda: "what was asked for meanwhile is worked on")
     redis.freeze()
-    late = asked(place, "while it is frozen")
+    late = ask_for_job(place, "while it is frozen")
     a_while(SECONDS_AWAY)
     redis.thaw()
     wait_until(late, lambda: "what was asked for meanwhile is worked on")

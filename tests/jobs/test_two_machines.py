@@ -75,5 +75,5 @@ def test_the_machine_without_the_films_leaves_the_job_to_the_other(place: Instal
         end(without)
     assert not sql(place, STATE)[0][3].startswith("elsewhere:")
     assert sql(place, "SELECT state FROM judging_batch") == [("open",)]
-    told = (place.home / f"log of {len(elsewhere)}").read_text()
-    assert told.count("films are missing in") == 1
+    log = (place.home / f"log of {len(elsewhere)}").read_text()
+    assert log.count("films are missing in") == 1

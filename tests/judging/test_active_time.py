@@ -69,13 +69,13 @@ def undone() -> Iterator[None]:
 
 
 @claimed_by_the_database
-@given(said=sayings, wall=st.floats(0, 7200))
+@given(presses=sayings, wall=st.floats(0, 7200))
 def test_the_sum_is_never_more_than_the_clock_and_no_part_negative(
-    held: Assignment, said: list[tuple[int, str, float | None, bool]], wall: float
+    held: Assignment, presses: list[tuple[int, str, float | None, bool]], wall: float
 ) -> None:
     with undone():
         began(held, wall)
-        for position, what, seconds, again in said:
+        for position, what, seconds, again in presses:
             key = uuid4()
             for _ in range(1 + again):
                 say(held, position, what, seconds, key)

@@ -82,8 +82,8 @@ def test_a_batch_whose_clips_cannot_all_be_cut_waits_for_the_lead(tmp_path: Path
     }
     assert made["good 7"].error == "no frame lies in this stretch of the video"
     assert made["bad 0"].error.startswith("bad.mp4: cannot be decoded")
-    told = "2 clips cut, 1 missing, 2 failed: "
-    assert job.message.startswith(told)
+    expected = "2 clips cut, 1 missing, 2 failed: "
+    assert job.message.startswith(expected)
     assert job.message.endswith((made["bad 0"].error, made["good 7"].error))
     assert job.error == f"{job.message}. Try again, or open the batch without these clips"
     ready = made["good 2"]
@@ -208,7 +208,7 @@ def test_a_film_that_never_answers_fails_its_clip_and_no_other(
 
 
 @pytest.mark.parametrize(
-    ("start", "end", "padding", "shown"),
+    ("start", "end", "padding", "stretch"),
     [
         (3, 5, 0, (3, 5)),
         (3, 5, 1.5, (1.5, 6.5)),
@@ -218,10 +218,10 @@ def test_a_film_that_never_answers_fails_its_clip_and_no_other(
     ],
 )
 def test_padding_widens_a_moment_inside_its_video(
-    start: float, end: float, padding: float, shown: tuple[float, float]
+    start: float, end: float, padding: float, stretch: tuple[float, float]
 ) -> None:
     moment = Moment(video=Video(name="film", duration=10), start=start, end=end)
-    assert widened(moment, padding) == shown
+    assert widened(moment, padding) == stretch
 
 
 @pytest.mark.django_db
@@ -229,8 +229,8 @@ def test_a_campaign_chooses_padding_and_sound(tmp_path: Path, media: Path) -> No
     draw_film(media / "good.mp4", 30, sound=True)
     batch = open_batch(tmp_path, "--media", media, padding=0.5, sound=True)
     work_off(StringIO())
-    shown = {(clip.start, clip.end, clip.sound) for clip in clips().values()}
-    assert shown == {(0, 1.5, True), (1.5, 3.5, True), (6.5, 8.5, True)}
+    stretches = {(clip.start, clip.end, clip.sound) for clip in clips().values()}
+    assert stretches == {(0, 1.5, True), (1.5, 3.5, True), (6.5, 8.5, True)}
     ready = clips()["good 1.5"]
     assert [number for _, number in seen(Path(ready.file.path))] == list(range(15, 30))
     with av.open(ready.file.path) as clip:
@@ -330,15 +330,15 @@ def test_two_campaigns_share_neither_the_address_nor_the_file_of_a_clip(tmp_path
     other = make_query(Campaign.objects.create(name="other", corpus=corpus), "1", "A person sits down.")
     work_off(StringIO())
     Batch.objects.update(state=Batch.State.OPEN)
-    shown = [{(clip.start, clip.end): clip for clip in ready_clips(batch)} for batch in (first, other.batches.get())]
-    assert shown[0].keys() == shown[1].keys()
-    for stretch, clip in shown[0].items():
-        twin = shown[1][stretch]
+    ready = [{(clip.start, clip.end): clip for clip in ready_clips(batch)} for batch in (first, other.batches.get())]
+    assert ready[0].keys() == ready[1].keys()
+    for stretch, clip in ready[0].items():
+        twin = ready[1][stretch]
         assert clip.token != twin.token
         assert clip.file.name != twin.file.name
     ada = other.campaign.add_member(User.objects.create(username="ada"), "annotator")
     claim(ada)
-    for campaigns_own, status in zip(shown, (404, 200), strict=True):
+    for campaigns_own, status in zip(ready, (404, 200), strict=True):
         for clip in campaigns_own.values():
             answer = browser(ada).get(f"/clips/{clip.token}")
             assert (answer.status_code, bool(content_of(answer))) == (status, True)

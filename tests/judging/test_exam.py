@@ -221,7 +221,7 @@ def test_a_flag_in_a_later_round_does_not_answer_the_round_after(exam: Campaign,
     tell(exam, 4)
     sit(ada, lambda candidate: 1)
     again = claim(fresh(ada))
-    assert "A flag does not help here" in shown(again)
+    assert "A flag does not help here" in workplace_of(again)
     for position in (1, 2, 3):
         grading.flag(again, position, "clip", "black", fence=again.fence, key=uuid4())
     assert again.unanswered() == []
@@ -235,14 +235,14 @@ def test_a_flag_in_a_later_round_does_not_answer_the_round_after(exam: Campaign,
     assert last.unanswered() == [2, 3]
 
 
-def shown(assignment: Assignment) -> str:
+def workplace_of(assignment: Assignment) -> str:
     address = reverse("workplace", args=[assignment.token])
     return browser(assignment.annotator).get(address).content.decode()
 
 
 def test_the_first_round_has_no_notes(exam: Campaign, ada: Membership) -> None:
     tell(exam, 4, "why")
-    assert "does not help" not in shown(claim(fresh(ada)))
+    assert "does not help" not in workplace_of(claim(fresh(ada)))
     assert all(
         set(place) == {"clip", "grade", "flag", "comment"} for place in assignment_data(claim(fresh(ada)))["places"]
     )
@@ -425,8 +425,8 @@ def test_first_grades_are_those_at_the_end_of_round_one(
     pairs = overview(exam).pairs
     assert [pair.grades for pair in pairs] == [[0, 2, 2]] * 6
     assert [pair.missed for pair in pairs] == [1] * 6
-    shown = overview(exam)
-    assert shown.missed == pytest.approx(100 * 6 / 18)
+    result = overview(exam)
+    assert result.missed == pytest.approx(100 * 6 / 18)
 
 
 def test_kappa_is_that_with_the_truth_before_and_after(exam: Campaign, ada: Membership) -> None:
@@ -458,9 +458,9 @@ def page(member: Membership, name: str, *arguments: object) -> str:
 def test_a_lead_makes_the_exam_by_a_button(campaign: Campaign, leo: Membership) -> None:
     assert "Make the exam" in page(leo, "exam")
     form = {"queries": "1", "depth": "4", "seed": ""}  # empty: the campaign's own
-    for said in ("The exam is made", "an exam already"):
+    for message in ("The exam is made", "an exam already"):
         answer = browser(leo).post(reverse("exam-make", args=["films"]), form, follow=True)
-        assert said in answer.content.decode()
+        assert message in answer.content.decode()
     assert Candidate.objects.filter(query__kind=Kind.EXAM).count() == 4
 
 
@@ -513,11 +513,11 @@ def test_the_truth_is_set_for_exams_only(campaign: Campaign, batch: Batch, leo: 
 def test_the_lead_sees_who_stands_where(exam: Campaign, ada: Membership, bob: Membership, leo: Membership) -> None:
     tell(exam, 4)
     sit(ada, lambda candidate: 1)
-    shown = page(leo, "exam")
-    assert "In round 2" in shown
-    assert "6 of 6" in shown
-    assert "Not begun" in shown
-    assert "100.0 %" in shown
+    html = page(leo, "exam")
+    assert "In round 2" in html
+    assert "6 of 6" in html
+    assert "Not begun" in html
+    assert "100.0 %" in html
     assert page(leo, "exam-person", ada.worker).count(">missed<") == 6
     assert "secret caption" in page(leo, "exam-batch", exam_batches(exam)[0].pk)
 

@@ -124,7 +124,7 @@ def test_ones_own_pair_may_not_be_a_pool_pair(batch: Batch, leo: Membership) -> 
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"query": ""}, "This field is required"),
         ({"query": "x" * 501}, "at most 500 characters"),
@@ -140,10 +140,10 @@ def test_ones_own_pair_may_not_be_a_pool_pair(batch: Batch, leo: Membership) -> 
         ({"why": "x" * 1001}, "at most 1000 characters"),
     ],
 )
-def test_what_is_wrong_is_named(campaign: Campaign, leo: Membership, changes: dict[str, str], said: str) -> None:
+def test_what_is_wrong_is_named(campaign: Campaign, leo: Membership, changes: dict[str, str], message: str) -> None:
     answer = add(leo, **changes)
     assert answer.status_code == 400
-    assert said in answer.content.decode().replace("&gt;", ">")
+    assert message in answer.content.decode().replace("&gt;", ">")
     assert not Example.objects.exists()
 
 

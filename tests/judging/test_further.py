@@ -60,8 +60,8 @@ def test_they_come_behind_all_ranks_and_open_the_query_again(closed: Query, ada:
     assert not closed.closed
     settle(batch, ada, bob, last=3)
     assert {each.grade for each in Candidate.objects.filter(batch=batch)} == {3}
-    told = recommendation(batch)
-    assert (told.verdict, told.possible) == (CLOSE, (CLOSE,))
+    advice = recommendation(batch)
+    assert (advice.verdict, advice.possible) == (CLOSE, (CLOSE,))
     review(batch, None, CLOSE)
     closed.refresh_from_db()
     assert closed.closed

@@ -77,8 +77,8 @@ def test_without_a_number_what_comes_last_was_said_last(held: Assignment) -> Non
 
 
 def test_a_browser_that_was_behind_learns_the_last_number(held: Assignment) -> None:
-    def put(name: str, **said: object) -> dict[str, object]:
-        body = {"fence": held.fence, "key": str(uuid4()), **said}
+    def put(name: str, **fields: object) -> dict[str, object]:
+        body = {"fence": held.fence, "key": str(uuid4()), **fields}
         address = reverse(name, args=[held.token, 1])
         answer = browser(held.annotator).put(address, body, content_type="application/json")
         return dict(answer.json())

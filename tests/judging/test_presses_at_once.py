@@ -49,8 +49,8 @@ def press(held: Assignment, place: int, number: int, key: UUID) -> Revision:
 
 def everywhere(held: Assignment) -> float:
     """Press at every place in the same moment, each for all the time since the claim; return the recorded seconds."""
-    said = at_once(*[partial(press, held, place, place, uuid4()) for place in range(1, 21)])
-    assert not any(isinstance(each, ReeljudgeError) for each in said)
+    results = at_once(*[partial(press, held, place, place, uuid4()) for place in range(1, 21)])
+    assert not any(isinstance(each, ReeljudgeError) for each in results)
     return float(Revision.objects.aggregate(total=Sum("seconds"))["total"])
 
 
@@ -63,8 +63,8 @@ def test_the_last_press_for_a_place_holds_and_each_is_stored(held: Assignment) -
 
 def test_one_key_at_once_is_one_revision(held: Assignment) -> None:
     key = uuid4()
-    said = at_once(*[partial(press, held, 1, 1, key)] * 50)
-    assert {each.pk for each in said if isinstance(each, Revision)} == {Revision.objects.get().pk}
+    results = at_once(*[partial(press, held, 1, 1, key)] * 50)
+    assert {each.pk for each in results if isinstance(each, Revision)} == {Revision.objects.get().pk}
 
 
 def test_presses_at_once_share_the_time_that_has_passed(held: Assignment) -> None:
@@ -80,9 +80,9 @@ def test_without_the_lock_more_time_is_recorded_than_has_passed(
     monkeypatch.setattr(saving, "HOLD", f"SELECT {columns} FROM judging_assignment WHERE token = %(token)s")
     both_have_read, grade = Barrier(2), saving.grade
 
-    def grade_with_another(*said: Any) -> saving.Graded | None:
+    def grade_with_another(*arguments: Any) -> saving.Graded | None:
         """Go on once another press has read, too, what is recorded."""
-        graded = grade(*said)
+        graded = grade(*arguments)
         both_have_read.wait(timeout=30)
         return graded
 

@@ -121,8 +121,8 @@ def test_examinees_who_finish_together_are_each_marked_once(waits: bool) -> None
     if not waits:
         Candidate.objects.filter(query__kind=Kind.EXAM).update(truth=2)
     held = [all_but_submitted(member) for member in campaign.memberships.order_by("worker")]
-    said = at_once(*[partial(submitting.submit, each, each.fence) for each in held * 2])  # each from two tabs
-    assert not any(isinstance(each, ReeljudgeError) for each in said)
+    results = at_once(*[partial(submitting.submit, each, each.fence) for each in held * 2])  # each from two tabs
+    assert not any(isinstance(each, ReeljudgeError) for each in results)
     assert list(Sitting.objects.values_list("result", "pairs", "missed")) == [("passed", 10, 0)] * 6
     assert Event.objects.filter(kind=Event.Kind.QUALIFIED).count() == 6
     assert not any(audit(campaign).values())

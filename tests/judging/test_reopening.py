@@ -103,10 +103,10 @@ def test_a_reopened_batch_goes_through_both_rounds(
 def test_reopening_undoes_the_verdict_and_brings_the_batch_back_to_review(
     settled: Batch, cleo: Membership, dan: Membership, leo: Membership
 ) -> None:
-    said = review(settled, leo, "close")
+    decision = review(settled, leo, "close")
     reopen(leo, scope_of_candidate(at_rank(20)), "missed")
-    said.refresh_from_db()
-    assert (said.undone is None, said.undone_by, Query.objects.get().closed) == (False, leo, False)
+    decision.refresh_from_db()
+    assert (decision.undone is None, decision.undone_by, Query.objects.get().closed) == (False, leo, False)
     assert not Batch.objects.to_review().exists()
     with pytest.raises(WrongState, match="being judged again"):
         review(settled, leo, "close")
@@ -231,10 +231,10 @@ def test_who_lapsed_on_a_candidate_is_not_asked_again(
 ) -> None:
     away = claim(ada)
     grading.judge(away, 1, 2, fence=away.fence, key=uuid4())
-    said = away.candidates_in_order()[0]
+    candidate = away.candidates_in_order()[0]
     expire(away)
     settle(batch, bob, cleo)
-    reopen(leo, scope_of_candidate(said), "again")
+    reopen(leo, scope_of_candidate(candidate), "again")
     assert claiming.claim(ada) is None
     assert claim(dan).batch.edition == 2
 

@@ -49,8 +49,8 @@ def test_the_last_five_recommend_with_a_reason(
     batch: Batch, ada: Membership, bob: Membership, last: int, verdict: str, reason: str
 ) -> None:
     settle(batch, ada, bob, last)
-    said = recommendation(batch)
-    assert (said.verdict, said.reason, said.possible) == (verdict, reason, ("second", "close"))
+    advice = recommendation(batch)
+    assert (advice.verdict, advice.reason, advice.possible) == (verdict, reason, ("second", "close"))
 
 
 def test_the_threshold_is_the_campaigns(settled: Batch, campaign: Campaign) -> None:
@@ -67,8 +67,8 @@ def test_only_consensus_counts_among_the_last_five(settled: Batch) -> None:
 
 def test_without_any_final_grade_the_lead_decides_by_hand(settled: Batch, leo: Membership) -> None:
     Candidate.objects.filter(rank__gt=15).update(outcome=Candidate.Outcome.DISCARDED, grade=None)
-    said = recommendation(settled)
-    assert (said.verdict, said.mean, said.other) == (None, None, None)
+    advice = recommendation(settled)
+    assert (advice.verdict, advice.mean, advice.other) == (None, None, None)
     page = browser(leo).get(reverse("batch", args=["films", settled.pk])).content.decode()
     assert "decide by hand" in page
     assert "accepts" not in page
@@ -91,9 +91,9 @@ def test_after_the_second_batch_there_is_only_closing(
     second = settled.query.batches.get(number=2)
     for annotator in (ada, bob):
         judge_all(claim(annotator), lambda candidate: 4)
-    said = recommendation(second)
-    assert (said.verdict, said.possible, said.other) == ("close", ("close",), None)
-    assert said.reason == "last five mean 4.0 ≥ 2.0, but a third batch is never opened: close the query"
+    advice = recommendation(second)
+    assert (advice.verdict, advice.possible, advice.other) == ("close", ("close",), None)
+    assert advice.reason == "last five mean 4.0 ≥ 2.0, but a third batch is never opened: close the query"
 
 
 def test_where_no_more_is_ranked_there_is_only_closing(settled: Batch, campaign: Campaign, ada: Membership) -> None:
@@ -109,8 +109,8 @@ def test_the_word_goes_on_to_the_next_batch(
     settle(other, ada, bob)
     client = browser(leo)
     answer = client.post(reverse("review", args=["films", settled.pk]), {"verdict": "close"})
-    said = Review.objects.get()
-    assert answer["Location"] == f"{reverse('batch', args=['films', other.pk])}?done={said.pk}"
+    decision = Review.objects.get()
+    assert answer["Location"] == f"{reverse('batch', args=['films', other.pk])}?done={decision.pk}"
     page = client.get(answer["Location"]).content.decode()
     assert "Close the query: done for “A person sits down.”" in page
     last = client.post(reverse("review", args=["films", other.pk]), {"verdict": "second"})
@@ -129,21 +129,21 @@ def test_two_leads_with_different_words_get_one_review(settled: Batch, leo: Memb
 
 def test_closing_is_undone(settled: Batch, leo: Membership) -> None:
     before = list(Judgement.objects.order_by("pk").values())
-    said = review(settled, leo, "close")
+    decision = review(settled, leo, "close")
     for _ in range(2):
-        undo(said, leo)
+        undo(decision, leo)
     settled.refresh_from_db()
-    said.refresh_from_db()
+    decision.refresh_from_db()
     assert (settled.state, settled.query.closed) == ("settled", False)
-    assert (said.undone is None, said.undone_by) == (False, leo)
+    assert (decision.undone is None, decision.undone_by) == (False, leo)
     assert list(Judgement.objects.order_by("pk").values()) == before
     assert review_in_force(review(settled, leo, "second").batch)
     assert sound(settled.query.campaign)
 
 
 def test_opening_the_second_batch_is_undone_while_nobody_has_it(settled: Batch, leo: Membership) -> None:
-    said = review(settled, leo, "second")
-    undo(said, leo)
+    decision = review(settled, leo, "second")
+    undo(decision, leo)
     query = settled.query
     assert list(query.batches.values_list("number", "state")) == [(1, "settled")]
     assert not query.candidates.filter(rank__gt=20, batch__isnull=False).exists()
@@ -154,21 +154,21 @@ def test_opening_the_second_batch_is_undone_while_nobody_has_it(settled: Batch, 
 
 
 def test_a_job_of_a_second_batch_that_was_undone_ends_quietly(settled: Batch, leo: Membership) -> None:
-    said = review(settled, leo, "second")
+    decision = review(settled, leo, "second")
     cut_clips.ask(settled.query.batches.get(number=2))
-    undo(said, leo)
+    undo(decision, leo)
     assert work_off() == []
 
 
 def test_a_second_batch_that_somebody_has_begun_stays(settled: Batch, leo: Membership, ada: Membership) -> None:
-    said = review(settled, leo, "second")
+    decision = review(settled, leo, "second")
     begun = claim(ada)
     with pytest.raises(WrongState, match="begun the second batch"):
-        undo(said, leo)
-    answer = browser(leo).post(reverse("undo", args=["films"]), {"review": said.pk}, follow=True)
+        undo(decision, leo)
+    answer = browser(leo).post(reverse("undo", args=["films"]), {"review": decision.pk}, follow=True)
     assert (answer.status_code, "begun the second batch" in answer.content.decode()) == (200, True)
     begun.refresh_from_db()
-    assert (begun.state, review_in_force(settled)) == ("live", said)
+    assert (begun.state, review_in_force(settled)) == ("live", decision)
 
 
 def test_undo_skips_what_can_no_longer_be_undone_and_goes_on(
@@ -196,21 +196,21 @@ def test_undo_skips_what_can_no_longer_be_undone_and_goes_on(
 
 
 def test_undoing_from_the_page_leads_back(settled: Batch, leo: Membership) -> None:
-    said, client = review(settled, leo, "close"), browser(leo)
-    answer = client.post(reverse("undo", args=["films"]), {"review": said.pk}, follow=True)
+    decision, client = review(settled, leo, "close"), browser(leo)
+    answer = client.post(reverse("undo", args=["films"]), {"review": decision.pk}, follow=True)
     assert "Undone: this batch is to be reviewed again" in answer.content.decode()
     assert "Undone by leo" in answer.content.decode()
-    again = client.post(reverse("undo", args=["films"]), {"review": said.pk}, follow=True)
+    again = client.post(reverse("undo", args=["films"]), {"review": decision.pk}, follow=True)
     assert "There was nothing left to undo" in again.content.decode()
 
 
 def test_another_campaigns_review_is_not_ones_own_to_undo(settled: Batch, leo: Membership) -> None:
-    said = review(settled, leo, "close")
+    decision = review(settled, leo, "close")
     other = Campaign.objects.create(name="other", corpus=settled.query.campaign.corpus)
     lead = other.add_member(leo.user, "lead")
-    browser(lead).post(reverse("undo", args=["other"]), {"review": [said.pk, "x", "9" * 30]})
-    said.refresh_from_db()
-    assert said.undone is None
+    browser(lead).post(reverse("undo", args=["other"]), {"review": [decision.pk, "x", "9" * 30]})
+    decision.refresh_from_db()
+    assert decision.undone is None
 
 
 @pytest.mark.parametrize("form", [{}, {"verdict": "third"}, {"verdict": "close", "reason": "x" * 501}])
@@ -234,8 +234,8 @@ def three(settled: Batch, campaign: Campaign, ada: Membership, bob: Membership) 
 
 
 def seen(batches: list[Batch]) -> list[str]:
-    said = [(batch, recommendation(batch)) for batch in batches]
-    return [f"{batch.pk}:{each.verdict}:{each.seen}" for batch, each in said]
+    pairs = [(batch, recommendation(batch)) for batch in batches]
+    return [f"{batch.pk}:{each.verdict}:{each.seen}" for batch, each in pairs]
 
 
 def test_the_list_shows_what_will_be_accepted(three: list[Batch], leo: Membership) -> None:
@@ -336,8 +336,9 @@ def test_a_policy_decides_outside_its_thresholds(
     reason: str | None,
 ) -> None:
     settle(batch, ada, bob, last)
-    said = review_in_force(batch)
-    assert (said and said.verdict, said and said.reason, said and said.lead) == (verdict, reason, None)
+    decision = review_in_force(batch)
+    made = (decision.verdict, decision.reason, decision.lead) if decision else (None, None, None)
+    assert made == (verdict, reason, None)
     assert batch.query.batches.filter(number=2).exists() == (verdict == "second")
     assert Query.objects.get().closed == (verdict == "close")
     assert sound(automatic)

@@ -36,16 +36,16 @@ def settled(batch: Batch, ada: Membership, bob: Membership) -> Batch:
 
 
 def test_two_leads_with_different_words(settled: Batch, leo: Membership) -> None:
-    said = at_once(*[lambda verdict=verdict: review(settled, leo, verdict) for verdict in ("second", "close") * 2])
-    assert len({each.pk for each in said if isinstance(each, Review)}) == 1
+    results = at_once(*[lambda verdict=verdict: review(settled, leo, verdict) for verdict in ("second", "close") * 2])
+    assert len({each.pk for each in results if isinstance(each, Review)}) == 1
     assert Review.objects.count() == 1
     assert sound(settled.query.campaign)
 
 
 def test_undoing_a_second_batch_while_it_is_claimed(settled: Batch, leo: Membership, ada: Membership) -> None:
     for _ in range(TIMES):
-        said = review(settled, leo, "second")
-        _, claimed = at_once(partial(undo, said, leo), lambda: claiming.claim(ada))
+        decision = review(settled, leo, "second")
+        _, claimed = at_once(partial(undo, decision, leo), lambda: claiming.claim(ada))
         assert isinstance(claimed, Assignment) == settled.query.batches.filter(number=2).exists()
         assert sound(settled.query.campaign)
         if isinstance(claimed, Assignment):
@@ -53,8 +53,8 @@ def test_undoing_a_second_batch_while_it_is_claimed(settled: Batch, leo: Members
 
 
 def test_undone_by_two_leads_at_once(settled: Batch, leo: Membership) -> None:
-    said = review(settled, leo, "second")
-    assert at_once(*[lambda: undo(said, leo)] * 4) == [None] * 4
+    decision = review(settled, leo, "second")
+    assert at_once(*[lambda: undo(decision, leo)] * 4) == [None] * 4
     assert Batch.objects.get().state == Batch.State.SETTLED
     assert sound(settled.query.campaign)
 
@@ -98,8 +98,8 @@ def test_what_she_submits_between_two_reads_is_not_missed(batch: Batch, ada: Mem
     judge_all(claim(bob), lambda candidate: 2)
     rest = [partial(submitting.submit, hers, hers.fence)]
 
-    def submitted_after_the_first(execute: Any, *asked: Any) -> Any:
-        answer = execute(*asked)
+    def submitted_after_the_first(execute: Any, *arguments: Any) -> Any:
+        answer = execute(*arguments)
         if rest:
             rest.pop()()
         return answer

@@ -67,32 +67,32 @@ def captions() -> list[str]:
 
 
 def test_a_corpus_is_reworded_by_a_cast_list(films: Corpus, cast: Path) -> None:
-    told = printed("reword", "named", "--cast", cast)
-    assert "named: 3 distinct descriptions; 2 are captions now, 1 wait for a lead" in told
+    output = printed("reword", "named", "--cast", cast)
+    assert "named: 3 distinct descriptions; 2 are captions now, 1 wait for a lead" in output
     assert captions() == ["A woman opens the door.", "A man lifts a box.", "She looks at Zora."]
-    assert printed("reword", "named") == told  # the list is stored, and nothing is left to do
+    assert printed("reword", "named") == output  # the list is stored, and nothing is left to do
 
 
 def test_a_draft_is_written_completed_and_used(films: Corpus, tmp_path: Path) -> None:
     file = tmp_path / "draft.csv"
-    told = printed("draft_cast", "named", "--out", file)
-    assert "named: 3 names, 3 of them to be confirmed" in told
+    output = printed("draft_cast", "named", "--out", file)
+    assert "named: 3 names, 3 of them to be confirmed" in output
     assert "no confirmed names" in refused("reword", "named")
-    told = printed("reword", "named", "--cast", file, "--confirm")
-    assert "3 drafted names confirmed" in told
-    assert "3 are captions now, 0 wait" in told
+    output = printed("reword", "named", "--cast", file, "--confirm")
+    assert "3 drafted names confirmed" in output
+    assert "3 are captions now, 0 wait" in output
     assert captions()[2] == "She looks at a woman."  # a guess, by the pronoun
 
 
 def test_a_corpus_is_reworded_by_the_endpoint(films: Corpus, endpoint: ChatEndpoint) -> None:
     estimated = printed("reword", "named", "--estimate")
     assert "3 descriptions to reword in about 1 requests" in estimated
-    assert not endpoint.asked
-    told = printed("reword", "named", "--chat")
-    assert "3 descriptions to reword" in told
-    assert "1 requests, 0 of them again; 100 tokens sent and 20 got, cost 0.0004" in told
+    assert not endpoint.bodies
+    output = printed("reword", "named", "--chat")
+    assert "3 descriptions to reword" in output
+    assert "1 requests, 0 of them again; 100 tokens sent and 20 got, cost 0.0004" in output
     assert endpoint.keys == [f"Bearer {KEY}"]
-    assert KEY not in told
+    assert KEY not in output
     assert "0 descriptions to reword in about 0 requests" in printed("reword", "named", "--estimate")
 
 

@@ -187,7 +187,7 @@ def test_a_query_of_ones_own_with_the_same_words_is_the_same_query() -> None:
 def test_the_command_draws_and_every_query_keeps_its_own_moment(tmp_path: Path) -> None:
     make_corpus([*plain(12), *[("film_2", "somebody DOES thing 3.")] * 6, *[("film_1", "Somebody does thing 3.")] * 3])
     (tmp_path / "own.json").write_text(json.dumps([{"query_id": 1, "query": "A dog barks."}]))
-    told = printed(
+    output = printed(
         *(
             "create_campaign",
             "films",
@@ -200,10 +200,10 @@ def test_the_command_draws_and_every_query_keeps_its_own_moment(tmp_path: Path) 
         ),
         *("--select", "--validation", 3, "--test", 8, "--seed", 4, "--strata", "show"),
     )
-    assert "films: 3 queries for validation and 8 for the test, drawn from 13 distinct captions with seed 4" in told
-    assert "2 captions are left for training." in told
-    assert "  film: 13 captions, 3 for validation, 8 for the test" in told
-    assert "films: 1 queries added, 0 merged" in told
+    assert "films: 3 queries for validation and 8 for the test, drawn from 13 distinct captions with seed 4" in output
+    assert "2 captions are left for training." in output
+    assert "  film: 13 captions, 3 for validation, 8 for the test" in output
+    assert "films: 1 queries added, 0 merged" in output
     Campaign.objects.update(batch_size=3, batches=1)
     work_off()
     queries = list(Query.objects.all())

@@ -85,7 +85,7 @@ def test_the_page_says_first_what_is_lost(batch: Batch, ada: Membership, bob: Me
     assert "Bring it back" in page
     listed = client.get(reverse("campaign", args=["films"]), {"show": "withdrawn"}).content.decode()
     assert "withdrawn: not a sentence" in listed
-    shown = client.get(reverse("batch", args=["films", batch.pk])).content.decode()
-    assert "withdrawn on" in shown
+    html = client.get(reverse("batch", args=["films", batch.pk])).content.decode()
+    assert "withdrawn on" in html
     client.post(address, {"back": "1"})
     assert Query.objects.get().withdrawn is None

@@ -39,15 +39,15 @@ def large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(summaries, "AT_ONCE", 0)
 
 
-def page(client: Client, name: str, *arguments: object, **asked: str | int) -> str:
-    answer = client.get(reverse(name, args=["films", *arguments]), asked)
+def page(client: Client, name: str, *arguments: object, **params: str | int) -> str:
+    answer = client.get(reverse(name, args=["films", *arguments]), params)
     assert answer.status_code == 200
     return answer.content.decode()
 
 
-def listed(client: Client, **asked: str | int) -> list[tuple[int, int]]:
+def listed(client: Client, **params: str | int) -> list[tuple[int, int]]:
     """Rank and grade of each judgement of a list."""
-    text = page(client, "agreement-judgements", **asked)
+    text = page(client, "agreement-judgements", **params)
     ranks = re.findall(r">rank (\d+)<", text)
     own = re.findall(r'<td><span class="dot g(\d)">\d</span></td>\s*<td class="dots">', text)
     return list(zip(map(int, ranks), map(int, own), strict=False))

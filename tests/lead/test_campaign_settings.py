@@ -50,14 +50,14 @@ def now() -> Campaign:
 
 
 def test_all_that_may_change_changes(batch: Batch, leo: Membership) -> None:
-    said = {
+    fields = {
         "title": "Our films", "padding": "1.5", "sound": "on", "play_once": "on", "watch_first": "0.25",
         "tolerance": "0", "order_seed": "-3",
         "second_from": "2.5", "auto_second_from": "3", "auto_close_below": "1.2", "exam": "on", "exam_rounds": "2",
         "check_rate": "0.1", "check_warn": "0.2", "check_pause": "0.5", "hourly_rate": "14.00", "currency": "sgd",
         "paid_plays": "2", "paid_beyond": "30",
     }  # fmt: skip
-    answer = send(leo, **said)
+    answer = send(leo, **fields)
     assert (answer.status_code, answer["Location"]) == (302, reverse("campaign-settings", args=["films"]))
     campaign = now()
     assert (campaign.title, campaign.padding, campaign.sound, campaign.play_once) == (
@@ -75,11 +75,11 @@ def test_all_that_may_change_changes(batch: Batch, leo: Membership) -> None:
     assert (campaign.paid_plays, campaign.paid_beyond) == (2, 30)
     page = browser(leo).get(reverse("campaign-settings", args=["films"])).content.decode()
     assert 'value="SGD"' in page
-    assert send(leo, **said).status_code == 302
+    assert send(leo, **fields).status_code == 302
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"title": "x" * 201}, "at most 200 characters"),
         ({"title": "\0"}, "Null characters"),
@@ -120,11 +120,11 @@ def test_all_that_may_change_changes(batch: Batch, leo: Membership) -> None:
     ],
 )
 def test_what_is_wrong_is_named_and_nothing_is_stored(
-    batch: Batch, leo: Membership, changes: dict[str, str], said: str
+    batch: Batch, leo: Membership, changes: dict[str, str], message: str
 ) -> None:
     answer = send(leo, **{"title": "Other"} | changes)
     assert answer.status_code == 400
-    assert said in answer.content.decode()
+    assert message in answer.content.decode()
     assert now().title == ""
 
 
@@ -150,8 +150,8 @@ def test_what_is_fixed_is_shown_as_it_is(batch: Batch, leo: Membership, ada: Mem
     Campaign.objects.update(padding=1.5, order_seed=20240531)
     claim(ada)
     page = browser(leo).get(reverse("campaign-settings", args=["films"])).content.decode()
-    shown = re.findall(r"<p>([^<]+): <strong>([^<]+)</strong>", page)
-    assert shown == [
+    facts = re.findall(r"<p>([^<]+): <strong>([^<]+)</strong>", page)
+    assert facts == [
         ("Seconds around a moment", "1.5"),
         ("Clips have sound", "no"),
         ("Candidates in a batch", "20"),
@@ -214,9 +214,9 @@ def seen_by(lead: Membership) -> dict[str, str]:
     fields = re.findall(r"<input[^>]*>", page.split("<main")[1])
     sent = {}
     for field in fields:
-        said = dict(re.findall(r'(\w+)="([^"]*)"', field))
-        if said["type"] != "checkbox" or " checked" in field:
-            sent[said["name"]] = said.get("value", "on" if said["type"] == "checkbox" else "")
+        attributes = dict(re.findall(r'(\w+)="([^"]*)"', field))
+        if attributes["type"] != "checkbox" or " checked" in field:
+            sent[attributes["name"]] = attributes.get("value", "on" if attributes["type"] == "checkbox" else "")
     del sent["csrfmiddlewaretoken"]
     return sent
 
@@ -269,8 +269,8 @@ def test_who_changes_the_same_value_learns_of_it_and_may_go_on(
     assert getattr(now(), name) == theirs
     begins = f'name="initial-{name}" value="([^"]*)"'
     again = re.search(begins, refused.content.decode())
-    said = again[1] if again else ""
-    assert post(leo, sent | {name: str(mine), f"initial-{name}": said}).status_code == 302
+    initial = again[1] if again else ""
+    assert post(leo, sent | {name: str(mine), f"initial-{name}": initial}).status_code == 302
     assert str(getattr(now(), name)).startswith(str(mine))
 
 

@@ -63,10 +63,10 @@ def test_captions_are_accepted_by_keys(server: Installation, chromium: Browser) 
         page.keyboard.press("Enter")
         expect(page.locator(".message")).to_contain_text("Accepted. 1 still wait.")
         expect(waiting.nth(0)).to_be_focused()
-    told = server.shell(
+    output = server.shell(
         "from retrieval.models import Rewording\n"
         "rows = Rewording.objects.filter(state='accepted').order_by('pk')\n"
         "print([(row.after, row.by.username) for row in rows])"
     )
-    assert "('A man waves at a girl with keys.', 'queue-lead')" in told
-    assert "('Then Zora sits down.', 'queue-lead')" in told
+    assert "('A man waves at a girl with keys.', 'queue-lead')" in output
+    assert "('Then Zora sits down.', 'queue-lead')" in output

@@ -193,20 +193,20 @@ def test_a_large_corpus_is_counted_by_a_job_and_old_numbers_say_so(
     lead: Client, films: Corpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(counting, "AT_ONCE", 3)
-    shown = page(lead, "captions", films.pk)
-    assert "being counted for the first time" in shown
-    assert 'hx-select="main"' in shown  # the page asks for the numbers by itself
+    html = page(lead, "captions", films.pk)
+    assert "being counted for the first time" in html
+    assert 'hx-select="main"' in html  # the page asks for the numbers by itself
     assert lead.get(reverse("replaced-csv", args=[films.pk])).status_code == 409
     work_off(StringIO())
     assert "of 6 distinct descriptions" in page(lead, "captions", films.pk)
     reworded(lead, films)
-    shown = page(lead, "replaced", films.pk)
-    assert "the captions have changed since" in shown
-    assert "Nothing is replaced yet" in shown
+    html = page(lead, "replaced", films.pk)
+    assert "the captions have changed since" in html
+    assert "Nothing is replaced yet" in html
     work_off(StringIO())
-    shown = page(lead, "replaced", films.pk)
-    assert "changed since" not in shown
-    assert "<td>woman</td><td" in shown
+    html = page(lead, "replaced", films.pk)
+    assert "changed since" not in html
+    assert "<td>woman</td><td" in html
     assert "word,,woman," in lead.get(reverse("replaced-csv", args=[films.pk])).content.decode()
     for answer in ("captions", "replaced"):  # nothing has changed, so nothing is counted again
         page(lead, answer, films.pk)

@@ -59,9 +59,9 @@ def test_each_number_leads_to_its_pairs(checked: Campaign, ada: Membership, leo:
 
 def test_the_drill_shows_what_was_expected(checked: Campaign, ada: Membership, leo: Membership) -> None:
     pairs = Candidate.objects.filter(query__kind=Kind.CHECK, judgements__annotator=ada)
-    shown = [re.findall(r'class="dot g(\d)"', row) for row in rows_of(page(leo, "check-pairs", ada.worker, "all"))]
+    grades = [re.findall(r'class="dot g(\d)"', row) for row in rows_of(page(leo, "check-pairs", ada.worker, "all"))]
     wanted = [["4" if by_rank(pair) < 2 else "0", str(by_rank(pair))] for pair in pairs]
-    assert sorted(shown) == sorted(wanted)
+    assert sorted(grades) == sorted(wanted)
 
 
 @pytest.mark.both_databases

@@ -49,10 +49,10 @@ def page(client: Client, name: str, *which: Any) -> str:
 def test_the_batch_page_tells_which_clips_are_not_there(
     closed: Batch, leo: Membership, member: Callable[..., Membership]
 ) -> None:
-    told = page(browser(leo), "batch", closed.pk)
-    assert "2 of its 20 clips are not there. Nothing is tried any more until you say so." in told
-    assert "<li>Rank 3: film.mp4: cannot be decoded (&lt;b&gt;)</li>" in told
-    assert "Open without these clips" in told
+    html = page(browser(leo), "batch", closed.pk)
+    assert "2 of its 20 clips are not there. Nothing is tried any more until you say so." in html
+    assert "<li>Rank 3: film.mp4: cannot be decoded (&lt;b&gt;)</li>" in html
+    assert "Open without these clips" in html
     seen = page(browser(member("rio", "researcher")), "batch", closed.pk)
     assert "2 of its 20 clips" in seen
     assert "Open without these clips" not in seen
@@ -99,7 +99,7 @@ def test_when_a_delayed_job_is_tried_again_is_told(closed: Batch, leo: Membershi
     client = browser(leo)
     desk = page(client, "campaign")
     assert f"is delayed: {error}. Next attempt at 14:30 on 6 May 2031." in desk
-    told = page(client, "batch", closed.pk)
-    assert f"The next attempt is at 14:30 on 6 May 2031: {error}." in told
+    html = page(client, "batch", closed.pk)
+    assert f"The next attempt is at 14:30 on 6 May 2031: {error}." in html
     assert client.post(reverse("job-again", args=[Job.objects.get().pk])).status_code == 302
     assert Job.objects.take("wanda")

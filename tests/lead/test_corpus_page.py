@@ -31,8 +31,8 @@ def lead(leo: Membership) -> Client:
     return browser(leo)
 
 
-def page(client: Client, name: str = "films", **asked: str | int) -> str:
-    answer = client.get(reverse("corpus", args=[name]), asked)
+def page(client: Client, name: str = "films", **params: str | int) -> str:
+    answer = client.get(reverse("corpus", args=[name]), params)
     assert answer.status_code == 200
     return answer.content.decode()
 
@@ -45,11 +45,11 @@ def rows(html: str) -> list[str]:
 def small(db: None) -> Corpus:
     """Three descriptions of two moments in a film of 100 seconds, and one in a film of 20."""
     corpus = Corpus.objects.create(name="small", format="jsonl")
-    told = {
+    descriptions = {
         100: [(0, 10, "She opens the door."), (0, 10, "A door opening"), (50, 90, "He sits, sitting down.")],
         20: [(5, 10, "The ring is HERS")],
     }
-    for length, moments in told.items():
+    for length, moments in descriptions.items():
         video = Video.objects.create(corpus=corpus, name=f"film-{length}", duration=length)
         for start, end, text in moments:
             Moment.objects.create(video=video, start=start, end=end, description=text, caption=text)
@@ -182,8 +182,8 @@ def test_a_moment_is_cut_and_played_for_those_who_see_the_corpus(
     place = reverse("corpus-moment", args=["colours", moment.pk])
     assert "Cut the clip" in lead.get(place).content.decode()
     for _ in range(2):
-        asked = lead.post(reverse("corpus-moment-cut", args=["colours", moment.pk]))
-        assert asked.headers["Location"] == place
+        answer = lead.post(reverse("corpus-moment-cut", args=["colours", moment.pk]))
+        assert answer.headers["Location"] == place
     assert "The clip is being cut" in lead.get(place).content.decode()
     work_off()
     clip = Clip.objects.get(audience=FOR_CORPUS_PAGE)

@@ -153,8 +153,8 @@ def judge(someone: Person, grade: int) -> bool:
         return False
     base, fence = f"{address}/judge/assignments/{handed['token']}", handed["fence"]
     for position in range(1, len(handed["places"]) + 1):
-        said = {"grade": grade, "fence": fence, "key": str(uuid4()), "seconds": 5}
-        assert web.put(f"{base}/judgements/{position}", data=said, headers=headers).ok
+        body = {"grade": grade, "fence": fence, "key": str(uuid4()), "seconds": 5}
+        assert web.put(f"{base}/judgements/{position}", data=body, headers=headers).ok
     assert web.post(f"{base}/submit", data={"fence": fence}, headers=headers).ok
     return True
 
@@ -267,10 +267,10 @@ def compare(day: Day, first: Path, second: Path) -> None:
     rows = list(csv.reader(line for line in printed.splitlines() if "," in line))[1:]
     page = day.open("releases/")
     page.click("button:has-text('Compare')")
-    shown = {kind: sum(row[0] == kind for row in rows) for kind in ("added", "changed", "gone")}
-    expect(page.locator("dl.figures dd")).to_have_text([str(number) for number in shown.values()])
-    assert shown["added"] >= 20
-    assert shown["changed"] >= 1
+    counts = {kind: sum(row[0] == kind for row in rows) for kind in ("added", "changed", "gone")}
+    expect(page.locator("dl.figures dd")).to_have_text([str(number) for number in counts.values()])
+    assert counts["added"] >= 20
+    assert counts["changed"] >= 1
     listed = page.locator("tbody tr").all_inner_texts()
-    told = [[re.sub(r"^–$", "", cell) for cell in row.split("\t")] for row in listed]
-    assert told == [row[:5] for row in rows]
+    cells = [[re.sub(r"^–$", "", cell) for cell in row.split("\t")] for row in listed]
+    assert cells == [row[:5] for row in rows]

@@ -31,8 +31,8 @@ from tests.cast import browser, claim, judge_all, make_query, settle, settle_rou
 pytestmark = pytest.mark.both_databases  # it is about the reports' SQL
 
 
-def desk(who: Membership, **asked: str) -> str:
-    answer = browser(who).get(reverse("campaign", args=["films"]), asked)
+def desk(who: Membership, **params: str) -> str:
+    answer = browser(who).get(reverse("campaign", args=["films"]), params)
     assert answer.status_code == 200
     return re.sub(r"\s+", " ", answer.content.decode())
 
@@ -160,7 +160,7 @@ def many(batch: Batch, ada: Membership, bob: Membership) -> Campaign:
 
 
 @pytest.mark.parametrize(
-    ("asked", "wanted"),
+    ("params", "wanted"),
     [
         ({}, ["1", "2"]),
         ({"show": "review"}, ["1"]),
@@ -176,11 +176,11 @@ def many(batch: Batch, ada: Membership, bob: Membership) -> Campaign:
     ],
 )
 def test_queries_are_filtered_found_and_sorted(
-    many: Campaign, leo: Membership, asked: dict[str, str], wanted: list[str]
+    many: Campaign, leo: Membership, params: dict[str, str], wanted: list[str]
 ) -> None:
-    found = Table.from_params(asked).queries(many)
+    found = Table.from_params(params).queries(many)
     assert [query.query_id for query in found] == wanted
-    page = desk(leo, **{name: value for name, value in asked.items() if value != "\0"})
+    page = desk(leo, **{name: value for name, value in params.items() if value != "\0"})
     assert page.count('class="squares"') == len(wanted)
 
 
@@ -217,15 +217,15 @@ def test_the_list_of_campaigns_asks_as_much_for_six_as_for_two(
     settle(batch, ada, bob)
     make_query(campaign, "2", "A person waves.")
     claim(cleo)
-    client, address, asked = browser(leo), reverse("campaigns"), []
+    client, address, counts = browser(leo), reverse("campaigns"), []
     for more in (1, 4):
         for _ in range(more):
             another = Campaign.objects.create(name=f"n{Campaign.objects.count()}", corpus=campaign.corpus)
             another.add_member(leo.user, "lead")
         with CaptureQueriesContext(connection) as captured:
             page = client.get(address).content.decode()
-        asked.append(len(captured))
-    assert asked[0] == asked[1] <= 15
+        counts.append(len(captured))
+    assert counts[0] == counts[1] <= 15
     numbers = re.findall(r'<td class="n">(?:<a [^>]*>)?(\d+)', page)
     assert numbers == ["2", "0", "1", "1"] + ["0"] * 20
 
@@ -242,13 +242,13 @@ def _questions(name: str, queries: int) -> dict[str, int]:
     """How many questions each page of the lead asks the database."""
     list(generate(name, queries, annotators=6, seed=1))
     client = browser(Membership.objects.leads().get(campaign__name=name))
-    asked = {}
+    counts = {}
     for page, address in addresses(name).items():
         client.get(address)
         with CaptureQueriesContext(connection) as captured:
             assert client.get(address).status_code == 200, page
-        asked[page] = len(captured)
-    return asked
+        counts[page] = len(captured)
+    return counts
 
 
 def test_a_kept_campaign_is_shown_in_at_most_fifteen_questions(db: None, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,8 +39,8 @@ def test_what_is_off_comes_back_and_then_there_is_work(place: Installation, chro
     page = ada.claim()
     expect(page.locator("#position")).to_have_text("1 / 1")
     expect(page.locator("[data-grade][aria-pressed=true]")).to_have_count(0)
-    told = json.loads(page.locator("#assignment").text_content() or "")
-    assert [(each["note"], each["grade"]) for each in told["places"]] == [(WHY, None)]
+    assignment = json.loads(page.locator("#assignment").text_content() or "")
+    assert [(each["note"], each["grade"]) for each in assignment["places"]] == [(WHY, None)]
     moving(page)
     page.keyboard.press("3")
     page.click("#submit")

@@ -36,18 +36,18 @@ def test_the_table_shows_what_everybody_did(batch: Batch, ada: Membership, leo: 
 def test_the_table_asks_as_much_for_many_as_for_few(leo: Membership, member: Callable[..., Membership]) -> None:
     client = browser(leo)
 
-    def asked() -> int:
+    def statements() -> int:
         with CaptureQueriesContext(connection) as queries:
             assert client.get("/campaigns/films/people/").status_code == 200
         return len(queries)
 
     judge_all(claim(member("a0")), lambda candidate: 2)
-    few = asked()
+    few = statements()
     for number in range(1, 13):
         make_query(leo.campaign, f"more {number}", f"Query {number}.")
         judge_all(claim(member(f"a{number}")), lambda candidate: 2, submit=number % 2 == 0)
         leo.campaign.invite("annotator", leo, timedelta(days=1))
-    assert asked() == few
+    assert statements() == few
 
 
 @pytest.mark.parametrize(

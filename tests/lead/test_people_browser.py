@@ -31,7 +31,7 @@ def page(chromium: Browser) -> Iterator[Page]:
     context, faults = chromium.new_context(), list[str]()
     page = context.new_page()
     page.on("pageerror", lambda fault: faults.append(str(fault)))
-    page.on("console", lambda said: faults.append(said.text) if said.type == "error" else None)
+    page.on("console", lambda message: faults.append(message.text) if message.type == "error" else None)
     yield page
     context.close()
     assert faults == []

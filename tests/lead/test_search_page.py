@@ -74,9 +74,9 @@ def test_a_job_that_failed_is_asked_for_again_by_a_lead_only(
 ) -> None:
     page(leads)
     Job.objects.update(state=Job.State.FAILED, error="the model is away")
-    shown = page(leads)
-    assert "The search is not ready: the model is away" in shown
-    assert "Try again" in shown
+    html = page(leads)
+    assert "The search is not ready: the model is away" in html
+    assert "Try again" in html
     researcher = browser(member("rosa", "researcher"))
     assert "Try again" not in page(researcher)
     assert Job.objects.get().has_failed
@@ -149,9 +149,9 @@ def test_a_corpus_that_has_grown_says_so(leads: Client) -> None:
     video = own().video
     Moment.objects.create(video=video, start=97, end=99, caption="New.", description="New.")
     video.corpus.count_change()
-    shown = page(leads)
-    assert "The corpus has changed" in shown
-    assert "without those that have changed since" in shown
+    html = page(leads)
+    assert "The corpus has changed" in html
+    assert "without those that have changed since" in html
     work_off()
     assert "New." in page(leads, "New.").split("<li>")[1]
     assert SearchIndex.objects.get().moments == 61
@@ -162,13 +162,13 @@ def test_the_page_says_that_an_approximate_index_stands_in(leads: Client, monkey
     monkeypatch.setattr(approximate, "EXACT_UP_TO", 10)
     page(leads)
     work_off()
-    shown = " ".join(page(leads).split())
-    assert "An approximate index (faiss, IVF with 8 bits a number) stands in for the exact search" in shown
-    assert "it finds 100.0 % in the mean" in shown
+    html = " ".join(page(leads).split())
+    assert "An approximate index (faiss, IVF with 8 bits a number) stands in for the exact search" in html
+    assert "it finds 100.0 % in the mean" in html
     monkeypatch.setattr(approximate, "is_installed", lambda: False)
-    shown = " ".join(page(leads).split())
-    assert "An approximate index stands in once the package faiss-cpu is installed" in shown
-    assert "100.0 %" not in shown
+    html = " ".join(page(leads).split())
+    assert "An approximate index stands in once the package faiss-cpu is installed" in html
+    assert "100.0 %" not in html
 
 
 @pytest.mark.parametrize("words", ["x" * 501, "a\0b"])

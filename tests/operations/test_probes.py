@@ -46,7 +46,7 @@ def stranger() -> Client:
     return Client(raise_request_exception=False)
 
 
-def asked(path: str, **headers: str) -> tuple[int, Any]:
+def probe(path: str, **headers: str) -> tuple[int, Any]:
     answer = Client().get(path, headers=headers)
     return answer.status_code, answer.json()
 
@@ -68,12 +68,12 @@ def test_probes_only_read(path: str, db: None) -> None:
 @pytest.mark.django_db
 def test_ready_names_each_check_to_watchers_only(settings: Any) -> None:
     Sign.leave("here:1")
-    assert asked("/readyz") == (200, {"ready": True})
+    assert probe("/readyz") == (200, {"ready": True})
     checks = dict.fromkeys(["database", "migrations", "media", "workers"], "ok")
-    assert asked("/readyz", **WATCHER) == (200, {"ready": True, "checks": checks})
-    assert asked("/readyz", authorization="Bearer let-me") == (200, {"ready": True})
+    assert probe("/readyz", **WATCHER) == (200, {"ready": True, "checks": checks})
+    assert probe("/readyz", authorization="Bearer let-me") == (200, {"ready": True})
     settings.MONITORING_TOKEN = ""
-    assert asked("/readyz", authorization="Bearer ") == (200, {"ready": True})
+    assert probe("/readyz", authorization="Bearer ") == (200, {"ready": True})
 
 
 @pytest.mark.django_db
@@ -92,7 +92,7 @@ def test_the_addresses_of_watchers_cannot_be_claimed(
     """Also where a proxy on the same machine passes strangers on, and the settings do not name it."""
     settings.TRUSTED_PROXIES, settings.MONITORING_ADDRESSES = proxies, ["127.0.0.0/8"]
     headers = {"x-forwarded-for": forwarded} if forwarded else {}
-    assert ("checks" in asked("/readyz", **headers)[1]) is sees
+    assert ("checks" in probe("/readyz", **headers)[1]) is sees
     assert (Client().get("/metrics", headers=headers).status_code == 200) is sees
 
 
@@ -122,22 +122,22 @@ def test_what_fails_is_named_and_makes_a_503(
 ) -> None:
     Sign.leave("here:1")
     failing(name, monkeypatch, settings, tmp_path)
-    status, told = asked("/readyz", **WATCHER)
-    assert (status, told["ready"]) == (503, False)
-    assert [each for each, found in told["checks"].items() if found != "ok"] == [name]
-    assert "secret" not in str(told)  # the cause is in the log
+    status, report = probe("/readyz", **WATCHER)
+    assert (status, report["ready"]) == (503, False)
+    assert [each for each, found in report["checks"].items() if found != "ok"] == [name]
+    assert "secret" not in str(report)  # the cause is in the log
     assert ("user secret" in caplog.text) == (name == "database")
-    assert f"{name}: {told['checks'][name]}" in caplog.text
-    assert asked("/readyz") == (503, {"ready": False})
+    assert f"{name}: {report['checks'][name]}" in caplog.text
+    assert probe("/readyz") == (503, {"ready": False})
 
 
 @pytest.mark.django_db
 def test_a_busy_worker_need_not_leave_a_sign() -> None:
-    assert asked("/readyz")[0] == 503
+    assert probe("/readyz")[0] == 503
     Job.objects.create(kind="rank", key="1", due=Now())
     assert Job.objects.take("here:1")
     readiness._looks.clear()
-    assert asked("/readyz")[0] == 200
+    assert probe("/readyz")[0] == 200
 
 
 @pytest.mark.django_db
@@ -145,7 +145,7 @@ def test_the_sweeper_leaves_a_sign(settings: Any) -> None:
     sweep()
     sweep()
     assert Sign.objects.count() == 1
-    assert asked("/readyz")[0] == 200
+    assert probe("/readyz")[0] == 200
 
 
 def test_a_check_that_hangs_is_told_in_time(monkeypatch: pytest.MonkeyPatch, db: None) -> None:
@@ -164,7 +164,7 @@ def test_a_check_that_hangs_is_told_in_time(monkeypatch: pytest.MonkeyPatch, db:
     monkeypatch.setattr(readiness, "CHECKS", {"media": hang})
     began = time.monotonic()
     for _ in range(3):
-        assert asked("/readyz", **WATCHER)[1]["checks"] == {"media": "no answer within 0 seconds"}
+        assert probe("/readyz", **WATCHER)[1]["checks"] == {"media": "no answer within 0 seconds"}
     go_on.set()
     assert time.monotonic() - began < 5
     assert len(begun) == 1
@@ -182,10 +182,10 @@ def test_figures_count_saves_claims_jobs_and_clips(counted: None, batch: Batch, 
     client, held = browser(ada), claim(ada)
     Job.objects.create(kind="rank", key="1", due=Now() - timedelta(seconds=90))
     Sign.leave("here:1")
-    said = {"grade": 3, "fence": held.fence, "key": "7d9f0bd2-9a1b-4d0c-8a6c-0d3ad9f7a4d8", "seconds": 1.5}
+    body = {"grade": 3, "fence": held.fence, "key": "7d9f0bd2-9a1b-4d0c-8a6c-0d3ad9f7a4d8", "seconds": 1.5}
     for _ in range(2):
         address = reverse("judge", args=[held.token, 1])
-        assert client.put(address, said, content_type="application/json").status_code == 200
+        assert client.put(address, body, content_type="application/json").status_code == 200
     client.post(reverse("claim", args=["films"]))
     Client().get("/no/such/secret-path")
     page = Client().get("/metrics", headers=WATCHER).content.decode()

@@ -66,9 +66,9 @@ def run(*arguments: object) -> tuple[int, str]:
 
 
 def checked(file: Path) -> tuple[int, str]:
-    code, said = run("verify_release", file)
-    assert not {"\x1b", "\x9b", "\r", "\u202e"} & set(said)
-    return code, said
+    code, output = run("verify_release", file)
+    assert not {"\x1b", "\x9b", "\r", "\u202e"} & set(output)
+    return code, output
 
 
 def test_the_small_release_is_whole(tmp_path: Path) -> None:
@@ -95,8 +95,8 @@ def test_the_small_release_is_whole(tmp_path: Path) -> None:
     ids=range(13),
 )  # fmt: skip
 def test_no_content_is_a_traceback(tmp_path: Path, content: Files) -> None:
-    code, said = checked(packed(tmp_path / "hostile.zip", content))
-    assert (code, "cannot be read" in said or "is stored as" in said) == (1, True)
+    code, output = checked(packed(tmp_path / "hostile.zip", content))
+    assert (code, "cannot be read" in output or "is stored as" in output) == (1, True)
 
 
 @pytest.mark.parametrize(
@@ -107,8 +107,8 @@ def test_no_content_is_a_traceback(tmp_path: Path, content: Files) -> None:
     ],
 )  # fmt: skip
 def test_a_manifest_without_a_field_is_refused(tmp_path: Path, manifest: dict[str, Any]) -> None:
-    code, said = checked(packed(tmp_path / "hostile.zip", files(), **manifest))
-    assert (code, f"MANIFEST.json: {next(iter(manifest))}: " in said) == (2, True)
+    code, output = checked(packed(tmp_path / "hostile.zip", files(), **manifest))
+    assert (code, f"MANIFEST.json: {next(iter(manifest))}: " in output) == (2, True)
 
 
 @pytest.mark.parametrize(
@@ -140,8 +140,8 @@ def test_nothing_in_the_file_reaches_the_terminal_as_a_command(tmp_path: Path) -
     judged = json.dumps(JUDGEMENT | {"pair_id": red})
     checked(packed(tmp_path / "b.zip", files(judgements_jsonl=f"{judged}\n{judged}\n")))
     graded = packed(tmp_path / "c.zip", files(qrels_txt=f"{red.split()[0]} 0 v@0-1 2\n"))
-    code, said = run("diff_releases", packed(tmp_path / "d.zip", files()), graded)
-    assert (code, "\x1b" in said, "\\x1b[31m" in said) == (0, False, True)
+    code, output = run("diff_releases", packed(tmp_path / "d.zip", files()), graded)
+    assert (code, "\x1b" in output, "\\x1b[31m" in output) == (0, False, True)
 
 
 @pytest.mark.parametrize(
@@ -173,5 +173,5 @@ def test_a_small_zip_needs_little_memory(tmp_path: Path, content: Files) -> None
 
 
 def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:
-    code, said = checked(packed(tmp_path / "bomb.zip", files(qrels_txt=b"\n" * (50 << 20))))
-    assert (code, "unpacks to more than" in said) == (2, True)
+    code, output = checked(packed(tmp_path / "bomb.zip", files(qrels_txt=b"\n" * (50 << 20))))
+    assert (code, "unpacks to more than" in output) == (2, True)

@@ -332,18 +332,18 @@ def test_an_early_release_says_that_scores_on_it_are_too_high(judged: Campaign, 
     Campaign.objects.filter(pk=judged.pk).update(batches=batches)
     judged.refresh_from_db()
 
-    def told() -> list[bool]:
+    def warnings() -> list[bool]:
         text = "".join(ReleaseArchive(Path(frozen(judged, leo).file.path)).lines("README.md"))
         page = browser(leo).get(reverse("releases", args=["films"])).content.decode()
         plain = " ".join(unescape(page).split())
         assert plain.count(EARLY) <= 1
         return [EARLY in text, EARLY in plain]
 
-    assert told() == [False, False]
+    assert warnings() == [False, False]
     make_query(judged, "2", "A person stands up.")
     page = " ".join(unescape(browser(leo).get(reverse("releases", args=["films"])).content.decode()).split())
     assert (EARLY in page) == (batches == 2)  # before the next release is frozen
-    assert told() == [batches == 2] * 2
+    assert warnings() == [batches == 2] * 2
 
 
 @pytest.mark.any_database
@@ -488,11 +488,11 @@ def test_a_flipped_byte_is_named(judged: Campaign, leo: Membership, tmp_path: Pa
 
 def test_a_release_shows_the_instant_whose_state_it_holds(judged: Campaign, leo: Membership) -> None:
     release = freeze(judged, leo, "CC-BY-4.0")
-    asked = Release.objects.get(pk=release.pk).at
-    Release.objects.filter(pk=release.pk).update(at=asked - timedelta(hours=3))
+    frozen_at = Release.objects.get(pk=release.pk).at
+    Release.objects.filter(pk=release.pk).update(at=frozen_at - timedelta(hours=3))
     assert work_off(io.StringIO()) == []
     release.refresh_from_db()
-    assert release.at >= asked
+    assert release.at >= frozen_at
 
 
 def test_a_worker_thought_dead_replaces_nothing(

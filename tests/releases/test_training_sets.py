@@ -159,10 +159,10 @@ def test_a_lead_makes_a_set_and_downloads_it(films: Campaign, lead: Membership, 
     exported(tmp_path, 3)
     assert content == (tmp_path / "train_top03.json").read_bytes()
     assert (made.size, made.queries) == (len(content), len(json.loads(content)))
-    shown = client.get(page).content.decode()
-    assert "real-train_top03.json" in shown
-    assert made.sha256 in shown
-    assert "being written" not in shown
+    html = client.get(page).content.decode()
+    assert "real-train_top03.json" in html
+    assert made.sha256 in html
+    assert "being written" not in html
 
 
 def test_a_set_that_is_made_again_takes_the_place_of_the_first(films: Campaign, lead: Membership) -> None:

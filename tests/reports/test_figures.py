@@ -30,23 +30,23 @@ def lead(batch: Batch, ada: Membership, bob: Membership, leo: Membership) -> Cli
     return browser(leo)
 
 
-def get(client: Client, file: str, **asked: str | int) -> bytes:
-    answer = client.get(reverse("figure", args=["films", file]), asked)
+def get(client: Client, file: str, **params: str | int) -> bytes:
+    answer = client.get(reverse("figure", args=["films", file]), params)
     assert answer.status_code == 200
     return bytes(answer.content)
 
 
-def numbers(client: Client, key: str, **asked: str | int) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(get(client, f"{key}.csv", **asked).decode())))
+def numbers(client: Client, key: str, **params: str | int) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(get(client, f"{key}.csv", **params).decode())))
 
 
 @pytest.mark.parametrize("key", DRAWN)
 def test_each_figure_is_drawn_for_page_and_print(lead: Client, key: str) -> None:
-    asked = {"worker": 1} if key == "drift" else {}
-    specification = json.loads(get(lead, f"{key}.json", **asked))
+    params = {"worker": 1} if key == "drift" else {}
+    specification = json.loads(get(lead, f"{key}.json", **params))
     assert specification["config"]["background"] == "#ffffff"  # the project's theme
-    assert get(lead, f"{key}.svg", **asked).startswith(b"<svg")
-    assert get(lead, f"{key}.pdf", **asked).startswith(b"%PDF")
+    assert get(lead, f"{key}.svg", **params).startswith(b"<svg")
+    assert get(lead, f"{key}.pdf", **params).startswith(b"%PDF")
 
 
 @pytest.mark.parametrize("key", [key for key in BY_KEY if key not in ("table-3", "drift")])

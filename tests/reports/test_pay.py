@@ -57,8 +57,8 @@ def worked(batch: Batch, named: list[Membership]) -> Batch:
     return batch
 
 
-def rows(member: Membership, asked: str) -> list[dict[str, str]]:
-    answer = browser(member).get(f"{CSV}?{asked}")
+def rows(member: Membership, params: str) -> list[dict[str, str]]:
+    answer = browser(member).get(f"{CSV}?{params}")
     assert answer.status_code == 200
     return list(csv.DictReader(answer.content.decode().splitlines()))
 
@@ -138,7 +138,7 @@ def test_without_a_rate_there_are_hours_and_no_pay(worked: Batch, leo: Membershi
 
 
 @pytest.mark.parametrize(
-    ("asked", "field"),
+    ("params", "field"),
     [
         ("from=yesterday", "from"),
         ("to=2024-02-30", "to"),
@@ -149,8 +149,8 @@ def test_without_a_rate_there_are_hours_and_no_pay(worked: Batch, leo: Membershi
     ],
 )
 @pytest.mark.parametrize("name", ["hours", "hours-csv"])
-def test_an_impossible_period_is_refused_by_field(name: str, asked: str, field: str, leo: Membership) -> None:
-    address = f"{reverse(name, args=['films'])}?{asked}"
+def test_an_impossible_period_is_refused_by_field(name: str, params: str, field: str, leo: Membership) -> None:
+    address = f"{reverse(name, args=['films'])}?{params}"
     answer = browser(leo).get(address, headers={"accept": "application/json"})
     assert (answer.status_code, answer.json()["field"]) == (400, field)
 
@@ -182,12 +182,12 @@ def test_space_before_a_formula_does_not_hide_it(cell: str) -> None:
 
 
 def test_names_are_there_only_when_asked_for(worked: Batch, leo: Membership) -> None:
-    asked = f"{CSV}?from=2024-05-01&to=2024-05-31"
+    address = f"{CSV}?from=2024-05-01&to=2024-05-31"
     client = browser(leo)
-    with_names = client.get(f"{asked}&names=on")
+    with_names = client.get(f"{address}&names=on")
     assert "Secretia" in with_names.content.decode()
     assert "-names.csv" in with_names["Content-Disposition"]
-    without = client.get(asked)
+    without = client.get(address)
     assert not any(secret in str(without.headers) + without.content.decode() for secret in SECRETS)
 
 

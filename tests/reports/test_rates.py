@@ -44,11 +44,11 @@ def paid(batch: Batch, ada: Membership, bob: Membership) -> Campaign:
     return batch.query.campaign
 
 
-def send(lead: Membership, **said: str) -> Any:
-    said = SENT | {"currency": "SGD"} | said
+def send(lead: Membership, **fields: str) -> Any:
+    fields = SENT | {"currency": "SGD"} | fields
     fixed = ("tolerance", "order_seed", "padding")
-    said = {name: value for name, value in said.items() if name not in fixed}
-    return browser(lead).post(reverse("campaign-settings", args=["films"]), said)
+    fields = {name: value for name, value in fields.items() if name not in fixed}
+    return browser(lead).post(reverse("campaign-settings", args=["films"]), fields)
 
 
 def lines(lead: Membership) -> list[dict[str, str]]:

@@ -122,9 +122,9 @@ def test_memory_does_not_grow_with_the_number_of_pairs(monkeypatch: pytest.Monke
 def test_progress_is_told_up_to_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "BLOCK", 4 * 128 * 3)
     random = np.random.default_rng(0)
-    told: list[tuple[int, int]] = []
-    nearest(vectors(random, 8, 4), vectors(random, 100, 4), 2, report=lambda *done: told.append(done))
-    assert told == [(3, 8), (6, 8), (8, 8)]
+    progress: list[tuple[int, int]] = []
+    nearest(vectors(random, 8, 4), vectors(random, 100, 4), 2, report=lambda *done: progress.append(done))
+    assert progress == [(3, 8), (6, 8), (8, 8)]
 
 
 @given(

@@ -179,18 +179,18 @@ def test_training_the_same_again_makes_no_new_version_and_another_seed_does(simc
 
 def test_a_worker_trains_with_progress(simcse: Path, described: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("jobs.running.SECONDS_BETWEEN_REPORTS", 0)
-    said, report = list[str](), Job.report
+    messages, report = list[str](), Job.report
 
     def reported(job: Job, *progress: Any) -> None:
         report(job, *progress)
-        said.append(job.message)
+        messages.append(job.message)
 
     monkeypatch.setattr(Job, "report", reported)
     assert "a worker does the rest" in printed("train_simcse", "short films", "--base", simcse, *OPTIONS)
     assert work_off(StringIO()) == []
-    assert "training: 5 of 16 steps" in said
-    assert "measuring the model after training: 0 of 72 captions" in said
-    assert said[-1] == "short-films-simcse 1 is stored"
+    assert "training: 5 of 16 steps" in messages
+    assert "measuring the model after training: 0 of 72 captions" in messages
+    assert messages[-1] == "short-films-simcse 1 is stored"
 
 
 def test_a_name_is_trained_with_one_set_of_options_at_a_time(simcse: Path, described: Corpus) -> None:

@@ -43,12 +43,12 @@ def judged(campaign: Campaign, member: Callable[..., Membership]) -> Campaign:
     def grade(person: int) -> Callable[[Candidate], int]:
         """The two of a round differ by two at the second rank of some queries, and by one of others."""
 
-        def said(candidate: Candidate) -> int:
+        def grade_of(candidate: Candidate) -> int:
             number = int(candidate.query.query_id[1])
             off = 2 * (number % 3 == 0) if candidate.rank == 2 else number % 2
             return max(0, 5 - candidate.rank - off * (person % 2))
 
-        return said
+        return grade_of
 
     for _ in range(2 * QUERIES):
         for number, person in enumerate(people):
@@ -81,5 +81,5 @@ def best(campaign: Campaign, *, skip: int = 0, only: tuple[str, ...] = ()) -> Pr
 @pytest.fixture
 def runs(release: Release, rio: Membership) -> list[Run]:
     """Perfect, a little late, and late; the last two are seeds of one system."""
-    said = [{"name": "perfect"}, {"name": "late-1", "group": "late"}, {"name": ODD, "group": "late"}]
-    return [uploaded(rio, best(release.campaign, skip=n), **each) for n, each in enumerate(said)]
+    descriptions = [{"name": "perfect"}, {"name": "late-1", "group": "late"}, {"name": ODD, "group": "late"}]
+    return [uploaded(rio, best(release.campaign, skip=n), **each) for n, each in enumerate(descriptions)]

@@ -94,7 +94,7 @@ def test_it_is_examined_once_and_each_figure_is_there_as_a_page_and_as_files(run
     assert file(leo, "json", figure="agreement")[:1] == b"{"
     assert file(leo, "svg", figure="judging").startswith(b"<svg")
     assert file(leo, "pdf", figure="select").startswith(b"%PDF")
-    wrong = [leo.get(PAGE, {field: said}).status_code for field, said in NOT_THERE.items()]
+    wrong = [leo.get(PAGE, {field: value}).status_code for field, value in NOT_THERE.items()]
     assert wrong == [400] * len(NOT_THERE)
 
 
@@ -102,8 +102,8 @@ def numbers(client: Client, figure: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(file(client, "csv", figure=figure).decode())))
 
 
-def file(client: Client, format: str, **asked: str) -> bytes:
-    answer = client.get(reverse("believe-file", args=["trial", format]), asked)
+def file(client: Client, format: str, **params: str) -> bytes:
+    answer = client.get(reverse("believe-file", args=["trial", format]), params)
     assert answer.status_code == 200
     return bytes(answer.content)
 

@@ -112,9 +112,9 @@ def test_the_order_changes_once_what_one_system_found_is_judged(
     assert "waits for a worker" in lead.get(page).content.decode()
     assert work_off(StringIO()) == []
     assert lead.get(page, headers={"hx-request": "true"})["HX-Refresh"] == "true"
-    shown = text_between_tags(lead.get(page).content.decode())
-    assert "6 moments of 6 queries can be judged. 2 overlap a judged moment" in shown
-    assert "seer at 1" in shown
+    text = text_between_tags(lead.get(page).content.decode())
+    assert "6 moments of 6 queries can be judged. 2 overlap a judged moment" in text
+    assert "seer at 1" in text
     made = Enlargement.objects.get()
     free = made.to_judge(Near.LEAVE)
     assert sorted(each["query"] for each in free) == [f"q{n}" for n in range(6)]
@@ -153,9 +153,9 @@ def test_the_order_changes_once_what_one_system_found_is_judged(
     assert {pool for _, near, pool in pairs if near} == {"first"}
 
     for each in (lead, browser(rio)):
-        shown = text_between_tags(each.get(f"{pools}?measure={NDCG[1]}").content.decode())
-        assert "With the first pool plain leads" in shown
-        assert "with the enlarged one seer does" in shown
+        text = text_between_tags(each.get(f"{pools}?measure={NDCG[1]}").content.decode())
+        assert "With the first pool plain leads" in text
+        assert "with the enlarged one seer does" in text
         assert "grade 4" in each.get(page).content.decode()
     table = lead.get(reverse("pools-csv", args=["films"]), {"measure": NDCG[1]})
     assert table["Content-Disposition"] == f'attachment; filename="films-v{after.version}-pools.csv"'
@@ -179,12 +179,12 @@ def test_the_order_changes_once_what_one_system_found_is_judged(
 def sees_nothing(annotator: Membership) -> None:
     """An annotator claims a further batch, and nothing says where its moments come from."""
     client = browser(annotator)
-    said = client.post(reverse("claim", args=["films"]), headers={"accept": "application/json"})
+    answer = client.post(reverse("claim", args=["films"]), headers={"accept": "application/json"})
     held = annotator.assignments.live().get()
     assert held.batch.further
     page = client.get(reverse("workplace", args=[held.token])).content.decode()
     for word in ("further", "seer", "predicted", "secret", "enlarge", "source"):
-        assert word not in said.content.decode() + page
+        assert word not in answer.content.decode() + page
 
 
 def test_seeds_are_left_out_together_and_grades_are_reused_on_a_leads_word_alone(
@@ -192,9 +192,9 @@ def test_seeds_are_left_out_together_and_grades_are_reused_on_a_leads_word_alone
 ) -> None:
     """One run predicts rank 1 twice, of which the second is free, because the moment is taken, and is near it."""
     twice = {query: [*rows[:1], (*NEAR, 49.5), *rows[1:]] for query, rows in best(closed).items()}
-    said = [{"name": "twice"}, {"name": "seer-1", "group": "seer"}, {"name": "seer-2", "group": "seer"}]
+    descriptions = [{"name": "twice"}, {"name": "seer-1", "group": "seer"}, {"name": "seer-2", "group": "seer"}]
     predictions = [twice, seer(closed), seer(closed)]
-    runs = [uploaded(rio, found, **each) for found, each in zip(predictions, said, strict=True)]
+    runs = [uploaded(rio, found, **each) for found, each in zip(predictions, descriptions, strict=True)]
     made = proposed(leo, runs)
     first = Candidate.objects.get(query__query_id="q0", rank=1)
     [near] = [each["near"] for each in made.moments if each["query"] == "q0" and each["end"] == NEAR[2]]

@@ -94,13 +94,13 @@ BROKEN: dict[str, tuple[str | bytes, str]] = {
 
 @pytest.mark.parametrize("kind", BROKEN)
 def test_a_broken_file_gets_a_clear_answer_and_nothing_is_stored(kind: str, rio: Membership) -> None:
-    content, said = BROKEN[kind]
+    content, expected = BROKEN[kind]
     videos = INDEX if kind == "a mistake in the index" else ""
     submission = submitted(rio, content, videos=videos)
     assert submission.findings["count"] == 1, submission.findings
-    [told] = submission.findings["told"]
-    assert told.startswith("run.json")
-    assert said in told
+    [message] = submission.findings["told"]
+    assert message.startswith("run.json")
+    assert expected in message
     assert not Run.objects.exists()
     assert not (Path(default_storage.location) / "runs").exists()  # type: ignore[attr-defined]
 
@@ -113,7 +113,8 @@ def test_the_first_hundred_faults_are_told_in_the_order_of_the_file_and_all_are_
     assert found["count"] == 1 + 2 * 130
     assert len(found["told"]) == 100
     assert "query '2': the query is unknown" in found["told"][0]
-    assert [f"prediction {n}:" in told for n, told in zip((2, 2, 3, 3), found["told"][1:], strict=False)] == [True] * 4
+    for number, message in zip((2, 2, 3, 3), found["told"][1:], strict=False):
+        assert f"prediction {number}:" in message
     typed = json.dumps({"1": [{"video_name": VIDEO, "timestamp": [0, "x"], "score": 1}] * 120})
     found = submitted(rio, typed).findings
     assert (found["count"], len(found["told"])) == (120, 100)
@@ -187,8 +188,8 @@ def test_ids_of_merged_queries_are_those_of_the_qrels(campaign: Campaign, rio: M
 
 def test_what_unpacks_to_too_much_is_refused(rio: Membership, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REELJUDGE_UNPACK_MIB", "1")
-    [told] = submitted(rio, packed(" " * (3 << 20)), filename="run.json.gz").findings["told"]
-    assert told.startswith("run.json.gz: unpacks to more than 1 MiB")
+    [message] = submitted(rio, packed(" " * (3 << 20)), filename="run.json.gz").findings["told"]
+    assert message.startswith("run.json.gz: unpacks to more than 1 MiB")
 
 
 def test_what_is_announced_is_checked(rio: Membership) -> None:
@@ -202,9 +203,9 @@ def test_what_is_announced_is_checked(rio: Membership) -> None:
     announce(submission, "run", "run.json", 9)
     with pytest.raises(BadValue, match=r"0 % of run\.json"):
         submit(submission)
-    for said in ({"name": ""}, {"name": "x" * 101}, {"paper": "javascript:alert(1)"}, {"visibility": "all"}):
+    for fields in ({"name": ""}, {"name": "x" * 101}, {"paper": "javascript:alert(1)"}, {"visibility": "all"}):
         with pytest.raises(BadValue):
-            describe(rio, {"name": "other"} | said)
+            describe(rio, {"name": "other"} | fields)
 
 
 def test_a_name_belongs_to_one_run(rio: Membership) -> None:
@@ -234,9 +235,9 @@ def test_the_job_is_harmless_twice(rio: Membership) -> None:
 def test_nothing_of_a_stored_run_changes_but_who_sees_it(campaign: Campaign, rio: Membership) -> None:
     run = Run.objects.create(campaign=campaign, number=1, by=rio, name="bert", size=10, queries=1, predictions=1)
     run.show_to(Visibility.PRIVATE)
-    for said in ({"name": "other"}, {"sha256": "0"}, {"visibility": "public", "file": "other"}):
+    for fields in ({"name": "other"}, {"sha256": "0"}, {"visibility": "public", "file": "other"}):
         with pytest.raises(IntegrityError), transaction.atomic():
-            Run.objects.update(**said)
+            Run.objects.update(**fields)
     with pytest.raises(IntegrityError), transaction.atomic():
         Run.objects.all().delete()
     run.refresh_from_db()

@@ -84,8 +84,8 @@ def test_the_authors_runs_are_checked_scored_and_ranked(
         page.get_by_role("link", name="NDCG@20, IoU≥0.7").click()
         expect(page.locator(".sorted[aria-current]")).to_have_text("NDCG@20, IoU≥0.7")
         cells = page.locator(".board tbody td:nth-child(4)").all_inner_texts()
-        shown = [float(text[:6]) for text in cells]
-        assert shown == sorted(shown, reverse=True)
+        scores = [float(text[:6]) for text in cells]
+        assert scores == sorted(scores, reverse=True)
         page.get_by_role("navigation", name="Convention").get_by_role("link", name="released").click()
         expect(page.locator(".convention")).to_contain_text("Convention released")
         page.get_by_label("Seeds as one row").check()

@@ -200,7 +200,7 @@ def makes_another_measure_a_column(page: Any, rio: Membership) -> None:
 
 
 def refuses_an_address_that_says_nothing(rio: Membership) -> None:
-    for said in (
+    for query in (
         "convention=best",
         "m=Best@3",
         "m=AxIoU@20",
@@ -209,9 +209,9 @@ def refuses_an_address_that_says_nothing(rio: Membership) -> None:
         "length=tiny",
         "release=x",
     ):
-        answer = browser(rio).get(reverse("leaderboard", args=["films"]) + f"?{said}")
-        assert answer.status_code == 400, said
-        assert "expected" in text_between_tags(answer.content.decode()), said
+        answer = browser(rio).get(reverse("leaderboard", args=["films"]) + f"?{query}")
+        assert answer.status_code == 400, query
+        assert "expected" in text_between_tags(answer.content.decode()), query
 
 
 def keeps_private_runs_for_their_owners_and_tells_no_query_of_public_ones(

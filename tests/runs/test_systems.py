@@ -423,7 +423,7 @@ def test_searches_are_made_once_and_forgotten(researcher: Membership) -> None:
         assert browser(researcher).get(page, {"q": "A dog"}).status_code == 200
     assert SystemSearch.objects.count() == 1
     assert Job.objects.filter(kind="search-with-system").count() == 1
-    SystemSearch.objects.update(asked="2020-01-01T00:00Z")
+    SystemSearch.objects.update(made="2020-01-01T00:00Z")
     forget_searches()
     assert SystemSearch.objects.count() == 0
 

@@ -53,9 +53,9 @@ def every_case_adds_up(runs: list[Run], release: Release) -> None:
     checked = 0
     for name in EXPLAINED:
         for measure in explained_measures(name, yardstick):
-            asked = asked_of(runs[1], release, name, str(measure))
+            question = asked_of(runs[1], release, name, str(measure))
             place = len(measure.spelling) % len(yardstick.queries)
-            case = case_of(asked, yardstick.queries[place][0])
+            case = case_of(question, yardstick.queries[place][0])
             assert case
             [side] = case.sides
             value = stored[name, str(measure)][place]
@@ -89,9 +89,9 @@ def a_query_is_drawn_with_its_matches(client: Client, release: Release) -> None:
     assert float(gains[1]) == 2 ** float(gains[0]) - 1
     judgements = re.search(r'href="(/[^"]*\?candidate=\d+)"', text)
     assert judgements
-    shown = client.get(judgements[1]).content.decode()
-    assert shown.count('class="dot g') >= 2
-    assert len({*re.findall(r'class="plain" href="\?query=(\d+)"', shown)}) == 1
+    html = client.get(judgements[1]).content.decode()
+    assert html.count('class="dot g') >= 2
+    assert len({*re.findall(r'class="plain" href="\?query=(\d+)"', html)}) == 1
 
 
 def ranks(text: str) -> list[str]:
@@ -129,8 +129,8 @@ def two_runs_stand_side_by_side(client: Client, runs: list[Run]) -> None:
 def an_address_that_says_nothing_is_refused(client: Client) -> None:
     for wrong in ({}, {"query": "q0", "convention": "didemo"}, {"query": "q0", "measure": "P@10"}):
         assert client.get(reverse("run-query", args=["films", 1]), wrong).status_code == 400, wrong
-    for field, said in {"against": "1", "release": "x"}.items():
-        assert client.get(reverse("run-queries", args=["films", 1]), {field: said}).status_code == 400, field
+    for field, value in {"against": "1", "release": "x"}.items():
+        assert client.get(reverse("run-queries", args=["films", 1]), {field: value}).status_code == 400, field
     assert client.get(reverse("run-query", args=["films", 1]), {"query": "q99"}).status_code == 404
     assert client.get(reverse("run-queries", args=["films", 1]), {"against": "99"}).status_code == 404
     assert client.get(reverse("run-scatter", args=["films", 1, "csv"])).status_code == 400

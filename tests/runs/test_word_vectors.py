@@ -55,7 +55,7 @@ def researcher(campaign: Campaign, rio: Membership, settings: Any, tmp_path: Pat
     return with_captions(rio)
 
 
-def asked(member: Membership, system: str = "mcn", name: str = "", **more: Any) -> TrainedSystem:
+def order(member: Membership, system: str = "mcn", name: str = "", **more: Any) -> TrainedSystem:
     options = more.pop("options", SHORT)
     [row] = ask_to_train(member, wanted(system, name=name or system, options=options, **more))
     return row
@@ -72,7 +72,7 @@ def scores(row: TrainedSystem, text: str) -> list[float]:
 
 
 def test_with_the_encoder_a_system_tells_words_apart_that_it_never_met(researcher: Membership) -> None:
-    learned, by_encoder = asked(researcher, name="learned"), asked(researcher, word_vectors="encoder")
+    learned, by_encoder = order(researcher, name="learned"), order(researcher, word_vectors="encoder")
     done()
     assert (learned.encoder, by_encoder.encoder) == ("", model_name())
     assert scores(learned, UNKNOWN[0]) == scores(learned, UNKNOWN[1])
@@ -87,7 +87,7 @@ def test_with_the_encoder_a_system_tells_words_apart_that_it_never_met(researche
 
 
 def test_a_job_and_the_commands_search_with_it(researcher: Membership, tmp_path: Path) -> None:
-    row = asked(researcher, word_vectors="encoder")
+    row = order(researcher, word_vectors="encoder")
     done()
     row.refresh_from_db()
     search = ask_to_search(row, UNKNOWN[0])
@@ -103,7 +103,7 @@ def test_a_job_and_the_commands_search_with_it(researcher: Membership, tmp_path:
 
 
 def test_names_of_objects_have_vectors_of_the_encoder_in_each_index(researcher: Membership) -> None:
-    row = asked(researcher, "stal", word_vectors="encoder")
+    row = order(researcher, "stal", word_vectors="encoder")
     done()
     before = scores(row, "A cup.")
     index(row, lambda done, total, text: None)
@@ -111,7 +111,7 @@ def test_names_of_objects_have_vectors_of_the_encoder_in_each_index(researcher: 
 
 
 def test_what_was_trained_with_another_encoder_is_refused(researcher: Membership) -> None:
-    row = asked(researcher, word_vectors="encoder")
+    row = order(researcher, word_vectors="encoder")
     TrainedSystem.objects.update(encoder="other sha256:0123456789abcdef")
     fault = f"ENCODER: names {model_name()}; expected other sha256:0123456789abcdef"
     assert fault in failed(row)
@@ -127,7 +127,7 @@ def test_a_campaign_without_an_encoder_says_so(researcher: Membership) -> None:
     researcher.campaign.refresh_from_db()
     fault = "encoder, but no encoder has ranked candidates of campaign films yet; expected learned"
     with pytest.raises(BadValue, match=fault):
-        asked(researcher, word_vectors="encoder")
+        order(researcher, word_vectors="encoder")
     refused = browser(researcher).post(f"{reverse('system-new', args=['films'])}?system=mcn", FORM)
     assert refused.status_code == 400
     assert fault in refused.content.decode()
@@ -142,7 +142,7 @@ def test_the_page_and_the_command_ask_for_it_where_words_are_read(researcher: Me
     for system, is_offered in (("mcn", True), ("conquer", True), ("prior", False), ("chance", False)):
         page = browser(researcher).get(new, {"system": system}).content.decode()
         assert ('name="word_vectors"' in page) == is_offered, system
-    assert asked(researcher, "prior", options={}, word_vectors="encoder").encoder == ""
+    assert order(researcher, "prior", options={}, word_vectors="encoder").encoder == ""
     assert browser(researcher).post(f"{new}?system=mcn", FORM).status_code == 302
     assert TrainedSystem.objects.get(name="from the page").encoder == model_name()
     command("tef_only", "--word-vectors", "encoder")
@@ -154,6 +154,6 @@ def test_the_page_and_the_command_ask_for_it_where_words_are_read(researcher: Me
 def test_encoding_many_texts_says_how_far_it_is(researcher: Membership, monkeypatch: pytest.MonkeyPatch) -> None:
     """A training set of the size of TVR's takes minutes, longer than a job's lease."""
     monkeypatch.setattr(data, "TEXTS_AT_A_TIME", 4)
-    row, signs = asked(researcher, word_vectors="encoder"), list[str]()
+    row, signs = order(researcher, word_vectors="encoder"), list[str]()
     train(row, lambda done, total, text: signs.append(text))
     assert "encoding words: 4 of " in "".join(signs)

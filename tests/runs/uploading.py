@@ -46,10 +46,10 @@ def send(submission: Submission, purpose: str, name: str, content: bytes) -> Arr
 
 
 def submitted(
-    member: Membership, content: str | bytes, filename: str = "run.json", videos: str = "", **said: Any
+    member: Membership, content: str | bytes, filename: str = "run.json", videos: str = "", **fields: Any
 ) -> Submission:
     """A submission after a worker has checked it."""
-    submission = describe(member, {"name": "bert"} | said)
+    submission = describe(member, {"name": "bert"} | fields)
     send(submission, "run", filename, content.encode() if isinstance(content, str) else content)
     if videos:
         send(submission, "videos", "videos.json", videos.encode())
@@ -59,7 +59,7 @@ def submitted(
     return submission
 
 
-def uploaded(member: Membership, predictions: Predictions, **said: Any) -> Run:
-    submission = submitted(member, ranking(predictions), **said)
+def uploaded(member: Membership, predictions: Predictions, **fields: Any) -> Run:
+    submission = submitted(member, ranking(predictions), **fields)
     assert submission.run, submission.findings
     return submission.run

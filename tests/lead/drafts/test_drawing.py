@@ -72,9 +72,9 @@ def test_a_new_corpus_is_stored_reworded_and_drawn_from(client: Client, named: D
     assert "Draw queries waits for a worker" in post(client, "draft-queries", named, **DRAWING, look="1")
     assert not work_off()
     found = selection.select(corpus, selection.Counts(4, 6), 7)
-    shown = page(client, "draft-queries", named)
-    assert all(text in shown for text in found.validation + found.test)
-    assert "Drawn from 20 distinct captions with seed 7: <strong>4</strong>" in shown
+    html = page(client, "draft-queries", named)
+    assert all(text in html for text in found.validation + found.test)
+    assert "Drawn from 20 distinct captions with seed 7: <strong>4</strong>" in html
     store_text(named, "queries", "pasted.txt", f"Somebody stands up.\n{found.test[0]}\n")
     post(client, "draft-check-start", named)
     assert not work_off()
@@ -115,8 +115,8 @@ def test_captions_that_change_after_the_check_ask_for_another_one(client: Client
     post(client, "draft-queries", named, **DRAWING, strata=["show", "length"])
     post(client, "draft-check-start", named)
     assert not work_off()
-    shown = page(client, "draft-check", named)
-    assert "film, 6-10 words" in shown
+    html = page(client, "draft-check", named)
+    assert "film, 6-10 words" in html
     Moment.objects.filter(start=3).update(caption="Somebody else waits.")
     post(client, "draft-make", named)
     assert "The captions have changed since the check" in work_off()[0].error

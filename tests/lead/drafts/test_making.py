@@ -206,7 +206,7 @@ def test_films_are_found_by_their_names_and_kept(
 
 
 @pytest.mark.parametrize(
-    ("file", "fields", "told"),
+    ("file", "fields", "message"),
     [
         ("no,such\n1,2\n", {}, "column"),
         (MOMENTS + "film-1,9,8,Ends before it starts.,60\n", {}, "moments.csv: line 32: field "),
@@ -215,14 +215,14 @@ def test_films_are_found_by_their_names_and_kept(
     ],
 )
 def test_the_step_says_at_once_that_a_file_cannot_be_read(
-    client: Client, draft: Draft, file: str, fields: dict[str, str], told: str
+    client: Client, draft: Draft, file: str, fields: dict[str, str], message: str
 ) -> None:
     store_text(draft, "moments", "moments.csv", file)
     step = reverse("draft-corpus", args=[draft.token])
     answer = client.post(step, {"corpus_name": "own", "format": "csv", "columns": "", "kind": ""} | fields)
     assert answer["Location"] == step
     page = client.get(step)
-    assert told in unescape(page.content.decode())
+    assert message in unescape(page.content.decode())
     assert not page.context["steps"][0].done
     store_text(draft, "moments", "moments.csv", MOMENTS)
     right = {"corpus_name": "own", "format": "csv", "columns": "", "kind": ""}
@@ -256,11 +256,11 @@ def test_only_folders_that_the_settings_name_are_looked_into(
         form = {"films": "folder", "root": str(films), "below": below}
         assert client.post(address, form).status_code == 400
     assert client.post(address, {"films": "folder", "root": str(secret)}).status_code == 400
-    told = []
+    problems = []
     for below in ("out", "nowhere"):
         client.post(address, {"films": "folder", "root": str(films), "below": below})
-        told += checked(client, draft)["problems"]
-    assert [each.partition(": ")[2].partition(": ")[2] for each in told] == [
+        problems += checked(client, draft)["problems"]
+    assert [each.partition(": ")[2].partition(": ")[2] for each in problems] == [
         "is not there; expected a folder below one that the setting MEDIA_FOLDERS names"
     ] * 2
     client.post(address, {"films": "folder", "root": str(films), "below": "own"})

@@ -31,8 +31,8 @@ FILM = bytes(range(256)) * 100
 
 
 def sent(client: Client, address: str, offset: int, piece: bytes, checksum: str | None = None) -> Any:
-    told = hashlib.sha256(piece).hexdigest() if checksum is None else checksum
-    headers = JSON | {"Upload-Offset": str(offset)} | ({"Upload-Checksum": f"sha256 {told}"} if told else {})
+    digest = hashlib.sha256(piece).hexdigest() if checksum is None else checksum
+    headers = JSON | {"Upload-Offset": str(offset)} | ({"Upload-Checksum": f"sha256 {digest}"} if digest else {})
     return client.patch(address, piece, content_type="application/offset+octet-stream", headers=headers)
 
 
@@ -115,8 +115,10 @@ def test_a_damaged_piece_is_refused(client: Client, draft: Draft) -> None:
     ],
 )
 def test_a_wrong_announcement_is_refused(client: Client, draft: Draft, body: dict[str, Any], field: str) -> None:
-    told = {"purpose": "film", "name": "a.mp4", "size": 9} | body
-    answer = client.post(reverse("uploads", args=[draft.token]), told, content_type="application/json", headers=JSON)
+    announcement = {"purpose": "film", "name": "a.mp4", "size": 9} | body
+    answer = client.post(
+        reverse("uploads", args=[draft.token]), announcement, content_type="application/json", headers=JSON
+    )
     assert (answer.status_code, answer.json().get("field")) == (400, field)
     assert not draft.uploads.filter(purpose="film").exists()
 

@@ -244,16 +244,16 @@ def test_the_guide(place: Place, crowd: Callable[[], list[Annotator]], capsys: p
     stopped = _stop(people)
     _figures_are_counted(place)
     rows = place.rows()
-    said = {key: grade for each in people for key, grade in each.acknowledged.items()}
+    acknowledged = {key: grade for each in people for key, grade in each.acknowledged.items()}
     assert stopped == []
-    assert lost(said, rows) == 0
-    assert lost({**said, ("never said", 1): 2}, rows) == 1  # the control
+    assert lost(acknowledged, rows) == 0
+    assert lost({**acknowledged, ("never said", 1): 2}, rows) == 1  # the control
     assert "BROKEN" not in place.at["web-1"].run("reeljudge audit")
     totals = sum((each.counts for each in people), Counter()) + place.counts
     with capsys.disabled():
         print(f"\nguide: {', '.join(f'{count:,} {name}' for name, count in sorted(totals.items()))}")
         print(
-            f"guide: {len(said):,} grades acknowledged, 0 lost; {before:,} before the dump, all restored; "
+            f"guide: {len(acknowledged):,} grades acknowledged, 0 lost; {before:,} before the dump, all restored; "
             "0 pages failed"
         )
 
@@ -371,5 +371,5 @@ def _failures(people: list[Annotator]) -> list[str]:
     return [failure for each in people for failure in each.failures]
 
 
-def lost(said: dict[tuple[str, int], int], rows: dict[tuple[str, int], int]) -> int:
-    return sum(rows.get(key) != grade for key, grade in said.items())
+def lost(acknowledged: dict[tuple[str, int], int], rows: dict[tuple[str, int], int]) -> int:
+    return sum(rows.get(key) != grade for key, grade in acknowledged.items())

@@ -43,7 +43,7 @@ def proposals(chat: ChatSubstituter, attempt: int = 1) -> list[Proposal]:
 
 def test_one_request_holds_several_descriptions(chat: ChatSubstituter, endpoint: ChatEndpoint) -> None:
     assert propose(chat) == CAPTIONS
-    [body] = endpoint.asked
+    [body] = endpoint.bodies
     assert (body["model"], body["temperature"]) == ("model-1", 0.0)
     assert [each["description"] for each in json.loads(body["messages"][1]["content"])] == DESCRIPTIONS
     assert endpoint.keys == [f"Bearer {KEY}"]
@@ -94,7 +94,7 @@ def test_an_endpoint_that_stays_away_is_told_apart(chat: ChatSubstituter, endpoi
     endpoint.faults = [stub.status(503)] * TRIES
     with pytest.raises(EndpointAway, match=rf"status 503: .*, {TRIES} times"):
         propose(chat)
-    assert len(endpoint.asked) == TRIES
+    assert len(endpoint.bodies) == TRIES
 
 
 def test_nobody_listens() -> None:
@@ -110,7 +110,7 @@ def test_a_refusal_ends_at_once_and_never_tells_the_key(
     endpoint.faults = [stub.status(code, Location="http://127.0.0.1:9/")]
     with pytest.raises(EndpointRefuses, match=f"status {code}") as fault:
         propose(chat)
-    assert len(endpoint.asked) == 1
+    assert len(endpoint.bodies) == 1
     assert KEY not in str(fault.value) + repr(chat.endpoint)
 
 
@@ -119,7 +119,7 @@ def test_a_key_that_cannot_be_sent_is_never_told(endpoint: ChatEndpoint, key: st
     chat = ChatSubstituter(Endpoint(endpoint.address, "m", key, wait=lambda seconds: None))
     with pytest.raises(EndpointRefuses, match=r"^CHAT_URL or CHAT_KEY: \w+$"):
         propose(chat)
-    assert endpoint.asked == []
+    assert endpoint.bodies == []
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:9/v1", "ftp://127.0.0.1/v1", "http://a:b", "http://\0"])
@@ -132,9 +132,9 @@ def test_an_address_that_is_none_is_told(address: str) -> None:
 def test_a_password_in_the_address_is_never_told(endpoint: ChatEndpoint, fault: stub.Fault) -> None:
     endpoint.faults = [fault] * 1000
     address = endpoint.address.replace("http://", f"http://reeljudge:{KEY}@")
-    with pytest.raises((EndpointAway, EndpointRefuses), match=r"CHAT_URL 127\.0\.0\.1: ") as told:
+    with pytest.raises((EndpointAway, EndpointRefuses), match=r"CHAT_URL 127\.0\.0\.1: ") as error:
         propose_until_it_is_given_up(ChatSubstituter(Endpoint(address, "m", wait=lambda seconds: None)))
-    assert KEY not in str(told.value)
+    assert KEY not in str(error.value)
 
 
 def test_an_answer_that_cannot_be_unpacked_is_refused(chat: ChatSubstituter, endpoint: ChatEndpoint) -> None:
@@ -166,14 +166,14 @@ def test_an_answer_of_no_use_is_asked_for_in_halves(
 ) -> None:
     endpoint.faults = [fault]
     assert propose(chat) == CAPTIONS
-    assert [len(json.loads(each["messages"][1]["content"])) for each in endpoint.asked] == [8, 4, 4]
+    assert [len(json.loads(each["messages"][1]["content"])) for each in endpoint.bodies] == [8, 4, 4]
     assert chat.endpoint.usage.retries == 2
 
 
 def test_json_in_a_fence_is_read(chat: ChatSubstituter, endpoint: ChatEndpoint) -> None:
     endpoint.faults = [stub.in_a_fence]
     assert propose(chat) == CAPTIONS
-    assert len(endpoint.asked) == 1
+    assert len(endpoint.bodies) == 1
 
 
 def test_captions_that_are_too_long_are_no_proposals(chat: ChatSubstituter, endpoint: ChatEndpoint) -> None:
@@ -205,7 +205,7 @@ def propose_until_it_is_given_up(chat: ChatSubstituter) -> None:
 def test_tokens_are_estimated_if_the_endpoint_does_not_count_them(
     chat: ChatSubstituter, endpoint: ChatEndpoint
 ) -> None:
-    endpoint.faults = [lambda each, inputs: stub.said(json.dumps({"captions": each.captions(inputs)}), "?")]
+    endpoint.faults = [lambda each, inputs: stub.completion(json.dumps({"captions": each.captions(inputs)}), "?")]
     propose(chat)
     assert chat.endpoint.usage.input_tokens > 200
     assert chat.endpoint.usage.output_tokens > 50

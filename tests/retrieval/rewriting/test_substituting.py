@@ -235,9 +235,9 @@ def test_an_endpoint_that_goes_away_loses_nothing(films: Corpus, endpoint: ChatE
     assert sorted(states(films).values()) == [State.OPEN] * 3 + [State.VERIFIED] * 2
     order.refresh_from_db()
     assert (order.requests, order.retries, order.ended) == (7, 5, None)
-    endpoint.asked.clear()
+    endpoint.bodies.clear()
     carry_out(order, Reports(), chat(endpoint))
-    assert len(endpoint.asked) == 2  # for the three that were left
+    assert len(endpoint.bodies) == 2  # for the three that were left
     assert set(states(films).values()) == {State.VERIFIED}
     order.refresh_from_db()
     assert (order.requests, order.descriptions) == (9, 5)
@@ -250,9 +250,9 @@ def test_each_answer_is_stored_as_it_comes(films: Corpus, endpoint: ChatEndpoint
     with pytest.raises(EndpointAway):
         carry_out(order, Reports(), chat(endpoint, 4))
     assert sorted(states(films).values()) == [State.OPEN] * 3 + [State.PROPOSED] * 2
-    endpoint.asked.clear()
+    endpoint.bodies.clear()
     carry_out(order, Reports(), chat(endpoint, 4))
-    assert len(endpoint.asked) == 1
+    assert len(endpoint.bodies) == 1
     assert set(states(films).values()) == {State.VERIFIED}
 
 
@@ -277,7 +277,7 @@ def test_answers_of_a_worker_that_died_are_checked_and_not_asked_for_again(
     assert sorted(states(films).values()) == [State.OPEN] * 3 + [State.PROPOSED] * 2
     nothing_unverified_is_a_caption(films)
     carry_out(order, Reports(), chat(endpoint))
-    assert len(endpoint.asked) == 3
+    assert len(endpoint.bodies) == 3
     assert set(states(films).values()) == {State.VERIFIED}
 
 
@@ -285,8 +285,8 @@ def test_the_endpoint_is_asked_only_for_what_the_cast_list_did_not_solve(films: 
     confirm(films)
     by_cast(films)
     carry_out(order_by_chat(films), Reports(), chat(endpoint))
-    [asked] = endpoint.asked
-    assert [each["description"] for each in json.loads(asked["messages"][1]["content"])] == ["He points at Zora."]
+    [body] = endpoint.bodies
+    assert [each["description"] for each in json.loads(body["messages"][1]["content"])] == ["He points at Zora."]
     by_cast(films)  # which leaves alone what the endpoint made
     assert set(states(films).values()) == {State.VERIFIED}
 
@@ -295,12 +295,12 @@ def test_the_endpoint_is_asked_only_for_what_the_cast_list_did_not_solve(films: 
 def test_captions_are_made_again_only_if_asked_for(films: Corpus, endpoint: ChatEndpoint) -> None:
     carry_out(order_by_chat(films), Reports(), chat(endpoint))
     carry_out(order_by_chat(films), Reports(), chat(endpoint))
-    assert len(endpoint.asked) == 3
+    assert len(endpoint.bodies) == 3
     again = order_by_chat(films, again=True)
     carry_out(again, Reports(), chat(endpoint))
-    assert len(endpoint.asked) == 6
+    assert len(endpoint.bodies) == 6
     carry_out(again, Reports(), chat(endpoint))
-    assert len(endpoint.asked) == 6
+    assert len(endpoint.bodies) == 6
 
 
 @pytest.mark.both_databases
@@ -355,7 +355,7 @@ def test_two_hundred_descriptions_of_tvr_through_an_endpoint_that_fails_in_every
         assert not endpoint.faults
         order.refresh_from_db()
         assert order.ended
-        assert order.requests == len(endpoint.asked)
+        assert order.requests == len(endpoint.bodies)
         assert order.retries >= faults - 10
         assert reports.all[-1][2].endswith(f"descriptions, cost so far {order.cost:.4f}")
         assert order.cost > 0
