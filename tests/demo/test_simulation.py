@@ -89,7 +89,7 @@ def test_only_the_jobs_that_bring_work_are_run_and_what_is_waited_for_is_told(
     assert not trained
     assert Job.objects.get(kind="count").state == Job.State.WAITING
     assert batch.assignments.filter(state=Assignment.State.SUBMITTED).count() == 2
-    assert "; 1 job(s) to wait for, the first: cut clips" in err.getvalue()
+    assert "; 1 job(s) to wait for, the first: Cut clips" in err.getvalue()
     assert int(out.getvalue().split()[0]) >= 16
 
 

@@ -10,8 +10,8 @@ from django.urls import reverse
 
 from campaigns.models import Membership
 from corpus.models import Clip
-from jobs.models import Job
 from judging.models import Batch, Candidate, Flag
+from judging.pool.clips import cut_clips
 from judging.work import grading, submitting
 from tests.cast import browser, claim, judge_all, text_between_tags
 from tests.tampering import forget
@@ -87,7 +87,7 @@ def test_a_clip_that_failed_is_asked_for_again(flag: Flag, leo: Membership) -> N
     assert handle(leo, flag, "retry") == 302
     clip.refresh_from_db()
     assert (clip.state, clip.error) == ("waiting", "")
-    assert Job.objects.filter(key=f"batch {flag.candidate.batch_id}").exists()
+    assert cut_clips.jobs(flag.candidate.batch).exists()
     assert Flag.objects.waiting(leo.campaign).exists()
 
 
