@@ -25,7 +25,7 @@ from judging.pool.ranking import rank_candidates
 from retrieval.encoders import same_model, weights_hash
 from retrieval.models import TrainedEncoder
 from retrieval.simcse import measuring, training
-from retrieval.simcse.making import forget_trainings
+from retrieval.simcse.making import forget_trainings, train_simcse
 from retrieval.simcse.recipe import Captions, Recipe, origin, split
 from retrieval.simcse.training import load_base, train
 from systems import encoders
@@ -316,6 +316,6 @@ def test_abandoned_trainings_are_deleted_within_the_hour(settings: Any, tmp_path
         for path in (root / name / "checkpoint.npz", root / name):
             os.utime(path, (time.time() - age,) * 2)
     os.utime(root / "new-0123", (0, 0))  # what lies in it is newer
-    Job.objects.ask("train simcse", "waiting")
+    train_simcse.ask(key="waiting")
     forget_trainings()
     assert sorted(child.name for child in root.iterdir()) == ["new-0123", "waiting-0123"]
