@@ -5,18 +5,7 @@ from django.utils.translation import gettext
 # In the order in which they run. The annotator's home loads them ahead, so that the first clip need not wait for them.
 SCRIPTS = [
     f"annotate/{name}.js"
-    for name in (
-        "words",
-        "timer",
-        "places",
-        "stage",
-        "outbox",
-        "keys",
-        "guideline",
-        "elements",
-        "bar",
-        "workplace",
-    )
+    for name in ("words", "timer", "places", "stage", "outbox", "keys", "guideline", "elements", "bar", "workplace")
 ]
 
 

@@ -50,9 +50,7 @@ class Problem(Shape):
     user = serializers.CharField(required=False, help_text="who is signed in")
     field = serializers.CharField(required=False, help_text="the field that is wrong")
     fields = serializers.DictField(
-        child=serializers.ListField(child=serializers.CharField()),
-        required=False,
-        help_text="faults by field",
+        child=serializers.ListField(child=serializers.CharField()), required=False, help_text="faults by field"
     )
 
 

@@ -12,16 +12,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views import defaults
 
-from base.errors import (
-    BadFields,
-    BadValue,
-    Busy,
-    NotFound,
-    ReeljudgeError,
-    StaleForm,
-    TooManyRequests,
-    WrongState,
-)
+from base.errors import BadFields, BadValue, Busy, NotFound, ReeljudgeError, StaleForm, TooManyRequests, WrongState
 
 API = "/api/"  # below this address every answer is JSON
 

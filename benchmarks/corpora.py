@@ -15,22 +15,7 @@ from tests.installation import ROOT, Installation
 
 LINES = 1_000_000
 PER_VIDEO = 5
-WORDS = (
-    "she",
-    "he",
-    "walks",
-    "opens",
-    "a",
-    "door",
-    "sits",
-    "talks",
-    "with",
-    "man",
-    "holds",
-    "red",
-    "cup",
-    "leaves",
-)
+WORDS = ("she", "he", "walks", "opens", "a", "door", "sits", "talks", "with", "man", "holds", "red", "cup", "leaves")
 LINE = '{{"vid_name": "film-{0}", "duration": 95.5, "ts": [{1:.2f}, {2:.2f}], "desc": "{3}.", "type": "v"}}\n'
 
 

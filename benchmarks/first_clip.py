@@ -111,12 +111,7 @@ def _alone(place: Installation, chromium: Browser, clip: str) -> float:
 def _slow(context: BrowserContext, page: Page) -> None:
     session = context.new_cdp_session(page)
     session.send("Network.enable")
-    network = {
-        "offline": False,
-        "latency": LATENCY,
-        "downloadThroughput": BITS / 8,
-        "uploadThroughput": BITS / 8,
-    }
+    network = {"offline": False, "latency": LATENCY, "downloadThroughput": BITS / 8, "uploadThroughput": BITS / 8}
     session.send("Network.emulateNetworkConditions", network)
 
 

@@ -39,10 +39,7 @@ INDEXES = """
 def grow(address: str, judgements: int) -> None:
     """Copy everything until there are so many judgements."""
     # One reads what is committed, while the other writes.
-    with (
-        psycopg.connect(address, autocommit=True) as reading,
-        psycopg.connect(address, autocommit=True) as writing,
-    ):
+    with psycopg.connect(address, autocommit=True) as reading, psycopg.connect(address, autocommit=True) as writing:
         # Foreign keys need no check: all are copied.
         writing.execute("SET session_replication_role = replica")
         writing.execute("SET maintenance_work_mem = '512MB'")
@@ -65,10 +62,7 @@ def _models() -> list[Any]:
 
     of_people: list[Any] = [User, Campaign, Membership, Event]
     names = ("Query", "Batch", "Candidate", "Assignment", "Reopening", "Judgement", "Revision", "Flag")
-    return [
-        *of_people,
-        *(getattr(judging, name) for name in (*names, "Review", "Adjudication", "Sitting")),
-    ]
+    return [*of_people, *(getattr(judging, name) for name in (*names, "Review", "Adjudication", "Sitting"))]
 
 
 def _copy(reading: Any, writing: Any, model: Any, copy: int) -> None:

@@ -89,10 +89,7 @@ def addresses(name: str) -> dict[str, str]:
     found["fastest first"] = reverse("check-pairs", args=[name, person.worker, "speed"])
     found["contested judgements"] = f"{found['agreement-judgements']}?only=contested&worker={person.worker}"
     anew = reverse("reopen", args=[name])
-    found |= {
-        "reopening a batch": f"{anew}?batch={done.pk}",
-        "reopening all": f"{anew}?worker={person.worker}",
-    }
+    found |= {"reopening a batch": f"{anew}?batch={done.pk}", "reopening all": f"{anew}?worker={person.worker}"}
     found["withdrawing"] = reverse("withdraw", args=[name, done.query_id])
     versions = campaign.releases.filter(state=Release.State.READY).values_list("version", flat=True)[:2]
     if len(versions) == 2:

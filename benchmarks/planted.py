@@ -10,18 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from systems.data import (
-    Data,
-    Example,
-    Floats,
-    Ints,
-    Objects,
-    Query,
-    Rows,
-    Validation,
-    Video,
-    Videos,
-)
+from systems.data import Data, Example, Floats, Ints, Objects, Query, Rows, Validation, Video, Videos
 
 FEATURES, SYNONYMS, FILLERS = 64, 3, 6
 POSITIVE = 0.8  # share of clips that show their concept with the right sign

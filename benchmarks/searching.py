@@ -31,10 +31,7 @@ def figures() -> Iterator[str]:
     began = time.perf_counter()
     index_captions(corpus, lambda done, total, message="": None)
     yield f"index of {CAPTIONS:,} captions whose vectors are stored, written in {time.perf_counter() - began:.1f} s"
-    rows, queries = (
-        opened(corpus.indexes.get()),
-        iter(f"somebody opens door number {n}" for n in range(10_000)),
-    )
+    rows, queries = (opened(corpus.indexes.get()), iter(f"somebody opens door number {n}" for n in range(10_000)))
     vector = encode_here("somebody opens a door")
     assert vector is not None
     of = f"{CAPTIONS:,} captions, {connection.vendor}"

@@ -44,12 +44,7 @@ def figures() -> Iterator[str]:
         pool, queries = _pool_and_queries()
         np.save(file, _vectors(pool))
         # A process of its own, whose memory is that of this work alone.
-        done = subprocess.run(
-            [sys.executable, "-c", ALONE, file],
-            stdout=subprocess.PIPE,
-            text=True,
-            check=True,
-        )
+        done = subprocess.run([sys.executable, "-c", ALONE, file], stdout=subprocess.PIPE, text=True, check=True)
     found = json.loads(done.stdout)
     ratios = [ours / bare for bare, ours in zip(found["bare"], found["ours"], strict=True)]
     of = "random unit vectors" if _random() else "the captions' vectors"

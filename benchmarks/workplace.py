@@ -65,10 +65,7 @@ def _latency(place: Installation, chromium: Browser) -> Iterator[str]:
     while len(took) < PRESSES:
         took += _batch(person)
     yield f"first page: {_sizes(person.claim())}"
-    for name, words in {
-        "first": "the next clip moving",
-        "second": "the picture after that",
-    }.items():
+    for name, words in {"first": "the next clip moving", "second": "the picture after that"}.items():
         times = [each[name] for each in took if name in each]
         p50, p95 = statistics.median(times), statistics.quantiles(times, n=100)[94]
         yield f"key to {words}: p50 {p50:.0f} ms, p95 {p95:.0f} ms ({len(times)} presses, {LATENCY} ms of network)"

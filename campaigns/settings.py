@@ -22,9 +22,7 @@ class Setting(NamedTuple):
 
 GRADE = (0, 4)  # the range of a mean grade
 SECTIONS = {
-    "The campaign": {
-        "title": Setting("Title", "People see it instead of the short name."),
-    },
+    "The campaign": {"title": Setting("Title", "People see it instead of the short name.")},
     "Clips": {
         "padding": Setting(
             "Seconds around a moment",
@@ -86,10 +84,7 @@ SECTIONS = {
             "New annotators take the exam first. You may let anybody work without it.",
         ),
         "exam_rounds": Setting(
-            "Rounds of the exam",
-            "Rounds in which missed pairs come back before the exam is failed, 1 to 10.",
-            1,
-            10,
+            "Rounds of the exam", "Rounds in which missed pairs come back before the exam is failed, 1 to 10.", 1, 10
         ),
         "may_return": Setting(
             "Who began a batch may judge its contested clips if nobody else is left",
@@ -118,10 +113,7 @@ SECTIONS = {
     },
     "Pay": {
         "hourly_rate": Setting(
-            "Pay for an hour",
-            "Annotators see what they have earned. A new rate holds from today on.",
-            0,
-            999_999,
+            "Pay for an hour", "Annotators see what they have earned. A new rate holds from today on.", 0, 999_999
         ),
         "currency": Setting("Currency", "Three letters of ISO 4217, like SGD, EUR or INR."),
         "all_days": Setting(

@@ -108,11 +108,7 @@ TEMPLATES = [
                 "campaigns.accounts.views.ways_in",
                 "config.operations.requests.version",
             ],
-            "builtins": [
-                "django.templatetags.static",
-                "django.templatetags.i18n",
-                "base.templatetags.page_parts",
-            ],
+            "builtins": ["django.templatetags.static", "django.templatetags.i18n", "base.templatetags.page_parts"],
         },
     }
 ]
@@ -199,10 +195,7 @@ ASSIGNMENT_LEASE = env.int("ASSIGNMENT_LEASE", default=90 * 60)  # seconds witho
 # People and security --------------------------------------------------------------------------------------
 AUTHENTICATION_BACKENDS = ["campaigns.accounts.second_factor.Backend"]
 AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = [
-    {
-        "NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",
-        "OPTIONS": {"min_length": 12},
-    },
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
     {"NAME": "campaigns.accounts.forms.HardToGuess"},
 ]
@@ -224,12 +217,7 @@ ACCOUNT_FORMS = {
     "add_email": "campaigns.accounts.forms.MailAddressForm",
 }
 ACCOUNT_LOGIN_METHODS = {"username", "email"}
-ACCOUNT_SIGNUP_FIELDS = [
-    "username*",
-    "email",
-    "password1*",
-    "password2*",
-]  # nobody signs up but by an invitation
+ACCOUNT_SIGNUP_FIELDS = ["username*", "email", "password1*", "password2*"]  # nobody signs up but by an invitation
 ACCOUNT_SESSION_REMEMBER = True
 ACCOUNT_CHANGE_EMAIL = True  # a person has one address; a new one replaces it once it is confirmed
 ACCOUNT_EMAIL_VERIFICATION = "none"  # no address is needed to sign in
@@ -397,11 +385,7 @@ LOGGING = {
         },
     },
     "handlers": {
-        "terminal": {
-            "class": "logging.StreamHandler",
-            "formatter": LOG_FORMAT,
-            "filters": ["request", "outage"],
-        }
+        "terminal": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT, "filters": ["request", "outage"]}
     },
     "root": {"handlers": ["terminal"], "level": env.str("LOG_LEVEL", default="WARNING")},
 }

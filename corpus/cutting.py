@@ -21,14 +21,7 @@ from systems.features.films import frames, open_film, pictures
 MOST_LINES = 480
 LONGEST = 600.0  # seconds
 # The errors of FFmpeg and Pillow for a broken or hostile source.
-UNREADABLE = (
-    av.error.FFmpegError,
-    OSError,
-    ValueError,
-    SyntaxError,
-    MemoryError,
-    Image.DecompressionBombError,
-)
+UNREADABLE = (av.error.FFmpegError, OSError, ValueError, SyntaxError, MemoryError, Image.DecompressionBombError)
 # bitexact keeps the encoder's name and the date out of the file; a53cc=0 keeps out the source's closed captions.
 ENCODING = {"preset": "veryfast", "crf": "23", "flags": "+bitexact", "a53cc": "0"}
 OPTIONS = {"movflags": "+faststart", "fflags": "+bitexact"}
@@ -50,12 +43,7 @@ def work(source: Path, order: list[Any] | None, writable: Path) -> float | None:
 
 
 def cut(
-    source: Path,
-    start: float,
-    end: float,
-    to: Path,
-    frame_rate: float | None = None,
-    with_sound: bool = False,
+    source: Path, start: float, end: float, to: Path, frame_rate: float | None = None, with_sound: bool = False
 ) -> None:
     """Write the frames of [start, end) of a video file or a folder of frames as a clip.
 

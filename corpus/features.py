@@ -48,9 +48,7 @@ def must_be_a_set(corpus: Corpus, name: str) -> None:
     """Refuse a name that no set of features of the corpus has."""
     if name not in (known := sets_of(corpus)):
         raise BadValue(
-            "features",
-            abbreviated(name),
-            f"one of {', '.join(known)}; other sets are files in {_folder(corpus)}",
+            "features", abbreviated(name), f"one of {', '.join(known)}; other sets are files in {_folder(corpus)}"
         )
 
 

@@ -107,8 +107,7 @@ class Clip(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["video", "start", "end", "sound", "audience"],
-                name="one_clip_per_stretch_and_audience",
+                fields=["video", "start", "end", "sound", "audience"], name="one_clip_per_stretch_and_audience"
             )
         ]
 
@@ -145,8 +144,7 @@ class Moment(models.Model):
     description = models.TextField(help_text="as the corpus gives it")
     caption = models.TextField(help_text="the text that is compared with queries; annotators never see it")
     predicted = models.BooleanField(
-        default=False,
-        help_text="whether it is no part of the corpus, but was predicted by a run and is judged",
+        default=False, help_text="whether it is no part of the corpus, but was predicted by a run and is judged"
     )
 
     objects = DescribedMoments()

@@ -56,11 +56,7 @@ def run_of(system: System, seed: int, grades: Grades, ranks: Ranks, durations: M
 
 
 def _predicted(
-    system: System,
-    seed: str,
-    grades: Mapping[Span, int],
-    ranks: Mapping[Span, int],
-    durations: Mapping[str, float],
+    system: System, seed: str, grades: Mapping[Span, int], ranks: Mapping[Span, int], durations: Mapping[str, float]
 ) -> Iterator[dict[str, Any]]:
     """Yield the predictions of one query, the best first."""
     chance = random.Random(seed)
@@ -69,8 +65,4 @@ def _predicted(
         shift = SHIFT * (end - start)
         start = max(0.0, start + chance.gauss(0, shift))
         end = min(durations[video], max(start + 0.5, end + chance.gauss(0, shift)))
-        yield {
-            "video_name": video,
-            "timestamp": [round(start, 2), round(end, 2)],
-            "model_scores": round(score, 4),
-        }
+        yield {"video_name": video, "timestamp": [round(start, 2), round(end, 2)], "model_scores": round(score, 4)}

@@ -42,10 +42,7 @@ NETWORK |= {"hidden": 128, "words": 64, "language": 64, "embedding": 64}
 PLACE: dict[str, Any] = {"iterations": 300, "decay_every": 200, "validate_every": 100}
 STEPS: dict[str, Any] = {"iterations": 500, "decay_every": 350, "validate_every": 250}
 RANKING = STEPS | {"loss": "triplet", "intra": 1, "inter": 1}  # the loss and the negatives of MCN's authors
-CONTRAST = STEPS | {
-    "intra": 3,
-    "inter": 3,
-}  # the moments of a film are harder to tell apart than the few films
+CONTRAST = STEPS | {"intra": 3, "inter": 3}  # the moments of a film are harder to tell apart than the few films
 LONGER = {"iterations": 750, "decay_every": 525}
 SHORTER = {"iterations": 250, "decay_every": 175, "validate_every": 125}  # because there are two networks
 STREAMS: dict[str, Any] = {"iterations": 220, "batch_size": 32, "learning_rate": 0.002, "validate_every": 110}

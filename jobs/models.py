@@ -43,11 +43,7 @@ class Job(models.Model):
     for_leads = models.BooleanField(default=False, help_text="whether only leads see it")
     by_members = models.BooleanField(default=False, help_text="whether whoever sees it may try it again")
     person = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        models.CASCADE,
-        null=True,
-        related_name="+",
-        help_text="whom alone it is for",
+        settings.AUTH_USER_MODEL, models.CASCADE, null=True, related_name="+", help_text="whom alone it is for"
     )
     state = models.CharField(max_length=10, choices=State.choices, default=State.WAITING)
     due = models.DateTimeField()

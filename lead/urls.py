@@ -45,11 +45,7 @@ urlpatterns = [
     path("new-campaign/<slug:token>/remove", drafts.remove, name="draft-remove"),
     path("new-campaign/<slug:token>/uploads", uploads.announce, name="uploads"),
     path("new-campaign/<slug:token>/uploads/<slug:upload>", uploads.piece, name="upload"),
-    path(
-        "new-campaign/<slug:token>/uploads/<slug:upload>/remove",
-        uploads.remove_upload,
-        name="upload-remove",
-    ),
+    path("new-campaign/<slug:token>/uploads/<slug:upload>/remove", uploads.remove_upload, name="upload-remove"),
     path("", campaigns.home, name="home"),
     path("campaigns/", campaigns.index, name="campaigns"),
     path("work/", work.site, name="site-work"),
@@ -103,11 +99,7 @@ urlpatterns = [
     path("campaigns/<slug:name>/people/<int:worker>/creates", people.creates, name="person-creates"),
     path("campaigns/<slug:name>/people/invite", people.invite, name="invite"),
     path("campaigns/<slug:name>/people/invite-by-mail", people.invite_by_mail, name="invite-by-mail"),
-    path(
-        "campaigns/<slug:name>/people/invitations/<int:pk>/send",
-        people.send_invitation,
-        name="invitation-send",
-    ),
+    path("campaigns/<slug:name>/people/invitations/<int:pk>/send", people.send_invitation, name="invitation-send"),
     path(
         "campaigns/<slug:name>/people/invitations/<int:pk>/withdraw",
         people.withdraw_invitation,
@@ -119,11 +111,7 @@ urlpatterns = [
     path("campaigns/<slug:name>/agreement/", agreement.overall, name="agreement"),
     path("campaigns/<slug:name>/agreement/count", agreement.count, name="agreement-count"),
     path("campaigns/<slug:name>/agreement/counting", agreement.counting, name="agreement-counting"),
-    path(
-        "campaigns/<slug:name>/agreement/annotators/<int:worker>/",
-        agreement.annotator,
-        name="agreement-annotator",
-    ),
+    path("campaigns/<slug:name>/agreement/annotators/<int:worker>/", agreement.annotator, name="agreement-annotator"),
     path("campaigns/<slug:name>/agreement/queries/", agreement.queries, name="agreement-queries"),
     path("campaigns/<slug:name>/agreement/judgements/", agreement.judgements, name="agreement-judgements"),
     path("campaigns/<slug:name>/figures/", figures.index, name="figures"),
@@ -150,8 +138,6 @@ urlpatterns = [
     path("campaigns/<slug:name>/webhooks/<int:pk>/", webhooks.detail, name="webhook"),
     path("campaigns/<slug:name>/webhooks/<int:pk>/change", webhooks.change, name="webhook-change"),
     path(
-        "campaigns/<slug:name>/webhooks/<int:pk>/deliveries/<int:delivery>/again",
-        webhooks.again,
-        name="webhook-again",
+        "campaigns/<slug:name>/webhooks/<int:pk>/deliveries/<int:delivery>/again", webhooks.again, name="webhook-again"
     ),
 ]

@@ -94,9 +94,7 @@ def matrix(data: alt.Data, rows: Rows, sides: tuple[str, str], value: tuple[str,
         )
     )
     scale = alt.Scale(
-        domain=[-most, 0, most],
-        range=[theme.COLOURS[1], theme.PAPER, theme.COLOURS[0]],
-        interpolate="rgb",
+        domain=[-most, 0, most], range=[theme.COLOURS[1], theme.PAPER, theme.COLOURS[0]], interpolate="rgb"
     )
     strong = alt.expr.abs(alt.datum[name]) > 0.6 * most
     ink = alt.condition(strong, alt.value(theme.PAPER), alt.value(theme.INK))

@@ -13,13 +13,7 @@ FONT = "DejaVu Sans, Liberation Sans, Helvetica, sans-serif"
 @alt.theme.register("reeljudge", enable=True)
 def reeljudge() -> alt.theme.ThemeConfig:
     """Dark ink on white, one order of hues, no frames, and sizes for a printed column."""
-    text = {
-        "labelColor": INK,
-        "titleColor": INK,
-        "labelFont": FONT,
-        "titleFont": FONT,
-        "titleFontWeight": "normal",
-    }
+    text = {"labelColor": INK, "titleColor": INK, "labelFont": FONT, "titleFont": FONT, "titleFontWeight": "normal"}
     config: Any = {
         "background": PAPER,
         "font": FONT,

@@ -29,14 +29,7 @@ AT_ONCE = 1 << 20
 # What reading a damaged or hostile zip, and the JSON and CSV in it, can raise.
 UNREADABLE = (
     *(zipfile.BadZipFile, zlib.error, csv.Error, OSError, EOFError),
-    *(
-        ValueError,
-        LookupError,
-        TypeError,
-        AttributeError,
-        ArithmeticError,
-        RuntimeError,
-    ),  # and RecursionError
+    *(ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RuntimeError),  # and RecursionError
 )
 # The fields of the manifest that are needed, by their types.
 FIELDS: dict[str, type] = {

@@ -67,10 +67,7 @@ def parts(release: Release) -> list[Part]:
         *_guidelines(scope.campaign),
         *_figures(scope),
     ]
-    files = [
-        *((each.name, each.what) for each in described),
-        (MANIFEST, "the SHA-256 of each file, and the counts"),
-    ]
+    files = [*((each.name, each.what) for each in described), (MANIFEST, "the SHA-256 of each file, and the counts")]
     return [Part("README.md", "this card", partial(card, release, files)), *described]
 
 

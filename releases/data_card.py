@@ -20,10 +20,7 @@ from releases.scope import Scope
 
 LICENCES = {
     "CC-BY-4.0": ("Creative Commons Attribution 4.0", "https://creativecommons.org/licenses/by/4.0/"),
-    "CC-BY-SA-4.0": (
-        "Creative Commons Attribution-ShareAlike 4.0",
-        "https://creativecommons.org/licenses/by-sa/4.0/",
-    ),
+    "CC-BY-SA-4.0": ("Creative Commons Attribution-ShareAlike 4.0", "https://creativecommons.org/licenses/by-sa/4.0/"),
     "CC-BY-NC-4.0": (
         "Creative Commons Attribution-NonCommercial 4.0",
         "https://creativecommons.org/licenses/by-nc/4.0/",

@@ -204,12 +204,7 @@ def manifest(scope: Scope) -> Lines:
 FILES = [
     Export("qrels.txt", "TREC qrels: query, 0, moment, grade", "text/plain", trec_qrels),
     Export("moments.csv", "the moments of the TREC files, with video and seconds", "text/csv", moments),
-    Export(
-        "qrels.jsonl",
-        "qrels as TVR-Ranking has them, one JSON object a pair",
-        "application/jsonl",
-        tvr_ranking,
-    ),
+    Export("qrels.jsonl", "qrels as TVR-Ranking has them, one JSON object a pair", "application/jsonl", tvr_ranking),
     Export("ratings.csv", "every counted grade, by worker number", "text/csv", ratings),
     Export("adjudicated.txt", "TREC qrels of the grades that a lead gave", "text/plain", adjudicated_trec),
     Export(

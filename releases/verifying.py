@@ -57,9 +57,7 @@ def verify_release(release: Release, report: Report) -> None:
     except OSError as fault:
         raise JobPostponed(str(fault)) from fault
     Summary.objects.update_or_create(
-        campaign_id=release.campaign_id,
-        name=_kept_as(release),
-        defaults={"made": timezone.now(), "counts": found},
+        campaign_id=release.campaign_id, name=_kept_as(release), defaults={"made": timezone.now(), "counts": found}
     )
     report(1, 1)
 

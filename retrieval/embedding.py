@@ -9,14 +9,7 @@ import numpy as np
 from django.conf import settings
 
 from corpus.errors import CorpusError
-from retrieval.encoders import (
-    FULL,
-    encoder,
-    encoder_in_bfloat16,
-    model_key,
-    model_name,
-    weights_hash,
-)
+from retrieval.encoders import FULL, encoder, encoder_in_bfloat16, model_key, model_name, weights_hash
 from retrieval.encoding import Vectors, encode
 from retrieval.models import Vector
 from systems.encoders import BUNDLED

@@ -9,15 +9,7 @@ from django.db.models.functions import Now
 from corpus.models import Corpus
 from retrieval.rewriting.models import CaptionFigures, CastName, Rewording, Substitution
 
-__all__ = [
-    "CaptionFigures",
-    "CastName",
-    "Rewording",
-    "SearchIndex",
-    "Substitution",
-    "TrainedEncoder",
-    "Vector",
-]
+__all__ = ["CaptionFigures", "CastName", "Rewording", "SearchIndex", "Substitution", "TrainedEncoder", "Vector"]
 
 
 class Vector(models.Model):

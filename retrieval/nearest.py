@@ -37,10 +37,7 @@ class Nearest:
 
 
 def nearest(
-    queries: Floats,
-    captions: Floats,
-    k: int,
-    report: Callable[[int, int], None] = lambda done, total: None,
+    queries: Floats, captions: Floats, k: int, report: Callable[[int, int], None] = lambda done, total: None
 ) -> Nearest:
     """Return the k captions with the highest cosine for each query. Captions with equal cosines keep their order.
 

@@ -29,15 +29,7 @@ def _hits(cutoffs: Sequence[int], thresholds: Sequence[float]) -> list[str]:
 
 NAMES = {
     "paper": [
-        *(
-            *NDCG,
-            *RECALL,
-            *_hits((1, 5, 10, 100), THRESHOLDS),
-            *AXIOU,
-            *VIDEOS,
-            *JUDGED,
-            "AP_IoU(iou=0.5)@10",
-        ),
+        *(*NDCG, *RECALL, *_hits((1, 5, 10, 100), THRESHOLDS), *AXIOU, *VIDEOS, *JUDGED, "AP_IoU(iou=0.5)@10"),
         *("mAP_IoU(iou=0.5)", "MedianRank(iou=0.5)", "nDCG@20", "P@10", "AP"),
     ],
     "released": [*NDCG, *_hits((1, 5, 10), THRESHOLDS), *AXIOU, *JUDGED],

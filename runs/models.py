@@ -96,8 +96,7 @@ class Arrival(ArrivingFile):
         constraints = [
             models.UniqueConstraint(fields=["submission", "purpose"], name="one_arrival_per_purpose"),
             models.CheckConstraint(
-                condition=Q(received__gte=0, received__lte=F("size")),
-                name="no_more_of_a_run_arrives_than_announced",
+                condition=Q(received__gte=0, received__lte=F("size")), name="no_more_of_a_run_arrives_than_announced"
             ),
         ]
 

@@ -15,11 +15,7 @@ urlpatterns = [
     path("campaigns/<slug:name>/runs/<int:number>/file", listing.download, name="run-file"),
     path("campaigns/<slug:name>/runs/<int:number>/visibility", listing.show_to, name="run-visibility"),
     path("campaigns/<slug:name>/runs/<int:number>/queries/", why.queries, name="run-queries"),
-    path(
-        "campaigns/<slug:name>/runs/<int:number>/queries/scatter/<slug:format>",
-        why.scatter,
-        name="run-scatter",
-    ),
+    path("campaigns/<slug:name>/runs/<int:number>/queries/scatter/<slug:format>", why.scatter, name="run-scatter"),
     path("campaigns/<slug:name>/runs/<int:number>/query", why.query, name="run-query"),
     path("campaigns/<slug:name>/leaderboard/", board.index, name="leaderboard"),
     path("campaigns/<slug:name>/leaderboard/measures", board.ask_for, name="leaderboard-measure"),
@@ -37,10 +33,6 @@ urlpatterns = [
     path("campaigns/<slug:name>/systems/new", systems.new, name="system-new"),
     path("campaigns/<slug:name>/systems/<int:number>/", systems.detail, name="system"),
     path("campaigns/<slug:name>/systems/<int:number>/remove", systems.remove_one, name="system-remove"),
-    path(
-        "campaigns/<slug:name>/systems/<int:number>/curves/<slug:format>",
-        systems.curves,
-        name="system-curves",
-    ),
+    path("campaigns/<slug:name>/systems/<int:number>/curves/<slug:format>", systems.curves, name="system-curves"),
     path("campaigns/<slug:name>/systems/<int:number>/search", systems.query, name="system-search"),
 ]

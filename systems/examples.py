@@ -11,9 +11,7 @@ from .library import MeasureError, Qrels, read_json, read_training_set
 
 
 def examples_from(
-    file: Path,
-    videos: Collection[str] | None = None,
-    tokens: Callable[[Sequence[str]], Sequence[Rows]] | None = None,
+    file: Path, videos: Collection[str] | None = None, tokens: Callable[[Sequence[str]], Sequence[Rows]] | None = None
 ) -> list[Example]:
     """Return the examples of a pseudo training set, in the file's order.
 

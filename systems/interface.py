@@ -189,11 +189,7 @@ SYSTEMS = {
     "two_stage": Entry("STAL in two stages", "clips.two_stage:TwoStages", TwoStage, CLIPS, sees_objects=True),
     "xml": Entry("XML", "streams.two_streams:Xml", Streams, CLIPS, differs=OTHER_BLOCKS + NOT_THEIRS),
     "reloclnet": Entry(
-        "ReLoCLNet",
-        "streams.two_streams:Reloclnet",
-        Reloclnet,
-        CLIPS,
-        differs=OTHER_BLOCKS + OTHER_LOSSES + NOT_THEIRS,
+        "ReLoCLNet", "streams.two_streams:Reloclnet", Reloclnet, CLIPS, differs=OTHER_BLOCKS + OTHER_LOSSES + NOT_THEIRS
     ),
     "conquer": Entry("CONQUER", "streams.conquer:Conquer", Conquer, CLIPS),
 }

@@ -58,11 +58,7 @@ def best(scores: Rows | Floats, count: int) -> Ints:
 
 
 def run_of(
-    name: str,
-    queries: Sequence[Query],
-    ranked: Iterable[Ranked],
-    names: tuple[str, ...],
-    report: Report = silent,
+    name: str, queries: Sequence[Query], ranked: Iterable[Ranked], names: tuple[str, ...], report: Report = silent
 ) -> Run:
     """Make a run of the queries' ranked moments, in their order.
 

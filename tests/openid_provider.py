@@ -32,10 +32,7 @@ def provider(folder: Path, port: int, redirect: str) -> Iterator[str]:
         process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log)
 
     def answers() -> bool:
-        with (
-            suppress(OSError),
-            urllib.request.urlopen(f"{address}/.well-known/openid-configuration", timeout=5),
-        ):
+        with suppress(OSError), urllib.request.urlopen(f"{address}/.well-known/openid-configuration", timeout=5):
             return True
         return False
 
@@ -144,7 +141,4 @@ else:
     if settings.configured and __name__ == settings.ROOT_URLCONF:
         from django.urls import include, path
 
-        urlpatterns = [
-            path("", include("allauth.idp.urls")),
-            path("accounts/", include("allauth.account.urls")),
-        ]
+        urlpatterns = [path("", include("allauth.idp.urls")), path("accounts/", include("allauth.account.urls"))]

@@ -50,12 +50,7 @@ NO_PAGES |= {
     "openid_connect_callback",
     "account_set_password",
 }
-NO_PAGES |= {
-    "mfa_reauthenticate",
-    "mfa_reauthenticate_webauthn",
-    "mfa_deactivate_totp",
-    "mfa_remove_webauthn",
-}
+NO_PAGES |= {"mfa_reauthenticate", "mfa_reauthenticate_webauthn", "mfa_deactivate_totp", "mfa_remove_webauthn"}
 NO_PAGES |= {"mfa_view_recovery_codes", "account_reset_password_from_key", "account_confirm_email"}
 NO_PAGES |= {"first-link", "first-account", "draft-progress", "upload"}
 NO_PAGES |= {name for name in MATRIX if name.startswith("api-")}

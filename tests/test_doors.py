@@ -23,17 +23,7 @@ from django.db import connection, transaction
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
-from campaigns.models import (
-    CacheEntry,
-    Campaign,
-    Delivery,
-    Draft,
-    Guideline,
-    Membership,
-    Message,
-    Upload,
-    Webhook,
-)
+from campaigns.models import CacheEntry, Campaign, Delivery, Draft, Guideline, Membership, Message, Upload, Webhook
 from corpus.models import Clip, Corpus, Moment
 from jobs.models import Job
 from judging.models import Assignment, Batch, Candidate, Example, Flag, Kind, Query, Review
@@ -197,15 +187,7 @@ MATRIX = {
     "run-queries": ("GET", 302, 404, 404, 404, 200, 200),
     "run-query": ("GET", 302, 404, 404, 404, 200, 200),
     "run-scatter": ("GET", 302, 404, 404, 404, 400, 400),  # let in, but beside which run?
-    "public-run": (
-        "GET",
-        200,
-        200,
-        404,
-        404,
-        200,
-        200,
-    ),  # whoever has the link, unless they are to stay blind
+    "public-run": ("GET", 200, 200, 404, 404, 200, 200),  # whoever has the link, unless they are to stay blind
     # The researcher's own; the lead has others.
     "run-visibility": ("POST", 302, 404, 404, 404, 302, 404),
     "run-new": ("GET", 302, 404, 404, 404, 200, 200),
@@ -430,15 +412,7 @@ ALSO = {
     "api-releases": ("POST", 401, 404, 404, 404, 404, 202),
     "api-verification": ("GET", 401, 404, 404, 404, 404, 404),  # nobody has asked for one
     "api-runs": ("POST", 401, 404, 404, 404, 201, 201),
-    "api-submission-file": (
-        "PATCH",
-        401,
-        404,
-        404,
-        404,
-        400,
-        404,
-    ),  # let in, but where does the piece belong?
+    "api-submission-file": ("PATCH", 401, 404, 404, 404, 400, 404),  # let in, but where does the piece belong?
     "api-training-sets": ("POST", 401, 404, 404, 404, 404, 202),
     "api-systems": ("POST", 401, 404, 404, 404, 202, 202),
     "api-system": ("DELETE", 401, 404, 404, 404, 204, 204),
@@ -494,27 +468,9 @@ ALONE = (
         "openid_connect_login",
         "join",
     ),
-    *(
-        "openid_connect_callback",
-        "account_reset_password",
-        "account_reset_password_done",
-        "language",
-        "account",
-    ),
-    *(
-        "account_change_password",
-        "account_set_password",
-        "account_email",
-        "account_reauthenticate",
-        "sign-out",
-    ),
-    *(
-        "mfa_reauthenticate",
-        "mfa_reauthenticate_webauthn",
-        "mfa_index",
-        "mfa_activate_totp",
-        "mfa_deactivate_totp",
-    ),
+    *("openid_connect_callback", "account_reset_password", "account_reset_password_done", "language", "account"),
+    *("account_change_password", "account_set_password", "account_email", "account_reauthenticate", "sign-out"),
+    *("mfa_reauthenticate", "mfa_reauthenticate_webauthn", "mfa_index", "mfa_activate_totp", "mfa_deactivate_totp"),
     *("mfa_add_webauthn", "mfa_view_recovery_codes", "mfa_generate_recovery_codes", "usersessions_list"),
     *("work", "campaigns", "first-account", "drafts", "tokens", "api-root", "api-schema", "api-campaigns"),
     *("api-corpora", "api-drafts"),
@@ -693,14 +649,7 @@ def arrival(held: Assignment) -> Arrival:
 def trained_system(held: Assignment) -> TrainedSystem:
     """A researcher's, in training."""
     rio = researcher(held)
-    fields = {
-        "by": rio,
-        "name": "seen",
-        "system": "mcn",
-        "options": {},
-        "features": "i3d",
-        "losses": [[1, 0.5]],
-    }
+    fields = {"by": rio, "name": "seen", "system": "mcn", "options": {}, "features": "i3d", "losses": [[1, 0.5]]}
     numbers = {"clip_seconds": 1.0, "depth": 20}
     rows = TrainedSystem.objects
     return rows.get_or_create(campaign=rio.campaign, number=1, defaults=fields | numbers)[0]
@@ -815,16 +764,7 @@ FILES: dict[str, list[object]] = {
 # What stands in the addresses that name no campaign.
 TOKENS: dict[str, Callable[[Assignment], list[object]]] = {
     **dict.fromkeys(
-        (
-            "captions",
-            "captions-work",
-            "reword",
-            "caption-queue",
-            "replaced",
-            "replaced-csv",
-            "cast",
-            "cast-draft",
-        ),
+        ("captions", "captions-work", "reword", "caption-queue", "replaced", "replaced-csv", "cast", "cast-draft"),
         lambda held: [held.annotator.campaign.corpus_id],
     ),
     **dict.fromkeys(
@@ -886,14 +826,7 @@ TOKENS: dict[str, Callable[[Assignment], list[object]]] = {
     ),
     "api-caption-accept": lambda held: [held.annotator.campaign.corpus_id, waiting_caption(held)],
     **dict.fromkeys(
-        (
-            "api-draft",
-            "api-draft-check",
-            "api-draft-store",
-            "api-draft-draw",
-            "api-draft-make",
-            "api-uploads",
-        ),
+        ("api-draft", "api-draft-check", "api-draft-store", "api-draft-draw", "api-draft-make", "api-uploads"),
         lambda held: [draft(held).token],
     ),
     "api-upload": lambda held: [draft(held).token, film(held).token],
@@ -1168,10 +1101,7 @@ def test_no_form_reaches_into_another_campaign(
         "review": done.pk,
     }
     lead, before = browser(plays[-1]), everything()
-    form = {field: str(keys[what]) for field, what in fields.items()} | {
-        "reason": "mine",
-        "text": "Well done.",
-    }
+    form = {field: str(keys[what]) for field, what in fields.items()} | {"reason": "mine", "text": "Well done."}
     answer = lead.post(reverse(name, args=["plays"]), form)
     assert answer.status_code == status
     assert everything() == before

@@ -68,9 +68,7 @@ def test_each_row_has_a_verdict_and_a_reason() -> None:
 def test_the_sums_above_the_table_are_right() -> None:
     counts = Counter(verdict for _, _, _, verdict, *_ in ROWS)
     sums = re.search(
-        r"(\d+) are met, (\d+) partly,\s+and (\d+) not; (\d+) are up to the operator,.*?; (\d+) concern",
-        DOCUMENT,
-        re.S,
+        r"(\d+) are met, (\d+) partly,\s+and (\d+) not; (\d+) are up to the operator,.*?; (\d+) concern", DOCUMENT, re.S
     )
     assert sums
     assert [int(number) for number in sums.groups()] == [

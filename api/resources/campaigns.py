@@ -20,8 +20,7 @@ from reports.tables.queries import at_a_glance
 class Person(Shape):
     user = serializers.CharField()
     scopes = serializers.ListField(
-        child=serializers.ChoiceField(Token.Scope.choices),
-        help_text="what the token may do; all for a session",
+        child=serializers.ChoiceField(Token.Scope.choices), help_text="what the token may do; all for a session"
     )
     expires = serializers.DateTimeField(allow_null=True, help_text="of the token")
 

@@ -20,14 +20,7 @@ from base.transactions import all_or_nothing, locked
 from campaigns import doors
 from corpus.importers.rows import LONGEST_TEXT
 from corpus.models import Corpus
-from judging.pool.rewording import (
-    PAIRS,
-    WORDS,
-    By,
-    accept_caption,
-    ask_for_rewording,
-    state_of,
-)
+from judging.pool.rewording import PAIRS, WORDS, By, accept_caption, ask_for_rewording, state_of
 from retrieval.models import CastName, Rewording, Substitution
 from retrieval.rewriting.cast_file import NAMES_ON_A_PAGE, names_of, save_names
 from retrieval.rewriting.counting import Estimate, counted

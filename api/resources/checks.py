@@ -63,10 +63,7 @@ class GoldShape(Shape):
 
 class NewGold(Body):
     query = Whole(
-        required=False,
-        min_value=1,
-        max_value=10**18 - 1,
-        help_text=f"closed; without it, {DRAWN_AT_ONCE} are drawn",
+        required=False, min_value=1, max_value=10**18 - 1, help_text=f"closed; without it, {DRAWN_AT_ONCE} are drawn"
     )
 
 

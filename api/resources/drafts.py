@@ -90,10 +90,7 @@ class CorpusStep(Body):
     kind = Text(required=False, max_length=20, allow_blank=True)
     columns = serializers.DictField(child=Text(max_length=100), required=False)
     text = Text(
-        required=False,
-        max_length=forms.LONGEST_PASTE,
-        trim_whitespace=False,
-        help_text="its lines, in place of a file",
+        required=False, max_length=forms.LONGEST_PASTE, trim_whitespace=False, help_text="its lines, in place of a file"
     )
 
 

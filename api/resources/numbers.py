@@ -22,15 +22,7 @@ from judging.pool.study import MOST_CANDIDATES, MOST_QUERIES, Plan, ask_for_stud
 from reports.figures.catalogue import DRAWN, TABLES, Figure
 from reports.figures.files import campaign_figure_file, query_of
 from reports.figures.numbers import Subject, annotator_of, week_name
-from reports.summaries import (
-    AGREEMENT,
-    FIGURES,
-    PROGRESS,
-    QUERIES,
-    CurrentSummary,
-    count_agreement,
-    current_summary,
-)
+from reports.summaries import AGREEMENT, FIGURES, PROGRESS, QUERIES, CurrentSummary, count_agreement, current_summary
 from reports.tables.judgements import ONLY, judgements_page
 
 LARGEST_KEY = 10**18 - 1
@@ -206,9 +198,7 @@ class FiguresShape(Counted):
 
 class OfQuery(Query):
     query = Text(
-        required=False,
-        max_length=100,
-        help_text="whose figure 6 is wanted, by its id in runs; else the first",
+        required=False, max_length=100, help_text="whose figure 6 is wanted, by its id in runs; else the first"
     )
 
 

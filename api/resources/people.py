@@ -39,10 +39,7 @@ from reports.pay.rates import Rates
 
 class MemberShape(Shape):
     of = Membership, "worker role state joined qualified"
-    helps = {
-        "worker": "stands for the person in all exports",
-        "qualified": "when the exam was passed or waived",
-    }
+    helps = {"worker": "stands for the person in all exports", "qualified": "when the exam was passed or waived"}
     name = serializers.CharField(source="user.username")
 
 

@@ -28,10 +28,7 @@ UNSCORED: dict[str, Any] = {"release": None, "missing": 0, "unjudged": 0, "refus
 
 
 class RunShape(Shape):
-    of = (
-        Run,
-        "number name system group description paper code visibility at filename sha256 size queries predictions",
-    )
+    of = (Run, "number name system group description paper code visibility at filename sha256 size queries predictions")
     helps = {"group": "the same for runs of a system that differ by their seed", "size": "bytes"}
     by = serializers.IntegerField(source="by.worker")
     notes = serializers.ListField(child=serializers.CharField(), help_text="what is unusual about it")
@@ -161,10 +158,7 @@ class WhoSees(Resource, at=f"{CAMPAIGN}/runs/<int:number>/visibility", name="run
 
 class OneScore(Shape):
     of = Score, "convention measure value low high spread"
-    helps = {
-        "low": "of the 95 % bootstrap interval over queries",
-        "spread": "half the width of that over annotators",
-    }
+    helps = {"low": "of the 95 % bootstrap interval over queries", "spread": "half the width of that over annotators"}
 
 
 class ScoresShape(Shape):

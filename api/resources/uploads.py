@@ -23,20 +23,14 @@ OFFSET = OpenApiParameter(
     description="the place of the piece",
 )  # fmt: skip
 CHECKSUM = OpenApiParameter(
-    "Upload-Checksum",
-    {"type": "string", "pattern": "^sha256 [0-9a-f]{64}$"},
-    "header",
-    description="of the piece",
+    "Upload-Checksum", {"type": "string", "pattern": "^sha256 [0-9a-f]{64}$"}, "header", description="of the piece"
 )
 PIECE = Trait((OFFSET, CHECKSUM), takes_bytes=True)
 
 
 class FileShape(Shape):
     of = Upload, "token name size received"
-    helps = {
-        "token": "names the file in addresses",
-        "received": "bytes that have arrived; the next piece goes there",
-    }
+    helps = {"token": "names the file in addresses", "received": "bytes that have arrived; the next piece goes there"}
     purpose = serializers.CharField()
     whole = serializers.BooleanField(source="is_whole")
 

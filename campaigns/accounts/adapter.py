@@ -117,12 +117,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ha
         return reverse("account")
 
     def add_message(
-        self,
-        request: HttpRequest,
-        level: int,
-        message_template: str | None = None,
-        *rest: Any,
-        **options: Any,
+        self, request: HttpRequest, level: int, message_template: str | None = None, *rest: Any, **options: Any
     ) -> None:
         if message := options.get("message") or DONE.get(message_template or ""):
             messages.add_message(request, level, message)

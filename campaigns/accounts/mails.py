@@ -66,13 +66,7 @@ def mail_new_password(user: User, report: Report, site: str, language: str) -> N
             _send(_new_password(user, address.email, site))
 
 
-@kind(
-    "mail-confirmation",
-    "Send the link that confirms an address",
-    of=EmailAddress,
-    person="user",
-    subject="{0.user}",
-)
+@kind("mail-confirmation", "Send the link that confirms an address", of=EmailAddress, person="user", subject="{0.user}")
 def mail_confirmation(address: EmailAddress, report: Report, site: str, language: str) -> None:
     if not address.verified:
         with translation.override(language):
@@ -116,11 +110,7 @@ def _new_password(user: User, address: str, site: str) -> Mail:
         "Hello %(name)s,\n\nsomebody, probably you, asked for a new password. This link lets you choose one:\n\n"
         "%(link)s\n\nIt works once, within an hour. If it was not you, do nothing: your password stays as it is.\n"
     )
-    return Mail(
-        address,
-        _("A new password"),
-        text % {"name": user.get_username(), "link": reset_link(user, site)},
-    )
+    return Mail(address, _("A new password"), text % {"name": user.get_username(), "link": reset_link(user, site)})
 
 
 def reset_link(user: User, site: str) -> str:

@@ -84,12 +84,7 @@ class SingleSignOnAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  #
         return reverse("account")
 
     def on_authentication_error(
-        self,
-        request: HttpRequest,
-        provider: Any,
-        error: Any = None,
-        exception: Any = None,
-        extra_context: Any = None,
+        self, request: HttpRequest, provider: Any, error: Any = None, exception: Any = None, extra_context: Any = None
     ) -> None:
         """Say on the page to sign in what went wrong, whatever it was."""
         stopped = _("You stopped signing in at %(provider)s.") % {"provider": settings.OIDC_NAME}

@@ -72,11 +72,7 @@ urlpatterns = [
     path("account/second-factor/app", page_or_form(views.SetUpApp.as_view()), name="mfa_activate_totp"),
     path("account/second-factor/app/off", page_or_form(app_off), name="mfa_deactivate_totp"),
     path("account/second-factor/passkey", page_or_form(views.AddPasskey.as_view()), name="mfa_add_webauthn"),
-    path(
-        "account/second-factor/passkeys/<int:pk>/remove",
-        page_or_form(remove_passkey),
-        name="mfa_remove_webauthn",
-    ),
+    path("account/second-factor/passkeys/<int:pk>/remove", page_or_form(remove_passkey), name="mfa_remove_webauthn"),
     path("account/second-factor/codes", require_safe(recovery_codes), name="mfa_view_recovery_codes"),
     path("account/second-factor/codes/new", page_or_form(new_codes), name="mfa_generate_recovery_codes"),
     path("account/sessions", page_or_form(list_sessions), name="usersessions_list"),

@@ -93,10 +93,7 @@ class SecondFactor(IndexView):  # type: ignore[misc]  # allauth has no types
         context: dict[str, Any] = super().get_context_data(**options)
         found = context["authenticators"]
         codes = found.get(Authenticator.Type.RECOVERY_CODES)
-        context |= {
-            "app": found.get(Authenticator.Type.TOTP),
-            "passkeys": found.get(Authenticator.Type.WEBAUTHN),
-        }
+        context |= {"app": found.get(Authenticator.Type.TOTP), "passkeys": found.get(Authenticator.Type.WEBAUTHN)}
         return context | {"codes": codes, "codes_left": len(codes.get_unused_codes()) if codes else 0}
 
 

@@ -92,8 +92,7 @@ class Campaign(models.Model):
     batches = models.PositiveSmallIntegerField(default=BATCHES)
     tolerance = models.PositiveSmallIntegerField(default=TOLERANCE)
     order_seed = models.BigIntegerField(
-        default=random_seed,
-        help_text="secret seed of the order in which each annotator sees candidates, and of checks",
+        default=random_seed, help_text="secret seed of the order in which each annotator sees candidates, and of checks"
     )
     # What annotators see, and how
     padding = models.FloatField(default=0, help_text="seconds shown before and after each moment")
@@ -133,9 +132,7 @@ class Campaign(models.Model):
         null=True, blank=True, help_text="mean below which the policy closes the query"
     )
     selection = models.JSONField(
-        default=dict,
-        blank=True,
-        help_text="how queries were drawn from the corpus's captions; empty if none were",
+        default=dict, blank=True, help_text="how queries were drawn from the corpus's captions; empty if none were"
     )
     encoder = models.CharField(max_length=200, blank=True, help_text="the model that ranked its candidates")
     imported = models.DateTimeField(null=True, blank=True, help_text="when its finished ratings were imported")

@@ -159,9 +159,8 @@ class Upload(ArrivingFile):
     class Meta:
         constraints = [
             models.CheckConstraint(
-                condition=Q(received__gte=0, received__lte=F("size")),
-                name="no_more_arrives_than_was_announced",
-            ),
+                condition=Q(received__gte=0, received__lte=F("size")), name="no_more_arrives_than_was_announced"
+            )
         ]
 
     @property

@@ -24,11 +24,7 @@ class Event(models.Model):
     member = models.ForeignKey("campaigns.Membership", models.PROTECT, related_name="events")
     kind = models.CharField(max_length=20, choices=Kind.choices)
     by = models.ForeignKey(
-        "campaigns.Membership",
-        models.PROTECT,
-        null=True,
-        related_name="+",
-        help_text="empty if a rule did it",
+        "campaigns.Membership", models.PROTECT, null=True, related_name="+", help_text="empty if a rule did it"
     )
     reason = models.CharField(max_length=500, blank=True, help_text="the reason, for the lead")
     at = models.DateTimeField(db_default=Now())

@@ -81,8 +81,7 @@ class Invitation(models.Model):
                 name="a_used_invitation_has_its_user",
             ),
             models.CheckConstraint(
-                condition=Q(address="", seed="") | ~Q(address="") & ~Q(seed=""),
-                name="a_mailed_invitation_has_a_seed",
+                condition=Q(address="", seed="") | ~Q(address="") & ~Q(seed=""), name="a_mailed_invitation_has_a_seed"
             ),
         ]
 

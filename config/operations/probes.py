@@ -57,8 +57,4 @@ def figures(request: HttpRequest) -> HttpResponse:
     return HttpResponse(metrics.figures(), content_type=CONTENT_TYPE_LATEST)
 
 
-PROBES: dict[str, Callable[[HttpRequest], HttpResponse]] = {
-    "/healthz": alive,
-    "/readyz": ready,
-    "/metrics": figures,
-}
+PROBES: dict[str, Callable[[HttpRequest], HttpResponse]] = {"/healthz": alive, "/readyz": ready, "/metrics": figures}

@@ -8,17 +8,7 @@ import sentry_sdk
 
 from config.operations.logs import request_id
 
-KEPT = (
-    "event_id",
-    "level",
-    "logger",
-    "platform",
-    "timestamp",
-    "environment",
-    "release",
-    "sdk",
-    "server_name",
-)
+KEPT = ("event_id", "level", "logger", "platform", "timestamp", "environment", "release", "sdk", "server_name")
 KEPT_OF_A_FRAME = ("filename", "abs_path", "function", "module", "lineno", "in_app")
 
 

@@ -3,16 +3,7 @@
 from __future__ import annotations
 
 from corpus.errors import CorpusError
-from corpus.importers.formats import (
-    activitynet,
-    charades,
-    didemo,
-    plain_csv,
-    plain_jsonl,
-    qvhighlights,
-    tacos,
-    tvr,
-)
+from corpus.importers.formats import activitynet, charades, didemo, plain_csv, plain_jsonl, qvhighlights, tacos, tvr
 from corpus.importers.interface import Importer, Source
 
 MODULES = (tvr, charades, activitynet, didemo, qvhighlights, tacos, plain_csv, plain_jsonl)

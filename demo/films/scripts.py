@@ -22,11 +22,7 @@ SCREENPLAY = Path(__file__).with_name("screenplay.toml")
 PAUSE = 0.75  # seconds without a deed after each line
 DUETS = ("hugs", "shakes", "offers", "highfives")  # beats that have no object, only another person
 WITH_THING = ("drinks", "eats", "phones", "reads", "sweeps", "waters", "plays", "cuddles", "shades", "shows")
-TOLD_WITH = {
-    "writes": "board",
-    "looks": "window",
-    **dict.fromkeys(("enters", "leaves", "opens", "closes"), "door"),
-}
+TOLD_WITH = {"writes": "board", "looks": "window", **dict.fromkeys(("enters", "leaves", "opens", "closes"), "door")}
 
 
 @dataclass(frozen=True, slots=True)

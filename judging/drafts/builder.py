@@ -57,14 +57,7 @@ class Findings:
         }
 
 
-@kind(
-    "check-draft",
-    "Check a draft",
-    of=Draft,
-    person="owner",
-    page=("draft-check", "token"),
-    refusals=(CorpusError,),
-)
+@kind("check-draft", "Check a draft", of=Draft, person="owner", page=("draft-check", "token"), refusals=(CorpusError,))
 def check_draft(draft: Draft, report: Report) -> None:
     """Find out whether the campaign can be made, store nothing of it, and store with the draft what was found."""
     must_be_here(draft)
@@ -127,12 +120,7 @@ def marks(draft: Draft) -> list[Any]:
 
 
 @kind(
-    "make-campaign",
-    "Make a campaign",
-    of=Draft,
-    person="owner",
-    page=("draft-check", "token"),
-    refusals=(CorpusError,),
+    "make-campaign", "Make a campaign", of=Draft, person="owner", page=("draft-check", "token"), refusals=(CorpusError,)
 )
 def make_campaign(draft: Draft, report: Report) -> None:
     """Make the campaign, with its corpus, queries and members, and ask for the ranking. Doing it twice is harmless.

@@ -19,12 +19,7 @@ from judging.drafts.sources import must_be_here, partial_films, source_of
 
 
 @kind(
-    "store-corpus",
-    "Store a corpus",
-    of=Draft,
-    person="owner",
-    page=("draft-queries", "token"),
-    refusals=(CorpusError,),
+    "store-corpus", "Store a corpus", of=Draft, person="owner", page=("draft-queries", "token"), refusals=(CorpusError,)
 )
 def store_corpus(draft: Draft, report: Report) -> None:
     """Store a draft's new corpus, which is the draft's corpus then. Doing it twice is harmless.

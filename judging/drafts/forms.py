@@ -140,12 +140,7 @@ class QueriesForm(forms.Form):
     draws = forms.BooleanField(required=False, label="Draw queries from the captions")
     validation = forms.IntegerField(required=False, label="For validation", min_value=0, max_value=MOST_DRAWN)
     test = forms.IntegerField(required=False, label="For the test", min_value=0, max_value=MOST_DRAWN)
-    seed = forms.IntegerField(
-        required=False,
-        label="Seed",
-        min_value=0,
-        max_value=LARGEST_SEED,
-    )
+    seed = forms.IntegerField(required=False, label="Seed", min_value=0, max_value=LARGEST_SEED)
     strata = forms.MultipleChoiceField(
         required=False,
         label="In proportion to",

@@ -186,9 +186,7 @@ class Assignment(models.Model):
             ),
             models.UniqueConstraint(fields=["batch", "annotator"], name="one_assignment_per_batch_and_annotator"),
             models.UniqueConstraint(
-                fields=["annotator"],
-                condition=Q(state=AssignmentState.LIVE),
-                name="one_live_assignment_per_annotator",
+                fields=["annotator"], condition=Q(state=AssignmentState.LIVE), name="one_live_assignment_per_annotator"
             ),
             models.CheckConstraint(
                 condition=Q(round__in=[1, 2]) | Q(slot__isnull=True), name="assignment_of_round_one_or_two"
@@ -196,10 +194,7 @@ class Assignment(models.Model):
             models.CheckConstraint(condition=Q(slot__in=[1, 2]), name="assignment_of_slot_one_or_two"),
         ]
         # None holds the lease, which changes with each press: PostgreSQL then writes no index when it is extended.
-        indexes = [
-            models.Index(fields=["state"]),
-            models.Index(fields=["annotator", "state", "submitted"]),
-        ]
+        indexes = [models.Index(fields=["state"]), models.Index(fields=["annotator", "state", "submitted"])]
 
     def __str__(self) -> str:
         return self.token

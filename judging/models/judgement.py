@@ -57,8 +57,7 @@ class Judgement(models.Model):
             models.UniqueConstraint(fields=["candidate", "seat"], name="one_judgement_per_seat"),
             models.CheckConstraint(condition=Q(grade__in=list(GRADES)), name="grade_from_0_to_4"),
             models.CheckConstraint(
-                condition=Q(seat__isnull=True) | Q(seat__in=[1, 2, 3, 4]),
-                name="at_most_four_judgements_count",
+                condition=Q(seat__isnull=True) | Q(seat__in=[1, 2, 3, 4]), name="at_most_four_judgements_count"
             ),
         ]
 

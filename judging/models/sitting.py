@@ -39,9 +39,7 @@ class Sitting(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["member", "round"], name="one_sitting_per_round"),
             models.UniqueConstraint(
-                fields=["member"],
-                condition=Q(result=SittingResult.OPEN),
-                name="one_open_sitting_per_member",
+                fields=["member"], condition=Q(result=SittingResult.OPEN), name="one_open_sitting_per_member"
             ),
         ]
 

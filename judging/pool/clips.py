@@ -41,13 +41,7 @@ def open_when_cut(batch: Batch) -> list[Clip]:
     return to_come
 
 
-@kind(
-    "cut-clips",
-    "Cut clips",
-    of=Batch,
-    owner="query.campaign",
-    page=("batch", "query.campaign.name", "pk"),
-)
+@kind("cut-clips", "Cut clips", of=Batch, owner="query.campaign", page=("batch", "query.campaign.name", "pk"))
 def cut_clips(batch: Batch, report: Report) -> None:
     """Cut the clips of a batch, and open it. Without a clip that cannot be cut the batch waits for the lead's word."""
     away = _cut_what_is_to_come(batch, report)

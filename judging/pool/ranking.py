@@ -25,14 +25,7 @@ from retrieval.rewriting.models import is_under_way
 QUERIES_AT_A_TIME = 50
 
 
-@kind(
-    "rank-candidates",
-    "Rank candidates",
-    of=Campaign,
-    owner=SELF,
-    page=("campaign", "name"),
-    refusals=(CorpusError,),
-)
+@kind("rank-candidates", "Rank candidates", of=Campaign, owner=SELF, page=("campaign", "name"), refusals=(CorpusError,))
 def rank_candidates(campaign: Campaign, report: Report) -> None:
     """Store candidates for every query that has none, and open its first batch. Running it again adds nothing."""
     queries = list(campaign.queries.filter(candidates__isnull=True).order_by("pk"))

@@ -127,11 +127,7 @@ def accept_caption(rewording: Rewording, user: User, text: str) -> bool:
         raise WrongState("This description does not wait any more: it was accepted, or is being reworded again.")
     refuse_if_ranked(row.corpus)
     Rewording.objects.filter(pk=row.pk).update(
-        after=caption,
-        replaced=differences(row.before, caption),
-        state=Rewording.State.ACCEPTED,
-        by=user,
-        at=Now(),
+        after=caption, replaced=differences(row.before, caption), state=Rewording.State.ACCEPTED, by=user, at=Now()
     )
     moments = Moment.objects.filter(video__corpus=row.corpus, description=row.before)
     moments.filter(caption=F("description")).update(caption=caption)

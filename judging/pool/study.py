@@ -55,14 +55,7 @@ def ask_for_study(campaign: Campaign, plan: Plan) -> Job:
     return start_study.ask(campaign, plan=list(plan))
 
 
-@kind(
-    "start-study",
-    "Start the study",
-    of=Campaign,
-    owner=SELF,
-    page=("figures", "name"),
-    refusals=(CorpusError,),
-)
+@kind("start-study", "Start the study", of=Campaign, owner=SELF, page=("figures", "name"), refusals=(CorpusError,))
 def start_study(campaign: Campaign, report: Report, plan: Sequence[int]) -> None:
     start(campaign, Plan(*plan), report)
 

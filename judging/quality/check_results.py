@@ -158,8 +158,7 @@ def pairs_behind(annotator: Membership, which: str) -> QuerySet[Any]:
         # No revision is newer than the submission: this excludes most judgements before their revisions are read.
         lately = annotator.assignments.filter(Q(submitted=None) | Q(submitted__gte=Now() - SPEED_OVER))
         timed: QuerySet[Any] = judgements.filter(
-            assignment__in=lately,
-            **{f"revisions__{field}": value for field, value in _TIMED.items()},
+            assignment__in=lately, **{f"revisions__{field}": value for field, value in _TIMED.items()}
         )
         timed = timed.annotate(spent=F("revisions__seconds"))
         return timed.order_by("spent", "pk")

@@ -170,7 +170,4 @@ def truths(campaign: Campaign, grades: list[ExamGrades]) -> Truths:
 
 
 # What a lead decides on an examinee: work in spite of the exam, or another round of it.
-VERDICTS: dict[str, Callable[[Membership, Membership, str], object]] = {
-    "qualify": Membership.qualify,
-    "repeat": repeat,
-}
+VERDICTS: dict[str, Callable[[Membership, Membership, str], object]] = {"qualify": Membership.qualify, "repeat": repeat}

@@ -130,13 +130,7 @@ def reopen_all_of(lead: Membership, annotator: Membership, reason: str) -> Reope
     return record
 
 
-@kind(
-    "reopen-work",
-    "Reopen work",
-    of=Reopening,
-    owner="campaign",
-    page=("reopenings", "campaign.name"),
-)
+@kind("reopen-work", "Reopen work", of=Reopening, owner="campaign", page=("reopenings", "campaign.name"))
 def reopen_work(record: Reopening, report: Report) -> None:
     """Reopen all work of the record's annotator. Run again, it goes on with the queries that are left."""
     assert record.annotator

@@ -81,12 +81,7 @@ def hold(writer: Writer | Assignment, fence: int) -> Hold | None:
 
     The writer must be an active annotator, the fence the present one, and the lease must not have run out.
     """
-    values = {
-        "token": writer.token,
-        "user": writer.user_id,
-        "fence": fence,
-        "lease": settings.ASSIGNMENT_LEASE,
-    }
+    values = {"token": writer.token, "user": writer.user_id, "fence": fence, "lease": settings.ASSIGNMENT_LEASE}
     if (row := _first(with_clock(HOLD), values)) is None:
         return None
     assignment, annotator, places, limits, began, elapsed = row

@@ -43,13 +43,7 @@ def _progress(campaign: Campaign, numbers: Numbers) -> Spark:
     ends = (_day(days[0][0]), _day(days[-1][0])) if days else ("", "")
     address = reverse("agreement-judgements", args=[campaign.name])
     return Spark(
-        "Progress",
-        value,
-        note,
-        description,
-        address,
-        bars=bars([done for _, done, _ in days], labels),
-        labels=ends,
+        "Progress", value, note, description, address, bars=bars([done for _, done, _ in days], labels), labels=ends
     )
 
 

@@ -101,12 +101,7 @@ def judgements(request: HttpRequest, name: str) -> HttpResponse:
     chosen = {key: value for key in filters if (value := request.GET.get(key)) and key != "before"}
     found = judgements_page(member.campaign, request.GET)
     return campaign_page(
-        request,
-        member,
-        "lead/agreement_judgements.html",
-        found=found,
-        chosen=chosen,
-        only=only_of(member.campaign),
+        request, member, "lead/agreement_judgements.html", found=found, chosen=chosen, only=only_of(member.campaign)
     )
 
 

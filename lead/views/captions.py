@@ -17,16 +17,7 @@ from base.problem_documents import refusal_as_message
 from base.request_fields import one_of, whole_in
 from campaigns import doors
 from corpus.models import Corpus
-from judging.pool.rewording import (
-    PAIRS,
-    WORDS,
-    By,
-    accept_caption,
-    ask_for_rewording,
-    count_waiting,
-    jobs_of,
-    state_of,
-)
+from judging.pool.rewording import PAIRS, WORDS, By, accept_caption, ask_for_rewording, count_waiting, jobs_of, state_of
 from retrieval.models import Rewording
 from retrieval.rewriting.counting import counted
 from retrieval.rewriting.replaced import rows

@@ -48,12 +48,7 @@ def draft(request: HttpRequest, corpus: int) -> HttpResponse:
 
 
 def _page(
-    request: HttpRequest,
-    corpus: Corpus,
-    page: Page[CastName],
-    state: str,
-    status: int = 200,
-    **context: object,
+    request: HttpRequest, corpus: Corpus, page: Page[CastName], state: str, status: int = 200, **context: object
 ) -> HttpResponse:
     context |= {"page": page, "names": page.object_list, "state": state, "filters": SHOWN.items()}
     return corpus_page(request, corpus, "lead/cast.html", status, **context)

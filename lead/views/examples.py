@@ -47,11 +47,7 @@ def add_judged(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     candidate = get_object_or_404(teachable(lead.campaign), pk=pk)
     form = ExampleForm(request.POST or None, initial={"grade": candidate.grade})
     return _add(
-        request,
-        lead,
-        form,
-        lambda data: add_example(lead, candidate, data["grade"], data["why"]),
-        candidate=candidate,
+        request, lead, form, lambda data: add_example(lead, candidate, data["grade"], data["why"]), candidate=candidate
     )
 
 

@@ -27,14 +27,7 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
     flags = flags.select_related("candidate__query", "candidate__clip", "assignment__annotator__user")
     page = Paginator(flags, ON_A_PAGE).get_page(request.GET.get("page"))
     rows = [FlagRow(flag, named(flag.assignment.annotator, member)) for flag in page]
-    return campaign_page(
-        request,
-        member,
-        "lead/flags.html",
-        page=page,
-        flags=rows,
-        grades=LEVELS,
-    )
+    return campaign_page(request, member, "lead/flags.html", page=page, flags=rows, grades=LEVELS)
 
 
 @require_POST

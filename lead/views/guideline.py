@@ -66,12 +66,7 @@ def _save(request: HttpRequest, lead: Membership, form: GuidelineForm) -> HttpRe
 
 
 def _editor(
-    request: HttpRequest,
-    lead: Membership,
-    form: GuidelineForm,
-    status: int = 200,
-    preview: str = "",
-    **context: object,
+    request: HttpRequest, lead: Membership, form: GuidelineForm, status: int = 200, preview: str = "", **context: object
 ) -> HttpResponse:
     context |= {"form": form, "preview": rendered(preview)}
     return _page(request, "guideline_editor", lead, context, status)

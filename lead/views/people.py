@@ -16,14 +16,7 @@ from base.problem_documents import refusal_as_message
 from base.request_fields import is_whole, one_of, text_in
 from campaigns.accounts import mails
 from campaigns.creating import let_create, let_create_no_longer, may_create_campaigns
-from campaigns.invitations import (
-    LIFETIMES,
-    MOST_HOURS,
-    USUAL_LIFETIME,
-    InvitationsForm,
-    invite_all,
-    must_send_mails,
-)
+from campaigns.invitations import LIFETIMES, MOST_HOURS, USUAL_LIFETIME, InvitationsForm, invite_all, must_send_mails
 from campaigns.models import Membership
 from campaigns.pages import campaign_page
 from judging import doors

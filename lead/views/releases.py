@@ -68,14 +68,7 @@ def compare_page(request: HttpRequest, name: str) -> HttpResponse:
         filename = f"{name}-v{old.version}-v{new.version}.csv"
         answer["Content-Disposition"] = f'attachment; filename="{filename}"'
         return answer  # type: ignore[return-value]
-    return campaign_page(
-        request,
-        member,
-        "lead/release_difference.html",
-        old=old,
-        new=new,
-        found=compare(old, new),
-    )
+    return campaign_page(request, member, "lead/release_difference.html", old=old, new=new, found=compare(old, new))
 
 
 def _ready(campaign: Campaign, version: int) -> Release:

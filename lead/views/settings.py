@@ -28,10 +28,4 @@ def edit(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def _page(request: HttpRequest, member: Membership, form: SettingsForm, status: int = 200) -> HttpResponse:
-    return campaign_page(
-        request,
-        member,
-        "lead/settings.html",
-        form=form,
-        status=status,
-    )
+    return campaign_page(request, member, "lead/settings.html", form=form, status=status)

@@ -134,12 +134,7 @@ def _pairs(scene: Scene, options: Options, depth: int, least: float) -> Pairs:
     rows = scene.ground.moments(Pick(0))
     run, place = np.divmod(pairs.moment, rows.size)
     return Pairs(
-        pairs.prediction,
-        run * rows.size + rows[place],
-        pairs.iou,
-        pairs.rank,
-        pairs.predictions,
-        pairs.moments,
+        pairs.prediction, run * rows.size + rows[place], pairs.iou, pairs.rank, pairs.predictions, pairs.moments
     )
 
 

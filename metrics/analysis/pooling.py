@@ -183,13 +183,7 @@ def influence(
 
 
 def _scores(
-    ground: Ground,
-    runs: Sequence[Run],
-    depth: int,
-    iou: float,
-    convention: Convention,
-    options: Options,
-    highest: int,
+    ground: Ground, runs: Sequence[Run], depth: int, iou: float, convention: Convention, options: Options, highest: int
 ) -> tuple[Floats, Floats, Floats]:
     """NDCG by query and run, and DCG of each query's ideal ranking, without and with one more perfect moment."""
     evaluator = Evaluator([f"nDCG_IoU(iou={iou})@{depth}"], ground, convention.but(unjudged="skip"))

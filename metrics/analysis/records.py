@@ -42,12 +42,7 @@ def selection(
     systems: Sequence[str], validated: Sequence[Measure], tested: Sequence[Measure], found: meta.Selection
 ) -> list[Row]:
     return [
-        {
-            "validation": str(v),
-            "selected": systems[found.chosen[i]],
-            "test": str(t),
-            "z": float(found.z[i, j]),
-        }
+        {"validation": str(v), "selected": systems[found.chosen[i]], "test": str(t), "z": float(found.z[i, j])}
         for i, v in enumerate(validated)
         for j, t in enumerate(tested)
     ]

@@ -83,12 +83,7 @@ class AsyncClient(Site):
         return await self._done(calls.scores(campaign, run, release, patience))
 
     async def leaderboard(
-        self,
-        campaign: str,
-        measures: Sequence[str] = (),
-        *,
-        seeds: bool = False,
-        **choices: "Unpack[Choices]",
+        self, campaign: str, measures: Sequence[str] = (), *, seeds: bool = False, **choices: "Unpack[Choices]"
     ) -> "Leaderboard":
         """See `Client.leaderboard`."""
         return await self._done(calls.leaderboard(campaign, measures, seeds, choices))

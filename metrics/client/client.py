@@ -135,12 +135,7 @@ class Client(Site):
         return self._done(calls.scores(campaign, run, release, patience))
 
     def leaderboard(
-        self,
-        campaign: str,
-        measures: Sequence[str] = (),
-        *,
-        seeds: bool = False,
-        **choices: "Unpack[Choices]",
+        self, campaign: str, measures: Sequence[str] = (), *, seeds: bool = False, **choices: "Unpack[Choices]"
     ) -> "Leaderboard":
         """Return the runs of a campaign beside each other.
 

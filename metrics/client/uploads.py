@@ -33,12 +33,7 @@ def usual_name(file: str | Path) -> str:
 
 
 def submit(
-    campaign: str,
-    file: str | Path,
-    name: str | None,
-    videos: str | Path | None,
-    about: About,
-    patience: float,
+    campaign: str, file: str | Path, name: str | None, videos: str | Path | None, about: About, patience: float
 ) -> Steps[StoredRun]:
     """Send a run, and return it once the server has checked and stored it.
 

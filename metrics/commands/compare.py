@@ -136,10 +136,4 @@ def print_json(found: "Comparison") -> None:
     print(json.dumps(result, indent=2, allow_nan=False, ensure_ascii=False))
 
 
-PRINT = {
-    "table": print_table,
-    "csv": print_csv,
-    "json": print_json,
-    "latex": print_latex,
-    "markdown": print_markdown,
-}
+PRINT = {"table": print_table, "csv": print_csv, "json": print_json, "latex": print_latex, "markdown": print_markdown}

@@ -115,10 +115,7 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
 
 def add_measures(parser: argparse.ArgumentParser, default: str = "NDCG@10,20,40 at IoU 0.3,0.5,0.7") -> None:
     parser.add_argument(
-        "--measures",
-        nargs="+",
-        metavar="MEASURE",
-        help=f"such as 'nDCG_IoU(iou=0.5)@20' (default: {default})",
+        "--measures", nargs="+", metavar="MEASURE", help=f"such as 'nDCG_IoU(iou=0.5)@20' (default: {default})"
     )
     parser.add_argument(
         "--convention",

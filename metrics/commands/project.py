@@ -19,10 +19,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--out", metavar="FILE", help="write the TREC run here (default: standard output)")
     parser.add_argument("--qrels-out", metavar="FILE", help="write the TREC qrels here")
     parser.add_argument(
-        "--measures",
-        nargs="+",
-        metavar="MEASURE",
-        help="score the projection with ir_measures: nDCG@20 AP RR …",
+        "--measures", nargs="+", metavar="MEASURE", help="score the projection with ir_measures: nDCG@20 AP RR …"
     )
     parser.set_defaults(run=run)
 

@@ -75,11 +75,7 @@ def times(columns: Columns, checks: Checks) -> None:
         refuse(columns, name, values, np.abs(values) > LATEST, f"at most {LATEST:g} seconds")
     backwards, negative = columns.end < columns.start, np.minimum(columns.start, columns.end) < 0
     check = partial(fault, columns, checks)
-    check(
-        backwards,
-        "timestamps that end before they start",
-        f"{SPAN} ends before it starts; it needs start ≤ end",
-    )
+    check(backwards, "timestamps that end before they start", f"{SPAN} ends before it starts; it needs start ≤ end")
     check(negative & ~backwards, "timestamps before 0", f"{SPAN} lies before 0; times are seconds from 0 up")
 
 
@@ -209,10 +205,7 @@ def _times(columns: Columns, known: Known) -> list[Check]:
     with np.errstate(invalid="ignore"):
         return [
             Check(start < 0, lambda row: f"timestamp {_span(columns, row)} begins before 0; times are seconds"),
-            Check(
-                end < start,
-                lambda row: f"timestamp {_span(columns, row)} ends before it starts; needs start ≤ end",
-            ),
+            Check(end < start, lambda row: f"timestamp {_span(columns, row)} ends before it starts; needs start ≤ end"),
             Check((start >= seconds) | (end > seconds + SLACK), beyond),
         ]
 

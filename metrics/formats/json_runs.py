@@ -34,12 +34,7 @@ READERS: dict[str, Callable[[Records], Columns]] = {
 
 
 def run_columns(
-    data: bytes,
-    source: str,
-    format: str | None,
-    names: Names | None,
-    task: str | None,
-    faults: Faults | None = None,
+    data: bytes, source: str, format: str | None, names: Names | None, task: str | None, faults: Faults | None = None
 ) -> Columns:
     """The columns of a run in JSON."""
     if looks_like_json_lines(data):
@@ -59,12 +54,7 @@ def run_columns(
 
 
 def _of_records(
-    found: Any,
-    lines: Records | None,
-    format: str,
-    names: Names | None,
-    source: str = "",
-    faults: Faults | None = None,
+    found: Any, lines: Records | None, format: str, names: Names | None, source: str = "", faults: Faults | None = None
 ) -> Columns:
     if isinstance(found, dict) and format == "didemo":
         found = [{"annotation_id": query, "segments": spans} for query, spans in found.items()]

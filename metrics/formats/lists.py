@@ -103,11 +103,7 @@ def texts_of(texts: Mapping[Any, Any]) -> dict[str, str]:
 
 
 def _columns(
-    source: str,
-    kind: Kind,
-    found: Mapping[Any, list[Any]],
-    videos: tuple[tuple[str, ...], Ints],
-    numbers: Floats,
+    source: str, kind: Kind, found: Mapping[Any, list[Any]], videos: tuple[tuple[str, ...], Ints], numbers: Floats
 ) -> Columns:
     """Columns of lists by query: the videos and each row's; start, end and value of shape (3, rows)."""
     names = tuple(map(str, found))

@@ -5,10 +5,7 @@ from collections.abc import Sequence
 from .errors import MeasureError
 
 GRADED_QRELS = ("jsonl", "nested", "trec", "csv")
-QRELS_FORMATS = (
-    *GRADED_QRELS,
-    *("tvr", "qvhighlights", "didemo", "axiou", "charades", "activitynet", "tacos"),
-)
+QRELS_FORMATS = (*GRADED_QRELS, *("tvr", "qvhighlights", "didemo", "axiou", "charades", "activitynet", "tacos"))
 RUN_FORMATS = ("ranking", "predictions", "tvretrieval", "trec", "qvhighlights", "stal", "axiou", "didemo")
 TASKS = ("VCMR", "SVMR", "VR")
 HIGHEST_GRADE = 4  # of the scale 0-4 on which the field judges

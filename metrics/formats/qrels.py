@@ -18,10 +18,7 @@ from .names import GRADED_QRELS, HIGHEST_GRADE, QRELS_FORMATS, check_name
 from .tables import Qrels
 from .trec import qrels_as_trec, trec_qrels
 
-TEXT_READERS: dict[str, Callable[[str, str], Columns]] = {
-    "csv": csv_qrels,
-    "charades": captions.charades_qrels,
-}
+TEXT_READERS: dict[str, Callable[[str, str], Columns]] = {"csv": csv_qrels, "charades": captions.charades_qrels}
 RECORD_READERS: dict[str, Callable[[Records], Columns]] = {
     "jsonl": jsonl_qrels,
     "nested": nested_qrels,

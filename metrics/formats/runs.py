@@ -91,11 +91,7 @@ def read_run(
 
 
 def check_run_file(
-    path: str | Path,
-    known: Known,
-    format: str | None = None,
-    videos: str | Path | None = None,
-    task: str | None = None,
+    path: str | Path, known: Known, format: str | None = None, videos: str | Path | None = None, task: str | None = None
 ) -> tuple[Run | None, Faults]:
     """A run from a file in which nothing is wrong, or None; and what is wrong with it.
 

@@ -9,13 +9,7 @@ ALL = (
     Definition("Recall_IoU", "graded", graded.recall_iou, ("iou", "rel"), ("iou",)),
     Definition("AxIoU", "hit", hits.axiou, ("lb", "rel")),
     Definition("NCxIoU", "hit", hits.ncxiou, ("p", "phi", "rel"), ("p",)),
-    Definition(
-        "Success_IoU",
-        "hit",
-        hits.success_iou,
-        ("iou", "rel", "task", "type", "length", "max_rank"),
-        ("iou",),
-    ),
+    Definition("Success_IoU", "hit", hits.success_iou, ("iou", "rel", "task", "type", "length", "max_rank"), ("iou",)),
     Definition("Success_Video", "hit", hits.success_video, ("rel", "type")),
     Definition("AP_IoU", "hit", hits.ap_iou, ("iou", "rel"), ("iou",)),
     Definition(

@@ -168,10 +168,7 @@ def iter_calc(measures: Measures, qrels: Any, run: Any, convention: str | Conven
 
 
 def scores_of(
-    measures: Measures,
-    qrels: Any,
-    runs: Sequence[Any],
-    convention: str | Convention = "paper",
+    measures: Measures, qrels: Any, runs: Sequence[Any], convention: str | Convention = "paper"
 ) -> list[Scores]:
     """Score several runs in one pass. Parameters and errors: see `calc`."""
     if not isinstance(runs, Sequence) or isinstance(runs, str):

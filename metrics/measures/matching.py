@@ -52,12 +52,7 @@ class Pairs:
 
 
 def join(
-    predictions: Spans,
-    rank: Ints,
-    moments: Spans,
-    union: str = "lengths",
-    least: float = 0.0,
-    strict: bool = False,
+    predictions: Spans, rank: Ints, moments: Spans, union: str = "lengths", least: float = 0.0, strict: bool = False
 ) -> Pairs:
     """Pair every prediction with the moments of its unit and video, and compute their IoU.
 
@@ -199,11 +194,7 @@ def passing(pairs: Pairs, threshold: float, strict: bool) -> Pairs:
     """Only the pairs whose IoU passes the threshold."""
     keep = _passing(pairs.iou, threshold, strict)
     return replace(
-        pairs,
-        prediction=pairs.prediction[keep],
-        moment=pairs.moment[keep],
-        iou=pairs.iou[keep],
-        rank=pairs.rank[keep],
+        pairs, prediction=pairs.prediction[keep], moment=pairs.moment[keep], iou=pairs.iou[keep], rank=pairs.rank[keep]
     )
 
 
@@ -247,12 +238,7 @@ def by_two_annotators(pairs: Pairs, moment_of: Ints, moments: int) -> Pairs:
     order = np.lexsort((-pairs.iou, np.cumsum(fresh)))
     second = order[groups + (sizes > 1)]
     return Pairs(
-        pairs.prediction[groups],
-        moment[groups],
-        pairs.iou[second],
-        pairs.rank[groups],
-        pairs.predictions,
-        moments,
+        pairs.prediction[groups], moment[groups], pairs.iou[second], pairs.rank[groups], pairs.predictions, moments
     )
 
 

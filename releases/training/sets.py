@@ -57,12 +57,7 @@ def make_training_set(training_set: TrainingSet, report: Report) -> None:
         # The name says what the file holds, so that a file that somebody is downloading is never written over.
         stored = store(f"training/{campaign.name}-{training_set.pk}-{_checksum(file)}.json", file)
     TrainingSet.objects.filter(pk=training_set.pk).update(
-        encoder=model_name(),
-        queries=queries,
-        file=stored.name,
-        sha256=stored.sha256,
-        size=stored.size,
-        at=Now(),
+        encoder=model_name(), queries=queries, file=stored.name, sha256=stored.sha256, size=stored.size, at=Now()
     )
     if before and before != stored.name:
         training_set.file.storage.delete(before)

@@ -126,13 +126,6 @@ WEEKS = Figure(
     least=2,
 )
 DRIFT = Figure(
-    "drift",
-    "Drift by week",
-    AGREEMENT,
-    numbers.drift,
-    explanations.worker_of,
-    explanations.drift,
-    (790, 362),
-    least=2,
+    "drift", "Drift by week", AGREEMENT, numbers.drift, explanations.worker_of, explanations.drift, (790, 362), least=2
 )
 BY_KEY = {figure.key: figure for figure in (*TABLES, *DRAWN, WEEKS, DRIFT)}

@@ -19,12 +19,7 @@ GENDERS = {
     "F": "woman women she her hers herself girl girls lady ladies female mother sister daughter wife",
 }
 GENDER = {word: gender for gender, words in GENDERS.items() for word in words.split()}
-DRIFTS = {
-    "kappa": "kappa",
-    "severity": "severity",
-    "contested": "share contested",
-    "seconds": "median seconds",
-}
+DRIFTS = {"kappa": "kappa", "severity": "severity", "contested": "share contested", "seconds": "median seconds"}
 
 
 @dataclass(frozen=True)

@@ -32,11 +32,7 @@ def agreement(pool: Read, tolerance: int) -> Numbers:
         "pairs": len(first.grade) // 2,
         "rated": len(rated),
         "escalated": int(candidates["escalated"][rated].sum()),
-        "alpha": {
-            "round_one": _alpha(first),
-            "never_escalated": _alpha(never_escalated),
-            "all": _alpha(judged),
-        },
+        "alpha": {"round_one": _alpha(first), "never_escalated": _alpha(never_escalated), "all": _alpha(judged)},
         "calm_pairs": len(never_escalated.grade) // 2,
         "contested": _share(_gap(first) > tolerance),
         "same": _share(_gap(first) == 0),

@@ -83,11 +83,7 @@ def _entry(fields: dict[str, Any]) -> CastName:
     stays = _flag(fields, "stays", False)
     confirmed = _flag(fields, "confirmed", True)
     entry = CastName(
-        name=name,
-        phrase=_text(fields, "phrase"),
-        same_as=_text(fields, "same_as"),
-        stays=stays,
-        confirmed=confirmed,
+        name=name, phrase=_text(fields, "phrase"), same_as=_text(fields, "same_as"), stays=stays, confirmed=confirmed
     )
     if confirmed and not stays and not entry.phrase and not entry.same_as:
         raise ReeljudgeError('field phrase: ""; expected a noun phrase such as "old woman", or yes in stays')

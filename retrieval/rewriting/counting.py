@@ -18,13 +18,7 @@ from jobs.models import Job
 from jobs.registry import SELF, Report, kind
 from retrieval.rewriting.by_chat import ChatSubstituter, messages
 from retrieval.rewriting.endpoint import tokens
-from retrieval.rewriting.models import (
-    CaptionFigures,
-    Rewording,
-    Substitution,
-    is_under_way,
-    may_become_queries,
-)
+from retrieval.rewriting.models import CaptionFigures, Rewording, Substitution, is_under_way, may_become_queries
 from retrieval.rewriting.replaced import Replacements, Word, replacements
 
 AT_ONCE = 5000  # moments; a corpus with more is counted by a job

@@ -40,8 +40,7 @@ class CastName(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["corpus", "name"], name="one_entry_per_name_in_cast"),
             models.CheckConstraint(
-                condition=Q(confirmed=False) | Q(stays=True) | ~Q(phrase=""),
-                name="confirmed_name_has_a_phrase",
+                condition=Q(confirmed=False) | Q(stays=True) | ~Q(phrase=""), name="confirmed_name_has_a_phrase"
             ),
         ]
 
@@ -117,11 +116,7 @@ class Rewording(models.Model):
     replaced = models.JSONField(default=list, help_text="pairs of words before and words after")
     why = models.TextField(blank=True, help_text="what the checks said")
     by = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        models.PROTECT,
-        null=True,
-        related_name="+",
-        help_text="the lead who accepted it",
+        settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+", help_text="the lead who accepted it"
     )
     at = models.DateTimeField(null=True, help_text="when the lead accepted it")
 

@@ -76,14 +76,7 @@ def lacks_approximate(index: SearchIndex) -> bool:
     return not index.approximate and approximate.is_wanted(index.moments) and approximate.is_installed()
 
 
-@kind(
-    "index-captions",
-    "Index captions",
-    of=Corpus,
-    owner=SELF,
-    page=("corpus", "name"),
-    refusals=(CorpusError,),
-)
+@kind("index-captions", "Index captions", of=Corpus, owner=SELF, page=("corpus", "name"), refusals=(CorpusError,))
 def index_captions(corpus: Corpus, report: Report) -> None:
     """Encode the captions that are new, and write the index.
 

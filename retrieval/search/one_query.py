@@ -23,11 +23,7 @@ from retrieval.encoders import folder_of
 from systems.encoders import BUNDLED, bundled_folder, is_simcse
 
 Weights = dict[str, NDArray[np.float32]]
-FIRST_POSITION = {
-    "bert": 0,
-    "roberta": 2,
-    "xlm-roberta": 2,
-}  # by type of model; RoBERTa's begin after padding
+FIRST_POSITION = {"bert": 0, "roberta": 2, "xlm-roberta": 2}  # by type of model; RoBERTa's begin after padding
 MODULES = ["Transformer", "Pooling", "Normalize"]  # of sentence-transformers; others are not computed here
 
 

@@ -129,14 +129,7 @@ def _ask_to_encode(corpus: Corpus, text: str) -> Job:
     return job or encode_query.ask(corpus, _hash(text), text=text)
 
 
-@kind(
-    "encode-query",
-    "Encode a query",
-    of=Corpus,
-    owner=SELF,
-    page=("corpus", "name"),
-    refusals=(CorpusError,),
-)
+@kind("encode-query", "Encode a query", of=Corpus, owner=SELF, page=("corpus", "name"), refusals=(CorpusError,))
 def encode_query(corpus: Corpus, report: Report, text: str) -> None:
     embed([text])
 

@@ -161,9 +161,5 @@ class _Loop:
 
     def save(self, file: Path, losses: list[float]) -> None:
         """Store a checkpoint. It replaces the one before it at once, so there is always a whole one."""
-        state = {
-            "model": self.model.state_dict(),
-            "optimiser": self.optimiser.state_dict(),
-            "losses": losses,
-        }
+        state = {"model": self.model.state_dict(), "optimiser": self.optimiser.state_dict(), "losses": losses}
         write_tree(file, state)

@@ -97,13 +97,7 @@ def _noisy(subject: Subject, convention: Convention, report: Report) -> dict[str
         report(done, total, f"marking boundaries with noise: {done} of {total}")
 
     found = noise_error(
-        subject.measures,
-        subject.qrels,
-        subject.runs,
-        convention,
-        datasets=DATASETS,
-        seed=SEED,
-        report=progress,
+        subject.measures, subject.qrels, subject.runs, convention, datasets=DATASETS, seed=SEED, report=progress
     )
     overlaps = [{"level": level, "iou": float(iou)} for level, iou in zip(LEVELS, found.iou, strict=True)]
     return {"noise": records.noise(subject.measures, found), "overlaps": overlaps}
@@ -114,10 +108,7 @@ def _judged_otherwise(subject: Subject, report: Report) -> dict[str, Rows]:
     full = means_on(with_grades(judged.pairs, judged.final), *what)
     total = 2 + len(np.unique(judged.raw.annotator))
     scored = records.in_cells({"system": subject.systems, "measure": [*map(str, subject.measures)]}, mean=full)
-    rows: dict[str, Rows] = {
-        "judging": [{"change": "all", "annotator": -1} | row for row in scored],
-        "orders": [],
-    }
+    rows: dict[str, Rows] = {"judging": [{"change": "all", "annotator": -1} | row for row in scored], "orders": []}
     report(0, total, "judging again: 0")
     for done, each in enumerate(changes(judged, *what, trials=REDRAWN, seed=SEED), 1):
         report(done, total, f"judging again: {done} of {total} ways")

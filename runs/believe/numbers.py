@@ -33,20 +33,11 @@ def sorted_scores(found: Found, measure: str) -> Rows:
 def theory(found: Found, measure: str) -> Rows:
     rows: Rows = []
     for noise in NOISES:
-        hits, axiou = (
-            success_error(TRUE_IOU, THETAS, np.array(noise)),
-            axiou_error(np.full(THETAS.size, noise)),
-        )
+        hits, axiou = (success_error(TRUE_IOU, THETAS, np.array(noise)), axiou_error(np.full(THETAS.size, noise)))
         for of, error in (("R@1,θ", hits), ("AxIoU@1", axiou)):
             parts = {"squared bias": error.bias, "variance": error.variance, "sum": error.mse}
             rows += [
-                {
-                    "of": of,
-                    "noise": noise,
-                    "part": part,
-                    "theta": float(theta),
-                    "error": round(float(value), 6),
-                }
+                {"of": of, "noise": noise, "part": part, "theta": float(theta), "error": round(float(value), 6)}
                 for part, values in parts.items()
                 for theta, value in zip(THETAS, values, strict=True)
             ]
@@ -74,8 +65,6 @@ def _without_keys(row: dict[str, Any]) -> dict[str, Any]:
 
 def way(row: dict[str, Any]) -> str:
     """Return a change of the judging in words."""
-    return {
-        "all": "as it was judged",
-        "half": "half of the pairs",
-        "one": "one annotator instead of two",
-    }.get(row["change"], f"without annotator {row['annotator']}")
+    return {"all": "as it was judged", "half": "half of the pairs", "one": "one annotator instead of two"}.get(
+        row["change"], f"without annotator {row['annotator']}"
+    )

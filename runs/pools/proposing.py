@@ -72,13 +72,7 @@ def ask_to_propose(lead: Membership, plan: Plan) -> Enlargement:
         raise WrongState("There is no release yet; it says what is judged. Freeze one first.")
     last = campaign.enlargements.aggregate(last=Max("number"))["last"] or 0
     made = Enlargement.objects.create(
-        campaign=campaign,
-        number=last + 1,
-        release=release,
-        lead=lead,
-        depth=plan.depth,
-        iou=plan.iou,
-        runs=runs,
+        campaign=campaign, number=last + 1, release=release, lead=lead, depth=plan.depth, iou=plan.iou, runs=runs
     )
     propose_moments.ask(made)
     return made

@@ -77,11 +77,7 @@ class OptionsForm(forms.Form):
 
 
 def _field(kind: type[Options], name: str, initial: Any, meaning: str) -> forms.Field:
-    shared = {
-        "label": LABELS.get(name, name.replace("_", " ").capitalize()),
-        "help_text": meaning,
-        "initial": initial,
-    }
+    shared = {"label": LABELS.get(name, name.replace("_", " ").capitalize()), "help_text": meaning, "initial": initial}
     choices = kind.table("choices").get(name)
     if choices:
         return forms.ChoiceField(choices=[(each, each) for each in choices], **shared)

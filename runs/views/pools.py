@@ -24,15 +24,7 @@ from runs.measures import NDCG, USUAL
 from runs.models import Enlargement, Near
 from runs.pools.comparing import compare_pools
 from runs.pools.opening import ask_to_open, open_further_batches
-from runs.pools.proposing import (
-    DEEPEST,
-    MOST_RUNS,
-    THRESHOLDS,
-    Plan,
-    ask_to_propose,
-    open_runs,
-    propose_moments,
-)
+from runs.pools.proposing import DEEPEST, MOST_RUNS, THRESHOLDS, Plan, ask_to_propose, open_runs, propose_moments
 from runs.pools.rows import HEADLINE, Comparison, batches_of, comparison, found_moments
 from runs.scoring import newest_release
 

@@ -34,14 +34,7 @@ from .layout import (
 )
 
 
-def plan_index(
-    folder: Path,
-    kind: str,
-    clip_seconds: float,
-    sample: Rows,
-    clips: int,
-    shards: int = 1,
-) -> Plan:
+def plan_index(folder: Path, kind: str, clip_seconds: float, sample: Rows, clips: int, shards: int = 1) -> Plan:
     """Begin an index in a folder: learn what its codes need, and store its plan. Shards that are there are void then.
 
     Parameters

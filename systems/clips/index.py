@@ -58,10 +58,7 @@ class ClipIndex:
         self._first_clip = _starts(len(shard.rows) for shard in self._shards)
         self._first_video = _starts(len(shard.names) for shard in self._shards)
         self._offsets = np.concatenate(
-            [
-                [0],
-                *(shard.offsets[1:] + first for shard, first in zip(self._shards, self._first_clip, strict=False)),
-            ]
+            [[0], *(shard.offsets[1:] + first for shard, first in zip(self._shards, self._first_clip, strict=False))]
         )
         files = [shard.codes for shard in self._shards]
         self._codes: Groups | Graphs | None = None

@@ -26,13 +26,7 @@ from ..storage import read_json, write_json
 VERSION = 1  # of the format
 KINDS = ("flat", "ivf-pq", "hnsw")
 PLAN, LEARNED, SHARD = "index.json", "learned.faiss", "shard.json"
-ROWS, OFFSETS, NAMES, DURATIONS, CODES = (
-    "rows.f32",
-    "offsets.npy",
-    "names.npy",
-    "durations.npy",
-    "codes.faiss",
-)
+ROWS, OFFSETS, NAMES, DURATIONS, CODES = ("rows.f32", "offsets.npy", "names.npy", "durations.npy", "codes.faiss")
 AGAIN = "write this shard again"
 
 

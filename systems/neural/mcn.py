@@ -14,14 +14,7 @@ from ..exhaustive import Arrays, Index
 from ..interface import Progress, Report, silent
 from ..options import Mcn as McnOptions
 from ..windows import Windows
-from .contrast import (
-    QUERIES_AT_A_TIME,
-    WINDOWS_AT_A_TIME,
-    Contrasted,
-    Network,
-    check_width,
-    squared_distances,
-)
+from .contrast import QUERIES_AT_A_TIME, WINDOWS_AT_A_TIME, Contrasted, Network, check_width, squared_distances
 from .layers import Clips, Language, Perceptron, as_rows
 
 LOT = 1e-9  # less than costs differ by that are not equal

@@ -16,15 +16,7 @@ from ..exhaustive import Arrays, Index
 from ..interface import Progress, Report, silent
 from ..options import Contrastive
 from ..windows import Windows
-from .contrast import (
-    QUERIES_AT_A_TIME,
-    WINDOWS_AT_A_TIME,
-    Contrasted,
-    Network,
-    chamfer,
-    check_width,
-    squared_distances,
-)
+from .contrast import QUERIES_AT_A_TIME, WINDOWS_AT_A_TIME, Contrasted, Network, chamfer, check_width, squared_distances
 from .layers import Clips, Detections, Language, Perceptron, Ragged, as_rows
 
 BRANCHES = ("clips", "objects")
@@ -80,10 +72,7 @@ class Stal(Contrasted):
     network_class = StalNetwork
 
     def facts_of(self, data: Data) -> dict[str, Any]:
-        return {
-            "visual": int(data.videos.clips.shape[1]),
-            "objects": data.videos.objects is not None,
-        }
+        return {"visual": int(data.videos.clips.shape[1]), "objects": data.videos.objects is not None}
 
     def represent(self, videos: Videos, windows: Windows, report: Report = silent) -> Arrays:
         parts: dict[str, list[NDArray[Any]]] = {}

@@ -32,13 +32,7 @@ from .inputs import check_streams, check_validation, facts_of, read
 from .losses import boundary_losses, weighted
 from .network import Boundaries
 from .pairs import Batch, Pairs
-from .two_streams import (
-    CLIPS_AT_A_TIME,
-    QUERIES_AT_A_TIME,
-    Reloclnet,
-    best_moments,
-    best_videos,
-)
+from .two_streams import CLIPS_AT_A_TIME, QUERIES_AT_A_TIME, Reloclnet, best_moments, best_videos
 
 FIRST = "first"  # the folder of the first stage
 POOL = "pool.npz"

@@ -93,11 +93,7 @@ def store(folder: Path, videos: Videos, blocks: Iterable[Rows], width: int) -> N
 
 
 def _fill(out: BinaryIO, blocks: Iterable[Rows], shape: tuple[int, int]) -> None:
-    header = {
-        "descr": np.lib.format.dtype_to_descr(np.dtype(np.float32)),
-        "fortran_order": False,
-        "shape": shape,
-    }
+    header = {"descr": np.lib.format.dtype_to_descr(np.dtype(np.float32)), "fortran_order": False, "shape": shape}
     np.lib.format.write_array_header_2_0(out, header)
     for block in blocks:
         out.write(np.ascontiguousarray(block, np.float32).tobytes())

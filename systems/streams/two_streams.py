@@ -20,13 +20,7 @@ from ..ranking import Ranked, best, rank, run_of
 from ..windows import Windows, counts_in
 from .index import Index, in_memory, store, stored, video_blocks
 from .inputs import check_streams, check_validation, facts_of, read
-from .losses import (
-    boundary_losses,
-    clip_losses,
-    ranking_losses,
-    video_losses,
-    weighted,
-)
+from .losses import boundary_losses, clip_losses, ranking_losses, video_losses, weighted
 from .network import Boundaries, Network, QueryVectors, compare, spans
 from .options import Streams
 from .pairs import Batch, Pairs

@@ -120,12 +120,7 @@ SEEN = """() => [...document.querySelectorAll("h1, #position, #stage, #grades bu
 STILL = "() => document.documentElement.scrollHeight <= innerHeight"
 # Of a small phone, upright and on its side; of a page of 1280 × 720 at 200 %, and of a smaller one; of a desk.
 WINDOWS = [(360, 640), (320, 568), (740, 360), (640, 360), (683, 334), (800, 600), (1280, 720)]
-QUERIES = [
-    "A person walks " * 23,
-    "Donaudampfschifffahrtsgesellschaft" * 6,
-    "شخص يجلس (a chair) " * 4,
-    "Short.",
-]
+QUERIES = ["A person walks " * 23, "Donaudampfschifffahrtsgesellschaft" * 6, "شخص يجلس (a chair) " * 4, "Short."]
 
 
 def test_query_clip_and_grades_are_in_sight_in_every_window(place: Installation, chromium: Browser) -> None:

@@ -313,12 +313,7 @@ def test_nginx_is_told_where_a_local_clip_is(batch: Batch, ada: Membership, bob:
     ("kind", "place", "endpoint", "message"),
     [
         ("presigned", "", "", "MEDIA_ADDRESSES: 'presigned'; with MEDIA_STORE='' expected proxy or accel"),
-        (
-            "accel",
-            STORE,
-            "",
-            f"MEDIA_ADDRESSES: 'accel'; with MEDIA_STORE='{STORE}' expected proxy or presigned",
-        ),
+        ("accel", STORE, "", f"MEDIA_ADDRESSES: 'accel'; with MEDIA_STORE='{STORE}' expected proxy or presigned"),
         ("anyhow", "", "", "MEDIA_ADDRESSES: 'anyhow'"),
         ("presigned", STORE, "", "S3_ENDPOINT_URL: none"),
     ],
@@ -336,11 +331,7 @@ def test_a_store_that_is_none_is_refused(place: str) -> None:
 
 def test_pages_may_show_and_fetch_what_the_store_sends(tmp_path: Path) -> None:
     place = Installation(tmp_path / "home")
-    place.env |= {
-        "MEDIA_STORE": STORE,
-        "MEDIA_ADDRESSES": "presigned",
-        "S3_ENDPOINT_URL": "https://s3.example.org",
-    }
+    place.env |= {"MEDIA_STORE": STORE, "MEDIA_ADDRESSES": "presigned", "S3_ENDPOINT_URL": "https://s3.example.org"}
     policy = (
         "from django.conf import settings; rules = settings.CONTENT_SECURITY_POLICY['DIRECTIVES'];"
         " print(rules['media-src'], rules['connect-src'])"

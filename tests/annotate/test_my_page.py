@@ -17,15 +17,7 @@ from annotate.home import judged_today
 from campaigns.models import Campaign, Membership, Message
 from judging.models import Assignment, Judgement, Kind, Revision
 from reports.own_work import agreement
-from tests.cast import (
-    browser,
-    by_rank,
-    claim,
-    judge_all,
-    settled_and_more,
-    small_batches,
-    work_until_check,
-)
+from tests.cast import browser, by_rank, claim, judge_all, settled_and_more, small_batches, work_until_check
 from tests.tampering import tampering
 
 pytestmark = pytest.mark.both_databases  # it is about the reports' SQL
@@ -97,8 +89,7 @@ def test_checks_count_like_all_work(campaign: Campaign, ada: Membership, bob: Me
 
 
 @pytest.mark.parametrize(
-    ("far", "words"),
-    [(0, "Nearly all"), (2, "Nearly all"), (3, "Most"), (5, "Most"), (6, "Many"), (20, "Many")],
+    ("far", "words"), [(0, "Nearly all"), (2, "Nearly all"), (3, "Most"), (5, "Most"), (6, "Many"), (20, "Many")]
 )
 def test_agreement_comes_in_words(campaign: Campaign, ada: Membership, bob: Membership, far: int, words: str) -> None:
     small_batches(campaign, 5, rate=0)

@@ -29,13 +29,7 @@ def taught(place: Installation, browser: Browser) -> dict[str, int]:
     lead = sign_in(place, browser.new_context(), "tess", "lead")
     for second, (query, grade) in enumerate(EXAMPLES.items(), 1):
         lead.goto(f"{place.address}/campaigns/tutorial/examples/own")
-        fields = {
-            "query": query,
-            "video": "film",
-            "start": str(second),
-            "end": str(second + 1),
-            "why": f"Why {grade}.",
-        }
+        fields = {"query": query, "video": "film", "start": str(second), "end": str(second + 1), "why": f"Why {grade}."}
         for field, words in fields.items():
             lead.fill(f"[name={field}]", words)
         lead.select_option("[name=grade]", str(grade))

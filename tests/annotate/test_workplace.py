@@ -277,9 +277,7 @@ def test_who_signs_out_all_the_same_leaves_nothing_behind(person: Callable[..., 
     someone.faults.clear()  # the aborted requests
 
 
-def test_examples_wait_for_their_controls_where_less_motion_is_asked_for(
-    person: Callable[..., Person],
-) -> None:
+def test_examples_wait_for_their_controls_where_less_motion_is_asked_for(person: Callable[..., Person]) -> None:
     page = person("once", reduced_motion="reduce").claim()
     moving(page)
     page.keyboard.press("?")

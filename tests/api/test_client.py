@@ -177,10 +177,7 @@ def test_each_error_is_one_line_without_the_token(client: Client, site: Site, tm
     with pytest.raises(MeasureError, match="cannot be written: No such file"):
         client.download_release(CAMPAIGN, 1, tmp_path / "missing" / "release.zip")
     assert not [*tmp_path.rglob("*.part")]
-    with (
-        Client(site.address, "rj-wrong") as stranger,
-        pytest.raises(ApiError, match="token is unknown") as fault,
-    ):
+    with Client(site.address, "rj-wrong") as stranger, pytest.raises(ApiError, match="token is unknown") as fault:
         stranger.campaigns()
     assert fault.value.status == 401
     for words, message in (

@@ -55,11 +55,7 @@ def test_the_exam_is_made_and_its_truth_set_from_the_version_in_force(
     body = {"truths": [{"rank": 2, "grade": 4, "why": "All of it."}]}
     problem_in(lead.ask("PATCH", address, body), 428)
     changed = lead.ask("PATCH", address, body, if_match=found["ETag"])
-    assert [(pair["own"], pair["truth"]) for pair in changed.json()["pairs"]] == [
-        (None, None),
-        (4, 4.0),
-        (None, None),
-    ]
+    assert [(pair["own"], pair["truth"]) for pair in changed.json()["pairs"]] == [(None, None), (4, 4.0), (None, None)]
     problem_in(lead.ask("PATCH", address, body, if_match=found["ETag"]), 412)
     strange = {"truths": [{"rank": 9, "grade": 4}]}
     problem_in(lead.ask("PATCH", address, strange, if_match=changed["ETag"]), 422)

@@ -44,15 +44,7 @@ EXPECTED = {
     "missing_required_header": {"expected-statuses": [400, 401, 403, 404, 428]},
 }
 EDGES = {"coverage": {"generate-duplicate-query-parameters": True}}
-FOUND = {
-    "query": "1",
-    "video": "v",
-    "start": 1.0,
-    "end": 2.0,
-    "influence": 0.5,
-    "ranks": {"1": 3},
-    "near": None,
-}
+FOUND = {"query": "1", "video": "v", "start": 1.0, "end": 2.0, "influence": 0.5, "ranks": {"1": 3}, "near": None}
 ROLES = ("lead", "annotator", "researcher", "nobody")
 
 pytestmark = [

@@ -37,11 +37,7 @@ def test_the_kinds_tell_their_options_and_the_corpus_its_features(rio: Membershi
     answer = Program(rio, "read").get(f"{SYSTEMS}/kinds").json()
     assert answer["features"] == ["descriptor", "i3d"]
     kinds = {each["name"]: each for each in answer["kinds"]}
-    assert (kinds["chance"]["learns"], kinds["mcn"]["learns"], kinds["mcn"]["needs"]) == (
-        False,
-        True,
-        ["clips"],
-    )
+    assert (kinds["chance"]["learns"], kinds["mcn"]["learns"], kinds["mcn"]["needs"]) == (False, True, ["clips"])
     options = {each["name"]: each for each in kinds["mcn"]["options"]}
     assert "seed" not in options
     assert options["dropout"] == {
@@ -71,12 +67,7 @@ def test_from_the_request_to_the_runs_and_a_search(rio: Membership) -> None:
     answer = program.post(SYSTEMS, body, idempotency_key="drawn")
     assert answer.status_code == 202
     one, two = answer.json()
-    assert (one["name"], two["name"], one["group"], one["state"]) == (
-        "drawn 1",
-        "drawn 2",
-        "drawn",
-        "waiting",
-    )
+    assert (one["name"], two["name"], one["group"], one["state"]) == ("drawn 1", "drawn 2", "drawn", "waiting")
     assert one["options"] == {"nms": 0.5, "seed": 1}  # 0.3 is the default
     assert program.get(answer["Location"]).json() == one["job"]
     assert program.post(SYSTEMS, body, idempotency_key="drawn").json() == answer.json()
@@ -158,10 +149,7 @@ def test_curves_are_points_and_files(rio: Membership) -> None:
     program.post(SYSTEMS, CHANCE)
     problem_in(program.get(f"{SYSTEMS}/1/curves/csv"), 404)  # nothing was learned yet
     TrainedSystem.objects.update(losses=[[10, 2.5]], validations=[[10, 0.25]], measure="m")
-    points = [
-        {"curve": "loss", "step": 10, "value": 2.5},
-        {"curve": "m", "step": 10, "value": 0.25},
-    ]
+    points = [{"curve": "loss", "step": 10, "value": 2.5}, {"curve": "m", "step": 10, "value": 0.25}]
     assert program.get(f"{SYSTEMS}/1").json()["curves"] == points
     file = program.get(f"{SYSTEMS}/1/curves/csv")
     assert content_of(file) == b"curve,step,value\nloss,10,2.5\nm,10,0.25\n"

@@ -22,10 +22,7 @@ from tests.tampering import forget
 
 pytestmark = pytest.mark.both_databases  # it is about triggers
 
-NEVER_DELETED: list[type[Model]] = [
-    *(Revision, Judgement, Flag, Review, Adjudication, Reopening),
-    *(Event, Guideline),
-]
+NEVER_DELETED: list[type[Model]] = [*(Revision, Judgement, Flag, Review, Adjudication, Reopening), *(Event, Guideline)]
 NEVER_CHANGED: list[type[Model]] = [Revision, Reopening, Event, Guideline]
 
 

@@ -79,16 +79,7 @@ def test_the_tutorial_is_in_chinese(batch: Batch, ada: Membership, step: int) ->
 
 
 @pytest.mark.parametrize(
-    "name",
-    [
-        "work",
-        "account",
-        "account_change_password",
-        "mfa_index",
-        "usersessions_list",
-        "account_email",
-        "problem",
-    ],
+    "name", ["work", "account", "account_change_password", "mfa_index", "usersessions_list", "account_email", "problem"]
 )
 def test_an_annotators_pages_are_in_chinese(batch: Batch, ada: Membership, name: str) -> None:
     address = "/nowhere" if name == "problem" else reverse(name)
@@ -103,12 +94,7 @@ def test_signing_in_again_and_setting_up_an_app_or_a_passkey_are_in_chinese(batc
     ada.user.save()
     client = Client()
     client.post(reverse("sign-in"), {"username": "ada", "password": "a-long-word-7"}, **CHINESE)
-    for name in (
-        "mfa_activate_totp",
-        "mfa_add_webauthn",
-        "mfa_generate_recovery_codes",
-        "account_reauthenticate",
-    ):
+    for name in ("mfa_activate_totp", "mfa_add_webauthn", "mfa_generate_recovery_codes", "account_reauthenticate"):
         left = english(client.get(reverse(name), **CHINESE))
         # But for an app's secret.
         assert left - set(re.findall(r"[A-Z2-7]{2,}", " ".join(left))) == set(), name

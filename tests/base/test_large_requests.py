@@ -39,12 +39,7 @@ def test_a_large_body_is_refused_unread(db: None, content_type: str, length: str
 
 
 def test_a_large_body_is_refused_from_members_too(ada: Membership) -> None:
-    for address in (
-        reverse("claim", args=["films"]),
-        reverse("account_change_password"),
-        reverse("join"),
-        "/nowhere",
-    ):
+    for address in (reverse("claim", args=["films"]), reverse("account_change_password"), reverse("join"), "/nowhere"):
         assert browser(ada).post(address, {"text": "x" * 2**20}).status_code == 413
 
 

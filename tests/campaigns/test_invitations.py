@@ -113,8 +113,7 @@ def used(invitation: Invitation) -> None:
 
 
 @pytest.mark.parametrize(
-    ("end", "words"),
-    [(expired, "has expired"), (Invitation.withdraw, "was withdrawn"), (used, "was used already")],
+    ("end", "words"), [(expired, "has expired"), (Invitation.withdraw, "was withdrawn"), (used, "was used already")]
 )
 def test_a_link_that_has_ended_says_so(
     end: Callable[[Invitation], None], words: str, made: tuple[Invitation, str]

@@ -129,18 +129,7 @@ def test_a_browser_is_named_in_words_that_people_know(named: str, words: str) ->
     assert device(named) == words
 
 
-HOSTILE = [
-    "",
-    "x",
-    "null",
-    "[]",
-    "1",
-    '"a"',
-    "{}",
-    '{"id": 1}',
-    '{"response": []}',
-    '{"response": {"userHandle": 5}}',
-]
+HOSTILE = ["", "x", "null", "[]", "1", '"a"', "{}", '{"id": 1}', '{"response": []}', '{"response": {"userHandle": 5}}']
 HOSTILE += [
     json.dumps({"id": "AA", "rawId": "AA", "type": "public-key", "response": {"userHandle": handle}})
     for handle in ("", "!", "AA", "x" * 999)
@@ -204,8 +193,5 @@ def test_a_later_request_asks_for_the_session_and_the_person_only(user: User) ->
         for sql in statements
         for table in ("django_session", "auth_user")
         if f"FROM {table} " in sql.replace('"', "")
-    ] == [
-        "django_session",
-        "auth_user",
-    ]
+    ] == ["django_session", "auth_user"]
     assert len(statements) == 2

@@ -44,11 +44,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
     back = f"http://localhost:{front}/sign-in/sso/back"
     with provider(folder, free_port(), back) as issuer, nginx(folder, front, made.port):
         made.env |= {"TRUSTED_PROXIES": "127.0.0.1", "OIDC_ISSUER": issuer, "OIDC_NAME": "the lab"}
-        made.env |= {
-            "OIDC_CLIENT_ID": CLIENT,
-            "OIDC_CLIENT_SECRET": SECRET,
-            "DJANGO_SETTINGS_MODULE": "tests.settings",
-        }
+        made.env |= {"OIDC_CLIENT_ID": CLIENT, "OIDC_CLIENT_SECRET": SECRET, "DJANGO_SETTINGS_MODULE": "tests.settings"}
         try:
             made.start()
             made.shell(CAMPAIGN)

@@ -38,14 +38,7 @@ def frame_numbers(source: Path, start: float, end: float, to: Path, rate: float 
 
 @pytest.mark.parametrize(
     ("start", "end", "first", "last"),
-    [
-        (0, 4, 0, 39),
-        (1, 2, 10, 19),
-        (1.05, 1.95, 11, 19),
-        (0.3, 0.4, 3, 3),
-        (3.9, 9, 39, 39),
-        (1.0999, 1.2, 11, 11),
-    ],
+    [(0, 4, 0, 39), (1, 2, 10, 19), (1.05, 1.95, 11, 19), (0.3, 0.4, 3, 3), (3.9, 9, 39, 39), (1.0999, 1.2, 11, 11)],
 )
 def test_a_clip_holds_exactly_the_frames_of_its_stretch(
     film: Path, tmp_path: Path, start: float, end: float, first: int, last: int
@@ -93,13 +86,7 @@ def test_a_clip_is_for_browsers_and_tells_nothing(tmp_path: Path) -> None:
     cut(film, 0.5, 1.5, clip)
     facts = described(clip)  # of its only stream: there is no sound
     assert (facts["codec"], facts["pixels"], facts["size"]) == ("h264", "yuv420p", (854, 480))
-    assert facts["metadata"].keys() == {
-        "major_brand",
-        "minor_version",
-        "compatible_brands",
-        "language",
-        "handler_name",
-    }
+    assert facts["metadata"].keys() == {"major_brand", "minor_version", "compatible_brands", "language", "handler_name"}
     content = clip.read_bytes()
     assert content.index(b"moov") < content.index(b"mdat")
     for secret in (b"secret", b"title", b"Lavf", b"Lavc"):

@@ -95,10 +95,7 @@ GOES_IN: dict[str, tuple[str, tuple[object, ...], list[tuple[object, ...]]]] = {
     "mapped": (
         "mapped.csv",
         ("--columns", *MAPPING),
-        [
-            ("garden", 75.5, 90, 90.1, FLOWERS, None),
-            ("kitchen", 3.2, 9.75, 62.5, KETTLE, None),
-        ],
+        [("garden", 75.5, 90, 90.1, FLOWERS, None), ("kitchen", 3.2, 9.75, 62.5, KETTLE, None)],
     ),
     "jsonl": (
         "moments.jsonl",
@@ -208,21 +205,13 @@ OWN = {"video": "f", "start": 1, "end": 2, "duration": 9, "description": "d"}
 # format, the file's content, and what the answer must hold
 WRONG: dict[str, tuple[str, object, str]] = {
     "tvr: a list": ("tvr", [TVR], "line 1: a JSON list; expected a JSON object"),
-    "tvr: three times": (
-        "tvr",
-        TVR | {"ts": [1, 2, 3]},
-        "line 1: field ts: [1, 2, 3]; expected [start, end]",
-    ),
+    "tvr: three times": ("tvr", TVR | {"ts": [1, 2, 3]}, "line 1: field ts: [1, 2, 3]; expected [start, end]"),
     "tvr: a key twice": (
         "tvr",
         b'{"vid_name": "a", "vid_name": "b"}',
         "line 1: not JSON (broken JSON: key 'vid_name' stands",
     ),
-    "tvr: NaN": (
-        "tvr",
-        TVR | {"ts": [float("nan"), 2]},
-        'line 1: field ts[0]: "nan"; expected a finite number',
-    ),
+    "tvr: NaN": ("tvr", TVR | {"ts": [float("nan"), 2]}, 'line 1: field ts[0]: "nan"; expected a finite number'),
     "tvr: no such type": ("tvr", TVR | {"type": "x"}, 'line 1: field type: "x"; expected v, t or vt'),
     "tvr: half a pair": ("tvr", TVR | {"desc": "\ud800"}, "line 1: field desc: "),
     "tvr: UTF-16": (
@@ -230,16 +219,8 @@ WRONG: dict[str, tuple[str, object, str]] = {
         json.dumps(TVR).encode("utf-16"),
         "line 1: not JSON (is not UTF-8 text (byte 0)); expected one JSON object",
     ),
-    "tvr: gzip": (
-        "tvr",
-        gzip.compress(json.dumps(TVR).encode()),
-        "line 1: not JSON (is not UTF-8 text (byte 1))",
-    ),
-    "tvr: the file of the test": (
-        "tvr",
-        b'{"desc": "d", "vid_name": "a"}',
-        "line 1: field ts: null; expected [start",
-    ),
+    "tvr: gzip": ("tvr", gzip.compress(json.dumps(TVR).encode()), "line 1: not JSON (is not UTF-8 text (byte 1))"),
+    "tvr: the file of the test": ("tvr", b'{"desc": "d", "vid_name": "a"}', "line 1: field ts: null; expected [start"),
     "tvr: nothing": ("tvr", b"", "holds no moments"),
     "charades: a comma": ("charades", b"AB 1,5 2##she", "line 1: start is '1,5'; it must be a finite number"),
     "charades: another shape": (
@@ -251,22 +232,10 @@ WRONG: dict[str, tuple[str, object, str]] = {
     "charades: nothing said": ("charades", b"AB 1 2##  ", "line 1: field sentence"),
     "charades: not UTF-8": ("charades", b"AB 1 2##caf\xe9", "line 1: not UTF-8 at byte 12"),
     "activitynet: a list": ("activitynet", [VIDEO], "line 1, entry 1: the document is a list; expected an"),
-    "activitynet: a line for each video": (
-        "activitynet",
-        b'{"v": {}}\n{"w": {}}',
-        "line 2: there is more after",
-    ),
+    "activitynet: a line for each video": ("activitynet", b'{"v": {}}\n{"w": {}}', "line 2: there is more after"),
     "activitynet: one span": ("activitynet", {"v": VIDEO | {"timestamps": [1, 2]}}, "timestamps[0] is 1"),
-    "activitynet: a negative length": (
-        "activitynet",
-        {"v": VIDEO | {"duration": -1}},
-        "field duration: -1; expected",
-    ),
-    "activitynet: no list of sentences": (
-        "activitynet",
-        {"v": VIDEO | {"sentences": "She"}},
-        "sentences is 'She'",
-    ),
+    "activitynet: a negative length": ("activitynet", {"v": VIDEO | {"duration": -1}}, "field duration: -1; expected"),
+    "activitynet: no list of sentences": ("activitynet", {"v": VIDEO | {"sentences": "She"}}, "sentences is 'She'"),
     "activitynet: a number": ("activitynet", {"v": 7}, "video 'v': is 7; it must be an object"),
     "activitynet: no sentences": ("activitynet", {"v": {}}, "video 'v': field sentences is missing"),
     "activitynet: more sentences": (
@@ -296,11 +265,7 @@ WRONG: dict[str, tuple[str, object, str]] = {
     ),
     "activitynet: broken": ("activitynet", b'{"v": {"duration": 9,\n}}', "line 2: broken JSON"),
     "activitynet: a key twice": ("activitynet", b'{"v": {}, "v": {}}', "line 1: key 'v' stands twice"),
-    "activitynet: half a document": (
-        "activitynet",
-        b'{"v": {}',
-        "broken JSON: the end of the file where ','",
-    ),
+    "activitynet: half a document": ("activitynet", b'{"v": {}', "broken JSON: the end of the file where ','"),
     "activitynet: more after it": ("activitynet", b"{} {}", "there is more after the document's end"),
     "activitynet: a text": ("activitynet", b'"v"', "expected a JSON list or object"),
     "activitynet: not UTF-8": ("activitynet", b'{"caf\xe9": 1}', "is not UTF-8 text"),
@@ -320,24 +285,12 @@ WRONG: dict[str, tuple[str, object, str]] = {
         {"v": VIDEO | {"fps": "25", "num_frames": 9}},
         "fps is '25'; it must be a number",
     ),
-    "tacos: null for a rate": (
-        "tacos",
-        {"v": VIDEO | {"fps": None}},
-        "video 'v': fps is None; it must be a number",
-    ),
-    "tacos: too small a rate": (
-        "tacos",
-        {"v": VIDEO | {"fps": 1e-320}},
-        "fps is 1e-320; it must be a number",
-    ),
+    "tacos: null for a rate": ("tacos", {"v": VIDEO | {"fps": None}}, "video 'v': fps is None; it must be a number"),
+    "tacos: too small a rate": ("tacos", {"v": VIDEO | {"fps": 1e-320}}, "fps is 1e-320; it must be a number"),
     "tacos: frames as a text": ("tacos", {"v": VIDEO | {"fps": 25, "num_frames": "9"}}, "field num_frames"),
     "didemo: an object": ("didemo", {"v": 1}, "video 'v': the document is an object; expected a list"),
     "didemo: a list in a list": ("didemo", [[DIDEMO]], "line 1, entry 1: a JSON list; expected an object"),
-    "didemo: no segment": (
-        "didemo",
-        [DIDEMO | {"times": [[-1, 0]]}],
-        "field times[0]: is [-1, 0]; it must be",
-    ),
+    "didemo: no segment": ("didemo", [DIDEMO | {"times": [[-1, 0]]}], "field times[0]: is [-1, 0]; it must be"),
     "didemo: no times": ("didemo", [DIDEMO | {"times": []}], "line 1, entry 1: field times: []; expected"),
     "didemo: segments the wrong way": ("didemo", [DIDEMO | {"times": [[2, 1]]}], "field times[0]: is [2, 1]"),
     "didemo: no whole segments": ("didemo", [DIDEMO | {"num_segments": 5.5}], "field num_segments: 5.5"),
@@ -352,21 +305,9 @@ WRONG: dict[str, tuple[str, object, str]] = {
         WINDOWS | {"relevant_windows": [[0, 2], [4]]},
         "line 1: field relevant_windows[1]: [4]",
     ),
-    "qvhighlights: one window": (
-        "qvhighlights",
-        WINDOWS | {"relevant_windows": [0, 2]},
-        "relevant_windows[0]: 0;",
-    ),
-    "qvhighlights: too late": (
-        "qvhighlights",
-        WINDOWS | {"relevant_windows": [[0, 152]]},
-        "field end: 152; expected",
-    ),
-    "qvhighlights: a number for a video": (
-        "qvhighlights",
-        WINDOWS | {"vid": 7},
-        "line 1: field vid: 7; expected",
-    ),
+    "qvhighlights: one window": ("qvhighlights", WINDOWS | {"relevant_windows": [0, 2]}, "relevant_windows[0]: 0;"),
+    "qvhighlights: too late": ("qvhighlights", WINDOWS | {"relevant_windows": [[0, 152]]}, "field end: 152; expected"),
+    "qvhighlights: a number for a video": ("qvhighlights", WINDOWS | {"vid": 7}, "line 1: field vid: 7; expected"),
     "qvhighlights: a word": (
         "qvhighlights",
         WINDOWS | {"relevant_windows": [[0, "2"]]},
@@ -377,37 +318,17 @@ WRONG: dict[str, tuple[str, object, str]] = {
     "csv: no header": ("csv", b"1,2,3\n", "line 1: no column video, for the field video; there are: 1, 2, 3"),
     "csv: nothing": ("csv", b"\n", "line 1: has no names of columns"),
     "csv: a column twice": ("csv", b"video,start,end,description,start\n", "column 'start' stands twice"),
-    "csv: too few columns": (
-        "csv",
-        b"video,start,end,description,duration\nf,1,2\n",
-        "line 2: has 3 columns",
-    ),
-    "csv: a word": (
-        "csv",
-        b"video,start,end,description,duration\nf,one,2,d,9\n",
-        'line 2: field start: "one"',
-    ),
+    "csv: too few columns": ("csv", b"video,start,end,description,duration\nf,1,2\n", "line 2: has 3 columns"),
+    "csv: a word": ("csv", b"video,start,end,description,duration\nf,one,2,d,9\n", 'line 2: field start: "one"'),
     "csv: NaN": ("csv", b"video,start,end,description,duration\nf,nan,2,d,9\n", 'field start: "nan"'),
     "csv: 1e400": ("csv", b"video,start,end,description,duration\nf,1,1e400,d,9\n", "field end"),
     "csv: 70 minutes in an hour": ("csv", b"video,start,end,description\nf,0:70:00,2,d\n", "field start"),
     "csv: a quote is open": ("csv", b'video,start,end,description\nf,1,2,"d\n', "line 2: is no CSV"),
     "csv: NUL": ("csv", b"video,start,end,description,duration\nf,1,2,a\0b,9\n", "line 2: field description"),
     "csv: not UTF-8": ("csv", b"video,start,end,description\nf,1,2,caf\xe9\n", "line 2: is not UTF-8"),
-    "csv: a very long line": (
-        "csv",
-        b"video,start,end,description\n" + b"f" * 1_000_001,
-        "line 2: longer than",
-    ),
-    "csv: lines of an old Mac": (
-        "csv",
-        b"video,start\rf,1\r",
-        "line 1: lines end with a carriage return alone",
-    ),
-    "csv: UTF-16": (
-        "csv",
-        "video,start".encode("utf-16"),
-        "line 1: is not UTF-8 text; expected a CSV in UTF-8",
-    ),
+    "csv: a very long line": ("csv", b"video,start,end,description\n" + b"f" * 1_000_001, "line 2: longer than"),
+    "csv: lines of an old Mac": ("csv", b"video,start\rf,1\r", "line 1: lines end with a carriage return alone"),
+    "csv: UTF-16": ("csv", "video,start".encode("utf-16"), "line 1: is not UTF-8 text; expected a CSV in UTF-8"),
     "csv: a workbook": ("csv", b"PK\x03\x04\x14\x00\x80\x81", "line 1: is not UTF-8 text"),
     "csv: a length of zero": (
         "csv",

@@ -133,18 +133,11 @@ def test_a_wrong_line_in_one_of_several_files_is_told_with_its_file(tmp_path: Pa
 def test_a_preview_tells_the_same_and_stores_nothing(tmp_path: Path) -> None:
     printed(*importing(write(tmp_path, *FIRST)))
     source = Source(write(tmp_path, *SECOND), "jsonl")
-    with CaptureQueriesContext(
-        connection,
-    ) as queries:
+    with CaptureQueriesContext(connection) as queries:
         foreseen = preview(source, "films")
     assert all(query["sql"].startswith(("SELECT", "DECLARE", "FETCH", "CLOSE")) for query in queries)
     assert foreseen.is_fine
-    assert [row.description for row in foreseen.first] == [
-        "A woman sits.",
-        "She sits.",
-        "He stands.",
-        "It rains.",
-    ]
+    assert [row.description for row in foreseen.first] == ["A woman sits.", "She sits.", "He stands.", "It rains."]
     assert len(descriptions()) == 4
     done = load("films", source)
     counts = ("rows", "videos", "new", "changed", "unchanged", "gone", "repeated", "clipped")

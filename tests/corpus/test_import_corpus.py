@@ -146,10 +146,7 @@ WRONG: dict[str, tuple[object, str]] = {
     "a negative start": (entry(ts=[-0.5, 4]), "field ts[0]: -0.5; expected a start of at least 0"),
     "start is end": (entry(ts=[4, 4]), "field ts: start 4 is not before end 4"),
     "start after end": (entry(ts=[5, 4]), "field ts: start 5 is not before end 4"),
-    "an end far beyond the video's": (
-        entry(ts=[1, 61.5]),
-        "field ts[1]: 61.5; expected at most the video's 60",
-    ),
+    "an end far beyond the video's": (entry(ts=[1, 61.5]), "field ts[1]: 61.5; expected at most the video's 60"),
     "a start beyond the video's end": (entry(ts=[60.2, 60.7]), "field ts: start 60.2 is not before end 60"),
     "no duration": (entry(duration=None), "field duration: missing; expected seconds here, or"),
     "no length": (entry(duration=0), "field duration: 0; expected more than 0"),
@@ -195,10 +192,7 @@ def test_all_wrong_lines_are_named_up_to_a_hundred_and_counted(tmp_path: Path) -
     ]
     many = refused(*importing(write(tmp_path, *[entry(ts=[2, 1])] * 130))).splitlines()
     assert len(many) == 102
-    assert many[-2:] == [
-        "line 100: field ts: start 2 is not before end 1; expected start < end",
-        "… and 30 more",
-    ]
+    assert many[-2:] == ["line 100: field ts: start 2 is not before end 1; expected start < end", "… and 30 more"]
 
 
 def test_a_small_overhang_is_cut_off_and_reported(tmp_path: Path) -> None:
@@ -222,8 +216,7 @@ def test_a_later_import_keeps_to_the_lengths_that_are_known(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    "durations",
-    [{"film-1": [60.0, 0]}, {"film-1": 60}, {"val": {"film-1": [60.0, 0]}, "test": {"film-2": [9, 1]}}],
+    "durations", [{"film-1": [60.0, 0]}, {"film-1": 60}, {"val": {"film-1": [60.0, 0]}, "test": {"film-2": [9, 1]}}]
 )
 def test_durations_come_from_a_file_of_either_shape(tmp_path: Path, durations: object) -> None:
     side = write(tmp_path, durations, name="durations.json")

@@ -58,19 +58,9 @@ def test_making_it_again_changes_no_password(db: None, monkeypatch: pytest.Monke
     ],
 )
 def test_serving_warns_of_them_when_others_can_reach_it(
-    bind: str,
-    hosts: list[str],
-    warned: bool,
-    db: None,
-    settings: Any,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: Any,
+    bind: str, hosts: list[str], warned: bool, db: None, settings: Any, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
-    settings.ALLOWED_HOSTS, settings.REDIS_URL, settings.TRUSTED_PROXIES = (
-        hosts,
-        "redis://nowhere",
-        ["10.0.0.2"],
-    )
+    settings.ALLOWED_HOSTS, settings.REDIS_URL, settings.TRUSTED_PROXIES = (hosts, "redis://nowhere", ["10.0.0.2"])
     settings.STATIC_ROOT = made_once.collected_static()
     User.objects.create_user("ben", password=PASSWORD)
     monkeypatch.setattr(serve._Server, "run", lambda self: None)

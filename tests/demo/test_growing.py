@@ -38,10 +38,7 @@ print(json.dumps(report))
 
 @pytest.mark.skipif("TEST_POSTGRES_URL" not in os.environ, reason="PostgreSQL's own")
 def test_copies_of_a_campaign_pass_the_audit(tmp_path: Path) -> None:
-    server, name = (
-        os.environ["TEST_POSTGRES_URL"],
-        f"reeljudge_{tmp_path.parent.name}_growing".replace("-", "_"),
-    )
+    server, name = (os.environ["TEST_POSTGRES_URL"], f"reeljudge_{tmp_path.parent.name}_growing".replace("-", "_"))
     place = Installation(tmp_path, made_once.migrated_postgres(server, name))
     try:
         report = json.loads(place.run("-c", GROW, str(COPIES)))

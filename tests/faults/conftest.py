@@ -30,12 +30,7 @@ def note(record_property: Callable[[str, object], None]) -> Note:
     def write(fault: str, where: str, account: Account | None = None, seconds: float | None = None) -> None:
         counts = ["", "", "", ""]
         if account:
-            counts = [
-                f"{account.acknowledged:,}",
-                str(account.lost),
-                str(account.doubled),
-                str(account.oversold),
-            ]
+            counts = [f"{account.acknowledged:,}", str(account.lost), str(account.doubled), str(account.oversold)]
         recovered = "" if seconds is None else f"{seconds:.1f} s"
         record_property("fault", json.dumps([fault, where, *counts, recovered]))
 

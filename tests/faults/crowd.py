@@ -111,15 +111,7 @@ class Annotator:
     name: str
     cookie: str
     new_key_at_each_try: bool = False
-    choices: tuple[int, ...] = (
-        2,
-        2,
-        2,
-        2,
-        2,
-        3,
-        4,
-    )  # the grades that are given; 2 beside 4 makes a second round
+    choices: tuple[int, ...] = (2, 2, 2, 2, 2, 3, 4)  # the grades that are given; 2 beside 4 makes a second round
     pause: float = 0.0  # seconds before each grade
     lost_answers: float = 0.0  # the share of answers that do not reach the annotator
     stopped: threading.Event = field(default_factory=threading.Event)

@@ -42,10 +42,7 @@ def test_no_acknowledged_grade_is_lost_when_postgres_stops_at_once(tmp_path: Pat
 
 def test_without_synchronous_commit_grades_are_lost(tmp_path: Path, control: Callable[..., None]) -> None:
     """The log's writer is stopped: it would bring almost everything to the disk before the server ends."""
-    with (
-        postgres(synchronous_commit="off") as server,
-        running(tmp_path / "home", server.url) as place,
-    ):
+    with postgres(synchronous_commit="off") as server, running(tmp_path / "home", server.url) as place:
         annotators = make_campaign(place, "unsafe", batches=10)
         ((writer,),) = server.sql("SELECT pid FROM pg_stat_activity WHERE backend_type = 'walwriter'")
         os.kill(writer, signal.SIGSTOP)

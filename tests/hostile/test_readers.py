@@ -86,11 +86,7 @@ READERS: dict[str, Reader] = {
     **{f"qrels as {name}": partial(qrels.read_qrels, format=name) for name in QRELS_FORMATS},
     **{f"a run as {name}": partial(runs.read_run, format=name) for name in RUN_FORMATS},
 }
-ELSEWHERE = {
-    "read_videos",
-    "read_plan",
-    "read_shards",
-}  # of folders; tests/hostile/features.py has the files in them
+ELSEWHERE = {"read_videos", "read_plan", "read_shards"}  # of folders; tests/hostile/features.py has the files in them
 REFUSALS = (MeasureError, ReeljudgeError, CorpusError, SystemsError)
 
 
@@ -251,11 +247,7 @@ def test_a_draft_lists_what_is_wrong(purpose: str, leo: Membership, settings: An
     for name, content in FILES.items():
         for number, (kind, own) in enumerate({**GOOD, purpose: content}.items()):
             if own:
-                append(
-                    begin(draft, kind, f"{number}.{'csv' if kind == 'moments' else 'jsonl'}", len(own)),
-                    0,
-                    own,
-                )
+                append(begin(draft, kind, f"{number}.{'csv' if kind == 'moments' else 'jsonl'}", len(own)), 0, own)
         ask_to_check(draft)
         assert work_off(StringIO()) == [], name
         draft.refresh_from_db()

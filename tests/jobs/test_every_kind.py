@@ -65,14 +65,7 @@ def _is_required(field: Any) -> bool:
 def rows(batch: Batch, leo: Membership) -> Rows:
     clip = Clip.objects.filter(candidates__batch=batch)[0]
     let_create(leo.user)  # so that drafts have pages
-    row = {
-        "name": "prior",
-        "system": "prior",
-        "options": {},
-        "features": "i3d",
-        "clip_seconds": 1,
-        "depth": 1,
-    }
+    row = {"name": "prior", "system": "prior", "options": {}, "features": "i3d", "clip_seconds": 1, "depth": 1}
     system = TrainedSystem.objects.create(campaign=leo.campaign, by=leo, number=1, **row)
     return Rows(batch, clip, leo, leo.user, leo.campaign, leo.campaign.corpus, system)
 

@@ -224,11 +224,7 @@ def test_a_readable_failure_fails_at_once(work: Register) -> None:
     ask()
     run(take())
     job = Job.objects.get()
-    assert (job.state, job.error, job.attempts) == (
-        Job.State.FAILED,
-        "flock 7: not there; expected 1 to 3",
-        1,
-    )
+    assert (job.state, job.error, job.attempts) == (Job.State.FAILED, "flock 7: not there; expected 1 to 3", 1)
 
 
 def test_a_kind_that_nobody_knows_fails_readably() -> None:

@@ -32,8 +32,7 @@ claimed_by_the_database = settings(
 durations = st.one_of(st.none(), st.floats(0, 3600, allow_nan=False))
 # What is said in turn: of which place, grade or flag, after how many seconds, and whether it is sent again.
 sayings = st.lists(
-    st.tuples(st.integers(1, 5), st.sampled_from(["grade", "flag", "unflag"]), durations, st.booleans()),
-    max_size=12,
+    st.tuples(st.integers(1, 5), st.sampled_from(["grade", "flag", "unflag"]), durations, st.booleans()), max_size=12
 )
 
 

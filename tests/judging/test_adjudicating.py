@@ -54,10 +54,7 @@ def test_a_discarded_candidate_gets_the_leads_grade(judged: Batch, leo: Membersh
     assert (at_rank(1).outcome, at_rank(1).grade, at_rank(1).rule) == ("adjudicated", 3, "adjudicated")
     assert adjudicate(at_rank(1), leo, 3, "all but the chair") == adjudication
     adjudicate(at_rank(1), leo, 2, "half of it")
-    assert list(Adjudication.objects.order_by("pk").values_list("grade", "undone_by")) == [
-        (3, leo.pk),
-        (2, None),
-    ]
+    assert list(Adjudication.objects.order_by("pk").values_list("grade", "undone_by")) == [(3, leo.pk), (2, None)]
     assert at_rank(1).grade == 2
     assert not any(audit(judged.query.campaign).values())
 

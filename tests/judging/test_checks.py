@@ -21,15 +21,7 @@ from judging.quality.checks import REMEMBERED, REPEAT_AFTER, is_wanted
 from judging.quality.gold import draw_gold, gold, make_gold, sources
 from judging.work import claiming
 from releases.exports import FILES
-from tests.cast import (
-    by_rank,
-    claim,
-    expire,
-    judge_all,
-    settled_and_more,
-    small_batches,
-    work_until_check,
-)
+from tests.cast import by_rank, claim, expire, judge_all, settled_and_more, small_batches, work_until_check
 
 
 @pytest.fixture

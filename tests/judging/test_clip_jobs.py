@@ -209,13 +209,7 @@ def test_a_film_that_never_answers_fails_its_clip_and_no_other(
 
 @pytest.mark.parametrize(
     ("start", "end", "padding", "stretch"),
-    [
-        (3, 5, 0, (3, 5)),
-        (3, 5, 1.5, (1.5, 6.5)),
-        (1, 9, 2, (0, 10)),
-        (8, 12, 1, (7, 12)),
-        (0, 10, 60, (0, 10)),
-    ],
+    [(3, 5, 0, (3, 5)), (3, 5, 1.5, (1.5, 6.5)), (1, 9, 2, (0, 10)), (8, 12, 1, (7, 12)), (0, 10, 60, (0, 10))],
 )
 def test_padding_widens_a_moment_inside_its_video(
     start: float, end: float, padding: float, stretch: tuple[float, float]

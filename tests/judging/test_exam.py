@@ -65,11 +65,7 @@ def tell(campaign: Campaign, truth: int = 2, why: str = "") -> None:
 def test_the_exam_is_copied_from_the_pool_and_what_it_uses_leaves_the_pool(exam: Campaign) -> None:
     for batch in exam_batches(exam).select_related("query"):
         source = Query.objects.get(pk=int(batch.query.query_id.removeprefix("exam:")))
-        assert (source.kind, source.text, source.withdrawn_why) == (
-            "pool",
-            batch.query.text,
-            "used in the exam",
-        )
+        assert (source.kind, source.text, source.withdrawn_why) == ("pool", batch.query.text, "used in the exam")
         assert (batch.state, batch.kind, batch.edition) == (Batch.State.OPEN, Kind.EXAM, 1)
         columns = ("rank", "moment", "similarity")
         copied = list(batch.candidates.order_by("rank").values_list(*columns))
@@ -319,11 +315,7 @@ def test_a_flag_in_a_later_round_excuses_nothing(exam: Campaign, ada: Membership
         for position in (1, 2, 3):
             grading.flag(again, position, "other", "", fence=again.fence, key=uuid4())
         submitting.submit(again, again.fence)
-    assert list(ada.sittings.values_list("result", "missed")) == [
-        ("returned", 6),
-        ("returned", 6),
-        ("open", 0),
-    ]
+    assert list(ada.sittings.values_list("result", "missed")) == [("returned", 6), ("returned", 6), ("open", 0)]
 
 
 def test_results_given_stay_when_the_median_moves(exam: Campaign, member: Callable[..., Membership]) -> None:

@@ -21,14 +21,7 @@ from judging.pool.clips import cut_clip
 from judging.quality.examples import add_example, add_own_example, levels, visible_examples
 from tests.cast import browser, claim, content_of, settle_round_one
 
-OWN = {
-    "query": "A dog  barks.",
-    "video": "secret-video-5",
-    "start": "1.25",
-    "end": "4.5",
-    "grade": "2",
-    "why": "Half.",
-}
+OWN = {"query": "A dog  barks.", "video": "secret-video-5", "start": "1.25", "end": "4.5", "grade": "2", "why": "Half."}
 
 
 @pytest.fixture

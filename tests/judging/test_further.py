@@ -48,11 +48,7 @@ def span(candidate: Candidate) -> tuple[str, float, float]:
 
 def test_they_come_behind_all_ranks_and_open_the_query_again(closed: Query, ada: Membership, bob: Membership) -> None:
     batch = further(closed)
-    assert (batch.number, batch.further, batch.state) == (
-        3,
-        True,
-        Batch.State.OPEN,
-    )  # there is nothing to cut
+    assert (batch.number, batch.further, batch.state) == (3, True, Batch.State.OPEN)  # there is nothing to cut
     found = list(batch.candidates.order_by("rank"))
     assert [(each.rank, each.similarity) for each in found] == [(41, None), (42, None), (43, None)]
     assert [span(each) for each in found] == SPANS

@@ -81,18 +81,7 @@ def test_a_worker_who_rated_a_pair_again_stays_one_worker(tmp_path: Path) -> Non
 @pytest.mark.django_db(transaction=True)
 def test_a_release_of_ratings_that_stopped_anywhere_is_whole(tmp_path: Path) -> None:
     """One, two or three ratings without agreement, and a pair's own id, worker and round in every file."""
-    ratings = [
-        "11,4,4",
-        "12,4,0",
-        "12,6,3",
-        "13,4,0",
-        "13,6,3",
-        "13,9,3",
-        "14,9,0",
-        "14,4,3",
-        "14,4,2",
-        "14,6,1",
-    ]
+    ratings = ["11,4,4", "12,4,0", "12,6,3", "13,4,0", "13,6,3", "13,9,3", "14,9,0", "14,4,3", "14,4,2", "14,6,1"]
     pairs = [f"{key},q1,A man sits.,film,{key},{key}.5,.9" for key in (11, 12, 13, 14)]
     printed(*importing(tmp_path, ratings, pairs))
     campaign = Campaign.objects.get()
@@ -140,10 +129,7 @@ def test_json_lines_of_tvr_ranking_are_a_pair_file(tmp_path: Path) -> None:
     [
         ('{"pair_id": 1', "line 3: not JSON"),
         ("[1]", "line 3: a JSON list; expected a JSON object"),
-        (
-            '{"pair_id": 1, "timestamp": [1]}',
-            "line 3: field timestamp: [1]; expected [start, end] in seconds",
-        ),
+        ('{"pair_id": 1, "timestamp": [1]}', "line 3: field timestamp: [1]; expected [start, end] in seconds"),
         ('{"pair_id": 1, "timestamp": [1, true]}', "line 3: field end: true; expected a number"),
         ('{"pair_id": "\\u0000", "timestamp": [1, 2]}', "line 3: field pair_id"),
         ('{"pair_id": 1, "timestamp": [1, 2], "query_id": 1}', "line 3: field query: null; expected a text"),
@@ -169,10 +155,7 @@ def test_a_wrong_line_of_json_is_named(tmp_path: Path, line: str, words: str) ->
         ([*PAIRS[:2], "2,q1,A man stands.,film,7,8,.7"], "pair 2: query q1 has another text in pair 0"),
         ([*PAIRS[:2], "2,q1,A man sits.,film,3,4,.7"], "query q1: has one moment in two pairs"),
         ([*PAIRS[:2], "2,q2,A dog runs.,film,4,3,.7"], "line 4: fields start, end: 4 to 3"),
-        (
-            [*PAIRS[:2], "2,q2,A dog runs.,film,nan,3,.7"],
-            'line 4: field start: "nan"; expected a finite number',
-        ),
+        ([*PAIRS[:2], "2,q2,A dog runs.,film,nan,3,.7"], 'line 4: field start: "nan"; expected a finite number'),
         ([*PAIRS[:2], "2,,A dog runs.,film,1,3,.7"], "line 4: field query_id"),
     ],
 )
@@ -197,10 +180,7 @@ def test_a_pair_file_of_settled_pairs_only_is_enough(tmp_path: Path) -> None:
     [
         (["0,4,4,1", "0,6,3,3"], "line 3: field round: '3'; expected 1 or 2"),
         (["0,4,4,1", "0,6,3,"], "line 3: field round: ''; expected 1 or 2"),
-        (
-            ["0,4,4,1", "0,6,3,1", "0,7,3,1"],
-            "line 4: a third rating of pair 0 in round 1; expected at most two",
-        ),
+        (["0,4,4,1", "0,6,3,1", "0,7,3,1"], "line 4: a third rating of pair 0 in round 1; expected at most two"),
         (["0,4,4,1", "0,6,3,2"], "pair 0 has ratings of round 2, and not two of round 1"),
     ],
 )
@@ -238,14 +218,7 @@ def test_what_nobody_knows_of_imported_ratings_is_not_shown(tmp_path: Path) -> N
     assert "66.67 %" in agreement
     assert "2 of 3 candidates have more than two grades" in agreement
     assert "does not say which of them belong to which round" in agreement
-    for unknown in (
-        "before escalation",
-        "Contested",
-        "Quadratic kappa",
-        "Severity",
-        "Under 2 s",
-        "Median seconds",
-    ):
+    for unknown in ("before escalation", "Contested", "Quadratic kappa", "Severity", "Under 2 s", "Median seconds"):
         assert unknown not in agreement, unknown
     worker = text_of(campaign, "agreement-annotator", 4)
     assert "imported; rounds and co-judges are unknown" in worker
@@ -254,11 +227,7 @@ def test_what_nobody_knows_of_imported_ratings_is_not_shown(tmp_path: Path) -> N
     queries = text_of(campaign, "agreement-queries")
     assert ("Escalated" in queries, "Mean distance" in queries) == (True, False)
     judgements = text_of(campaign, "agreement-judgements")
-    assert (judgements.count("unknown"), "not yet" in judgements, "Co-judge" in judgements) == (
-        11,
-        False,
-        False,
-    )
+    assert (judgements.count("unknown"), "not yet" in judgements, "Co-judge" in judgements) == (11, False, False)
     assert "again" not in judgements  # one worker has one number
     people = text_of(campaign, "people")
     assert "a dash stands for it" in people

@@ -277,10 +277,7 @@ WRONG: dict[str, tuple[object, str]] = {
     "an id that is true": ({"query_id": True, "query": "He sits."}, "field query_id: true"),
     "an id that is half a number": ({"query_id": 1.5, "query": "He sits."}, "field query_id: 1.5"),
     "an empty id": ({"query_id": " ", "query": "He sits."}, 'field query_id: " "'),
-    "an id with white space": (
-        {"query_id": "a b", "query": "He sits."},
-        'field query_id: "a b"; expected at most',
-    ),
+    "an id with white space": ({"query_id": "a b", "query": "He sits."}, 'field query_id: "a b"; expected at most'),
     "an id with NUL": ({"query_id": "a\0", "query": "He sits."}, "field query_id"),
     "an id with half a character": ({"query_id": "a\ud800", "query": "He sits."}, "field query_id"),
     "a very long id": ({"query_id": "7" * 101, "query": "He sits."}, "field query_id"),

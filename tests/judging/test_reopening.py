@@ -32,16 +32,7 @@ from releases.exports import FILES
 from reports.tables.batch import Editions, candidate_rows
 from reports.tables.queries import Table
 from reports.tables.reopening_cost import cost_of
-from tests.cast import (
-    browser,
-    claim,
-    expire,
-    judge_all,
-    make_query,
-    reopen_all,
-    settle,
-    settle_round_one,
-)
+from tests.cast import browser, claim, expire, judge_all, make_query, reopen_all, settle, settle_round_one
 from tests.tampering import tampering
 
 pytestmark = pytest.mark.both_databases  # it is about verbs, which lock rows
@@ -76,11 +67,7 @@ def test_a_candidate_is_judged_again_by_others(
 def test_a_batch_is_judged_again_as_a_whole(settled: Batch, cleo: Membership, dan: Membership, leo: Membership) -> None:
     reopen(leo, scope_of_batch(settled), "the guideline changed")
     settled.refresh_from_db()
-    assert (settled.state, settled.candidates.count(), settled.newest_edition.candidates.count()) == (
-        "replaced",
-        0,
-        20,
-    )
+    assert (settled.state, settled.candidates.count(), settled.newest_edition.candidates.count()) == ("replaced", 0, 20)
     assert Judgement.objects.filter(seat__isnull=False).count() == 0
     settle(settled.newest_edition, cleo, dan, last=3)
     assert recommendation(settled.newest_edition).mean == 3.0
@@ -330,11 +317,7 @@ def test_a_round_two_that_rests_on_her_grades_begins_anew(
     with pytest.raises(Stale):
         submitting.submit(hers, hers.fence)
     batch.refresh_from_db()
-    assert (batch.state, batch.newest_edition.candidates.count(), batch.newest_edition.round) == (
-        "replaced",
-        20,
-        1,
-    )
+    assert (batch.state, batch.newest_edition.candidates.count(), batch.newest_edition.round) == ("replaced", 20, 1)
     settle(batch.newest_edition, dan, member("eve"))
     assert sound(batch.query.campaign)
 
@@ -514,8 +497,5 @@ def test_no_export_holds_what_was_said_before(
         judge_all(claim(annotator), lambda candidate: 0)
     files = {export.file: "".join(export.lines(settled.query.campaign)) for export in FILES}
     rows = [row.split(",") for row in files["ratings.csv"].splitlines()[1:]]
-    assert [row[1:] for row in rows if row[0] == "1-3"] == [
-        [str(cleo.worker), "0"],
-        [str(dan.worker), "0"],
-    ]
+    assert [row[1:] for row in rows if row[0] == "1-3"] == [[str(cleo.worker), "0"], [str(dan.worker), "0"]]
     assert len(rows) == 40

@@ -188,16 +188,7 @@ def test_the_command_draws_and_every_query_keeps_its_own_moment(tmp_path: Path) 
     make_corpus([*plain(12), *[("film_2", "somebody DOES thing 3.")] * 6, *[("film_1", "Somebody does thing 3.")] * 3])
     (tmp_path / "own.json").write_text(json.dumps([{"query_id": 1, "query": "A dog barks."}]))
     output = printed(
-        *(
-            "create_campaign",
-            "films",
-            "--corpus",
-            "films",
-            "--queries",
-            tmp_path / "own.json",
-            "--split",
-            "own",
-        ),
+        *("create_campaign", "films", "--corpus", "films", "--queries", tmp_path / "own.json", "--split", "own"),
         *("--select", "--validation", 3, "--test", 8, "--seed", 4, "--strata", "show"),
     )
     assert "films: 3 queries for validation and 8 for the test, drawn from 13 distinct captions with seed 4" in output

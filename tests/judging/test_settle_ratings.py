@@ -106,10 +106,7 @@ def test_a_wrong_line_is_named(tmp_path: Path, line: str, message: str) -> None:
         (b"", "is empty"),
         (b"pair,worker,grade\n", "line 1: column pair_id is missing; it needs pair_id, worker, relevance"),
         (HEADER.encode() + b"\n", "holds no ratings"),
-        (
-            HEADER.encode() + b"\na,1,2\na,caf\xe9,2\n",
-            "line 3: is not UTF-8 text",
-        ),
+        (HEADER.encode() + b"\na,1,2\na,caf\xe9,2\n", "line 3: is not UTF-8 text"),
         (b"caf\xe9\n", "line 1: is not UTF-8 text"),
     ],
 )
@@ -128,10 +125,7 @@ def test_a_spreadsheet_s_file_is_read(tmp_path: Path) -> None:
 
 
 def test_files_that_cannot_be_read_or_written_are_named(tmp_path: Path) -> None:
-    for file, message in {
-        tmp_path / "nowhere.csv": "there is no such file",
-        tmp_path: "is a directory",
-    }.items():
+    for file, message in {tmp_path / "nowhere.csv": "there is no such file", tmp_path: "is a directory"}.items():
         assert f"{file}: {message}" in refused("settle_ratings", file, "--out", tmp_path / "final.csv")
     out = tmp_path / "nowhere" / "final.csv"
     answer = refused("settle_ratings", write(tmp_path, "a,1,2"), "--out", out)

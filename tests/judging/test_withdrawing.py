@@ -44,10 +44,7 @@ def test_it_is_in_no_export_and_on_no_list(batch: Batch, ada: Membership, bob: M
     assert files["qrels.txt"] == files["qrels.jsonl"] == ""
     assert files["ratings.csv"].count("\n") == 1
     assert not Batch.objects.to_review().exists()
-    for refused in (
-        lambda: review(batch, leo, "close"),
-        lambda: reopen(leo, scope_of_annotator(ada), "again"),
-    ):
+    for refused in (lambda: review(batch, leo, "close"), lambda: reopen(leo, scope_of_annotator(ada), "again")):
         with pytest.raises(WrongState):
             refused()
     assert not any(audit(batch.query.campaign).values())

@@ -60,12 +60,7 @@ def test_all_that_may_change_changes(batch: Batch, leo: Membership) -> None:
     answer = send(leo, **fields)
     assert (answer.status_code, answer["Location"]) == (302, reverse("campaign-settings", args=["films"]))
     campaign = now()
-    assert (campaign.title, campaign.padding, campaign.sound, campaign.play_once) == (
-        "Our films",
-        1.5,
-        True,
-        True,
-    )
+    assert (campaign.title, campaign.padding, campaign.sound, campaign.play_once) == ("Our films", 1.5, True, True)
     assert (campaign.watch_first, campaign.tolerance) == (0.25, 0)
     assert (campaign.order_seed, campaign.second_from) == (-3, 2.5)
     assert (campaign.auto_second_from, campaign.auto_close_below) == (3, 1.2)
@@ -109,14 +104,8 @@ def test_all_that_may_change_changes(batch: Batch, leo: Membership) -> None:
         ({"hourly_rate": "1.234", "currency": "SGD"}, "2 decimal places"),
         ({"currency": "S$"}, "three letters of ISO 4217"),
         ({"currency": "dollar"}, "at most 3 characters"),
-        (
-            {"batch_size": "10"},
-            "Candidates in a batch: it is fixed, because the candidates are already ranked",
-        ),
-        (
-            {"batches": "1"},
-            "Batches of a query, at most: it is fixed, because the candidates are already ranked",
-        ),
+        ({"batch_size": "10"}, "Candidates in a batch: it is fixed, because the candidates are already ranked"),
+        ({"batches": "1"}, "Batches of a query, at most: it is fixed, because the candidates are already ranked"),
     ],
 )
 def test_what_is_wrong_is_named_and_nothing_is_stored(
@@ -247,12 +236,7 @@ def test_a_tick_that_is_taken_away_is_a_change(batch: Batch, leo: Membership) ->
 
 @pytest.mark.parametrize(
     ("name", "theirs", "mine"),
-    [
-        ("title", "Theirs", "Mine"),
-        ("second_from", 3.0, 2.5),
-        ("exam", True, "on"),
-        ("hourly_rate", None, "15"),
-    ],
+    [("title", "Theirs", "Mine"), ("second_from", 3.0, 2.5), ("exam", True, "on"), ("hourly_rate", None, "15")],
 )
 def test_who_changes_the_same_value_learns_of_it_and_may_go_on(
     batch: Batch, leo: Membership, name: str, theirs: object, mine: object

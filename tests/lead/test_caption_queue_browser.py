@@ -16,14 +16,7 @@ TEXTS = ["Olga opens the door.", "Karel waves at Zora.", "Then Zora sits down.",
 def test_captions_are_accepted_by_keys(server: Installation, chromium: Browser) -> None:
     moments, cast = server.home / "named.jsonl", server.home / "named.csv"
     rows = [
-        {
-            "vid_name": "v",
-            "duration": 60,
-            "ts": [number, number + 1],
-            "desc": text,
-            "type": "v",
-            "desc_id": number,
-        }
+        {"vid_name": "v", "duration": 60, "ts": [number, number + 1], "desc": text, "type": "v", "desc_id": number}
         for number, text in enumerate(TEXTS)
     ]
     moments.write_text("".join(f"{json.dumps(row)}\n" for row in rows))

@@ -121,8 +121,7 @@ def test_what_waits_is_decided(lead: Client, films: Corpus) -> None:
     assert "It may still name a person: Zora." in text
     first = Rewording.objects.queued().order_by("pk")[0]
     answer = lead.post(
-        reverse("caption-accept", args=[films.pk, first.pk]),
-        {"caption": "He looks at a girl.", "page": 1, "place": 1},
+        reverse("caption-accept", args=[films.pk, first.pk]), {"caption": "He looks at a girl.", "page": 1, "place": 1}
     )
     assert answer["Location"] == f"{reverse('caption-queue', args=[films.pk])}?page=1#waiting-1"
     assert "Accepted. 2 still wait." in page(lead, "caption-queue", films.pk)
@@ -132,8 +131,7 @@ def test_what_waits_is_decided(lead: Client, films: Corpus) -> None:
 
 
 @pytest.mark.parametrize(
-    "fields",
-    [{"caption": ""}, {"caption": "x\0"}, {}, {"caption": "A", "page": "x"}, {"caption": "A", "place": "-1"}],
+    "fields", [{"caption": ""}, {"caption": "x\0"}, {}, {"caption": "A", "page": "x"}, {"caption": "A", "place": "-1"}]
 )
 def test_bad_forms_are_refused(lead: Client, films: Corpus, fields: dict[str, str]) -> None:
     reworded(lead, films)

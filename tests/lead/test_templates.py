@@ -20,12 +20,7 @@ BY_HAND = {
     "a state as a bare string": (r'\.(state|role|outcome|result|verdict) [!=]= "', set()),
 }
 STYLES = ["base.css", "accounts/accounts.css", "annotate/annotate.css", "lead/lead.css", "runs/runs.css"]
-MADE_ELSEWHERE = {
-    "visible",
-    "key",
-    "vg-tooltip-element",
-    "signed-out",
-}  # by Vega, and from a state of the outbox
+MADE_ELSEWHERE = {"visible", "key", "vg-tooltip-element", "signed-out"}  # by Vega, and from a state of the outbox
 
 
 def templates() -> dict[str, str]:

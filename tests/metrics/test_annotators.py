@@ -95,10 +95,7 @@ def test_command_line(tmp_path: Path) -> None:
     ("text", "says"),
     [
         ("pair_id,relevance\n1,2\n", "column worker is missing"),
-        (
-            "pair_id,worker,relevance\n1,2,x\n",
-            "line 2: field relevance: 'x'; expected an integer from 0 to 4",
-        ),
+        ("pair_id,worker,relevance\n1,2,x\n", "line 2: field relevance: 'x'; expected an integer from 0 to 4"),
         ("pair_id,worker,relevance\n1,2,-1\n", "line 2: field relevance"),
         ("pair_id,worker,relevance\n1,2,5\n", "line 2: field relevance"),
         ("pair_id,worker,relevance\n1, ,2\n", "line 2: field worker"),

@@ -73,12 +73,7 @@ def test_formats_tell_themselves_and_agree(qrels: str, run: str, tmp_path: Path)
 
 
 def test_formats_can_be_named(tmp_path: Path) -> None:
-    files = (
-        "--qrels",
-        write(tmp_path / "q", QRELS["nested"]),
-        "--run",
-        write(tmp_path / "r", RUNS["ranking"]),
-    )
+    files = ("--qrels", write(tmp_path / "q", QRELS["nested"]), "--run", write(tmp_path / "r", RUNS["ranking"]))
     assert evaluate(*files, "--format-qrels", "nested", "--format-run", "ranking")["queries"] == 2
     assert run_cli("evaluate", *files, "--format-run", "trec").returncode == 2
 
@@ -110,12 +105,7 @@ def test_no_query_with_anything_to_find_is_null_not_nan(tmp_path: Path) -> None:
 
 
 def test_table_and_csv(tmp_path: Path) -> None:
-    files = (
-        "--qrels",
-        write(tmp_path / "q", QRELS["jsonl"]),
-        "--run",
-        write(tmp_path / "r", RUNS["ranking"]),
-    )
+    files = ("--qrels", write(tmp_path / "q", QRELS["jsonl"]), "--run", write(tmp_path / "r", RUNS["ranking"]))
     table = run_cli("evaluate", *files, "--per-query", "--convention", "released")
     assert "convention released" in table.stdout
     assert "query 2" in table.stdout
@@ -126,12 +116,7 @@ def test_table_and_csv(tmp_path: Path) -> None:
 
 
 def test_hash_seeds_change_nothing(tmp_path: Path) -> None:
-    files = (
-        "--qrels",
-        write(tmp_path / "q", QRELS["jsonl"]),
-        "--run",
-        write(tmp_path / "r", RUNS["ranking"]),
-    )
+    files = ("--qrels", write(tmp_path / "q", QRELS["jsonl"]), "--run", write(tmp_path / "r", RUNS["ranking"]))
     outputs = {run_cli("evaluate", *files, "--format", "json", seed=seed).stdout for seed in ("0", "1", "7", "42")}
     assert len(outputs) == 1
 

@@ -7,16 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from metrics import (
-    Options,
-    Run,
-    calc,
-    convention_named,
-    evaluator,
-    parse_measure,
-    qrels_from_dict,
-    run_from_dict,
-)
+from metrics import Options, Run, calc, convention_named, evaluator, parse_measure, qrels_from_dict, run_from_dict
 from metrics.formats.qrels import read_qrels
 from metrics.measures.definitions import DEFINITIONS
 from tests.metrics import oracle
@@ -184,11 +175,7 @@ def test_threshold_0_is_passed_by_predictions_only() -> None:
     assert table == [[1.0, 1.0, 1.0], [1.0, 0.0, 3.0], [1.0, 0.0, 3.0]]  # late misses: at rank 3, so within 5
     plain = convention_named("paper")
     assert calc(names[:1], qrels, run, plain).table()[:, 0].tolist() == [0.0, 0.0, 0.0]
-    assert calc(names[:1], qrels, run, replace(plain, hit=Options())).table()[:, 0].tolist() == [
-        1.0,
-        0.0,
-        0.0,
-    ]
+    assert calc(names[:1], qrels, run, replace(plain, hit=Options())).table()[:, 0].tolist() == [1.0, 0.0, 0.0]
 
 
 def test_a_cutoff_far_beyond_the_lists_costs_nothing() -> None:

@@ -130,10 +130,7 @@ def test_tvretrieval(step: float, several: bool, tmp_path: Path) -> None:
         for k in (1, 5, 10, 100):
             for task in ("VCMR", "SVMR"):
                 hits = np.array([tvr_hit(g, p, iou, k, task) for g, p in zip(judged, lists, strict=True)])
-                names = [
-                    f"Success_IoU(iou={iou},task={task})@{k}",
-                    f"Success_IoU(iou={iou},task={task},type=t)@{k}",
-                ]
+                names = [f"Success_IoU(iou={iou},task={task})@{k}", f"Success_IoU(iou={iou},task={task},type=t)@{k}"]
                 got = list(calc(names, qrels, run, "tvr").aggregate().values())
                 assert got == [round(np.mean(hits) * 100, 2), round(np.mean(hits[1::3]) * 100, 2)]
 

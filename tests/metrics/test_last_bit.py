@@ -47,10 +47,7 @@ def test_ndcg_of_the_authors_runs(name: str) -> None:
     answered = {query: rows[run.rows_of(query)] for query in run.queries}
     rng = np.random.default_rng(7)
     judged = {query: drawn_near(rng, found) for query, found in answered.items()}
-    compare(
-        calc(NAMES.values(), qrels_from_dict(judged, lenient=True), run, "released"),
-        slow_ndcg(judged, answered),
-    )
+    compare(calc(NAMES.values(), qrels_from_dict(judged, lenient=True), run, "released"), slow_ndcg(judged, answered))
 
 
 def drawn_near(rng: np.random.Generator, found: Sequence[Any]) -> list[Moment]:

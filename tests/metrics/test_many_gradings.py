@@ -35,10 +35,7 @@ def crowded(seed: int) -> tuple[dict, list[dict]]:  # type: ignore[type-arg]
 @pytest.mark.parametrize("seed", range(4))
 def test_each_grading_scores_as_if_it_were_the_qrels(convention: str, seed: int) -> None:
     moments, answers = crowded(seed)
-    qrels, runs = (
-        qrels_from_dict(moments),
-        [run_from_dict(each, f"run {n}") for n, each in enumerate(answers)],
-    )
+    qrels, runs = (qrels_from_dict(moments), [run_from_dict(each, f"run {n}") for n, each in enumerate(answers)])
     rng = np.random.default_rng(100 + seed)
     gradings = rng.integers(-1, 5, (GRADINGS, qrels.grades.size)).astype(np.int8)
     gradings[:, qrels.offsets[:-1]] = 3  # every query has something to find

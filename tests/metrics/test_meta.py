@@ -172,10 +172,7 @@ def activitynet() -> Qrels:
 @needs_shared
 @pytest.mark.parametrize(
     ("load", "expected"),
-    [
-        (lambda: read_qrels(CHARADES), [0.845, 0.777, 0.709, 0.648]),
-        (activitynet, [0.908, 0.869, 0.834, 0.802]),
-    ],
+    [(lambda: read_qrels(CHARADES), [0.845, 0.777, 0.709, 0.648]), (activitynet, [0.908, 0.869, 0.834, 0.802])],
     ids=["Charades-STA test", "ActivityNet val_2"],
 )
 def test_released_noise_leaves_the_published_iou(load: Callable[[], Qrels], expected: list[float]) -> None:

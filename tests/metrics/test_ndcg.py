@@ -9,15 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metrics import (
-    MeasureError,
-    MeasureWarning,
-    calc,
-    calc_aggregate,
-    parse_measure,
-    qrels_from_dict,
-    run_from_dict,
-)
+from metrics import MeasureError, MeasureWarning, calc, calc_aggregate, parse_measure, qrels_from_dict, run_from_dict
 from tests.metrics import oracle
 from tests.metrics.oracle import Moment, Span
 from tests.metrics.shared import cases, needs_shared, run_cli, write
@@ -70,10 +62,7 @@ def test_published_cases(case: dict[str, Any], convention: str, key: str, way: W
 
 def test_what_makes_no_sense_is_counted_or_refused_by_every_way_in(tmp_path: Path) -> None:
     one = {"video_name": "a", "timestamp": [0, 10]}
-    case: dict[str, Any] = {
-        "gt": {"1": [one | {"relevance": 4}] * 2},
-        "pred": {"1": [one | {"model_scores": 1.0}] * 2},
-    }
+    case: dict[str, Any] = {"gt": {"1": [one | {"relevance": 4}] * 2}, "pred": {"1": [one | {"model_scores": 1.0}] * 2}}
     for way in (by_dicts, by_files):
         with pytest.warns(MeasureWarning, match="1 (moments|predictions) that stand twice") as notes:
             assert way(case, NAMES[:1], "released", tmp_path) == {NAMES[0]: 1.0}

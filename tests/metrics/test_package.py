@@ -70,17 +70,7 @@ def test_every_command_says_what_it_takes(place: Path, tmp_path: Path) -> None:
 
 
 def test_a_figure_without_the_extra_is_an_error_that_names_it(place: Path, folder: Path) -> None:
-    command = [
-        "agreement",
-        "--qrels",
-        "qrels.jsonl",
-        "--runs",
-        "a.json",
-        "b.json",
-        "c.json",
-        "--figure",
-        "x.svg",
-    ]
+    command = ["agreement", "--qrels", "qrels.jsonl", "--runs", "a.json", "b.json", "c.json", "--figure", "x.svg"]
     done = subprocess.run(
         [place / "bin" / "reeljudge", *command], cwd=folder, capture_output=True, text=True, check=False
     )
@@ -91,16 +81,7 @@ def test_a_figure_without_the_extra_is_an_error_that_names_it(place: Path, folde
 def test_a_server_without_the_extra_is_an_error_that_names_it(place: Path, tmp_path: Path) -> None:
     python, program = place / "bin" / "python", place / "bin" / "reeljudge"
     assert run(python, "-c", "import reeljudge; print(reeljudge.Client.__name__)", folder=tmp_path) == "Client\n"
-    command = [
-        str(program),
-        "scores",
-        "films",
-        "1",
-        "--address",
-        "http://127.0.0.1:9",
-        "--token",
-        "rj-secret",
-    ]
+    command = [str(program), "scores", "films", "1", "--address", "http://127.0.0.1:9", "--token", "rj-secret"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
     assert "pip install 'reeljudge[client]'" in done.stderr

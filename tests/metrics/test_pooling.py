@@ -14,10 +14,7 @@ from metrics.measures.ground import Ground
 
 K, MU = 5, 0.5
 MEASURE = f"nDCG_IoU(iou={MU})@{K}"
-JUDGED = {
-    "1": [("a", 0.0, 10.0, 4), ("a", 20.0, 30.0, 0), ("b", 0.0, 10.0, 2)],
-    "2": [("c", 0.0, 10.0, 3)],
-}
+JUDGED = {"1": [("a", 0.0, 10.0, 4), ("a", 20.0, 30.0, 0), ("b", 0.0, 10.0, 2)], "2": [("c", 0.0, 10.0, 3)]}
 
 
 def run(name: str, **found: list[tuple[str, float, float]]) -> Run:

@@ -7,14 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from metrics import (
-    calc,
-    calc_aggregate,
-    convention_named,
-    parse_measure,
-    qrels_from_dict,
-    run_from_dict,
-)
+from metrics import calc, calc_aggregate, convention_named, parse_measure, qrels_from_dict, run_from_dict
 from metrics.analysis.project import project
 from tests.metrics.shared import SHARED, needs_shared, run_cli, write
 from tests.metrics.worlds import worlds
@@ -90,11 +83,7 @@ def test_command_line(tmp_path: Path) -> None:
     qrels = write(tmp_path / "q", "1 0 a@0-10000 4\n1 0 b@0-10000 0\n2 0 a@0-5000 1\n")
     run = write(tmp_path / "r", "1 Q0 b@0-10000 1 3 x\n1 Q0 a@0-9000 2 2 x\n2 Q0 c@0-1 1 1 x\n")
     done = run_cli("project", "--qrels", qrels, "--run", run, "--qrels-out", tmp_path / "tq")
-    assert done.stdout.splitlines() == [
-        "1 Q0 b@0-10000~1 1 2 x",
-        "1 Q0 a@0-10000 2 1 x",
-        "2 Q0 c@0-1~1 1 1 x",
-    ]
+    assert done.stdout.splitlines() == ["1 Q0 b@0-10000~1 1 2 x", "1 Q0 a@0-10000 2 1 x", "2 Q0 c@0-1~1 1 1 x"]
     assert (tmp_path / "tq").read_text() == "1 0 a@0-10000 4\n2 0 a@0-5000 1\n"
     scored = run_cli("project", "--qrels", qrels, "--run", run, "--measures", "RR", "nDCG@10")
     assert scored.stdout == "RR\t0.2500\nnDCG@10\t0.3155\n"

@@ -27,11 +27,7 @@ def prediction(**changes: Any) -> dict[str, Any]:
 
 GOOD = pair(query_id=9) + "\n"
 SENSELESS_QRELS = {
-    "twice": (
-        GOOD + pair() + "\n" + pair(),
-        "line 3: moment 'a@0-10000' stands twice in its query",
-        "stand twice",
-    ),
+    "twice": (GOOD + pair() + "\n" + pair(), "line 3: moment 'a@0-10000' stands twice in its query", "stand twice"),
     "two grades": (
         pair() + "\n" + pair(relevance=2),
         "line 2: moment 'a@0-10000' stands twice in its query, with different grades",
@@ -51,11 +47,7 @@ SENSELESS_QRELS = {
     "trec twice": ("1 0 a@0-10 1\n\n1 0 a@0-10 1\n", "line 3: moment 'a@0-10' stands twice", "stand twice"),
     "trec negative": ("1 0 a@-5-10 1\n", "line 1: timestamp [-0.005, 0.01] lies before 0", "before 0"),
     "trec scale": ("1 0 a@0-10 5\n", "line 1: grade (relevance) 5: it must be at most 4", "beyond the scale"),
-    "csv twice": (
-        "query_id,video,start,end,grade\n1,a,0,1,2\n1,a,0,1,2\n",
-        "line 3: moment 'a@0-1000'",
-        "stand twice",
-    ),
+    "csv twice": ("query_id,video,start,end,grade\n1,a,0,1,2\n1,a,0,1,2\n", "line 3: moment 'a@0-1000'", "stand twice"),
 }
 SENSELESS_RUNS = {
     "twice": (
@@ -66,10 +58,7 @@ SENSELESS_RUNS = {
         {"1": [prediction(timestamp=[9, 3])]},
         "query '1', prediction 1: timestamp [9, 3] ends before it starts",
     ),
-    "negative": (
-        {"1": [prediction(timestamp=[-2, 3])]},
-        "query '1', prediction 1: timestamp [-2, 3] lies before 0",
-    ),
+    "negative": ({"1": [prediction(timestamp=[-2, 3])]}, "query '1', prediction 1: timestamp [-2, 3] lies before 0"),
     "trec twice": ("1 Q0 a@0-10 1 2 t\n1 Q0 a@0-10 2 1 t\n", "line 2: moment 'a@0-10' stands twice"),
 }
 
@@ -97,12 +86,7 @@ def test_senseless_runs_are_refused_or_counted(name: str, tmp_path: Path) -> Non
 
 
 def test_the_command_line_refuses_unless_asked_to_count(tmp_path: Path) -> None:
-    files = [
-        "--qrels",
-        write(tmp_path / "q", pair()),
-        "--run",
-        write(tmp_path / "r", SENSELESS_RUNS["twice"][0]),
-    ]
+    files = ["--qrels", write(tmp_path / "q", pair()), "--run", write(tmp_path / "r", SENSELESS_RUNS["twice"][0])]
     assert run_cli("evaluate", *files).returncode == 2
     counted = run_cli("evaluate", *files, "--lenient")
     assert (counted.returncode, counted.stderr.count("\n")) == (0, 1)
@@ -127,10 +111,7 @@ def test_null_records_are_passed_over_and_counted(tmp_path: Path) -> None:
 def test_predictions_may_be_objects(tmp_path: Path) -> None:
     lists = [{"query_id": 1, "predictions": [["a", 0, 10, 2.0], ["b", 1, 2, 1.0]]}]
     objects = [
-        {
-            "query_id": 1,
-            "predictions": [prediction(model_scores=2.0), prediction(video_name="b", timestamp=[1, 2])],
-        }
+        {"query_id": 1, "predictions": [prediction(model_scores=2.0), prediction(video_name="b", timestamp=[1, 2])]}
     ]
     mixed = [{"query_id": 1, "predictions": [lists[0]["predictions"][0], objects[0]["predictions"][1]]}]  # type: ignore[index]
     runs = [read_run(write(tmp_path / "run", data)) for data in (lists, objects, mixed)]
@@ -199,12 +180,7 @@ def test_standard_input_is_read(tmp_path: Path) -> None:
     qrels = write(tmp_path / "q", pair())
     command = [sys.executable, "-m", "metrics", "evaluate", "--qrels", str(qrels), "--run", "-"]
     done = subprocess.run(
-        command,
-        cwd=ROOT,
-        input=json.dumps({"1": [prediction()]}),
-        capture_output=True,
-        text=True,
-        check=False,
+        command, cwd=ROOT, input=json.dumps({"1": [prediction()]}), capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert "1.0000" in done.stdout

@@ -116,10 +116,7 @@ def test_every_function_takes_every_source(kind: str, tmp_path: Path) -> None:
     for found in (explain(MEASURE, qrels, run, "1"), explain(MEASURE, *tables, "1")):
         assert found.gain is not None
         assert found.gain.tolist() == [2.0, 4.0]
-    projected = {
-        "run": {"1": {"b@0-10000": 2.0, "a@0-10000": 1.0}},
-        "qrels": {"1": {"a@0-10000": 4, "b@0-10000": 2}},
-    }
+    projected = {"run": {"1": {"b@0-10000": 2.0, "a@0-10000": 1.0}}, "qrels": {"1": {"a@0-10000": 4, "b@0-10000": 2}}}
     for renamed in (project(qrels, run, 0.5), project(*tables, 0.5)):
         assert {"run": renamed.run, "qrels": renamed.qrels} == projected
     assert temporal_nms(run, 0.5).end.tolist() == [10.0, 9.0]
@@ -146,10 +143,7 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
     (lambda: calc(None, QRELS, RUN), "measure None must be a text"),  # type: ignore[arg-type]
     (lambda: calc(MEASURE, QRELS, RUN, []), "unknown convention"),  # type: ignore[arg-type]
     (lambda: calc(MEASURE, {"1": None}, RUN), "query '1': is None; it must be a list of moments"),
-    (
-        lambda: calc(MEASURE, {"1": {"a@0-1": 1}, "2": [("a", 0, 1, 1)]}, RUN),
-        "query '2' is .* the first one",
-    ),
+    (lambda: calc(MEASURE, {"1": {"a@0-1": 1}, "2": [("a", 0, 1, 1)]}, RUN), "query '2' is .* the first one"),
     (lambda: calc(MEASURE, QRELS, {"1": {5: 1.0}}), "moment id 5 is not video@startms-endms"),
     (lambda: scores_of(MEASURE, QRELS, RUN), "runs is one dict; it must be a list"),  # type: ignore[arg-type]
     (lambda: scores_of(MEASURE, QRELS, []), "there is no run to score"),

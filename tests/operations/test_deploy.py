@@ -184,12 +184,7 @@ def test_settings_named_in_deploy_exist(file: str) -> None:
     else:
         named = set(re.findall(r"^([A-Z_0-9]+)=", text, re.M))
     known = set(re.findall(r'env\.\w+\(\s*"([A-Z_0-9]+)"', Path(ours.__file__).read_text()))
-    assert named <= known | {
-        "AWS_ACCESS_KEY_ID",
-        "AWS_SECRET_ACCESS_KEY",
-        "AWS_DEFAULT_REGION",
-        "DATABASE_URL",
-    }
+    assert named <= known | {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_DEFAULT_REGION", "DATABASE_URL"}
 
 
 def test_the_container_copies_what_there_is() -> None:

@@ -79,12 +79,7 @@ def test_ready_names_each_check_to_watchers_only(settings: Any) -> None:
 @pytest.mark.django_db
 @pytest.mark.parametrize(
     ("proxies", "forwarded", "sees"),
-    [
-        ([], None, True),
-        ([], "1.2.3.4", False),
-        (["127.0.0.1"], "1.2.3.4", False),
-        (["127.0.0.1"], "127.0.0.1", True),
-    ],
+    [([], None, True), ([], "1.2.3.4", False), (["127.0.0.1"], "1.2.3.4", False), (["127.0.0.1"], "127.0.0.1", True)],
 )
 def test_the_addresses_of_watchers_cannot_be_claimed(
     settings: Any, proxies: list[str], forwarded: str | None, sees: bool
@@ -114,11 +109,7 @@ def failing(name: str, monkeypatch: pytest.MonkeyPatch, settings: Any, tmp_path:
 @pytest.mark.django_db
 @pytest.mark.parametrize("name", ["database", "migrations", "media", "workers"])
 def test_what_fails_is_named_and_makes_a_503(
-    name: str,
-    monkeypatch: pytest.MonkeyPatch,
-    settings: Any,
-    tmp_path: Path,
-    caplog: pytest.LogCaptureFixture,
+    name: str, monkeypatch: pytest.MonkeyPatch, settings: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     Sign.leave("here:1")
     failing(name, monkeypatch, settings, tmp_path)

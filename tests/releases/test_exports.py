@@ -159,14 +159,7 @@ def test_the_manifest_says_how_the_files_were_made(judged: Batch) -> None:
         "consensus": {"rule": "tvr-ranking/1", "tolerance": 1},
         "encoder": "some model",
         "queries": 1,
-        "candidates": {
-            "open": 0,
-            "contested": 0,
-            "settled": 17,
-            "discarded": 2,
-            "flagged": 1,
-            "adjudicated": 0,
-        },
+        "candidates": {"open": 0, "contested": 0, "settled": 17, "discarded": 2, "flagged": 1, "adjudicated": 0},
     }
 
 
@@ -229,34 +222,15 @@ def perfect_ranking(qrels: str) -> str:
 
 @pytest.mark.parametrize(
     ("qrels", "perfect", "options"),
-    [
-        ("qrels.txt", perfect_trec, ["--moments", "moments.csv"]),
-        ("qrels.jsonl", perfect_ranking, []),
-    ],
+    [("qrels.txt", perfect_trec, ["--moments", "moments.csv"]), ("qrels.jsonl", perfect_ranking, [])],
 )
 @pytest.mark.parametrize("convention", ["paper", "released", "spr"])
 def test_a_perfect_run_scores_one(
-    judged: Batch,
-    tmp_path: Path,
-    qrels: str,
-    perfect: Callable[[str], str],
-    options: list[str],
-    convention: str,
+    judged: Batch, tmp_path: Path, qrels: str, perfect: Callable[[str], str], options: list[str], convention: str
 ) -> None:
     printed("export_qrels", "films", "--out", tmp_path)
     (tmp_path / "run").write_text(perfect((tmp_path / qrels).read_text()))
-    command = [
-        "evaluate",
-        "--qrels",
-        qrels,
-        "--run",
-        "run",
-        "--convention",
-        convention,
-        "--format",
-        "json",
-        *options,
-    ]
+    command = ["evaluate", "--qrels", qrels, "--run", "run", "--convention", convention, "--format", "json", *options]
     done = subprocess.run(
         [sys.executable, "-m", "metrics", *command],
         cwd=tmp_path,

@@ -162,12 +162,7 @@ def test_a_small_zip_needs_little_memory(tmp_path: Path, content: Files) -> None
         "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024)"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, str(file)],
-        cwd=ROOT,
-        env=os.environ,
-        capture_output=True,
-        text=True,
-        check=True,
+        [sys.executable, "-c", code, str(file)], cwd=ROOT, env=os.environ, capture_output=True, text=True, check=True
     )
     assert int(done.stdout) < MOST_MEMORY
 

@@ -22,15 +22,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.any_database]
 QRELS = ("qrels.", "splits/val.qrels.")
 ADJUDICATED = ("adjudicated.",)
 RATINGS = ("ratings.csv",)
-OTHERS: tuple[str, ...] = (
-    "README",
-    "LICENSE",
-    "MANIFEST",
-    "moments.csv",
-    "discarded.csv",
-    "queries.csv",
-    "pairs.csv",
-)
+OTHERS: tuple[str, ...] = ("README", "LICENSE", "MANIFEST", "moments.csv", "discarded.csv", "queries.csv", "pairs.csv")
 OTHERS += ("judgements.jsonl", "splits/val.queries.", "rules/", "guidelines/", "figures/")
 
 

@@ -165,10 +165,7 @@ def test_queries_with_most_disagreement_come_first(judged: Campaign, ada: Member
     judge_all(claim(bob), lambda candidate: 2)
     first = judged.queries.get(query_id="7")
     # One of four contested; distances 1, 0, 3, 0; final grades 1, 2, 4, 1.
-    assert by_query(read(judged), 1) == [
-        [first.pk, 4, 0.25, 0.0, 1.0, 2.0],
-        [calm.pk, 4, 0.0, 0.0, 1.0, 3.0],
-    ]
+    assert by_query(read(judged), 1) == [[first.pk, 4, 0.25, 0.0, 1.0, 2.0], [calm.pk, 4, 0.0, 0.0, 1.0, 3.0]]
 
 
 def test_counts_of_the_collection_by_hand(judged: Campaign) -> None:
@@ -183,14 +180,7 @@ def test_counts_of_the_collection_by_hand(judged: Campaign) -> None:
     assert whole["query_length"] == [4, 4, 4]
     assert whole["ratio"] == pytest.approx(0.0325)
     assert whole["relevant"] == 4
-    assert whole["consensus"] == {
-        "candidates": 4,
-        "two": 3,
-        "four": 1,
-        "discarded": 0,
-        "by_lead": 0,
-        "open": 0,
-    }
+    assert whole["consensus"] == {"candidates": 4, "two": 3, "four": 1, "discarded": 0, "by_lead": 0, "open": 0}
     assert counts["final"] == [0, 2, 1, 0, 1]
     assert counts["corpus"]["moments"] == 60
     # "secret description 0 1" became "secret caption 0 1", sixty times.
@@ -213,17 +203,8 @@ def test_bins_of_similarity_and_rank() -> None:
     candidates["rank"] = [5, 6, 60, 61]
     candidates["outcome"], candidates["grade"] = "settled", [4, 3, 4, 0]
     bins = [(each["from"], each["to"], each["grades"]) for each in by_similarity(candidates)]
-    assert bins == [
-        (0.7, 0.75, [1, 0, 0, 0, 0]),
-        (0.9, 0.95, [0, 0, 0, 1, 0]),
-        (0.95, 1.0, [0, 0, 0, 0, 2]),
-    ]
-    assert [(each["from"], each["to"]) for each in by_rank(candidates)] == [
-        (1, 5),
-        (6, 10),
-        (56, 60),
-        (61, None),
-    ]
+    assert bins == [(0.7, 0.75, [1, 0, 0, 0, 0]), (0.9, 0.95, [0, 0, 0, 1, 0]), (0.95, 1.0, [0, 0, 0, 0, 2])]
+    assert [(each["from"], each["to"]) for each in by_rank(candidates)] == [(1, 5), (6, 10), (56, 60), (61, None)]
 
 
 def test_one_person_twice_on_a_candidate_is_no_pair_of_hers(judged: Campaign, ada: Membership, bob: Membership) -> None:

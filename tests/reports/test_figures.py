@@ -60,11 +60,7 @@ def test_each_figure_says_what_it_tells_and_gives_its_numbers(lead: Client, key:
 def test_final_grades_by_hand(lead: Client) -> None:
     assert [row["candidates"] for row in numbers(lead, "figure-5b")] == ["0", "10", "0", "0", "8"]
     spread = {(row["lowest"], row["highest"]): row["candidates"] for row in numbers(lead, "figure-5a")}
-    assert {cell: n for cell, n in spread.items() if n != "0"} == {
-        ("1", "1"): "10",
-        ("1", "4"): "2",
-        ("4", "4"): "8",
-    }
+    assert {cell: n for cell, n in spread.items() if n != "0"} == {("1", "1"): "10", ("1", "4"): "2", ("4", "4"): "8"}
 
 
 def test_shares_by_rank_by_hand(lead: Client) -> None:

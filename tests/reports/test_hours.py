@@ -102,8 +102,7 @@ def test_parts_add_up_without_loss(parts: list[Decimal]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "words"),
-    [("0", (0, 0)), ("29.999", (0, 0)), ("30", (0, 1)), ("3599", (1, 0)), ("7500", (2, 5))],
+    ("seconds", "words"), [("0", (0, 0)), ("29.999", (0, 0)), ("30", (0, 1)), ("3599", (1, 0)), ("7500", (2, 5))]
 )
 def test_hours_and_minutes(seconds: str, words: tuple[int, int]) -> None:
     assert Worked(Decimal(seconds)).hours_and_minutes == words

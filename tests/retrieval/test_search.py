@@ -128,11 +128,7 @@ def test_a_new_moment_makes_the_index_anew(films: Corpus) -> None:
     describe(Video.objects.get(), 900, "A dog barks at a cat.")
     films.count_change()
     answer = search(films, "a dog barks")
-    assert (answer.is_current, answer.job and answer.job.kind, len(answer.hits)) == (
-        False,
-        index_captions.code,
-        20,
-    )
+    assert (answer.is_current, answer.job and answer.job.kind, len(answer.hits)) == (False, index_captions.code, 20)
     assert work_off() == []
     answer = search(films, "a dog barks")
     assert (answer.is_current, answer.hits[0].moment.caption) == (True, "A dog barks at a cat.")

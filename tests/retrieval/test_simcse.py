@@ -35,10 +35,7 @@ pytestmark = pytest.mark.django_db
 CAPTIONS = [
     f"the {color} {size} {thing} {verb}"
     for color, size, thing, verb in product(
-        ("red", "green", "blue"),
-        ("small", "tall", "old"),
-        ("cup", "box", "chair", "lamp"),
-        ("drops", "lifts"),
+        ("red", "green", "blue"), ("small", "tall", "old"), ("cup", "box", "chair", "lamp"), ("drops", "lifts")
     )
 ]
 RECIPE = Recipe(batch_size=8, epochs=2, learning_rate=1e-3, held_out=10)
@@ -153,10 +150,7 @@ def test_the_command_stores_a_version_and_its_report(simcse: Path, described: Co
     assert made.weights == weights_hash(str(made.folder))
     assert made.folder == settings.MODELS_ROOT / "short-films-simcse-1"
     assert f"ENCODER={made.folder}" in answer
-    text, facts = (
-        (made.folder / "report.txt").read_text(),
-        json.loads((made.folder / "report.json").read_text()),
-    )
+    text, facts = ((made.folder / "report.txt").read_text(), json.loads((made.folder / "report.json").read_text()))
     assert text in answer
     assert facts["captions"] == {"training": 62, "held_out": 10}
     assert facts["lists"]["depth"] == 40

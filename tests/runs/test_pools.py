@@ -163,11 +163,7 @@ def test_the_order_changes_once_what_one_system_found_is_judged(
     found_places = [(line["name"], int(line["place_first"]), int(line["place_whole"])) for line in lines]
     assert found_places == places
     assert float(lines[0]["bias"]) == pytest.approx(now["seer"] - before["seer"])  # type: ignore[operator]
-    assert (lines[0]["release"], lines[0]["convention"], lines[0]["reused"]) == (
-        f"{after.version}",
-        "paper",
-        "",
-    )
+    assert (lines[0]["release"], lines[0]["convention"], lines[0]["reused"]) == (f"{after.version}", "paper", "")
     two[1].show_to("private")
     assert b"seer" not in content_of(lead.get(reverse("pools-csv", args=["films"])))
     assert lead.get(f"{reverse('pools-csv', args=['films'])}?measure=nothing").status_code == 400

@@ -69,24 +69,15 @@ BROKEN: dict[str, tuple[str | bytes, str]] = {
     "score is endless": (one(score=0.5).replace("0.5", "1e400"), "score is inf; it must be a finite number"),
     "score is missing": (one(score=None), "score is None; it must be a finite number"),
     "no score": (one().replace('"model_scores": 2.0', '"rank": 2'), "field model_scores or score is missing"),
-    "worse first": (
-        one(score=5.0),
-        "prediction 2: score is 5, after 3; a list needs its best prediction first",
-    ),
+    "worse first": (one(score=5.0), "prediction 2: score is 5, after 3; a list needs its best prediction first"),
     "twice": (one(start=50.0, end=60.0), "stands in the list before; a moment may stand once"),
     "index without a file of videos": (listed([7, 1.0, 4.0, 2.0]), "give the video index file"),
     "three of four": (listed([VIDEO, 1.0, 4.0]), "it must be [video, start, end, score]"),
     "a query twice": (json.dumps(json.loads(listed()) * 2), "query '1' stands twice"),
     "qrels": ('{"query_id": 1, "relevance": 3}\n{"query_id": 1, "relevance": 2}\n', "these look like qrels"),
     "TREC qrels": (f"1 0 {VIDEO}@1250-4500 4\n", "line 1: has 4 fields"),
-    "TREC line too short": (
-        TREC + "1 Q0 x 2 1.0\n",
-        "line 2: has 5 fields; it must be: query Q0 moment_id rank",
-    ),
-    "TREC no moment": (
-        TREC + "1 Q0 film 2 1.0 bert\n",
-        "line 2: moment id 'film' is not video@startms-endms",
-    ),
+    "TREC line too short": (TREC + "1 Q0 x 2 1.0\n", "line 2: has 5 fields; it must be: query Q0 moment_id rank"),
+    "TREC no moment": (TREC + "1 Q0 film 2 1.0 bert\n", "line 2: moment id 'film' is not video@startms-endms"),
     "TREC no score": (TREC + f"1 Q0 {VIDEO}@0-900 2 best bert\n", "line 2: score is 'best'"),
     "a mistake in the index": (listed([8, 1.0, 4.0, 2.0]), "video index 8 is not in the video index file"),
 }
@@ -105,9 +96,7 @@ def test_a_broken_file_gets_a_clear_answer_and_nothing_is_stored(kind: str, rio:
     assert not (Path(default_storage.location) / "runs").exists()  # type: ignore[attr-defined]
 
 
-def test_the_first_hundred_faults_are_told_in_the_order_of_the_file_and_all_are_counted(
-    rio: Membership,
-) -> None:
+def test_the_first_hundred_faults_are_told_in_the_order_of_the_file_and_all_are_counted(rio: Membership) -> None:
     bad = [("film", -1.0, 4.0 + n, 9.0 - n) for n in range(130)]
     found = submitted(rio, ranking({"1": [(VIDEO, 1.0, 2.0, 10.0), *bad], "2": []})).findings
     assert found["count"] == 1 + 2 * 130

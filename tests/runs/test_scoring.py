@@ -135,9 +135,7 @@ def test_the_leaderboard(runs: list[Run], page: Any, rio: Membership, member: Ca
 
 
 def sorts_filters_and_compares(page: Any) -> None:
-    with CaptureQueriesContext(
-        connection,
-    ) as statements:
+    with CaptureQueriesContext(connection) as statements:
         text = page()
     assert len(statements) <= 15, [each["sql"][:80] for each in statements]
     assert "Convention <strong>paper</strong>" in text
@@ -200,15 +198,7 @@ def makes_another_measure_a_column(page: Any, rio: Membership) -> None:
 
 
 def refuses_an_address_that_says_nothing(rio: Membership) -> None:
-    for query in (
-        "convention=best",
-        "m=Best@3",
-        "m=AxIoU@20",
-        "sort=x",
-        "baseline=9",
-        "length=tiny",
-        "release=x",
-    ):
+    for query in ("convention=best", "m=Best@3", "m=AxIoU@20", "sort=x", "baseline=9", "length=tiny", "release=x"):
         answer = browser(rio).get(reverse("leaderboard", args=["films"]) + f"?{query}")
         assert answer.status_code == 400, query
         assert "expected" in text_between_tags(answer.content.decode()), query

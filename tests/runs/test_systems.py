@@ -229,18 +229,9 @@ def test_a_training_that_is_broken_off_goes_on_and_ends_the_same(
     ("change", "message"),
     [
         (lambda arrays: arrays.pop("secret-video-3"), "1 of 6 videos have no features: 'secret-video-3'"),
-        (
-            lambda arrays: arrays["secret-video-2"].__setitem__((7, 0), np.nan),
-            "'secret-video-2': clip 7 holds a value",
-        ),
-        (
-            lambda arrays: arrays.update({"secret-video-1": np.ones((40, 11), np.float32)}),
-            "too short for 100 s",
-        ),
-        (
-            lambda arrays: arrays.update({"secret-video-5": np.ones((100, 9), np.float32)}),
-            "expected 11, as in",
-        ),
+        (lambda arrays: arrays["secret-video-2"].__setitem__((7, 0), np.nan), "'secret-video-2': clip 7 holds a value"),
+        (lambda arrays: arrays.update({"secret-video-1": np.ones((40, 11), np.float32)}), "too short for 100 s"),
+        (lambda arrays: arrays.update({"secret-video-5": np.ones((100, 9), np.float32)}), "expected 11, as in"),
     ],
 )
 def test_features_that_do_not_fit_are_told_and_mended_ones_are_gone_on_with(
@@ -400,10 +391,7 @@ def test_the_commands_train_index_and_search(researcher: Membership, ada: Member
     for words, message in (
         (["index_system", "films", "1", "--check"], "index.npz: cannot be read"),
         (["index_system", "films", "7"], "it has: 1 .prior"),
-        (
-            ["train_system", "films", "prior", "--by", "rio", "--set", "bins=no"],
-            "bins: 'no'; expected a value",
-        ),
+        (["train_system", "films", "prior", "--by", "rio", "--set", "bins=no"], "bins: 'no'; expected a value"),
         (["train_system", "films", "prior", "--by", "ada"], "expected a lead or a researcher"),
     ):
         with pytest.raises(CommandError, match=message) as fault:
@@ -464,10 +452,7 @@ def test_the_demo_asks_for_its_systems_once_and_one_after_the_other(rio: Members
 
 
 def test_who_asked_and_leads_remove_a_system_and_its_run_stays(
-    researcher: Membership,
-    leo: Membership,
-    member: Callable[..., Membership],
-    django_capture_on_commit_callbacks: Any,
+    researcher: Membership, leo: Membership, member: Callable[..., Membership], django_capture_on_commit_callbacks: Any
 ) -> None:
     rows = ask_to_train(researcher, wanted("prior", seeds=(1, 2), options={}))
     done()

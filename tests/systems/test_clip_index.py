@@ -128,18 +128,12 @@ def alter(file: Path) -> None:
 BREAK: dict[str, tuple[Callable[[Path], object], str]] = {
     "gone": (lambda folder: shutil.rmtree(folder / "shard-0002"), "shard 2 is missing"),
     "short": (lambda folder: shorten(folder / "shard-0002" / "rows.f32"), "shard 2 has .* bytes of rows.f32"),
-    "file gone": (
-        lambda folder: (folder / "shard-0002" / "names.npy").unlink(),
-        "shard 2 has 0 of .* names.npy",
-    ),
+    "file gone": (lambda folder: (folder / "shard-0002" / "names.npy").unlink(), "shard 2 has 0 of .* names.npy"),
     "other version": (
         lambda folder: (folder / "shard-0002" / "shard.json").write_text('{"version": 9}'),
         "shard 2 has another format than version 1",
     ),
-    "not JSON": (
-        lambda folder: (folder / "shard-0002" / "shard.json").write_text("{"),
-        "shard.json: cannot be read",
-    ),
+    "not JSON": (lambda folder: (folder / "shard-0002" / "shard.json").write_text("{"), "shard.json: cannot be read"),
 }
 
 

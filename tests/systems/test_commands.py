@@ -23,15 +23,7 @@ from tests.films import write_film
 from tests.systems.small import collection
 
 ROOT = Path(__file__).parents[2]
-SMALL = [
-    "iterations=12",
-    "batch_size=16",
-    "hidden=16",
-    "words=8",
-    "language=8",
-    "embedding=8",
-    "validate_every=6",
-]
+SMALL = ["iterations=12", "batch_size=16", "hidden=16", "words=8", "language=8", "embedding=8", "validate_every=6"]
 
 
 class Done(NamedTuple):
@@ -79,38 +71,19 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def videos_in(files: Path) -> list[str | Path]:
-    return [
-        "--durations",
-        files / "durations.json",
-        "--clips",
-        files / "clips.npz",
-        "--clip-seconds",
-        "3",
-    ]
+    return ["--durations", files / "durations.json", "--clips", files / "clips.npz", "--clip-seconds", "3"]
 
 
 def test_a_system_is_trained_indexed_and_searched_on_files(files: Path, tmp_path: Path) -> None:
     options = [word for option in [*SMALL, "longest=6"] for word in ("--option", option)]
-    known: list[str | Path] = [
-        "--annotations",
-        files / "moments.jsonl",
-        "--validation",
-        files / "moments.jsonl",
-    ]
+    known: list[str | Path] = ["--annotations", files / "moments.jsonl", "--validation", files / "moments.jsonl"]
     trained = command("train", tmp_path / "stal", "--system", "stal", *videos_in(files), *known, *options)
     assert trained.code == 0, trained.err
     assert "training: 12 of 12 steps, loss " in trained.out
     assert trained.out.count("validation ") == 2
     indexed = command("index", tmp_path / "stal", *videos_in(files))
     assert indexed.code == 0, indexed.err
-    search: list[str | Path] = [
-        "--queries",
-        files / "moments.jsonl",
-        "--depth",
-        "7",
-        "--out",
-        tmp_path / "run.json",
-    ]
+    search: list[str | Path] = ["--queries", files / "moments.jsonl", "--depth", "7", "--out", tmp_path / "run.json"]
     searched = command("search", tmp_path / "stal", *search)
     assert searched.code == 0, searched.err
     run = read_run(tmp_path / "run.json")
@@ -129,12 +102,7 @@ def test_who_trains_is_told_what_lacks_objects(files: Path, tmp_path: Path) -> N
 
 def test_words_can_be_an_encoders_token_vectors(files: Path, simcse: Path, tmp_path: Path) -> None:
     options = [word for option in [*SMALL, "longest=6"] for word in ("--option", option)]
-    known: list[str | Path] = [
-        "--annotations",
-        files / "moments.jsonl",
-        "--validation",
-        files / "moments.jsonl",
-    ]
+    known: list[str | Path] = ["--annotations", files / "moments.jsonl", "--validation", files / "moments.jsonl"]
     by: list[str | Path] = ["--encoder", simcse]
     done = command("train", tmp_path / "mcn", "--system", "mcn", *videos_in(files), *known, *options, *by)
     assert done.code == 0, done.err
@@ -191,10 +159,7 @@ def test_a_system_that_gives_an_option_another_meaning_says_that_one() -> None:
     [
         (["--option", "colour=1"], "error: --option: 'colour=1'; expected NAME=VALUE with one of seed, "),
         (["--option", "seed=one"], "error: --option seed: 'one'; expected a value of the type int"),
-        (
-            ["--option", "endpoints=yes"],
-            "error: --option endpoints: 'yes'; expected a value of the type bool",
-        ),
+        (["--option", "endpoints=yes"], "error: --option endpoints: 'yes'; expected a value of the type bool"),
         (["--clips", "nothing.npz"], "error: nothing.npz: there is no such file or folder"),
         (["--clip-seconds", "-3"], "error: argument --clip-seconds: invalid seconds value: '-3'"),
         (["--clip-seconds", "9"], "clips of 9 s: too long for"),

@@ -41,9 +41,7 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
 
 def test_moments_without_features_are_left_out_and_tokens_are_given(tmp_path: Path) -> None:
     examples = examples_from(
-        written(tmp_path),
-        {"film 2"},
-        lambda texts: [np.full((2, 3), len(text), np.float32) for text in texts],
+        written(tmp_path), {"film 2"}, lambda texts: [np.full((2, 3), len(text), np.float32) for text in texts]
     )
     assert [(each.query.id, each.video) for each in examples] == [("7", "film 2"), ("8", "film 2")]
     tokens = examples[0].query.tokens
@@ -61,16 +59,10 @@ GOOD: dict[str, Any] = {"video_name": "film", "timestamp": [0, 2], "similarity":
     [
         ({"query_id": 1, "query": ""}, "line 2: query is ''; it must be a text"),
         ({"query_id": 1, "query": "He sits."}, "line 2: field relevant_moment is missing"),
-        (
-            {"query_id": [], "query": "He", "relevant_moment": []},
-            "query_id is []; it must be an integer or a text",
-        ),
+        ({"query_id": [], "query": "He", "relevant_moment": []}, "query_id is []; it must be an integer or a text"),
         (GOOD | {"similarity": "high"}, "line 2, moment 1: similarity is 'high'; it must be a finite number"),
         (GOOD | {"similarity": 2}, "similarity is 2; it must be from -1 to 1"),
-        (
-            GOOD | {"timestamp": [2, 2]},
-            "timestamp is [2, 2]; it must be [start, end] in seconds, the start first",
-        ),
+        (GOOD | {"timestamp": [2, 2]}, "timestamp is [2, 2]; it must be [start, end] in seconds, the start first"),
         (GOOD | {"timestamp": 2}, "timestamp is 2; it must be [start, end] in seconds"),
         (GOOD | {"video_name": 3}, "video_name is 3; it must be a text"),
     ],

@@ -25,10 +25,7 @@ Arrays = dict[str, np.ndarray]
 
 def arrays() -> Arrays:
     random = np.random.default_rng(1)
-    return {
-        "a": random.normal(size=(3, 4)).astype(np.float32),
-        "b": random.normal(size=(3, 4)).astype(np.float16),
-    }
+    return {"a": random.normal(size=(3, 4)).astype(np.float32), "b": random.normal(size=(3, 4)).astype(np.float16)}
 
 
 def as_hdf5(folder: Path, content: Arrays) -> Path:

@@ -94,10 +94,7 @@ def test_moments_without_objects_do_not_come_first(is_trained_so: bool, least: f
 def test_objects_of_which_there_are_none_are_like_no_objects(tmp_path: Path) -> None:
     """Nothing is learned of them, so that costs are those of the clips, to the last bit."""
     data, scores = collection(1, 30, False), []
-    for name, videos in (
-        ("none", lacking(data, 1.0).videos),
-        ("without", replace(data.videos, objects=None)),
-    ):
+    for name, videos in (("none", lacking(data, 1.0).videos), ("without", replace(data.videos, objects=None))):
         made = cast(Exhaustive, system("stal", tmp_path / name, **OPTIONS | {"iterations": 5}))
         made.train(replace(data, videos=videos))
         scores.append(next(made.scores(made.look_at(videos), [data.examples[0].query])).tolist())

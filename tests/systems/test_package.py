@@ -82,14 +82,7 @@ def test_the_installed_library_trains_indexes_and_searches(program: Path, folder
         run(program, "systems", "index", name, *features_of("test"), folder=folder)
         queries = ["--queries", "test/moments.jsonl", "--out", f"{name}.json"]
         run(program, "systems", "search", name, *queries, folder=folder)
-        scored = [
-            "--qrels",
-            "test/moments.jsonl",
-            "--run",
-            f"{name}.json",
-            "--measures",
-            "nDCG_IoU(iou=0.5)@20",
-        ]
+        scored = ["--qrels", "test/moments.jsonl", "--run", f"{name}.json", "--measures", "nDCG_IoU(iou=0.5)@20"]
         printed = run(program, "evaluate", *scored, "--format", "json", folder=folder)
         values_of[name] = json.loads(printed)["measures"][MEASURE]
     assert values_of["chance"] < values_of["prior"] < values_of["mcn"], values_of

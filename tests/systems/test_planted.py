@@ -49,11 +49,7 @@ def test_the_planted_collection_of_1600_videos(tmp_path: Path) -> None:
         found[name] = measured(name, corpus, tmp_path / name, seed=11, **options)
     recall = {name: each["R@100"] for name, each in found.items()}
     assert recall["prior"] >= recall["chance"] + 3
-    for name, least_10, least_100, most in (
-        ("mcn", 5, 18, 650),
-        ("stal_clips", 13, 50, 100),
-        ("stal", 33, 70, 27),
-    ):
+    for name, least_10, least_100, most in (("mcn", 5, 18, 650), ("stal_clips", 13, 50, 100), ("stal", 33, 70, 27)):
         assert found[name]["R@10"] >= least_10, found
         assert recall[name] >= least_100, found
         assert found[name]["median rank"] <= most, found

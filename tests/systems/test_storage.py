@@ -26,11 +26,7 @@ def test_a_tree_comes_back_as_it_was(tmp_path: Path) -> None:
     assert found["state"][0]["step"].shape == ()
     assert torch.equal(found["state"][0]["mean"], state[0]["mean"])
     assert found["empty"].shape == (0, 4)
-    assert [found[name] for name in ("groups", "values", "words")] == [
-        tree["groups"],
-        tree["values"],
-        ["é", ""],
-    ]
+    assert [found[name] for name in ("groups", "values", "words")] == [tree["groups"], tree["values"], ["é", ""]]
     found["state"][0]["mean"] += 1  # it is no view of bytes that cannot be changed
 
 
@@ -49,10 +45,7 @@ def test_a_network_in_the_format_of_pickles_is_not_loaded(tmp_path: Path) -> Non
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "pickled": ({"member": npy_header((1,), "|O") + pickle.dumps(1)}, "pickled objects; expected numbers"),
-    "terabytes": (
-        {"member": npy_header((10**12,))},
-        "its header promises 4,000,000,000,000 bytes of float32",
-    ),
+    "terabytes": ({"member": npy_header((10**12,))}, "its header promises 4,000,000,000,000 bytes of float32"),
     "compressed": (
         {"member": npy_header((3, 4)) + rows().tobytes(), "how": zipfile.ZIP_DEFLATED},
         "a.npy is compressed",

@@ -27,9 +27,7 @@ class Command(ReeljudgeCommand):
             "--type", default="", help="only descriptions of this type (TVR: v, t, vt or all; default: v)"
         )
         parser.add_argument(
-            "--durations",
-            type=Path,
-            help="JSON from video to seconds, or a CSV with the columns video and duration",
+            "--durations", type=Path, help="JSON from video to seconds, or a CSV with the columns video and duration"
         )
         parser.add_argument(
             "--columns",
@@ -39,14 +37,11 @@ class Command(ReeljudgeCommand):
             help=f"the columns of a CSV (or keys of a JSONL) that hold the fields {', '.join(FIELDS)}",
         )
         parser.add_argument(
-            "--media",
-            help="a folder of video files or of folders of frames; or s3://BUCKET/PREFIX with video files",
+            "--media", help="a folder of video files or of folders of frames; or s3://BUCKET/PREFIX with video files"
         )
         parser.add_argument("--fps", type=float, help="frames a second, in folders of frames")
         parser.add_argument(
-            "--check-films",
-            action="store_true",
-            help="with --media, open every film and tell which do not fit",
+            "--check-films", action="store_true", help="with --media, open every film and tell which do not fit"
         )
         parser.add_argument("--dry-run", action="store_true", help="check and compare, and store nothing")
         parser.add_argument(

@@ -41,9 +41,7 @@ class Command(ReeljudgeCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--address", default="http://127.0.0.1:8000/", help="printed with the accounts")
         parser.add_argument(
-            "--untrained",
-            action="store_true",
-            help="without the systems that are trained while the demo runs",
+            "--untrained", action="store_true", help="without the systems that are trained while the demo runs"
         )
 
     def handle(self, **options: Any) -> None:

@@ -19,10 +19,7 @@ class Command(ReeljudgeCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("campaign", help="the new campaign's name")
         parser.add_argument(
-            "--ratings",
-            required=True,
-            type=Path,
-            help="CSV of pair_id,worker,relevance and, where known, round",
+            "--ratings", required=True, type=Path, help="CSV of pair_id,worker,relevance and, where known, round"
         )
         parser.add_argument(
             "--pairs",

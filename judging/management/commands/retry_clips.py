@@ -21,9 +21,7 @@ class Command(ReeljudgeCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("campaign", nargs="?")
         parser.add_argument(
-            "--lost",
-            action="store_true",
-            help="also for clips whose files are lost or damaged (audit --media)",
+            "--lost", action="store_true", help="also for clips whose files are lost or damaged (audit --media)"
         )
         parser.add_argument("--checksums", action="store_true", help="with --lost, read every file for it")
 

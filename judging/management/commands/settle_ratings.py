@@ -37,11 +37,7 @@ def _write(result: Settled, file: Path) -> None:
 
 
 def _summary(result: Settled, took: float) -> str:
-    figures = {
-        "pairs": len(result.pairs),
-        "settled": result.settled,
-        "discarded": len(result.pairs) - result.settled,
-    }
+    figures = {"pairs": len(result.pairs), "settled": result.settled, "discarded": len(result.pairs) - result.settled}
     lines = [f"{name} {number}" for name, number in figures.items()]
     lines += ["process defects:"] + [f"  {name} {len(pairs)}" for name, pairs in result.defects.items()]
     return "\n".join([*lines, f"consensus {RULE}, {took:.1f} s"])

@@ -23,12 +23,7 @@ class Command(ReeljudgeCommand):
         parser.add_argument("campaign")
         parser.add_argument("--out", required=True, type=Path, help="a folder; it is made if it does not exist")
         parser.add_argument(
-            "--top",
-            nargs="+",
-            type=int,
-            default=list(USUAL_DEPTHS),
-            metavar="N",
-            help=f"one file for each ({usual})",
+            "--top", nargs="+", type=int, default=list(USUAL_DEPTHS), metavar="N", help=f"one file for each ({usual})"
         )
 
     def handle(self, **options: Any) -> None:

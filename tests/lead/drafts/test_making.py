@@ -44,10 +44,7 @@ def without_ranking(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_draft_becomes_a_campaign(
-    client: Client,
-    draft: Draft,
-    monkeypatch: pytest.MonkeyPatch,
-    django_capture_on_commit_callbacks: Commits,
+    client: Client, draft: Draft, monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Commits
 ) -> None:
     without_ranking(monkeypatch)
     User.objects.create(username="asha")
@@ -82,10 +79,7 @@ def test_making_twice_makes_one_campaign_and_asks_for_the_ranking(client: Client
 
 
 def test_making_again_removes_the_files_that_a_killed_run_left(
-    client: Client,
-    draft: Draft,
-    monkeypatch: pytest.MonkeyPatch,
-    django_capture_on_commit_callbacks: Commits,
+    client: Client, draft: Draft, monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Commits
 ) -> None:
     without_ranking(monkeypatch)
     checked(client, draft)

@@ -79,15 +79,7 @@ class Machine:
         """Run a block of the guide as root's shell would, and stop at the first command that fails."""
         path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
         env = {"PATH": path, "HOME": "/root", "LANG": "C.UTF-8", "GIT_CONFIG_NOSYSTEM": "1", **variables}
-        command = [
-            "nsenter",
-            f"--net=/run/netns/{self.namespace}",
-            "chroot",
-            str(self.root),
-            "/bin/sh",
-            "-euc",
-            script,
-        ]
+        command = ["nsenter", f"--net=/run/netns/{self.namespace}", "chroot", str(self.root), "/bin/sh", "-euc", script]
         done = subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=300)
         assert done.returncode == 0, f"on {self.name}:\n{script}\n{done.stdout}\n{done.stderr}"
         return done.stdout

@@ -12,21 +12,7 @@ from retrieval.rewriting.cast import Cast, Entry
 from retrieval.rewriting.checks import ModelFinder, finder
 from retrieval.rewriting.words import Lexicon
 
-WORDS = [
-    "[PAD]",
-    "[UNK]",
-    "[CLS]",
-    "[SEP]",
-    "[MASK]",
-    "olga",
-    "karel",
-    "prague",
-    "house",
-    "waves",
-    "at",
-    "a",
-    "man",
-]
+WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "olga", "karel", "prague", "house", "waves", "at", "a", "man"]
 WORDS += ["woman", "in", "sees", "the", "."]
 PERSONS, PLACES = {"olga", "karel", "house"}, {"prague"}
 SENTENCES = [
@@ -72,13 +58,7 @@ def test_the_model_finds_persons_and_the_cast_list_the_rest(model: Path, setting
     cast = Cast([Entry("Zora", "woman")], ["House"], Lexicon())
     found = finder(cast)
     assert isinstance(found, ModelFinder)
-    texts = [
-        "Olga waves at a man.",
-        "A woman waves in Prague.",
-        "Zora sees Karel.",
-        "House waves.",
-        "A man waves.",
-    ]
+    texts = ["Olga waves at a man.", "A woman waves in Prague.", "Zora sees Karel.", "House waves.", "A man waves."]
     assert found.names(texts) == [["Olga"], [], ["Zora", "Karel"], [], []]
     assert found.names([]) == []
 

@@ -9,14 +9,7 @@ from metrics import Run
 from systems.data import Data
 from systems.interface import System, system
 
-SMALL: dict[str, Any] = {
-    "hidden": 16,
-    "heads": 2,
-    "batch_size": 6,
-    "iterations": 4,
-    "warmup": 1,
-    "validate_every": 2,
-}
+SMALL: dict[str, Any] = {"hidden": 16, "heads": 2, "batch_size": 6, "iterations": 4, "warmup": 1, "validate_every": 2}
 
 
 def made(name: str, folder: Path, **options: Any) -> System:

@@ -16,20 +16,8 @@ from tests.systems.streams.noise import found_first, noise
 from tests.systems.streams.small import trained
 
 HEART: dict[str, Any] = {"dropout": 0.0, "patience": 0, "warmup": 20, "heads": 4}
-MANY = HEART | {
-    "hidden": 48,
-    "batch_size": 40,
-    "learning_rate": 0.003,
-    "iterations": 400,
-    "validate_every": 100,
-}
-FEW = HEART | {
-    "hidden": 32,
-    "batch_size": 12,
-    "learning_rate": 0.005,
-    "iterations": 60,
-    "validate_every": 60,
-}
+MANY = HEART | {"hidden": 48, "batch_size": 40, "learning_rate": 0.003, "iterations": 400, "validate_every": 100}
+FEW = HEART | {"hidden": 32, "batch_size": 12, "learning_rate": 0.005, "iterations": 60, "validate_every": 60}
 
 
 @pytest.mark.long
@@ -37,11 +25,7 @@ FEW = HEART | {
 @pytest.mark.parametrize("subtitles", [True, False], ids=["two streams", "one stream"])
 @pytest.mark.parametrize(
     ("name", "more"),
-    [
-        ("xml", {"span": 0.1}),
-        ("reloclnet", {"span": 0.1}),
-        ("conquer", {"first_iterations": 250, "pool": 100}),
-    ],
+    [("xml", {"span": 0.1}), ("reloclnet", {"span": 0.1}), ("conquer", {"first_iterations": 250, "pool": 100})],
 )
 def test_two_hundred_pairs(name: str, more: dict[str, Any], subtitles: bool, tmp_path: Path) -> None:
     data = noise(200, subtitles=subtitles)
@@ -52,8 +36,7 @@ def test_two_hundred_pairs(name: str, more: dict[str, Any], subtitles: bool, tmp
 
 
 @pytest.mark.parametrize(
-    ("name", "more"),
-    [("xml", {"span": 1.0}), ("conquer", {"first_iterations": 30, "iterations": 90, "others": 2})],
+    ("name", "more"), [("xml", {"span": 1.0}), ("conquer", {"first_iterations": 30, "iterations": 90, "others": 2})]
 )
 def test_a_dozen_pairs(name: str, more: dict[str, Any], tmp_path: Path) -> None:
     data = noise(12, subtitles=name == "conquer")

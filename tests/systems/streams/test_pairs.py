@@ -50,24 +50,13 @@ def test_a_pairs_clips_are_those_that_its_moment_touches() -> None:
     pairs = Pairs(data, Streams(batch_size=36))
     batch = pairs.batch(0)
     seen = zip(
-        pairs.queries_of(batch),
-        batch.video,
-        batch.first.tolist(),
-        batch.last.tolist(),
-        batch.weights,
-        strict=True,
+        pairs.queries_of(batch), batch.video, batch.first.tolist(), batch.last.tolist(), batch.weights, strict=True
     )
     found = {
         (query.id, data.videos.names[number], first, last, float(weight)) for query, number, first, last, weight in seen
     }
     expected = {
-        (
-            each.query.id,
-            each.video,
-            int(each.start // CLIP_SECONDS),
-            int(each.end // CLIP_SECONDS),
-            each.weight,
-        )
+        (each.query.id, each.video, int(each.start // CLIP_SECONDS), int(each.end // CLIP_SECONDS), each.weight)
         for each in data.examples
     }
     assert found == expected
