@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
+from tests.changed import nearest
 from tests.installation import ROOT
 
 MAY_SLEEP = {"waiting.py", "screenshots.py", "test_suite.py"}  # the second waits for nothing that is tested
@@ -18,3 +20,9 @@ def test_nothing_sleeps() -> None:
         if re.search(r"\bsleep\(|wait_for_timeout\(", line)
     ]
     assert found == []
+
+
+def test_a_change_names_the_tests_that_import_it() -> None:
+    found = nearest([Path("judging/consensus.py"), Path("templates/lead/desk.html")], depth=1)
+    assert {Path("tests/judging/test_consensus.py"), Path("tests/lead/test_desk.py")} <= set(found)
+    assert Path("tests/metrics/test_grammar.py") not in found
