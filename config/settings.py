@@ -357,9 +357,9 @@ WEB_RECYCLE = env.int("WEB_RECYCLE", default=0)  # requests; 0: never
 MONITORING_ADDRESSES = env.list("MONITORING_ADDRESSES", default=[])  # addresses and networks
 MONITORING_TOKEN = env.str("MONITORING_TOKEN", default="")
 if SENTRY_DSN := env.str("SENTRY_DSN", default=""):
-    from config.operations import sentry
+    from config.operations.logs import start_sentry
 
-    sentry.start(SENTRY_DSN)
+    start_sentry(SENTRY_DSN)
 
 LOG_FORMAT = env.str("LOG_FORMAT", default="line")
 LOGGING = {
