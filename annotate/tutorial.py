@@ -13,7 +13,7 @@ from base.request_fields import is_whole
 from campaigns.guideline_text import LEVELS
 from campaigns.models import Membership
 from campaigns.pages import campaign_page
-from judging import doors
+from judging import access
 from judging.models import Example, Flag
 from judging.quality.examples import Level, levels
 
@@ -31,7 +31,7 @@ FEWEST, MOST = 3, 6  # examples to try, as far as there are any
 @require_safe
 def tutorial(request: HttpRequest, name: str) -> HttpResponse:
     """One step of the tutorial. The address names the step, so going back and loading again work."""
-    member = doors.anybody(request, name)
+    member = access.anybody(request, name)
     taught = levels(member.campaign)
     chosen = to_try(taught)
     number, part = _step(request)

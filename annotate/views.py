@@ -16,7 +16,7 @@ from base.request_fields import one_of, text_in
 from campaigns.models import Membership
 from campaigns.pages import campaign_page
 from corpus.media.clip_files import clip_file
-from judging import doors
+from judging import access
 from judging.models import Assignment, Flag
 from judging.quality.exam_state import nothing_for
 from judging.quality.examples import levels
@@ -38,7 +38,7 @@ def work(request: HttpRequest) -> HttpResponse:
 @require_safe
 def my_page(request: HttpRequest, name: str) -> HttpResponse:
     """The annotator's own work, and the messages from the lead."""
-    member = doors.own(request, name)
+    member = access.own(request, name)
     return campaign_page(
         request,
         member,
@@ -51,14 +51,14 @@ def my_page(request: HttpRequest, name: str) -> HttpResponse:
 
 @require_POST
 def read_message(request: HttpRequest, name: str, pk: int) -> HttpResponse:
-    get_object_or_404(doors.own(request, name).messages.all(), pk=pk).mark_read()
+    get_object_or_404(access.own(request, name).messages.all(), pk=pk).mark_read()
     return redirect("mine", name=name) if request.POST.get("back") == "mine" else redirect("work")
 
 
 @require_POST
 def claim(request: HttpRequest, name: str) -> HttpResponse:
     """Give the annotator the batch that they hold already, or a new one; as a page, or as JSON."""
-    annotator = doors.annotator(request, name)
+    annotator = access.annotator(request, name)
     assignment = claiming.claim(annotator)
     if speaks_json(request):
         return JsonResponse({"assignment": assignment_data(assignment) if assignment else None})
@@ -70,7 +70,7 @@ def claim(request: HttpRequest, name: str) -> HttpResponse:
 
 @require_safe
 def workplace(request: HttpRequest, token: str) -> HttpResponse:
-    assignment = doors.assignment(request, token)
+    assignment = access.assignment(request, token)
     if not Assignment.objects.held().filter(pk=assignment.pk).exists():
         messages.info(request, _ended(assignment))
         return redirect("work")
@@ -101,7 +101,7 @@ def _ended(assignment: Assignment) -> str:
 def judge(request: HttpRequest, token: str, position: int) -> HttpResponse:
     body = json_body(request)
     revision = grading.judge(
-        doors.writer(request, token),
+        access.writer(request, token),
         position,
         grade_in(body),
         fence=fence_in(body),
@@ -117,7 +117,7 @@ def judge(request: HttpRequest, token: str, position: int) -> HttpResponse:
 @require_http_methods(["PUT", "DELETE"])
 def flag(request: HttpRequest, token: str, position: int) -> HttpResponse:
     """Flag a clip, or take the flag back."""
-    assignment, body = doors.assignment(request, token), json_body(request)
+    assignment, body = access.assignment(request, token), json_body(request)
     if request.method == "DELETE":
         grading.unflag(assignment, position, fence=fence_in(body), key=key_in(body), press=press_in(body))
         return JsonResponse({"position": position, "reason": None})
@@ -130,18 +130,18 @@ def flag(request: HttpRequest, token: str, position: int) -> HttpResponse:
 
 @require_safe
 def clip(request: HttpRequest, token: str) -> HttpResponseBase:
-    return clip_file(request, doors.clip(request, token))
+    return clip_file(request, access.clip(request, token))
 
 
 @require_POST
 def resume(request: HttpRequest, token: str) -> HttpResponse:
     """Go on after the lease has run out: the new fence, or a conflict when the place has gone to another."""
-    return JsonResponse({"fence": claiming.resume(doors.assignment(request, token)).fence})
+    return JsonResponse({"fence": claiming.resume(access.assignment(request, token)).fence})
 
 
 @require_POST
 def submit(request: HttpRequest, token: str) -> HttpResponse:
-    submitting.submit(doors.assignment(request, token), fence_in(json_body(request)))
+    submitting.submit(access.assignment(request, token), fence_in(json_body(request)))
     messages.success(request, gettext("Submitted. Thank you."))
     return JsonResponse({"submitted": True})
 

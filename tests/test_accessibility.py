@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Page
 
 from tests.browsing import Person, make_campaign, wait_until_open
 from tests.installation import Installation
-from tests.test_doors import MATRIX
+from tests.test_access import MATRIX
 
 pytestmark = pytest.mark.timeout(900)
 AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text()

@@ -19,7 +19,7 @@ from api.resources.jobs import JobShape
 from api.resources.numbers import FILE_TYPES
 from api.resources.runs import OfRelease
 from campaigns.models import Membership
-from runs import doors
+from runs import access
 from runs.believe.catalogue import BY_KEY
 from runs.believe.choices import Choices, examination_file
 from runs.believe.choices import choices_of as examination
@@ -62,7 +62,7 @@ class Leaderboard(Resource, at=f"{CAMPAIGN}/leaderboard", name="leaderboard"):
     @reads(BoardShape, query=BoardAsked)
     def get(self, request: Request, name: str) -> Any:
         """The runs of a campaign beside each other."""
-        member = doors.membership(request, name)
+        member = access.membership(request, name)
         yardstick = _yardstick(member, self.params.get("release"))
         params = request._request.GET
         with unfit():
@@ -84,7 +84,7 @@ class Measures(Resource, at=f"{CAMPAIGN}/leaderboard/measures", name="measures")
     @changes(MeasureShape, OR_LATER, body=NewMeasure, scope=RUNS)
     def post(self, request: Request, name: str) -> Any:
         """Have all runs scored by one more measure."""
-        member = doors.membership(request, name)
+        member = access.membership(request, name)
         release = _yardstick(member, self.data.get("release")).release
         with unfit():
             measure = measure_named(self.data["measure"])
@@ -159,13 +159,13 @@ class ExaminationFile(Resource, at=f"{CAMPAIGN}/believe/<slug:format>", name="be
     @reads(FILE_TYPES, query=BelieveAsked)
     def get(self, request: Request, name: str, format: str) -> Any:
         """A figure: its numbers as CSV, its drawing as JSON (Vega-Lite), SVG or PDF."""
-        member = doors.membership(request, name)
+        member = access.membership(request, name)
         with unfit():
             return examination_file(examination(request._request.GET, member), format)
 
 
 def _choices(request: Request, name: str, params: QueryDict) -> Choices:
-    member = doors.membership(request, name)
+    member = access.membership(request, name)
     with unfit():
         choices = examination(params, member)
     if choices is None:

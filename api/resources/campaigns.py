@@ -11,9 +11,9 @@ from rest_framework.request import Request
 from api.fields import Page, Shape
 from api.operations import Rows, reads
 from api.resource import CAMPAIGN, Resource
-from campaigns.doors import signed_in
+from campaigns.access import signed_in
 from campaigns.models import Campaign, Membership, Token
-from judging import doors
+from judging import access
 from reports.tables.queries import at_a_glance
 
 
@@ -67,5 +67,5 @@ class OneCampaign(Resource, at=CAMPAIGN, name="campaign"):
     @reads(CampaignDetail)
     def get(self, request: Request, name: str) -> Any:
         """A campaign, as its leads and researchers see it."""
-        member = doors.membership(request, name)
+        member = access.membership(request, name)
         return get_object_or_404(at_a_glance(Campaign.objects.select_related("corpus")), pk=member.campaign_id)

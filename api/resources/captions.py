@@ -17,7 +17,7 @@ from api.resource import Resource, must_match, tag_of
 from api.resources.jobs import JobShape
 from base.errors import ReeljudgeError, Unfit
 from base.transactions import all_or_nothing, locked
-from campaigns import doors
+from campaigns import access
 from corpus.importers.rows import LONGEST_TEXT
 from corpus.models import Corpus
 from judging.pool.rewording import PAIRS, WORDS, By, accept_caption, ask_for_rewording, state_of
@@ -116,15 +116,15 @@ class Captions(Resource, at="corpora/<int:corpus>/captions", name="captions"):
     @reads(CaptionsShape)
     def get(self, request: Request, corpus: int) -> Any:
         """How far a corpus is reworded."""
-        return _state(doors.corpus_to_reword(request, corpus))
+        return _state(access.corpus_to_reword(request, corpus))
 
 
 class RewordCaptions(Resource, at="corpora/<int:corpus>/captions/rewording", name="reword"):
     @starts(CaptionsShape, ONCE, body=NewRewording)
     def post(self, request: Request, corpus: int) -> Any:
         """Reword the descriptions by the cast list or the chat endpoint."""
-        found, again = doors.corpus_to_reword(request, corpus), self.data.get("again", False)
-        ask_for_rewording(found, self.data["by"], doors.signed_in(request), again=again)
+        found, again = access.corpus_to_reword(request, corpus), self.data.get("again", False)
+        ask_for_rewording(found, self.data["by"], access.signed_in(request), again=again)
         return _rewording_later(found)
 
 
@@ -132,16 +132,16 @@ class WaitingCaptions(Resource, at="corpora/<int:corpus>/captions/waiting", name
     @reads(Page(WaitingCaption))
     def get(self, request: Request, corpus: int) -> Any:
         """The descriptions that wait for a lead."""
-        return Rewording.objects.filter(corpus=doors.corpus_to_reword(request, corpus)).queued()
+        return Rewording.objects.filter(corpus=access.corpus_to_reword(request, corpus)).queued()
 
 
 class AcceptCaption(Resource, at="corpora/<int:corpus>/captions/waiting/<int:pk>", name="caption-accept"):
     @changes(WaitingCaption, body=Accepted)
     def put(self, request: Request, corpus: int, pk: int) -> Any:
         """Make a text the caption of a description."""
-        row = get_object_or_404(Rewording, corpus=doors.corpus_to_reword(request, corpus), pk=pk)
+        row = get_object_or_404(Rewording, corpus=access.corpus_to_reword(request, corpus), pk=pk)
         with unfit():
-            accept_caption(row, doors.signed_in(request), self.data["text"])
+            accept_caption(row, access.signed_in(request), self.data["text"])
         row.refresh_from_db()
         return row
 
@@ -150,7 +150,7 @@ class Replaced(Resource, at="corpora/<int:corpus>/captions/replaced", name="repl
     @reads(ReplacedFound)
     def get(self, request: Request, corpus: int) -> Any:
         """What was replaced, how often; the most frequent words and pairs."""
-        known = counted(doors.corpus_to_reword(request, corpus))
+        known = counted(access.corpus_to_reword(request, corpus))
         found = known.figures.replaced if known.figures else None
         if found is None:
             return {"counting": True, "replaced": None}
@@ -193,13 +193,13 @@ class CastList(Resource, at="corpora/<int:corpus>/cast", name="cast"):
     @reads(Page(NameShape), TAGGED, query=NamesAsked)
     def get(self, request: Request, corpus: int) -> Any:
         """The names of a corpus, the most frequent first."""
-        found = doors.corpus_to_reword(request, corpus)
+        found = access.corpus_to_reword(request, corpus)
         return tagged(Rows(names_of(found, self.params.get("show", "")), BY_FREQUENCY), _tag(found))
 
     @changes(NameShape(many=True), VERSIONED, body=NamesSaid)
     def patch(self, request: Request, corpus: int) -> Any:
         """Say who some names are: all of it is stored, or nothing."""
-        found = doors.corpus_to_reword(request, corpus)
+        found = access.corpus_to_reword(request, corpus)
         names = _save(request, found, {each["id"]: each for each in self.data["names"]})
         return tagged(names, _tag(found))
 
@@ -232,6 +232,6 @@ class DraftCast(Resource, at="corpora/<int:corpus>/cast/draft", name="cast-draft
     @starts(CaptionsShape)
     def post(self, request: Request, corpus: int) -> Any:
         """Have the cast list drafted; what a lead said is kept."""
-        found = doors.corpus_to_reword(request, corpus)
+        found = access.corpus_to_reword(request, corpus)
         draft_cast.ask(found)
         return _rewording_later(found)

@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from api.fields import Body, Page, PageQuery, Shape, Whole
 from api.operations import Rows, makes, reads
 from api.resource import CAMPAIGN, Resource
-from judging import doors
+from judging import access
 from judging.quality import check_results
 from judging.quality.gold import DRAWN_AT_ONCE, SOURCES_LOOKED_AT, draw_gold, gold, make_gold, sources
 from reports.summaries import PEOPLE, current_summary
@@ -77,7 +77,7 @@ class Checks(Resource, at=f"{CAMPAIGN}/checks", name="checks"):
     @reads(ChecksShape)
     def get(self, request: Request, name: str) -> Any:
         """Where each annotator stands by the quiet checks."""
-        campaign = doors.lead(request, name).campaign
+        campaign = access.lead(request, name).campaign
         summary = current_summary(campaign, PEOPLE)
         about = {"made": summary.made, "counting": summary.counting}
         rules = {"window": check_results.WINDOW, "enough": check_results.ENOUGH}
@@ -88,7 +88,7 @@ class CheckPairs(Resource, at=f"{CAMPAIGN}/checks/<int:worker>/pairs", name="che
     @reads(Page(CheckPairShape), query=PairsAsked)
     def get(self, request: Request, name: str, worker: int) -> Any:
         """The judgements behind a number of the checks."""
-        annotator = doors.annotator_of(doors.lead(request, name), worker)
+        annotator = access.annotator_of(access.lead(request, name), worker)
         which = self.params.get("show", "all")
         rows = check_results.pairs_behind(annotator, which)
         if which == "newest":  # a slice, which a page cannot divide further
@@ -101,12 +101,12 @@ class Gold(Resource, at=f"{CAMPAIGN}/checks/gold", name="gold"):
     @reads(Page(GoldShape))
     def get(self, request: Request, name: str) -> Any:
         """The gold: checks of pairs on which all agreed."""
-        return Rows(gold(doors.lead(request, name).campaign), ("-pk",))
+        return Rows(gold(access.lead(request, name).campaign), ("-pk",))
 
     @makes(GoldShape(many=True), body=NewGold)
     def post(self, request: Request, name: str) -> Any:
         """Make gold of a closed query, or of some that are drawn."""
-        campaign = doors.lead(request, name).campaign
+        campaign = access.lead(request, name).campaign
         if "query" in self.data:
             made = [make_gold(get_object_or_404(campaign.queries, pk=self.data["query"]))]
         else:
@@ -118,5 +118,5 @@ class GoldSources(Resource, at=f"{CAMPAIGN}/checks/gold/sources", name="gold-sou
     @reads(SourceShape(many=True))
     def get(self, request: Request, name: str) -> Any:
         """The closed queries that can become gold, of the first 200, most pairs first."""
-        found = sources(doors.lead(request, name).campaign, most=SOURCES_LOOKED_AT)
+        found = sources(access.lead(request, name).campaign, most=SOURCES_LOOKED_AT)
         return [{"query": query.pk, "text": query.text, "pairs": pairs} for query, pairs in found]

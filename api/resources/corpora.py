@@ -17,7 +17,7 @@ from corpus.media.clip_files import clip_file
 from corpus.models import Clip as CorpusClip
 from corpus.models import Corpus, Moment
 from corpus.size.counting import figures_of
-from judging import doors
+from judging import access
 from judging.pool.clips import prepare_clip
 from reports.tables.moments import LONGEST_SEARCH, moments_found
 
@@ -51,14 +51,14 @@ class MomentsAsked(PageQuery):
 
 
 def corpus_of(request: Request, pk: int) -> Corpus:
-    return get_object_or_404(doors.corpora(request), pk=pk)
+    return get_object_or_404(access.corpora(request), pk=pk)
 
 
 class Corpora(Resource, at="corpora", name="corpora"):
     @reads(Page(CorpusShape))
     def get(self, request: Request) -> Any:
         """The corpora that the person may see."""
-        return doors.corpora(request)
+        return access.corpora(request)
 
 
 class OneCorpus(Resource, at="corpora/<int:corpus>", name="corpus"):
@@ -111,4 +111,4 @@ class Clip(Resource, at="clips/<slug:token>", name="clip"):
     @reads(("video/mp4",))
     def get(self, request: Request, token: str) -> Any:
         """A clip, as its address was told; ranges are answered."""
-        return clip_file(request._request, doors.clip(request, token))
+        return clip_file(request._request, access.clip(request, token))

@@ -36,7 +36,7 @@ from base.transactions import all_or_nothing, locked
 from campaigns.models import Campaign, Draft, Membership, Upload
 from campaigns.uploads import begin, remove_draft
 from corpus.importers.registry import FORMATS
-from judging import doors
+from judging import access
 from judging.drafts import changes as steps
 from judging.drafts import forms
 from judging.drafts.builder import marks
@@ -192,24 +192,24 @@ class Drafts(Resource, at="drafts", name="drafts"):
     @reads(Page(DraftLine))
     def get(self, request: Request) -> Any:
         """The person's drafts of campaigns."""
-        return Draft.objects.unfinished().filter(owner=doors.creator(request))
+        return Draft.objects.unfinished().filter(owner=access.creator(request))
 
     @makes(DraftShape)
     def post(self, request: Request) -> Any:
         """Begin a draft."""
-        return _answer(steps.begin_draft(doors.creator(request)), 201)
+        return _answer(steps.begin_draft(access.creator(request)), 201)
 
 
 class OneDraft(Resource, at="drafts/<slug:token>", name="draft"):
     @reads(DraftShape, TAGGED)
     def get(self, request: Request, token: str) -> Any:
         """A draft, what its check found, and its jobs."""
-        return _answer(doors.draft(request, token))
+        return _answer(access.draft(request, token))
 
     @changes(DraftShape, VERSIONED, STORES, body=Changes)
     def patch(self, request: Request, token: str) -> Any:
         """Say what some steps hold: all of it is stored, or nothing."""
-        draft = doors.open_draft(request, token)
+        draft = access.open_draft(request, token)
         with unfit():
             _change(request, draft, self.data)
         return _answer(draft)
@@ -217,7 +217,7 @@ class OneDraft(Resource, at="drafts/<slug:token>", name="draft"):
     @changes()
     def delete(self, request: Request, token: str) -> Any:
         """Remove a draft with its files."""
-        remove_draft(doors.open_draft(request, token))
+        remove_draft(access.open_draft(request, token))
 
 
 @all_or_nothing
@@ -236,35 +236,35 @@ class CheckDraft(Resource, at="drafts/<slug:token>/check", name="draft-check"):
     @starts(DraftShape)
     def post(self, request: Request, token: str) -> Any:
         """Find out whether the campaign can be made."""
-        return _later(doors.open_draft(request, token), steps.ask_to_check)
+        return _later(access.open_draft(request, token), steps.ask_to_check)
 
 
 class StoreCorpus(Resource, at="drafts/<slug:token>/corpus", name="draft-store"):
     @starts(DraftShape)
     def post(self, request: Request, token: str) -> Any:
         """Store the new corpus before the campaign, so that it can be reworded."""
-        return _later(doors.open_draft(request, token), store_corpus.ask)
+        return _later(access.open_draft(request, token), store_corpus.ask)
 
 
 class DrawQueries(Resource, at="drafts/<slug:token>/queries", name="draft-draw"):
     @starts(DraftShape)
     def post(self, request: Request, token: str) -> Any:
         """Draw the queries to look at them."""
-        return _later(doors.open_draft(request, token), draw_queries.ask)
+        return _later(access.open_draft(request, token), draw_queries.ask)
 
 
 class MakeCampaign(Resource, at="drafts/<slug:token>/campaign", name="draft-make"):
     @starts(DraftShape)
     def post(self, request: Request, token: str) -> Any:
         """Make the campaign of a draft that was checked."""
-        return _later(doors.draft(request, token), steps.ask_to_make)
+        return _later(access.draft(request, token), steps.ask_to_make)
 
 
 class Uploads(Resource, at="drafts/<slug:token>/files", name="uploads"):
     @changes(FileShape, STORES, body=NewUpload, status=201)
     def post(self, request: Request, token: str) -> Any:
         """Announce a file of a draft, or find one that broke off."""
-        draft, data = doors.open_draft(request, token), self.data
+        draft, data = access.open_draft(request, token), self.data
         with unfit():
             return begin(draft, data["purpose"], data["name"], data["size"])
 
@@ -273,15 +273,15 @@ class OneUpload(Resource, at="drafts/<slug:token>/files/<slug:file>", name="uplo
     @reads(FileShape, scope=LEAD)
     def get(self, request: Request, token: str, file: str) -> Any:
         """How much of a draft's file has arrived."""
-        return take(request, partial(doors.upload, request, token, file))
+        return take(request, partial(access.upload, request, token, file))
 
     @changes(FileShape, PIECE, STORES)
     def patch(self, request: Request, token: str, file: str) -> Any:
         """Send the next piece, of a mebibyte at most; 422 and where to go on, if it belongs elsewhere."""
-        return take(request, partial(doors.upload, request, token, file))
+        return take(request, partial(access.upload, request, token, file))
 
     @changes()
     def delete(self, request: Request, token: str, file: str) -> Any:
         """Remove a file of a draft."""
-        doors.open_draft(request, token)
-        steps.remove_file(doors.upload(request, token, file))
+        access.open_draft(request, token)
+        steps.remove_file(access.upload(request, token, file))

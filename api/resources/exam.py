@@ -15,7 +15,7 @@ from api.resource import CAMPAIGN, ClipAddress, Resource, must_match, tag_of
 from base.errors import Unfit
 from base.transactions import all_or_nothing, locked
 from campaigns.models import Membership
-from judging import doors
+from judging import access
 from judging.consensus import GRADES
 from judging.models import Batch, Flag, Sitting
 from judging.models.sitting import exam_batches
@@ -120,12 +120,12 @@ class OneExam(Resource, at=f"{CAMPAIGN}/exam", name="exam"):
     @reads(ExamShape)
     def get(self, request: Request, name: str) -> Any:
         """The exam with its examinees."""
-        return _exam(doors.membership(request, name))
+        return _exam(access.membership(request, name))
 
     @makes(ExamShape, body=NewExam)
     def post(self, request: Request, name: str) -> Any:
         """Make the exam of queries that nobody has begun to judge; it opens when its clips are cut."""
-        lead = doors.lead(request, name)
+        lead = access.lead(request, name)
         with unfit():
             set_exam(lead.campaign, **{"seed": lead.campaign.order_seed} | self.data)
         return _exam(lead)
@@ -142,7 +142,7 @@ class ExamBatches(Resource, at=f"{CAMPAIGN}/exam/batches", name="exam-batches"):
     @reads(Page(ExamBatchShape))
     def get(self, request: Request, name: str) -> Any:
         """The batches of the exam."""
-        batches = exam_batches(doors.membership(request, name).campaign)
+        batches = exam_batches(access.membership(request, name).campaign)
         return batches.select_related("query").annotate(n_pairs=Count("candidates"))
 
 
@@ -150,12 +150,12 @@ class OneExamBatch(Resource, at=f"{CAMPAIGN}/exam/batches/<int:pk>", name="exam-
     @reads(ExamPairsShape, TAGGED)
     def get(self, request: Request, name: str, pk: int) -> Any:
         """The pairs of a batch of the exam."""
-        return _pairs(doors.exam_batch(doors.membership(request, name), pk))
+        return _pairs(access.exam_batch(access.membership(request, name), pk))
 
     @changes(ExamPairsShape, VERSIONED, body=Truths)
     def patch(self, request: Request, name: str, pk: int) -> Any:
         """Set the truth of pairs; results that were given stay as they are."""
-        batch = doors.exam_batch(doors.lead(request, name), pk)
+        batch = access.exam_batch(access.lead(request, name), pk)
         _set(request, batch, self.data["truths"])
         return _pairs(batch)
 
@@ -186,16 +186,16 @@ class OneExaminee(Resource, at=f"{CAMPAIGN}/exam/people/<int:worker>", name="exa
     @reads(ExamineeDetail)
     def get(self, request: Request, name: str, worker: int) -> Any:
         """An examinee, with each pair of the exam."""
-        return _examinee(doors.annotator_of(doors.membership(request, name), worker))
+        return _examinee(access.annotator_of(access.membership(request, name), worker))
 
 
 class DecideOnExaminee(Resource, at=f"{CAMPAIGN}/exam/people/<int:worker>/verdict", name="exam-verdict"):
     @changes(ExamineeDetail, body=Decision)
     def post(self, request: Request, name: str, worker: int) -> Any:
         """Let somebody work in spite of the exam, or give another round of it."""
-        lead = doors.lead(request, name)
-        VERDICTS[self.data["verdict"]](doors.annotator_of(lead, worker), lead, self.data["reason"])
-        return _examinee(doors.annotator_of(lead, worker))
+        lead = access.lead(request, name)
+        VERDICTS[self.data["verdict"]](access.annotator_of(lead, worker), lead, self.data["reason"])
+        return _examinee(access.annotator_of(lead, worker))
 
 
 def _examinee(member: Membership) -> Representation:

@@ -14,7 +14,7 @@ from api.operations import Rows, changes, makes, reads
 from api.problems import checked
 from api.resource import CAMPAIGN, Resource, clip_address
 from campaigns.models import Membership
-from judging import doors
+from judging import access
 from judging.consensus import GRADES
 from judging.models import Candidate, Example
 from judging.quality.example_forms import OwnExampleForm
@@ -74,7 +74,7 @@ class Examples(Resource, at=f"{CAMPAIGN}/examples", name="examples"):
     @reads(Page(ExampleShape))
     def get(self, request: Request, name: str) -> Any:
         """The worked examples; annotators see those that are not judged again."""
-        member = doors.anybody(request, name)
+        member = access.anybody(request, name)
         examples, order = member.campaign.examples.select_related("clip"), ("-grade", "pk")
         if member.role not in Membership.SEES_ALL or member.state != Membership.State.ACTIVE:
             return Rows(visible_examples(examples), order, lambda page: [_taught(each) for each in page])
@@ -85,7 +85,7 @@ class Examples(Resource, at=f"{CAMPAIGN}/examples", name="examples"):
     @makes(ExampleShape, body=NewExample)
     def post(self, request: Request, name: str) -> Any:
         """Make an example, or give the one of the same pair another grade and reason."""
-        lead, data = doors.lead(request, name), self.data
+        lead, data = access.lead(request, name), self.data
         if "candidate" in data:
             candidate = get_object_or_404(teachable(lead.campaign), pk=data["candidate"])
             return _known(add_example(lead, candidate, data["grade"], data["why"]), set())
@@ -108,7 +108,7 @@ class OneExample(Resource, at=f"{CAMPAIGN}/examples/<int:pk>", name="example"):
     @changes()
     def delete(self, request: Request, name: str, pk: int) -> Any:
         """Remove an example."""
-        if not doors.lead(request, name).campaign.examples.filter(pk=pk).delete()[0]:
+        if not access.lead(request, name).campaign.examples.filter(pk=pk).delete()[0]:
             raise Http404
 
 
@@ -116,5 +116,5 @@ class Teachable(Resource, at=f"{CAMPAIGN}/examples/candidates", name="teachable"
     @reads(Page(TeachableShape), query=TeachableAsked)
     def get(self, request: Request, name: str) -> Any:
         """The judged pairs that may become examples."""
-        campaign = doors.membership(request, name).campaign
+        campaign = access.membership(request, name).campaign
         return teachable(campaign, self.params.get("find", "").strip())

@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from api.fields import Page, Shape
 from api.operations import changes, later, reads, starts, under_way
 from api.resource import CAMPAIGN, Resource
-from campaigns import doors
+from campaigns import access
 from jobs.models import Job
 from jobs.queue import JobQuerySet
 
@@ -34,36 +34,36 @@ class Jobs(Resource, at=f"{CAMPAIGN}/jobs", name="jobs"):
     @reads(Page(JobShape))
     def get(self, request: Request, name: str) -> Any:
         """The jobs that are not done."""
-        return doors.jobs(doors.membership(request, name)).not_done()
+        return access.jobs(access.membership(request, name)).not_done()
 
 
 class JobsOfCorpus(Resource, at="corpora/<int:corpus>/jobs", name="corpus-jobs"):
     @reads(Page(JobShape))
     def get(self, request: Request, corpus: int) -> Any:
         """The jobs of a corpus that are not done."""
-        found = get_object_or_404(doors.corpora(request), pk=corpus)
-        return doors.jobs_of_corpus(request, found).not_done()
+        found = get_object_or_404(access.corpora(request), pk=corpus)
+        return access.jobs_of_corpus(request, found).not_done()
 
 
 class JobsOfSite(Resource, at="jobs", name="site-jobs"):
     @reads(Page(JobShape))
     def get(self, request: Request) -> Any:
         """The jobs that are not done: one's own, and all to those who run the site."""
-        return doors.jobs_of_site(request).not_done()
+        return access.jobs_of_site(request).not_done()
 
 
 class OneJob(Resource, at=f"{CAMPAIGN}/jobs/<int:pk>", name="job"):
     @reads(JobShape)
     def get(self, request: Request, name: str, pk: int) -> Any:
         """A job, and how far it is."""
-        return get_object_or_404(doors.jobs(doors.membership(request, name)), pk=pk)
+        return get_object_or_404(access.jobs(access.membership(request, name)), pk=pk)
 
 
 class JobAgain(Resource, at=f"{CAMPAIGN}/jobs/<int:pk>/again", name="job-again"):
     @starts(JobShape)
     def post(self, request: Request, name: str, pk: int) -> Any:
         """Try a job again that has failed or waits, from its beginning."""
-        job = _tried_again(doors.jobs(doors.lead(request, name)), pk)
+        job = _tried_again(access.jobs(access.lead(request, name)), pk)
         return under_way(name, job, job)
 
 
@@ -71,21 +71,21 @@ class JobCancelled(Resource, at=f"{CAMPAIGN}/jobs/<int:pk>/cancel", name="job-ca
     @changes(JobShape)
     def post(self, request: Request, name: str, pk: int) -> Any:
         """Cancel a job that waits or runs; it counts as failed."""
-        return _cancelled(doors.jobs(doors.lead(request, name)), pk)
+        return _cancelled(access.jobs(access.lead(request, name)), pk)
 
 
 class AnyJob(Resource, at="jobs/<int:pk>", name="any-job"):
     @reads(JobShape)
     def get(self, request: Request, pk: int) -> Any:
         """A job that the person may have tried again, and how far it is."""
-        return get_object_or_404(doors.jobs_to_try_again(request), pk=pk)
+        return get_object_or_404(access.jobs_to_try_again(request), pk=pk)
 
 
 class AnyJobAgain(Resource, at="jobs/<int:pk>/again", name="any-job-again"):
     @starts(JobShape)
     def post(self, request: Request, pk: int) -> Any:
         """Try a job again that has failed or waits, from its beginning."""
-        job = _tried_again(doors.jobs_to_try_again(request), pk)
+        job = _tried_again(access.jobs_to_try_again(request), pk)
         return later(reverse("api-any-job", args=[pk]), job)
 
 
@@ -93,7 +93,7 @@ class AnyJobCancelled(Resource, at="jobs/<int:pk>/cancel", name="any-job-cancel"
     @changes(JobShape)
     def post(self, request: Request, pk: int) -> Any:
         """Cancel a job that waits or runs; it counts as failed."""
-        return _cancelled(doors.jobs_to_change(request), pk)
+        return _cancelled(access.jobs_to_change(request), pk)
 
 
 def _tried_again(jobs: JobQuerySet, pk: int) -> Job:

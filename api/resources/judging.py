@@ -12,7 +12,7 @@ from api.fields import Body, Choice, Key, Number, Query, Shape, Text, Whole
 from api.operations import JUDGE, OR_NOTHING, changes, reads
 from api.resource import CAMPAIGN, Resource
 from campaigns.models import Message
-from judging import doors
+from judging import access
 from judging.consensus import GRADES
 from judging.models import Assignment, Flag, Revision
 from judging.models.assignment import taken_from_you
@@ -114,7 +114,7 @@ class Claim(Resource, at=f"{CAMPAIGN}/claim", name="claim"):
     @changes(AssignmentShape, OR_NOTHING, scope=JUDGE)
     def post(self, request: Request, name: str) -> Any:
         """Get a batch, or the one in hand: 204 if there is nothing to judge."""
-        assignment = claiming.claim(doors.annotator(request, name))
+        assignment = claiming.claim(access.annotator(request, name))
         return _data_of(assignment) if assignment else None
 
 
@@ -122,7 +122,7 @@ class OneAssignment(Resource, at="assignments/<slug:token>", name="assignment"):
     @reads(AssignmentShape, scope=JUDGE)
     def get(self, request: Request, token: str) -> Any:
         """The batch in hand, with what was said of it so far."""
-        assignment = doors.assignment(request, token)
+        assignment = access.assignment(request, token)
         if not Assignment.objects.held().filter(pk=assignment.pk).exists():
             raise taken_from_you()
         return _data_of(assignment)
@@ -133,7 +133,7 @@ class Judgement(Resource, at="assignments/<slug:token>/judgements/<int:position>
     def put(self, request: Request, token: str, position: int) -> Any:
         """Grade the clip at a position."""
         grade, given = self.data["grade"], self.data.get("input", "")
-        revision = grading.judge(doors.writer(request, token), position, grade, input=given, **_press(self.data))
+        revision = grading.judge(access.writer(request, token), position, grade, input=given, **_press(self.data))
         stored = {"position": position, "grade": revision.grade, "flag": None}
         return stored | grading.overtaken_by(revision)
 
@@ -143,7 +143,7 @@ class OneFlag(Resource, at="assignments/<slug:token>/flags/<int:position>", name
     def put(self, request: Request, token: str, position: int) -> Any:
         """Flag the clip at a position, in place of a grade."""
         reason, comment = self.data["reason"], self.data.get("comment", "").strip()
-        assignment = doors.assignment(request, token)
+        assignment = access.assignment(request, token)
         flag = grading.flag(assignment, position, reason, comment, **_press(self.data))
         return {"position": position, "grade": None, "flag": flag.reason} | grading.overtaken_by(flag)
 
@@ -151,7 +151,7 @@ class OneFlag(Resource, at="assignments/<slug:token>/flags/<int:position>", name
     def delete(self, request: Request, token: str, position: int) -> Any:
         """Take a flag back, so that an earlier grade counts again."""
         press = {"press": None} | self.params
-        grading.unflag(doors.assignment(request, token), position, **press)
+        grading.unflag(access.assignment(request, token), position, **press)
 
 
 def _press(data: dict[str, Any]) -> dict[str, Any]:
@@ -162,21 +162,21 @@ class Resume(Resource, at="assignments/<slug:token>/resume", name="resume"):
     @changes(Fence, scope=JUDGE)
     def post(self, request: Request, token: str) -> Any:
         """Go on after the lease has run out, under a new fence."""
-        return claiming.resume(doors.assignment(request, token))
+        return claiming.resume(access.assignment(request, token))
 
 
 class Submit(Resource, at="assignments/<slug:token>/submit", name="submit"):
     @changes(body=Fenced, scope=JUDGE)
     def post(self, request: Request, token: str) -> Any:
         """Submit the batch, so that its judgements count."""
-        submitting.submit(doors.assignment(request, token), self.data["fence"])
+        submitting.submit(access.assignment(request, token), self.data["fence"])
 
 
 class Mine(Resource, at=f"{CAMPAIGN}/mine", name="mine"):
     @reads(OwnWork)
     def get(self, request: Request, name: str) -> Any:
         """The annotator's own hours, earnings, agreement and messages."""
-        member = doors.own(request, name)
+        member = access.own(request, name)
         return own_work.fortnight(member) | {
             "agreement": own_work.agreement(member),
             "exam": state.words if (state := exam_state(member)) else "",
@@ -188,4 +188,4 @@ class ReadMessage(Resource, at=f"{CAMPAIGN}/messages/<int:pk>/read", name="messa
     @changes(scope=JUDGE)
     def put(self, request: Request, name: str, pk: int) -> Any:
         """Note that a message was read."""
-        get_object_or_404(doors.own(request, name).messages.all(), pk=pk).mark_read()
+        get_object_or_404(access.own(request, name).messages.all(), pk=pk).mark_read()

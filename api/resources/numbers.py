@@ -14,7 +14,7 @@ from api.operations import ONCE, reads, starts, under_way
 from api.problems import unfit
 from api.resource import CAMPAIGN, Resource
 from campaigns.models import Campaign
-from judging import doors
+from judging import access
 from judging.consensus import GRADES
 from judging.models import Kind
 from judging.models import Query as PoolQuery
@@ -63,7 +63,7 @@ class Progress(Resource, at=f"{CAMPAIGN}/progress", name="progress"):
     @reads(Numbers)
     def get(self, request: Request, name: str) -> Any:
         """How far a campaign is, how fast it goes, and when it ends at this pace."""
-        member = doors.membership(request, name)
+        member = access.membership(request, name)
         summary = current_summary(member.campaign, PROGRESS)
         numbers = dict(summary.counts) if summary.counts else None
         if numbers and not member.may_review:
@@ -76,12 +76,12 @@ class Agreement(Resource, at=f"{CAMPAIGN}/agreement", name="agreement"):
     @reads(Numbers)
     def get(self, request: Request, name: str) -> Any:
         """How far annotators agree, in all and each of them."""
-        return _agreement(doors.membership(request, name).campaign)
+        return _agreement(access.membership(request, name).campaign)
 
     @starts(Numbers)
     def post(self, request: Request, name: str) -> Any:
         """Have everything counted again."""
-        campaign = doors.lead(request, name).campaign
+        campaign = access.lead(request, name).campaign
         job = count_agreement.ask(campaign)
         return under_way(name, job, _agreement(campaign))
 
@@ -90,7 +90,7 @@ class AnnotatorAgreement(Resource, at=f"{CAMPAIGN}/agreement/annotators/<int:wor
     @reads(Numbers)
     def get(self, request: Request, name: str, worker: int) -> Any:
         """How far one annotator agrees with the others, by week and with each."""
-        campaign = doors.membership(request, name).campaign
+        campaign = access.membership(request, name).campaign
         member = get_object_or_404(campaign.memberships, worker=worker)
         summary = current_summary(campaign, AGREEMENT)
         own = annotator_of(summary.counts, member) if summary.counts else None
@@ -101,7 +101,7 @@ class AgreementByQuery(Resource, at=f"{CAMPAIGN}/agreement/queries", name="agree
     @reads(QueriesAgreement)
     def get(self, request: Request, name: str) -> Any:
         """How far annotators agree on each query."""
-        campaign = doors.membership(request, name).campaign
+        campaign = access.membership(request, name).campaign
         summary = current_summary(campaign, QUERIES)
         texts = dict(PoolQuery.objects.filter(campaign=campaign).values_list("pk", "text"))
         names = ("query", "pairs", "contested", "discarded", "distance", "mean")
@@ -174,7 +174,7 @@ class Judgements(Resource, at=f"{CAMPAIGN}/judgements", name="judgements"):
     @reads(JudgementsPage, query=JudgementsAsked)
     def get(self, request: Request, name: str) -> Any:
         """The judgements that count, the newest first."""
-        campaign = doors.membership(request, name).campaign
+        campaign = access.membership(request, name).campaign
         with unfit():
             page = judgements_page(campaign, request._request.GET)
         here, older = request.build_absolute_uri(), page.older
@@ -223,7 +223,7 @@ class Figures(Resource, at=f"{CAMPAIGN}/figures", name="figures"):
     @reads(FiguresShape, query=OfQuery)
     def get(self, request: Request, name: str) -> Any:
         """The numbers of the paper's tables and figures."""
-        campaign = doors.membership(request, name).campaign
+        campaign = access.membership(request, name).campaign
         with unfit():
             subject = Subject(campaign, query=query_of(campaign, request.query_params))
         summary = current_summary(campaign, FIGURES)
@@ -253,7 +253,7 @@ class FigureFile(Resource, at=f"{CAMPAIGN}/figures/<str:file>", name="figure"):
     @reads(FILE_TYPES, query=OfFigure)
     def get(self, request: Request, name: str, file: str) -> Any:
         """A table or a figure: its numbers as CSV, its drawing as JSON (Vega-Lite), SVG or PDF."""
-        campaign = doors.membership(request, name).campaign
+        campaign = access.membership(request, name).campaign
         with unfit():
             return campaign_figure_file(campaign, file, request.query_params)
 
@@ -262,7 +262,7 @@ class Study(Resource, at=f"{CAMPAIGN}/study", name="study"):
     @starts(StudyShape, ONCE, body=NewStudy)
     def post(self, request: Request, name: str) -> Any:
         """Have the study of grade against similarity made; a campaign has one."""
-        campaign = doors.lead(request, name).campaign
+        campaign = access.lead(request, name).campaign
         with unfit():
             job = ask_for_study(campaign, Plan(**self.data))
         return under_way(name, job, {"queries": _studied(campaign)})

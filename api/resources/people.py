@@ -29,7 +29,7 @@ from campaigns.invitations import (
 )
 from campaigns.models import Invitation, Membership, Message
 from campaigns.models.message import LONGEST_MESSAGE
-from judging import doors
+from judging import access
 from judging.work import leaving
 from reports.models import ApprovedPeriod
 from reports.pay.approval import approve
@@ -62,7 +62,7 @@ class Members(Resource, at=f"{CAMPAIGN}/members", name="members"):
     @reads(Page(MemberShape))
     def get(self, request: Request, name: str) -> Any:
         """The members of a campaign."""
-        rows = doors.lead(request, name).campaign.memberships.filter(same_as=None)
+        rows = access.lead(request, name).campaign.memberships.filter(same_as=None)
         return Rows(rows.select_related("user"), ("worker",))
 
 
@@ -70,15 +70,15 @@ class OneMember(Resource, at=f"{CAMPAIGN}/members/<int:worker>", name="member"):
     @reads(MemberShape)
     def get(self, request: Request, name: str, worker: int) -> Any:
         """A member."""
-        return doors.person(doors.lead(request, name), worker)
+        return access.person(access.lead(request, name), worker)
 
 
 class ChangeMember(Resource, at=f"{CAMPAIGN}/members/<int:worker>/changes", name="member-change"):
     @changes(MemberShape, body=MemberChange)
     def post(self, request: Request, name: str, worker: int) -> Any:
         """Pause or resume a member, and so on."""
-        lead, reason = doors.lead(request, name), self.data.get("reason", "").strip()
-        person, hand_over = doors.person(lead, worker), self.data.get("hand_over", False)
+        lead, reason = access.lead(request, name), self.data.get("reason", "").strip()
+        person, hand_over = access.person(lead, worker), self.data.get("hand_over", False)
         leaving.change_member(person, lead, self.data["verb"], reason, hand_over)
         person.refresh_from_db()
         return person
@@ -88,8 +88,8 @@ class ChangeRole(Resource, at=f"{CAMPAIGN}/members/<int:worker>/role", name="mem
     @changes(MemberShape, body=NewRole)
     def put(self, request: Request, name: str, worker: int) -> Any:
         """Give a member another role."""
-        lead = doors.lead(request, name)
-        person = doors.person(lead, worker)
+        lead = access.lead(request, name)
+        person = access.person(lead, worker)
         leaving.change_role(person, self.data["role"], lead, self.data["reason"])
         person.refresh_from_db()
         return person
@@ -99,8 +99,8 @@ class LetCreate(Resource, at=f"{CAMPAIGN}/members/<int:worker>/creates", name="m
     @changes(body=MayCreate)
     def put(self, request: Request, name: str, worker: int) -> Any:
         """Let a lead or a researcher create campaigns, or no longer."""
-        lead = doors.lead(request, name)
-        person = doors.person(lead, worker)
+        lead = access.lead(request, name)
+        person = access.person(lead, worker)
         if not may_let_create(lead, person):
             raise Http404
         (let_create if self.data["may"] else let_create_no_longer)(person.user)
@@ -141,12 +141,12 @@ class Invitations(Resource, at=f"{CAMPAIGN}/invitations", name="invitations"):
     @reads(Page(InvitationShape))
     def get(self, request: Request, name: str) -> Any:
         """The invitations that are open."""
-        return Rows(doors.lead(request, name).campaign.invitations.open(), ("-pk",))
+        return Rows(access.lead(request, name).campaign.invitations.open(), ("-pk",))
 
     @makes(InvitationWithLink, body=NewInvitation)
     def post(self, request: Request, name: str) -> Any:
         """Make a link by which one person joins."""
-        lead, lifetime = doors.lead(request, name), timedelta(hours=self.data["hours"])
+        lead, lifetime = access.lead(request, name), timedelta(hours=self.data["hours"])
         made, secret = lead.campaign.invite(self.data["role"], lead, lifetime)
         made.refresh_from_db()
         link = request.build_absolute_uri(reverse("invitation", args=[secret]))
@@ -157,7 +157,7 @@ class InvitationsByMail(Resource, at=f"{CAMPAIGN}/invitations/by-mail", name="in
     @makes(HowMany, body=Invited, status=202)
     def post(self, request: Request, name: str) -> Any:
         """Invite people by mail: all of a list, or nobody."""
-        lead = doors.lead(request, name)
+        lead = access.lead(request, name)
         must_send_mails()
         lines = [f"{each['address']}, {each.get('name', '')}" for each in self.data["people"]]
         data = {"language": settings.LANGUAGE_CODE} | self.data | {"people": "\n".join(lines)}
@@ -170,14 +170,14 @@ class OneInvitation(Resource, at=f"{CAMPAIGN}/invitations/<int:pk>", name="invit
     @changes()
     def delete(self, request: Request, name: str, pk: int) -> Any:
         """Withdraw an invitation, so that nobody can use it."""
-        get_object_or_404(doors.lead(request, name).campaign.invitations, pk=pk).withdraw()
+        get_object_or_404(access.lead(request, name).campaign.invitations, pk=pk).withdraw()
 
 
 class MailAgain(Resource, at=f"{CAMPAIGN}/invitations/<int:pk>/mail", name="invitation-mail"):
     @changes(InvitationShape, status=202)
     def post(self, request: Request, name: str, pk: int) -> Any:
         """Send the mail of an open invitation once more, with the same link."""
-        open_ones = doors.lead(request, name).campaign.invitations.open().exclude(address="")
+        open_ones = access.lead(request, name).campaign.invitations.open().exclude(address="")
         invitation = get_object_or_404(open_ones, pk=pk)
         must_send_mails()
         mails.ask_for(mails.mail_invitation, invitation, request._request, invitation.language)
@@ -198,16 +198,16 @@ class Messages(Resource, at=f"{CAMPAIGN}/messages", name="messages"):
     @reads(Page(MessageShape))
     def get(self, request: Request, name: str) -> Any:
         """The messages to annotators, the newest first."""
-        sent = Message.objects.filter(to__campaign=doors.lead(request, name).campaign)
+        sent = Message.objects.filter(to__campaign=access.lead(request, name).campaign)
         return Rows(sent.select_related("to"), ("-pk",))
 
     @makes(HowMany, body=NewMessage)
     def post(self, request: Request, name: str) -> Any:
         """Write to one annotator, or to all."""
-        lead = doors.lead(request, name)
+        lead = access.lead(request, name)
         chosen = lead.campaign.memberships.reachable()
         if "to" in self.data:
-            chosen = chosen.filter(pk=doors.annotator_of(lead, self.data["to"]).pk)
+            chosen = chosen.filter(pk=access.annotator_of(lead, self.data["to"]).pk)
         return {"number": Message.objects.send(chosen, self.data["text"], by=lead)}
 
 
@@ -249,7 +249,7 @@ class Hours(Resource, at=f"{CAMPAIGN}/hours", name="hours"):
     @reads(HoursShape, query=HoursAsked)
     def get(self, request: Request, name: str) -> Any:
         """Hours and pay in a period."""
-        campaign = doors.lead(request, name).campaign
+        campaign = access.lead(request, name).campaign
         with unfit():
             period = Period.from_params(self.params)
         return {"currency": campaign.currency, "lines": pay_of(campaign, period, Rates.of(campaign))}
@@ -257,7 +257,7 @@ class Hours(Resource, at=f"{CAMPAIGN}/hours", name="hours"):
     @changes(ApprovalShape, body=PeriodBody)
     def post(self, request: Request, name: str) -> Any:
         """Approve the hours and the pay of a period, which then never change."""
-        lead = doors.lead(request, name)
+        lead = access.lead(request, name)
         with unfit():
             period = Period.from_params(self.data)
         return approve(lead, period)

@@ -11,7 +11,7 @@ from api.fields import Body, Page, PageQuery, Shape, Text
 from api.operations import Representation, Rows, changes, reads
 from api.resource import CAMPAIGN, Resource, clip_address
 from campaigns.models import Membership
-from judging import doors
+from judging import access
 from judging.models import Batch, Candidate, Kind, Query, Review
 from judging.pool.opening import open_all_without_clips, open_without_clips
 from judging.review.recommending import Recommendation, recommendations
@@ -115,7 +115,7 @@ class Queries(Resource, at=f"{CAMPAIGN}/queries", name="queries"):
     @reads(Page(QueryShape), query=QueriesAsked)
     def get(self, request: Request, name: str) -> Any:
         """The queries of the pool."""
-        campaign = doors.membership(request, name).campaign
+        campaign = access.membership(request, name).campaign
         table = Table(*(self.params.get(field, "") for field in ("show", "q", "sort")))
         return Rows(table.queries(campaign), table.order, _with_batches)
 
@@ -139,7 +139,7 @@ class OneQuery(Resource, at=f"{CAMPAIGN}/queries/<int:pk>", name="query"):
     @reads(QueryShape)
     def get(self, request: Request, name: str, pk: int) -> Any:
         """A query of the pool."""
-        return _with_batches([doors.pool_query(doors.membership(request, name), pk)])[0]
+        return _with_batches([access.pool_query(access.membership(request, name), pk)])[0]
 
 
 class Reason(Body):
@@ -150,12 +150,12 @@ class Withdrawal(Resource, at=f"{CAMPAIGN}/queries/<int:pk>/withdrawal", name="w
     @changes(body=Reason)
     def put(self, request: Request, name: str, pk: int) -> Any:
         """Withdraw a query: nobody judges it any more, and no export has it."""
-        withdraw(doors.pool_query(doors.lead(request, name), pk), self.data["reason"])
+        withdraw(access.pool_query(access.lead(request, name), pk), self.data["reason"])
 
     @changes()
     def delete(self, request: Request, name: str, pk: int) -> Any:
         """Bring a withdrawn query back."""
-        bring_back(doors.pool_query(doors.lead(request, name), pk))
+        bring_back(access.pool_query(access.lead(request, name), pk))
 
 
 class BatchesAsked(PageQuery):
@@ -166,7 +166,7 @@ class Batches(Resource, at=f"{CAMPAIGN}/batches", name="batches"):
     @reads(Page(BatchShape), query=BatchesAsked)
     def get(self, request: Request, name: str) -> Any:
         """The batches of the pool."""
-        rows = Batch.objects.in_pool(doors.membership(request, name).campaign)
+        rows = Batch.objects.in_pool(access.membership(request, name).campaign)
         return rows.filter(state=self.params["state"]) if "state" in self.params else rows
 
 
@@ -174,7 +174,7 @@ class BatchesToReview(Resource, at=f"{CAMPAIGN}/batches/to-review", name="to-rev
     @reads(Page(BatchToReview))
     def get(self, request: Request, name: str) -> Any:
         """The batches that wait for a review, with what is recommended."""
-        waiting = Batch.objects.in_campaign(doors.membership(request, name).campaign).to_review()
+        waiting = Batch.objects.in_campaign(access.membership(request, name).campaign).to_review()
         return Rows(waiting.select_related("query__campaign"), show=_with_recommendations)
 
 
@@ -189,8 +189,8 @@ class OneBatch(Resource, at=f"{CAMPAIGN}/batches/<int:pk>", name="batch"):
     @reads(BatchDetail)
     def get(self, request: Request, name: str, pk: int) -> Any:
         """A batch, with its candidates by rank and who graded them."""
-        member = doors.membership(request, name)
-        batch = doors.batch(member, pk)
+        member = access.membership(request, name)
+        batch = access.batch(member, pk)
         rows = candidate_rows(Editions.of(batch), member) if batch.kind == Kind.POOL else []
         candidates = CandidateShape([candidate_of(row, member) for row in rows], many=True).data
         return Representation(BatchShape(batch).data | {"text": batch.query.text, "candidates": candidates})
@@ -200,8 +200,8 @@ class OpenBatch(Resource, at=f"{CAMPAIGN}/batches/<int:pk>/open", name="batch-op
     @changes(BatchShape)
     def post(self, request: Request, name: str, pk: int) -> Any:
         """Open a batch without the clips that cannot be cut."""
-        lead = doors.lead(request, name)
-        batch = doors.batch(lead, pk)
+        lead = access.lead(request, name)
+        batch = access.batch(lead, pk)
         open_without_clips(lead, batch)
         batch.refresh_from_db()
         return batch
@@ -215,4 +215,4 @@ class OpenBatches(Resource, at=f"{CAMPAIGN}/batches/open", name="batches-open"):
     @changes(HowManyOpened)
     def post(self, request: Request, name: str) -> Any:
         """Open all batches that wait because clips of them cannot be cut."""
-        return {"number": open_all_without_clips(doors.lead(request, name))}
+        return {"number": open_all_without_clips(access.lead(request, name))}

@@ -14,7 +14,7 @@ from api.problems import unfit
 from api.resource import CAMPAIGN, Resource
 from campaigns.models import Membership
 from releases.models import Release
-from runs import doors
+from runs import access
 from runs.measures import NDCG
 from runs.models import Enlargement, Near
 from runs.pools.opening import ask_to_open, open_further_batches
@@ -79,13 +79,13 @@ class Enlargements(Resource, at=f"{CAMPAIGN}/enlargements", name="enlargements")
     @reads(Page(EnlargementShape))
     def get(self, request: Request, name: str) -> Any:
         """The enlargements of the pool."""
-        campaign = doors.membership(request, name).campaign
+        campaign = access.membership(request, name).campaign
         return Rows(campaign.enlargements.select_related("release"), ("-number",))
 
     @starts(EnlargementShape, ONCE, body=NewEnlargement)
     def post(self, request: Request, name: str) -> Any:
         """Ask which unjudged moments would decide between runs."""
-        lead = doors.lead(request, name)
+        lead = access.lead(request, name)
         with unfit():
             made = ask_to_propose(lead, Plan(**self.data))
         return under_way(name, propose_moments.jobs(made).get(), made)
@@ -95,8 +95,8 @@ class OneEnlargement(Resource, at=f"{CAMPAIGN}/enlargements/<int:number>", name=
     @reads(OneEnlargementShape)
     def get(self, request: Request, name: str, number: int) -> Any:
         """An enlargement, with the moments that were found."""
-        member = doors.membership(request, name)
-        enlargement = doors.enlargement(member, number)
+        member = access.membership(request, name)
+        enlargement = access.enlargement(member, number)
         found = FoundShape(_found(enlargement, member), many=True).data
         return Representation(EnlargementShape(enlargement).data | {"found": found})
 
@@ -117,9 +117,9 @@ class EnlargementOpening(Resource, at=f"{CAMPAIGN}/enlargements/<int:number>/ope
     @starts(EnlargementShape, body=Opening)
     def put(self, request: Request, name: str, number: int) -> Any:
         """Have the first moments judged, in further batches."""
-        lead, near = doors.lead(request, name), self.data.get("near", Near.LEAVE)
+        lead, near = access.lead(request, name), self.data.get("near", Near.LEAVE)
         with unfit():
-            opened = ask_to_open(doors.enlargement(lead, number), lead, self.data["taken"], near)
+            opened = ask_to_open(access.enlargement(lead, number), lead, self.data["taken"], near)
         return under_way(name, open_further_batches.jobs(opened).get(), opened)
 
 
@@ -154,7 +154,7 @@ class Pools(Resource, at=f"{CAMPAIGN}/pools", name="pools"):
     @reads(PoolsShape, query=PoolsAsked)
     def get(self, request: Request, name: str) -> Any:
         """The runs with the first and with the enlarged pool."""
-        member = doors.membership(request, name)
+        member = access.membership(request, name)
         releases = Release.objects.filter(campaign=member.campaign, pool_scores__isnull=False).distinct()
         if "release" in self.params:
             releases = releases.filter(version=self.params["release"])

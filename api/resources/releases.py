@@ -14,7 +14,7 @@ from api.operations import ONCE, READ, Rows, reads, starts, under_way
 from api.resource import CAMPAIGN, Resource
 from base.errors import ReeljudgeError, WrongState
 from campaigns.models import Campaign
-from judging import doors
+from judging import access
 from releases.data_card import LICENCES
 from releases.difference import compare
 from releases.exports import FILES, Export, export_file, training_set_file
@@ -47,12 +47,12 @@ class Releases(Resource, at=f"{CAMPAIGN}/releases", name="releases"):
     @reads(Page(ReleaseShape))
     def get(self, request: Request, name: str) -> Any:
         """The releases, the newest first."""
-        return Rows(doors.membership(request, name).campaign.releases.all(), ("-version",))
+        return Rows(access.membership(request, name).campaign.releases.all(), ("-version",))
 
     @starts(ReleaseShape, ONCE, body=NewRelease)
     def post(self, request: Request, name: str) -> Any:
         """Freeze a release; a job writes its file."""
-        lead = doors.lead(request, name)
+        lead = access.lead(request, name)
         made = freeze(lead.campaign, lead, **self.data)
         made.refresh_from_db()
         return under_way(name, freeze_release.jobs(made).get(), made)
@@ -62,7 +62,7 @@ class OneRelease(Resource, at=f"{CAMPAIGN}/releases/<int:version>", name="releas
     @reads(ReleaseShape)
     def get(self, request: Request, name: str, version: int) -> Any:
         """A release."""
-        return get_object_or_404(doors.membership(request, name).campaign.releases, version=version)
+        return get_object_or_404(access.membership(request, name).campaign.releases, version=version)
 
 
 def ready(campaign: Campaign, version: int) -> Release:
@@ -73,7 +73,7 @@ class ReleaseFile(Resource, at=f"{CAMPAIGN}/releases/<int:version>/file", name="
     @reads(("application/zip",))
     def get(self, request: Request, name: str, version: int) -> Any:
         """The file of a release."""
-        release = ready(doors.membership(request, name).campaign, version)
+        release = ready(access.membership(request, name).campaign, version)
         return FileResponse(release.file.open("rb"), as_attachment=True, filename=f"{name}-v{version}.zip")
 
 
@@ -91,7 +91,7 @@ class Verify(Resource, at=f"{CAMPAIGN}/releases/<int:version>/verification", nam
     @reads(Verification)
     def get(self, request: Request, name: str, version: int) -> Any:
         """What the last verification of a release's file found."""
-        found = last_verified(ready(doors.membership(request, name).campaign, version))
+        found = last_verified(ready(access.membership(request, name).campaign, version))
         if found is None:
             raise Http404
         checks = [{"check": check, "faults": faults} for check, faults in found.counts.items()]
@@ -100,7 +100,7 @@ class Verify(Resource, at=f"{CAMPAIGN}/releases/<int:version>/verification", nam
     @starts(ReleaseShape, scope=READ)
     def post(self, request: Request, name: str, version: int) -> Any:
         """Verify a release's file again: checksums, consensus, qrels, counts."""
-        release = ready(doors.membership(request, name).campaign, version)
+        release = ready(access.membership(request, name).campaign, version)
         return under_way(name, verify_release.ask(release), release)
 
 
@@ -126,7 +126,7 @@ class Compared(Resource, at=f"{CAMPAIGN}/releases/difference", name="release-dif
     @reads(Difference, query=TwoReleases)
     def get(self, request: Request, name: str) -> Any:
         """What changed from one release to another."""
-        campaign = doors.membership(request, name).campaign
+        campaign = access.membership(request, name).campaign
         before, after = (ready(campaign, self.params[name]) for name in ("from", "to"))
         try:
             return compare(before, after)
@@ -142,7 +142,7 @@ class Exports(Resource, at=f"{CAMPAIGN}/exports", name="exports"):
     @reads(ExportShape(many=True))
     def get(self, request: Request, name: str) -> Any:
         """The files that can be exported."""
-        doors.membership(request, name)
+        access.membership(request, name)
         return FILES
 
 
@@ -150,7 +150,7 @@ class OneExport(Resource, at=f"{CAMPAIGN}/exports/<str:file>", name="export"):
     @reads(("text/plain",))
     def get(self, request: Request, name: str, file: str) -> Any:
         """A file of the campaign's present state."""
-        return export_file(doors.membership(request, name).campaign, file)
+        return export_file(access.membership(request, name).campaign, file)
 
 
 class TrainingSetShape(Shape):
@@ -172,12 +172,12 @@ class TrainingSets(Resource, at=f"{CAMPAIGN}/training-sets", name="training-sets
     @reads(Page(TrainingSetShape))
     def get(self, request: Request, name: str) -> Any:
         """The pseudo training sets."""
-        return Rows(doors.membership(request, name).campaign.training_sets.all(), ("depth",))
+        return Rows(access.membership(request, name).campaign.training_sets.all(), ("depth",))
 
     @starts(TrainingSetShape, ONCE, body=NewTrainingSet)
     def post(self, request: Request, name: str) -> Any:
         """Have a pseudo training set written by a job."""
-        made = ask_for_training_set(doors.lead(request, name).campaign, self.data["depth"])
+        made = ask_for_training_set(access.lead(request, name).campaign, self.data["depth"])
         return under_way(name, make_training_set.jobs(made).get(), made)
 
 
@@ -185,4 +185,4 @@ class TrainingSetFile(Resource, at=f"{CAMPAIGN}/training-sets/<int:depth>", name
     @reads(("application/json",))
     def get(self, request: Request, name: str, depth: int) -> Any:
         """The file of a pseudo training set."""
-        return training_set_file(doors.membership(request, name).campaign, depth)
+        return training_set_file(access.membership(request, name).campaign, depth)

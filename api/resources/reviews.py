@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from api.fields import Body, Choice, Number, Page, Query, Shape, Text, Whole
 from api.operations import OR_LATER, Representation, Rows, changes, makes, reads, under_way
 from api.resource import CAMPAIGN, Resource
-from judging import doors
+from judging import access
 from judging.consensus import GRADES
 from judging.models import Flag, Reopening, Review
 from judging.review import reviewing
@@ -39,7 +39,7 @@ class Reviews(Resource, at=f"{CAMPAIGN}/reviews", name="reviews"):
     @reads(Page(ReviewShape))
     def get(self, request: Request, name: str) -> Any:
         """The reviews that are in force, the newest first."""
-        campaign = doors.membership(request, name).campaign
+        campaign = access.membership(request, name).campaign
         return Rows(Review.objects.in_force().filter(batch__campaign=campaign).select_related("lead"), ("-pk",))
 
 
@@ -47,14 +47,14 @@ class OneReview(Resource, at=f"{CAMPAIGN}/batches/<int:pk>/review", name="review
     @changes(ReviewShape, body=Verdict)
     def put(self, request: Request, name: str, pk: int) -> Any:
         """Review a settled batch: open the second, or close the query."""
-        lead, reason = doors.lead(request, name), self.data.get("reason", "").strip()
-        return reviewing.review(doors.batch(lead, pk).newest_edition, lead, self.data["verdict"], reason)
+        lead, reason = access.lead(request, name), self.data.get("reason", "").strip()
+        return reviewing.review(access.batch(lead, pk).newest_edition, lead, self.data["verdict"], reason)
 
     @changes()
     def delete(self, request: Request, name: str, pk: int) -> Any:
         """Undo the review of a batch."""
-        lead = doors.lead(request, name)
-        review = reviewing.review_in_force(doors.batch(lead, pk).newest_edition)
+        lead = access.lead(request, name)
+        review = reviewing.review_in_force(access.batch(lead, pk).newest_edition)
         if review is None:
             raise Http404
         reviewing.undo(review, lead)
@@ -89,9 +89,9 @@ class Acceptance(Resource, at=f"{CAMPAIGN}/batches/acceptance", name="accept"):
     @changes(AcceptedShape, body=ToAccept)
     def post(self, request: Request, name: str) -> Any:
         """Follow the recommendations for several batches."""
-        lead = doors.lead(request, name)
+        lead = access.lead(request, name)
         seen = [
-            (doors.batch(lead, each["batch"]), each["verdict"], as_seen(each["mean"])) for each in self.data["seen"]
+            (access.batch(lead, each["batch"]), each["verdict"], as_seen(each["mean"])) for each in self.data["seen"]
         ]
         done, left = reviewing.accept_all(lead, seen)
         return {"done": done, "left": [{"batch": batch.pk, "why": why} for batch, why in left]}
@@ -122,7 +122,7 @@ class Flags(Resource, at=f"{CAMPAIGN}/flags", name="flags"):
     @reads(Page(FlagShape))
     def get(self, request: Request, name: str) -> Any:
         """What annotators could not judge, the newest first."""
-        member = doors.membership(request, name)
+        member = access.membership(request, name)
         rows = Flag.objects.waiting(member.campaign).select_related("candidate", "assignment__annotator")
         return Rows(rows, ("-pk",), context={"reader": member})
 
@@ -131,8 +131,8 @@ class OneFlag(Resource, at=f"{CAMPAIGN}/flags/<int:pk>", name="flag-handled"):
     @changes(Done, body=FlagAction)
     def post(self, request: Request, name: str, pk: int) -> Any:
         """Deal with a flag."""
-        lead = doors.lead(request, name)
-        return {"done": ACTIONS[self.data["action"]](doors.flag(lead, pk), lead)}
+        lead = access.lead(request, name)
+        return {"done": ACTIONS[self.data["action"]](access.flag(lead, pk), lead)}
 
 
 class OwnGrade(Body):
@@ -144,14 +144,14 @@ class OneGrade(Resource, at=f"{CAMPAIGN}/candidates/<int:pk>/grade", name="grade
     @changes(body=OwnGrade)
     def put(self, request: Request, name: str, pk: int) -> Any:
         """Grade a candidate without a consensus; it is exported apart."""
-        lead = doors.lead(request, name)
-        adjudicate(doors.candidate(lead, pk), lead, self.data["grade"], self.data["reason"])
+        lead = access.lead(request, name)
+        adjudicate(access.candidate(lead, pk), lead, self.data["grade"], self.data["reason"])
 
     @changes()
     def delete(self, request: Request, name: str, pk: int) -> Any:
         """Take the lead's grade back."""
-        lead = doors.lead(request, name)
-        withdraw_adjudication(doors.candidate(lead, pk), lead)
+        lead = access.lead(request, name)
+        withdraw_adjudication(access.candidate(lead, pk), lead)
 
 
 class ReopeningShape(Shape):
@@ -164,7 +164,7 @@ class ReopeningShape(Shape):
 
 
 class ToReopen(Body):
-    what = Choice(choices=list(doors.REOPENED), help_text="worker: all work of an annotator, by a job")
+    what = Choice(choices=list(access.REOPENED), help_text="worker: all work of an annotator, by a job")
     id = Whole(min_value=1, max_value=LARGEST, help_text="of the candidate or the batch, or the worker's number")
     reason = Text(max_length=500, help_text="kept on record")
 
@@ -173,14 +173,14 @@ class Reopenings(Resource, at=f"{CAMPAIGN}/reopenings", name="reopenings"):
     @reads(Page(ReopeningShape))
     def get(self, request: Request, name: str) -> Any:
         """What was reopened, the newest first."""
-        member = doors.membership(request, name)
+        member = access.membership(request, name)
         return Rows(member.campaign.reopenings.all(), ("-pk",), context={"reader": member})
 
     @makes(ReopeningShape, OR_LATER, body=ToReopen)
     def post(self, request: Request, name: str) -> Any:
         """Have others judge something again."""
-        lead = doors.lead(request, name)
-        scope = doors.scope(lead, self.data["what"], self.data["id"])
+        lead = access.lead(request, name)
+        scope = access.scope(lead, self.data["what"], self.data["id"])
         record = reopen(lead, scope, self.data["reason"])
         data = Representation(ReopeningShape(record, context={"reader": lead}).data)
         job = reopen_work.jobs(record).first()
@@ -188,7 +188,7 @@ class Reopenings(Resource, at=f"{CAMPAIGN}/reopenings", name="reopenings"):
 
 
 class CostAsked(Query):
-    what = serializers.ChoiceField(list(doors.REOPENED))
+    what = serializers.ChoiceField(list(access.REOPENED))
     id = serializers.IntegerField(min_value=1, max_value=LARGEST)
 
 
@@ -207,5 +207,5 @@ class ReopeningCost(Resource, at=f"{CAMPAIGN}/reopenings/cost", name="reopening-
     @reads(CostShape, query=CostAsked)
     def get(self, request: Request, name: str) -> Any:
         """What reopening would come to, before it is done."""
-        lead = doors.lead(request, name)
-        return cost_of(lead.campaign, doors.scope(lead, self.params["what"], self.params["id"]))
+        lead = access.lead(request, name)
+        return cost_of(lead.campaign, access.scope(lead, self.params["what"], self.params["id"]))

@@ -17,7 +17,7 @@ from base.errors import Changed, Outdated
 from campaigns.forms import LONGEST_GUIDELINE, GuidelineForm
 from campaigns.models import Campaign, Guideline
 from campaigns.settings import COLUMNS, SETTINGS
-from judging import doors
+from judging import access
 from judging.quality import examples
 from judging.settings import fixed, set_up, values_of
 
@@ -46,12 +46,12 @@ class OneGuideline(Resource, at=f"{CAMPAIGN}/guideline", name="guideline"):
     @reads(GuidelineShape, TAGGED)
     def get(self, request: Request, name: str) -> Any:
         """What annotators are told about grading; all members read it."""
-        return _guideline(doors.anybody(request, name).campaign)
+        return _guideline(access.anybody(request, name).campaign)
 
     @changes(GuidelineShape, VERSIONED, body=NewText)
     def put(self, request: Request, name: str) -> Any:
         """Put a new version of the guideline in force."""
-        lead = doors.lead(request, name)
+        lead = access.lead(request, name)
         present = lead.campaign.guideline
         must_match(request, tag_of("guideline", present.version))
         data = checked(GuidelineForm({"text": self.data["text"], "started_from": present.version}))
@@ -72,7 +72,7 @@ class Versions(Resource, at=f"{CAMPAIGN}/guideline/versions", name="guideline-ve
     @reads(Page(VersionShape))
     def get(self, request: Request, name: str) -> Any:
         """The versions of the guideline that leads wrote, the newest first."""
-        campaign = doors.membership(request, name).campaign
+        campaign = access.membership(request, name).campaign
         return Rows(campaign.guidelines.select_related("by"), ("-version",))
 
 
@@ -80,7 +80,7 @@ class OneVersion(Resource, at=f"{CAMPAIGN}/guideline/versions/<int:version>", na
     @reads(VersionShape)
     def get(self, request: Request, name: str, version: int) -> Any:
         """A version of the guideline that a lead wrote."""
-        versions = doors.membership(request, name).campaign.guidelines
+        versions = access.membership(request, name).campaign.guidelines
         return get_object_or_404(versions.select_related("by"), version=version)
 
 
@@ -121,12 +121,12 @@ class Settings(Resource, at=f"{CAMPAIGN}/settings", name="settings"):
     @reads(SettingsShape, TAGGED)
     def get(self, request: Request, name: str) -> Any:
         """The settings of a campaign."""
-        return _settings(doors.membership(request, name).campaign)
+        return _settings(access.membership(request, name).campaign)
 
     @changes(SettingsShape, VERSIONED, body=SettingsChange)
     def patch(self, request: Request, name: str) -> Any:
         """Change settings."""
-        lead = doors.lead(request, name)
+        lead = access.lead(request, name)
         checked(set_up(lead, self.data, partial=True, precondition=lambda now: must_match(request, _tag(now))))
         return _settings(Campaign.objects.get(pk=lead.campaign_id))
 

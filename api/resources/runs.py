@@ -18,7 +18,7 @@ from api.problems import checked, unfit
 from api.resource import CAMPAIGN, Resource
 from api.resources.uploads import PIECE, FileShape, take
 from metrics.formats.names import RUN_FORMATS, TASKS
-from runs import doors
+from runs import access
 from runs.models import Arrival, Run, Score, Scoring, Submission, Visibility
 from runs.receiving import MOST_MIB, RunForm, announce, describe, must_be_open, submit
 from runs.scoring import newest_release, score_runs
@@ -75,13 +75,13 @@ class Runs(Resource, at=f"{CAMPAIGN}/runs", name="runs"):
     @reads(Page(RunShape))
     def get(self, request: Request, name: str) -> Any:
         """The runs that the person may see, the newest first."""
-        runs = Run.objects.seen_by(doors.membership(request, name)).select_related("by")
+        runs = Run.objects.seen_by(access.membership(request, name)).select_related("by")
         return Rows(runs, ("-number",))
 
     @makes(SubmissionShape, body=NewRun, scope=RUNS)
     def post(self, request: Request, name: str) -> Any:
         """Describe a run that is to come; its file follows."""
-        member = doors.membership(request, name)
+        member = access.membership(request, name)
         data = checked(RunForm({"visibility": Visibility.SHARED} | self.data))
         with unfit():
             return describe(member, data)
@@ -91,14 +91,14 @@ class OneSubmission(Resource, at=f"{CAMPAIGN}/submissions/<slug:token>", name="s
     @reads(SubmissionShape, scope=RUNS)
     def get(self, request: Request, name: str, token: str) -> Any:
         """A run on its way, and what was wrong with it."""
-        return doors.submission(doors.membership(request, name), token)
+        return access.submission(access.membership(request, name), token)
 
 
 class Files(Resource, at=f"{CAMPAIGN}/submissions/<slug:token>/files", name="submission-files"):
     @changes(FileShape, STORES, body=NewFile, scope=RUNS, status=201)
     def post(self, request: Request, name: str, token: str) -> Any:
         """Announce the file of a run, or find one that broke off."""
-        submission, data = doors.submission(doors.membership(request, name), token), self.data
+        submission, data = access.submission(access.membership(request, name), token), self.data
         must_be_open(submission)
         with unfit():
             return announce(submission, data["purpose"], data["name"], data["size"])
@@ -108,19 +108,19 @@ class OneFile(Resource, at=f"{CAMPAIGN}/submissions/<slug:token>/files/<slug:fil
     @reads(FileShape, scope=RUNS)
     def get(self, request: Request, name: str, token: str, file: str) -> Any:
         """How much of a file has arrived."""
-        return take(request, partial(doors.arrival, doors.membership(request, name), token, file))
+        return take(request, partial(access.arrival, access.membership(request, name), token, file))
 
     @changes(FileShape, PIECE, STORES, scope=RUNS)
     def patch(self, request: Request, name: str, token: str, file: str) -> Any:
         """Send the next piece, of a mebibyte at most; 422 and where to go on, if it belongs elsewhere."""
-        return take(request, partial(doors.arrival, doors.membership(request, name), token, file))
+        return take(request, partial(access.arrival, access.membership(request, name), token, file))
 
 
 class Check(Resource, at=f"{CAMPAIGN}/submissions/<slug:token>/check", name="submission-check"):
     @starts(SubmissionShape, scope=RUNS)
     def post(self, request: Request, name: str, token: str) -> Any:
         """Check the file; a job stores the run if nothing is wrong."""
-        submission = doors.submission(doors.membership(request, name), token)
+        submission = access.submission(access.membership(request, name), token)
         with unfit():
             job = submit(submission)
         submission.refresh_from_db()
@@ -131,14 +131,14 @@ class OneRun(Resource, at=f"{CAMPAIGN}/runs/<int:number>", name="run"):
     @reads(RunShape)
     def get(self, request: Request, name: str, number: int) -> Any:
         """A run."""
-        return doors.run(doors.membership(request, name), number)
+        return access.run(access.membership(request, name), number)
 
 
 class RunFile(Resource, at=f"{CAMPAIGN}/runs/<int:number>/file", name="run-file"):
     @reads((BYTES,))
     def get(self, request: Request, name: str, number: int) -> Any:
         """The file of a run, as it was sent."""
-        run = doors.run(doors.membership(request, name), number)
+        run = access.run(access.membership(request, name), number)
         content = run.file.open("rb")
         return FileResponse(content, as_attachment=True, filename=run.filename, content_type=BYTES)
 
@@ -151,7 +151,7 @@ class WhoSees(Resource, at=f"{CAMPAIGN}/runs/<int:number>/visibility", name="run
     @changes(RunShape, body=Seen, scope=RUNS)
     def put(self, request: Request, name: str, number: int) -> Any:
         """Let others see a run of one's own, or no longer."""
-        run = doors.own_run(doors.membership(request, name), number)
+        run = access.own_run(access.membership(request, name), number)
         run.show_to(self.data["visibility"])
         return run
 
@@ -177,8 +177,8 @@ class Scores(Resource, at=f"{CAMPAIGN}/runs/<int:number>/scores", name="run-scor
     @reads(ScoresShape, OR_LATER, query=OfRelease)
     def get(self, request: Request, name: str, number: int) -> Any:
         """The scores of a run on a release; 202 while they are computed."""
-        member = doors.membership(request, name)
-        run = doors.run(member, number)
+        member = access.membership(request, name)
+        run = access.run(member, number)
         scorings = run.scorings.select_related("release").order_by("-release__version")
         if "release" in self.params:
             return _scores(get_object_or_404(scorings, release__version=self.params["release"]))

@@ -12,7 +12,7 @@ from api.fields import Body, Query, Shape, Text, Whole
 from api.operations import OR_LATER, changes, reads, starts, under_way
 from api.resource import CAMPAIGN, ClipAddress, Resource
 from corpus.models import Moment
-from judging import doors
+from judging import access
 from judging.pool.clips import clips_found, cut_for_search
 from retrieval.search.index import index_captions
 from retrieval.search.searching import HITS, LONGEST_QUERY, search
@@ -43,7 +43,7 @@ class Search(Resource, at=f"{CAMPAIGN}/search", name="search"):
     @reads(Found, OR_LATER, query=Words)
     def get(self, request: Request, name: str) -> Any:
         """The moments whose captions are nearest to a query; 202 while a job makes the answer possible."""
-        campaign = doors.membership(request, name).campaign
+        campaign = access.membership(request, name).campaign
         answer = search(campaign.corpus, self.params["q"], HITS)
         clips = clips_found([hit.moment for hit in answer.hits], campaign)
         hits = [
@@ -66,7 +66,7 @@ class SearchClip(Resource, at=f"{CAMPAIGN}/search/clips", name="search-clip"):
     @changes(Asked, body=WantedClip, status=202)
     def post(self, request: Request, name: str) -> Any:
         """Have the clip of a moment cut that a search has found."""
-        campaign = doors.lead(request, name).campaign
+        campaign = access.lead(request, name).campaign
         moments = Moment.objects.filter(video__corpus=campaign.corpus).select_related("video")
         moment = get_object_or_404(moments, pk=self.data["moment"])
         return {"asked": cut_for_search(moment, campaign)}
@@ -80,5 +80,5 @@ class SearchIndex(Resource, at=f"{CAMPAIGN}/search/index", name="search-index"):
     @starts(SearchIndexed)
     def post(self, request: Request, name: str) -> Any:
         """Ask once more for a search index whose job has failed."""
-        job = index_captions.ask(doors.lead(request, name).campaign.corpus)
+        job = index_captions.ask(access.lead(request, name).campaign.corpus)
         return under_way(name, job, job)

@@ -19,7 +19,7 @@ from api.resources.runs import Findings
 from corpus.features import sets_of
 from jobs.models import Job
 from releases.training.writing import DEEPEST
-from runs import doors
+from runs import access
 from runs.systems.models import LONGEST_QUERY, TrainedSystem
 from runs.systems.orders import (
     ENCODER,
@@ -70,7 +70,7 @@ class SystemKinds(Resource, at=f"{CAMPAIGN}/systems/kinds", name="system-kinds")
     @reads(SystemKindsShape)
     def get(self, request: Request, name: str) -> Any:
         """What can be trained, with options and sets of features."""
-        corpus = doors.membership(request, name).campaign.corpus
+        corpus = access.membership(request, name).campaign.corpus
         return {"features": sets_of(corpus), "kinds": [_kind(key, entry) for key, entry in SYSTEMS.items()]}
 
 
@@ -183,13 +183,13 @@ class Systems(Resource, at=f"{CAMPAIGN}/systems", name="systems"):
     @reads(Page(SystemShape))
     def get(self, request: Request, name: str) -> Any:
         """The systems of a campaign, the newest first."""
-        campaign = doors.membership(request, name).campaign
+        campaign = access.membership(request, name).campaign
         return Rows(campaign.systems.select_related("by", "submission", "run"), ("-number",), _represented)
 
     @starts(SystemShape(many=True), ONCE, body=NewSystem, scope=RUNS)
     def post(self, request: Request, name: str) -> Any:
         """Have systems trained, one with each seed; each submits its run."""
-        member = doors.membership(request, name)
+        member = access.membership(request, name)
         with unfit():
             made = ask_to_train(member, Wanted(**self.data))
         return under_way(name, train_system.jobs(made[0]).get(), _represented(made))
@@ -199,20 +199,20 @@ class OneSystem(Resource, at=f"{CAMPAIGN}/systems/<int:number>", name="system"):
     @reads(OneSystemShape)
     def get(self, request: Request, name: str, number: int) -> Any:
         """A system, how far it is, and its curves."""
-        row = doors.trained_system(doors.membership(request, name), number)
+        row = access.trained_system(access.membership(request, name), number)
         return Representation(OneSystemShape(row, context={"jobs": jobs_of([row])}).data)
 
     @changes(scope=RUNS)
     def delete(self, request: Request, name: str, number: int) -> Any:
         """Remove a system that one has asked for, or as a lead any; a training ends, and a run stays."""
-        remove(doors.removable_system(doors.membership(request, name), number))
+        remove(access.removable_system(access.membership(request, name), number))
 
 
 class SystemAgain(Resource, at=f"{CAMPAIGN}/systems/<int:number>/again", name="system-again"):
     @starts(SystemShape, scope=RUNS)
     def post(self, request: Request, name: str, number: int) -> Any:
         """Go on with a training that has failed."""
-        row = doors.trained_system(doors.membership(request, name), number)
+        row = access.trained_system(access.membership(request, name), number)
         job = ask_again(row)
         return under_way(name, job, _represented([row])[0])
 
@@ -221,7 +221,7 @@ class SystemCurves(Resource, at=f"{CAMPAIGN}/systems/<int:number>/curves/<slug:f
     @reads(FILE_TYPES)
     def get(self, request: Request, name: str, number: int, format: str) -> Any:
         """The curves of a training: their points as CSV, the drawing as JSON (Vega-Lite), SVG or PDF."""
-        return curves_file(doors.trained_system(doors.membership(request, name), number), format)
+        return curves_file(access.trained_system(access.membership(request, name), number), format)
 
 
 class SearchedWords(Query):
@@ -244,8 +244,8 @@ class SystemSearches(Resource, at=f"{CAMPAIGN}/systems/<int:number>/search", nam
     @reads(SystemFound, OR_LATER, query=SearchedWords)
     def get(self, request: Request, name: str, number: int) -> Any:
         """The moments that a trained system finds for a query; 202 while a job searches."""
-        member = doors.membership(request, name)
-        search = ask_to_search(doors.trained_system(member, number), self.params["q"])
+        member = access.membership(request, name)
+        search = ask_to_search(access.trained_system(member, number), self.params["q"])
         found = search.moments is not None
         job = None if found else search_with_system.jobs(search).first()
         data = {"found": found, "job": job, "hits": hits_of(search, member.campaign)}

@@ -16,7 +16,7 @@ from campaigns.events import Happened
 from campaigns.models import Delivery, Membership, Webhook
 from campaigns.webhooks import deliveries
 from campaigns.webhooks.addresses import LONGEST
-from judging import doors
+from judging import access
 
 
 class WebhookShape(Shape):
@@ -43,12 +43,12 @@ class Webhooks(Resource, at=f"{CAMPAIGN}/webhooks", name="webhooks"):
     @reads(Page(WebhookShape), scope=LEAD)
     def get(self, request: Request, name: str) -> Any:
         """The webhooks of a campaign."""
-        return Webhook.objects.filter(campaign=doors.lead(request, name).campaign)
+        return Webhook.objects.filter(campaign=access.lead(request, name).campaign)
 
     @makes(WebhookWithSecret, body=NewWebhook)
     def post(self, request: Request, name: str) -> Any:
         """Have another site told what happens."""
-        lead, events = doors.lead(request, name), set(self.data["events"])
+        lead, events = access.lead(request, name), set(self.data["events"])
         with unfit():
             made, secret = deliveries.make(lead.campaign, self.data["address"], events, lead)
         made.refresh_from_db()
@@ -67,21 +67,21 @@ class OneWebhook(Resource, at=f"{CAMPAIGN}/webhooks/<int:pk>", name="webhook"):
     @changes(WebhookShape, body=WebhookChange)
     def patch(self, request: Request, name: str, pk: int) -> Any:
         """Disable a webhook, or enable it again."""
-        webhook = _webhook(doors.lead(request, name), pk)
+        webhook = _webhook(access.lead(request, name), pk)
         webhook.enable(self.data["enabled"])
         return webhook
 
     @changes()
     def delete(self, request: Request, name: str, pk: int) -> Any:
         """Remove a webhook, with its deliveries."""
-        _webhook(doors.lead(request, name), pk).delete()
+        _webhook(access.lead(request, name), pk).delete()
 
 
 class TestWebhook(Resource, at=f"{CAMPAIGN}/webhooks/<int:pk>/test", name="webhook-test"):
     @changes(DeliveryShape, status=202)
     def post(self, request: Request, name: str, pk: int) -> Any:
         """Send a webhook a test."""
-        sent = deliveries.test(_webhook(doors.lead(request, name), pk))
+        sent = deliveries.test(_webhook(access.lead(request, name), pk))
         sent.refresh_from_db()
         return sent
 
@@ -90,14 +90,14 @@ class Deliveries(Resource, at=f"{CAMPAIGN}/webhooks/<int:pk>/deliveries", name="
     @reads(Page(DeliveryShape), scope=LEAD)
     def get(self, request: Request, name: str, pk: int) -> Any:
         """What a webhook was sent, the newest first."""
-        return Rows(_webhook(doors.lead(request, name), pk).deliveries.all(), ("-pk",))
+        return Rows(_webhook(access.lead(request, name), pk).deliveries.all(), ("-pk",))
 
 
 class DeliverAgain(Resource, at=f"{CAMPAIGN}/webhooks/<int:pk>/deliveries/<int:delivery>/again", name="delivery-again"):
     @changes(DeliveryShape, status=202)
     def post(self, request: Request, name: str, pk: int, delivery: int) -> Any:
         """Send a delivery again that was not taken."""
-        rows = Delivery.objects.filter(webhook=_webhook(doors.lead(request, name), pk))
+        rows = Delivery.objects.filter(webhook=_webhook(access.lead(request, name), pk))
         found = get_object_or_404(rows.select_related("webhook"), pk=delivery)
         deliveries.send_again(found)
         return found

@@ -15,7 +15,7 @@ from api.resource import CAMPAIGN, ClipAddress, Resource
 from api.resources.numbers import FILE_TYPES
 from api.resources.runs import OfRelease
 from base.errors import WrongState
-from runs import doors
+from runs import access
 from runs.why.cases import Case, Judged, Rank, Side, case_of
 from runs.why.choices import EXPLAINED, Choices, choices_of
 from runs.why.differences import Line, lines_of, scatter_file, texts_of
@@ -114,13 +114,13 @@ class RunScatter(Resource, at=f"{CAMPAIGN}/runs/<int:number>/scatter/<slug:forma
     @reads(FILE_TYPES, query=WhyAsked)
     def get(self, request: Request, name: str, number: int, format: str) -> Any:
         """Two runs query by query: the numbers as CSV, the drawing as JSON (Vega-Lite), SVG or PDF."""
-        member, params = doors.membership(request, name), request._request.GET
+        member, params = access.membership(request, name), request._request.GET
         with unfit():
             return scatter_file(choices_of(member, number, params), params, format)
 
 
 def _choices(request: Request, name: str, number: int) -> Choices:
-    member = doors.membership(request, name)
+    member = access.membership(request, name)
     with unfit():
         choices = choices_of(member, number, request._request.GET)
     if choices is None:

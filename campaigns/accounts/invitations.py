@@ -19,7 +19,7 @@ from django.views.decorators.http import require_http_methods
 
 from base.errors import NotFound
 from base.transactions import all_or_nothing
-from campaigns import doors
+from campaigns import access
 from campaigns.accounts.forms import SignUpForm
 from campaigns.accounts.sessions import wait
 from campaigns.models import Invitation, Membership
@@ -52,7 +52,7 @@ def opened(request: HttpRequest, secret: str) -> HttpResponse:
 def join(request: HttpRequest) -> HttpResponse:
     """Let the person join the campaign, with a new account if nobody is signed in."""
     invitation = _invitation_in_session(request)
-    user = doors.signed_in(request) if request.user.is_authenticated else None
+    user = access.signed_in(request) if request.user.is_authenticated else None
     if user and invitation.campaign.memberships.filter(user=user).exists():
         del request.session[IN_SESSION]
         messages.info(request, _("You are already a member. The invitation stays open for somebody else."))

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from base.errors import WrongState
 from base.text import storable
-from campaigns import doors
+from campaigns import access
 from campaigns.accounts import security_log
 from campaigns.models import Token
 
@@ -63,7 +63,7 @@ def index(request: HttpRequest) -> HttpResponse:
 
 
 def _make(request: HttpRequest, form: TokenForm) -> str:
-    user, data = doors.signed_in(request), form.cleaned_data
+    user, data = access.signed_in(request), form.cleaned_data
     if user.tokens.usable().count() >= MOST:
         raise WrongState(_("You have %(most)d tokens. Revoke one first.") % {"most": MOST})
     token, secret = Token.objects.make(user, data["name"], data["scopes"], data["days"])
@@ -72,7 +72,7 @@ def _make(request: HttpRequest, form: TokenForm) -> str:
 
 
 def _page(request: HttpRequest, form: TokenForm, secret: str = "", status: int = 200) -> HttpResponse:
-    tokens = doors.signed_in(request).tokens.usable().order_by("-pk")
+    tokens = access.signed_in(request).tokens.usable().order_by("-pk")
     rows = [(token, [SCOPES[scope] for scope in SCOPES if token.allows(scope)]) for token in tokens]
     context = {"tokens": rows, "form": form, "secret": secret}
     return render(request, "accounts/tokens.html", context, status=status)
@@ -80,7 +80,7 @@ def _page(request: HttpRequest, form: TokenForm, secret: str = "", status: int =
 
 @require_POST
 def revoke(request: HttpRequest, pk: int) -> HttpResponse:
-    user = doors.signed_in(request)
+    user = access.signed_in(request)
     get_object_or_404(user.tokens.all(), pk=pk).delete()
     security_log.note("token revoked", user, request)
     messages.success(request, _("The token is revoked: it no longer works."))

@@ -25,7 +25,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 from requests import RequestException
 
-from campaigns import doors
+from campaigns import access
 from campaigns.accounts.second_factor import SINGLE
 from campaigns.accounts.second_factor_forms import SECOND_FACTOR
 from campaigns.accounts.single_sign_on import not_working
@@ -33,7 +33,7 @@ from campaigns.accounts.single_sign_on import not_working
 
 @require_safe
 def account(request: HttpRequest) -> HttpResponse:
-    user = doors.signed_in(request)
+    user = access.signed_in(request)
     context = {
         "address": EmailAddress.objects.get_verified(user),
         "has_second_factor": Authenticator.objects.filter(user=user, type__in=SINGLE).exists(),
@@ -47,7 +47,7 @@ def account(request: HttpRequest) -> HttpResponse:
 @require_POST
 def end_session(request: HttpRequest, pk: int) -> HttpResponse:
     """End one of the person's sessions. If it is this one, the person is signed out."""
-    session = get_object_or_404(UserSession, pk=pk, user=doors.signed_in(request))
+    session = get_object_or_404(UserSession, pk=pk, user=access.signed_in(request))
     end_sessions(request, [session])
     messages.success(request, _("That session has ended."))
     return redirect("usersessions_list")
@@ -81,7 +81,7 @@ def disconnect(request: HttpRequest, pk: int) -> HttpResponse:
     form = DisconnectForm({"account": pk}, request=request)
     if form.is_valid():
         form.save()
-    elif SocialAccount.objects.filter(user=doors.signed_in(request), pk=pk).exists():
+    elif SocialAccount.objects.filter(user=access.signed_in(request), pk=pk).exists():
         messages.error(request, _("Set a password first: you could not sign in any more."))
     return redirect("account")
 
@@ -120,7 +120,7 @@ class AddPasskey(AddWebAuthnView):  # type: ignore[misc]
 def _end_what_began_before(request: HttpRequest) -> None:
     """End the person's other sessions, and all tokens: they were begun and made without the new factor."""
     end_other_sessions(request, request.user)
-    doors.signed_in(request).tokens.all().delete()
+    access.signed_in(request).tokens.all().delete()
 
 
 def ways_in(request: HttpRequest) -> dict[str, object]:

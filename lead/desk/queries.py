@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from campaigns import doors
+from campaigns import access
 from campaigns.models import Membership
 from judging.pool.clips import cut_clips
 
@@ -14,7 +14,7 @@ JOBS_SHOWN = 4  # of each kind of state
 
 def jobs_of(member: Membership) -> dict[str, Any]:
     """The campaign's long work: how much is under way, what of it runs, what is delayed, and what failed."""
-    found = list(doors.jobs(member).not_done().order_by("pk")[:JOBS_LOOKED_AT])
+    found = list(access.jobs(member).not_done().order_by("pk")[:JOBS_LOOKED_AT])
     failed = [job for job in found if job.has_failed]
     delayed = [job for job in found if job.is_delayed]
     return {

@@ -12,14 +12,14 @@ from django.views.decorators.http import require_http_methods, require_POST
 from campaigns.models import Upload
 from campaigns.upload_requests import announced, progress_answer, take_piece
 from campaigns.uploads import begin
-from judging import doors
+from judging import access
 from judging.drafts.changes import remove_file
 
 
 @require_POST
 def announce(request: HttpRequest, token: str) -> HttpResponse:
     """Begin an upload, or find the one that broke off."""
-    draft = doors.open_draft(request, token)
+    draft = access.open_draft(request, token)
     purpose, name, size = announced(request, Upload.Purpose.values)
     return _answer(begin(draft, purpose, name, size), 201)
 
@@ -27,14 +27,14 @@ def announce(request: HttpRequest, token: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "PATCH"])
 def piece(request: HttpRequest, token: str, upload: str) -> HttpResponse:
     """Tell how much has arrived, or store the next piece."""
-    return take_piece(request, partial(doors.upload, request, token, upload), _answer)
+    return take_piece(request, partial(access.upload, request, token, upload), _answer)
 
 
 @require_POST
 def remove_upload(request: HttpRequest, token: str, upload: str) -> HttpResponse:
     """Remove a file, and lead back to the step that it belongs to."""
-    doors.open_draft(request, token)
-    found = doors.upload(request, token, upload)
+    access.open_draft(request, token)
+    found = access.upload(request, token, upload)
     remove_file(found)
     return redirect(STEPS[Upload.Purpose(found.purpose)], token)
 

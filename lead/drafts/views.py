@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from base.problem_documents import refusal_as_message
 from campaigns.models import Campaign, Draft, Upload
 from campaigns.uploads import most_mib, remove_draft
-from judging import doors
+from judging import access
 from judging.drafts.builder import check_draft, make_campaign
 from judging.drafts.changes import (
     KINDS,
@@ -40,7 +40,7 @@ page_or_form = require_http_methods(["GET", "HEAD", "POST"])
 @page_or_form
 def index(request: HttpRequest) -> HttpResponse:
     """The person's drafts, and the button that begins another."""
-    user = doors.creator(request)
+    user = access.creator(request)
     drafts = Draft.objects.unfinished().filter(owner=user).order_by("-touched")
     if request.method == "POST":
         return redirect("draft-corpus", begin_draft(user).token)
@@ -49,7 +49,7 @@ def index(request: HttpRequest) -> HttpResponse:
 
 @page_or_form
 def corpus(request: HttpRequest, token: str) -> HttpResponse:
-    draft = doors.open_draft(request, token)
+    draft = access.open_draft(request, token)
     initial = {
         "corpus": draft.corpus_id,
         "columns": "".join(f"{name} = {column}\n" for name, column in draft.columns.items()),
@@ -65,7 +65,7 @@ def corpus(request: HttpRequest, token: str) -> HttpResponse:
 
 @page_or_form
 def films(request: HttpRequest, token: str) -> HttpResponse:
-    draft = doors.open_draft(request, token)
+    draft = access.open_draft(request, token)
     root, below = root_and_below(draft)
     initial = {"films": draft.media, "root": root, "below": below, "frame_rate": draft.frame_rate}
     form = FilmsForm(request.POST if request.method == "POST" else None, initial=initial)
@@ -78,7 +78,7 @@ def films(request: HttpRequest, token: str) -> HttpResponse:
 @page_or_form
 def queries(request: HttpRequest, token: str) -> HttpResponse:
     """Which queries: drawn ones, of which a job shows some beforehand, and those that were uploaded or pasted."""
-    draft = doors.open_draft(request, token)
+    draft = access.open_draft(request, token)
     known = counted(draft.corpus) if draft.corpus else None
     form = QueriesForm(draft, ready_in(known), request.POST if request.method == "POST" else None)
     if form.is_valid():
@@ -95,14 +95,14 @@ def queries(request: HttpRequest, token: str) -> HttpResponse:
 @require_POST
 def start_storing(request: HttpRequest, token: str) -> HttpResponse:
     """Store the new corpus before the campaign is made, so that its descriptions can be reworded."""
-    draft = doors.open_draft(request, token)
+    draft = access.open_draft(request, token)
     store_corpus.ask(draft)
     return redirect("draft-queries", token)
 
 
 @page_or_form
 def campaign_settings(request: HttpRequest, token: str) -> HttpResponse:
-    draft = doors.open_draft(request, token)
+    draft = access.open_draft(request, token)
     so_far = Campaign(name=draft.name, **draft.settings)
     form = NewSettingsForm(request.POST if request.method == "POST" else None, instance=so_far)
     if form.is_valid():
@@ -113,7 +113,7 @@ def campaign_settings(request: HttpRequest, token: str) -> HttpResponse:
 
 @page_or_form
 def people(request: HttpRequest, token: str) -> HttpResponse:
-    draft = doors.open_draft(request, token)
+    draft = access.open_draft(request, token)
     initial = {"people": "".join(f"{name} {role}\n" for name, role in draft.people)}
     form = PeopleForm(draft.owner, request.POST if request.method == "POST" else None, initial=initial)
     if form.is_valid():
@@ -125,7 +125,7 @@ def people(request: HttpRequest, token: str) -> HttpResponse:
 @require_safe
 def check(request: HttpRequest, token: str) -> HttpResponse:
     """What the check found, or how far it is; and the button that makes the campaign, if nothing is wrong."""
-    draft = doors.draft(request, token)
+    draft = access.draft(request, token)
     if draft.campaign:
         return redirect("campaign", draft.campaign.name)
     return _page(request, draft, "draft-check", "lead/drafts/check.html")
@@ -134,7 +134,7 @@ def check(request: HttpRequest, token: str) -> HttpResponse:
 @require_safe
 def progress(request: HttpRequest, token: str) -> HttpResponse:
     """The bar of the job under way; the page asks for it again until the job has ended."""
-    draft = doors.draft(request, token)
+    draft = access.draft(request, token)
     context = {"progress": request.path, "jobs": (jobs := jobs_of(draft, *KINDS))}
     answer = render(request, "parts/progress.html", context)
     if not any(job.is_unfinished for job in jobs):
@@ -144,7 +144,7 @@ def progress(request: HttpRequest, token: str) -> HttpResponse:
 
 @require_POST
 def start_check(request: HttpRequest, token: str) -> HttpResponse:
-    draft = doors.open_draft(request, token)
+    draft = access.open_draft(request, token)
     ask_to_check(draft)
     return redirect("draft-check", token)
 
@@ -152,7 +152,7 @@ def start_check(request: HttpRequest, token: str) -> HttpResponse:
 @require_POST
 def make(request: HttpRequest, token: str) -> HttpResponse:
     """Ask for the campaign. Doing it twice is harmless."""
-    draft = doors.draft(request, token)
+    draft = access.draft(request, token)
     with refusal_as_message(request):
         ask_to_make(draft)
     return redirect("draft-check", token)
@@ -160,7 +160,7 @@ def make(request: HttpRequest, token: str) -> HttpResponse:
 
 @require_POST
 def remove(request: HttpRequest, token: str) -> HttpResponse:
-    remove_draft(doors.open_draft(request, token))
+    remove_draft(access.open_draft(request, token))
     messages.success(request, "The draft is removed, with what was uploaded for it.")
     return redirect("drafts")
 

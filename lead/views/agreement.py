@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 from base.templatetags.page_parts import Heading
 from campaigns.models import Campaign, Membership
 from campaigns.pages import campaign_page
-from judging import doors
+from judging import access
 from judging.consensus import GRADES
 from judging.models import Query
 from lead.views.figures import plot_of
@@ -36,7 +36,7 @@ OF_PAIRS, OF_TIMES = {"kappa", "severity", "contested"}, {"seconds", "fast"}
 
 @require_safe
 def overall(request: HttpRequest, name: str) -> HttpResponse:
-    member = doors.membership(request, name)
+    member = access.membership(request, name)
     numbers = current_summary(member.campaign, AGREEMENT)
     sort = request.GET.get("sort", "")
     people = _people(member, numbers.counts["annotators"]) if numbers.counts else []
@@ -55,7 +55,7 @@ def overall(request: HttpRequest, name: str) -> HttpResponse:
 
 @require_safe
 def annotator(request: HttpRequest, name: str, worker: int) -> HttpResponse:
-    member = doors.membership(request, name)
+    member = access.membership(request, name)
     who = get_object_or_404(member.campaign.memberships.select_related("user"), worker=worker)
     numbers = current_summary(member.campaign, AGREEMENT)
     own = annotator_of(numbers.counts, who) if numbers.counts else None
@@ -77,7 +77,7 @@ def annotator(request: HttpRequest, name: str, worker: int) -> HttpResponse:
 @require_safe
 def queries(request: HttpRequest, name: str) -> HttpResponse:
     """The queries, those with most disagreement first."""
-    member = doors.membership(request, name)
+    member = access.membership(request, name)
     numbers = current_summary(member.campaign, QUERIES)
     page = Paginator(numbers.counts or [], ON_A_PAGE).get_page(request.GET.get("page"))
     names = ("pairs", "contested", "discarded", "distance", "mean")
@@ -96,7 +96,7 @@ def queries(request: HttpRequest, name: str) -> HttpResponse:
 
 @require_safe
 def judgements(request: HttpRequest, name: str) -> HttpResponse:
-    member = doors.membership(request, name)
+    member = access.membership(request, name)
     filters = filters_of(member.campaign)
     chosen = {key: value for key in filters if (value := request.GET.get(key)) and key != "before"}
     found = judgements_page(member.campaign, request.GET)
@@ -108,7 +108,7 @@ def judgements(request: HttpRequest, name: str) -> HttpResponse:
 @require_safe
 def counting(request: HttpRequest, name: str) -> HttpResponse:
     """How old the numbers are; asks for itself again while newer ones are being counted, then for the page."""
-    member = doors.membership(request, name)
+    member = access.membership(request, name)
     numbers = current_summary(member.campaign, FIGURES)
     answer = campaign_page(request, member, "lead/_counted.html", numbers=numbers)
     if not numbers.counting:
@@ -119,7 +119,7 @@ def counting(request: HttpRequest, name: str) -> HttpResponse:
 @require_POST
 def count(request: HttpRequest, name: str) -> HttpResponse:
     """Have everything counted again."""
-    count_agreement.ask(doors.lead(request, name).campaign)
+    count_agreement.ask(access.lead(request, name).campaign)
     messages.success(request, "The numbers are being counted again.")
     return redirect("agreement", name=name)
 

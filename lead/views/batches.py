@@ -14,7 +14,7 @@ from base.request_fields import one_of, text_in
 from campaigns.guideline_text import LEVELS
 from campaigns.models import Membership
 from campaigns.pages import campaign_page
-from judging import doors
+from judging import access
 from judging.models import Review
 from judging.pool.opening import open_all_without_clips, open_without_clips
 from judging.quality.examples import teachable
@@ -28,8 +28,8 @@ from reports.tables.queries import appearance
 
 @require_safe
 def detail(request: HttpRequest, name: str, pk: int) -> HttpResponse:
-    member = doors.membership(request, name)
-    editions = Editions.of(doors.batch(member, pk))
+    member = access.membership(request, name)
+    editions = Editions.of(access.batch(member, pk))
     batch, rows = editions.batch, candidate_rows(editions, member)
     advice = recommendation(batch)
     previous, following = neighbours_to_review(batch)
@@ -50,7 +50,7 @@ def detail(request: HttpRequest, name: str, pk: int) -> HttpResponse:
         next=following,
         grades=LEVELS,
         teachable={each.pk for each in teachable(member.campaign).filter(query=batch.query)},
-        **_reviews(member, editions, doors.reviews(member, request.GET.getlist("done"))),
+        **_reviews(member, editions, access.reviews(member, request.GET.getlist("done"))),
     )
 
 
@@ -73,9 +73,9 @@ def _reviews(member: Membership, editions: Editions, just_done: list[Review]) ->
 @require_POST
 def review(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     """Store the verdict, and go on to the next batch."""
-    lead = doors.lead(request, name)
+    lead = access.lead(request, name)
     verdict = one_of("verdict", request.POST.get("verdict", ""), Review.Verdict.values)
-    reason, batch = text_in(request.POST, "reason", 500), doors.batch(lead, pk).newest_edition
+    reason, batch = text_in(request.POST, "reason", 500), access.batch(lead, pk).newest_edition
     with refusal_as_message(request):
         done = reviewing.review(batch, lead, verdict, reason)
         return redirect(address_after(lead, neighbours_to_review(batch)[1], [done]))
@@ -85,8 +85,8 @@ def review(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 @require_POST
 def open_one(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     """Open a batch without the clips that are not there. Doing it twice is harmless."""
-    lead = doors.lead(request, name)
-    if open_without_clips(lead, doors.batch(lead, pk)):
+    lead = access.lead(request, name)
+    if open_without_clips(lead, access.batch(lead, pk)):
         messages.success(request, "The batch is open. Annotators can claim it.")
     return redirect("batch", name=name, pk=pk)
 
@@ -94,7 +94,7 @@ def open_one(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 @require_POST
 def open_all(request: HttpRequest, name: str) -> HttpResponse:
     """Open all batches that wait because clips of them cannot be cut."""
-    lead = doors.lead(request, name)
+    lead = access.lead(request, name)
     opened = open_all_without_clips(lead)
     messages.success(request, f"Batches that are open now without some of their clips: {opened}.")
     return redirect("campaign", name=name)

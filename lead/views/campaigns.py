@@ -10,7 +10,7 @@ from django.views.decorators.http import require_safe
 from campaigns.creating import may_create_campaigns
 from campaigns.models import Campaign
 from campaigns.pages import campaign_page
-from judging import doors
+from judging import access
 from lead.desk.charts import charts
 from lead.desk.checklist import checklist
 from lead.desk.needs import needs
@@ -33,7 +33,7 @@ def index(request: HttpRequest) -> HttpResponse:
     known = {
         "campaigns": at_a_glance(campaigns),
         "may_create": may_create_campaigns(request.user),
-        "sees_corpora": doors.corpora(request).exists(),
+        "sees_corpora": access.corpora(request).exists(),
     }
     return render(request, "lead/campaigns.html", known)
 
@@ -41,7 +41,7 @@ def index(request: HttpRequest) -> HttpResponse:
 @require_safe
 def desk(request: HttpRequest, name: str) -> HttpResponse:
     """The desk: what needs the lead now, how it goes, and the queries. To a researcher it tells no needs and no pay."""
-    member = doors.membership(request, name)
+    member = access.membership(request, name)
     campaign, table, found = member.campaign, Table.from_params(request.GET), jobs_of(member)
     kept = current_summaries(campaign, PROGRESS, AGREEMENT)
     page = Paginator(table.queries(campaign), QUERIES_ON_A_PAGE).get_page(request.GET.get("page"))
@@ -68,7 +68,7 @@ def desk(request: HttpRequest, name: str) -> HttpResponse:
 @require_safe
 def jobs(request: HttpRequest, name: str) -> HttpResponse:
     """The bars of the work under way; asks for itself again while there is any."""
-    member = doors.membership(request, name)
+    member = access.membership(request, name)
     found = jobs_of(member)
     answer = campaign_page(request, member, "lead/_jobs.html", jobs=found)
     if not found["unfinished"]:

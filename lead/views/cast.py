@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
 from base.errors import ReeljudgeError
-from campaigns import doors
+from campaigns import access
 from corpus.models import Corpus
 from lead.views.captions import corpus_page
 from retrieval.models import CastName
@@ -23,7 +23,7 @@ SHOWN = {"": "All", "open": "To be confirmed", "confirmed": "Confirmed"}
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit(request: HttpRequest, corpus: int) -> HttpResponse:
     """The names, most frequent first, and a form to say who they are. Saving stores the whole page or nothing."""
-    found = doors.corpus_to_reword(request, corpus)
+    found = access.corpus_to_reword(request, corpus)
     state = request.GET.get("show", "")
     names = names_of(found, state)
     page = Paginator(names, NAMES_ON_A_PAGE).get_page(request.GET.get("page"))
@@ -43,7 +43,7 @@ def edit(request: HttpRequest, corpus: int) -> HttpResponse:
 @require_POST
 def draft(request: HttpRequest, corpus: int) -> HttpResponse:
     """Have a worker draft the list. Drafting again keeps what the lead said."""
-    draft_cast.ask(doors.corpus_to_reword(request, corpus))
+    draft_cast.ask(access.corpus_to_reword(request, corpus))
     return redirect("captions", corpus=corpus)
 
 

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_POST, require_safe
 from base.problem_documents import refusal_as_message
 from base.request_fields import KEY, is_whole
 from campaigns.pages import campaign_page
-from judging import doors
+from judging import access
 from judging.quality import check_results
 from judging.quality.checks import REPEAT_AFTER
 from judging.quality.gold import DRAWN_AT_ONCE, SOURCES_LOOKED_AT, draw_gold, gold, make_gold, sources
@@ -24,7 +24,7 @@ PAIRS_ON_A_PAGE = 100
 
 @require_safe
 def index(request: HttpRequest, name: str) -> HttpResponse:
-    lead = doors.lead(request, name)
+    lead = access.lead(request, name)
     counted, found = current_summary(lead.campaign, PEOPLE), sources(lead.campaign, most=SOURCES_LOOKED_AT)
     return campaign_page(
         request,
@@ -45,8 +45,8 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
 @require_safe
 def pairs(request: HttpRequest, name: str, worker: int, show: str) -> HttpResponse:
     """What a number on the page of checks was made from."""
-    lead = doors.lead(request, name)
-    annotator = doors.annotator_of(lead, worker)
+    lead = access.lead(request, name)
+    annotator = access.annotator_of(lead, worker)
     if show not in check_results.SELECTIONS:
         raise Http404
     return campaign_page(
@@ -65,7 +65,7 @@ def pairs(request: HttpRequest, name: str, worker: int, show: str) -> HttpRespon
 @require_POST
 def set_gold(request: HttpRequest, name: str) -> HttpResponse:
     """Gold of one closed query, or drawn from those that can be."""
-    campaign = doors.lead(request, name).campaign
+    campaign = access.lead(request, name).campaign
     if key := request.POST.get("query"):
         query = get_object_or_404(campaign.queries, pk=int(key) if is_whole(key, KEY) else 0)
         with refusal_as_message(request):

@@ -14,7 +14,7 @@ from base.request_fields import KEY, is_whole, reason_in
 from base.text import abbreviated
 from campaigns.models import Membership
 from campaigns.pages import campaign_page
-from judging import doors
+from judging import access
 from judging.consensus import GRADES
 from judging.models import Assignment, Judgement, Query
 from judging.review.adjudicating import adjudicate, withdraw_adjudication
@@ -28,7 +28,7 @@ ON_A_PAGE = 50
 @require_http_methods(["GET", "HEAD", "POST"])
 def reopen_page(request: HttpRequest, name: str) -> HttpResponse:
     """Show what reopening would come to; with a reason, reopen."""
-    lead = doors.lead(request, name)
+    lead = access.lead(request, name)
     params = request.POST if request.method == "POST" else request.GET
     scope = _scope(lead, params)
     if request.method == "POST":
@@ -44,16 +44,16 @@ def reopen_page(request: HttpRequest, name: str) -> HttpResponse:
 
 def _scope(lead: Membership, params: QueryDict) -> Scope:
     """Exactly one of a candidate, a batch and a worker, by its number."""
-    named = [(what, str(params[what])) for what in doors.REOPENED if what in params]
+    named = [(what, str(params[what])) for what in access.REOPENED if what in params]
     if len(named) != 1 or not is_whole(named[0][1], KEY):
         raise BadValue("what", "not one number", "one of candidate, batch or worker, as a number")
-    return doors.scope(lead, named[0][0], int(named[0][1]))
+    return access.scope(lead, named[0][0], int(named[0][1]))
 
 
 @require_safe
 def reopenings(request: HttpRequest, name: str) -> HttpResponse:
     """What was reopened, by whom and why; and the way to reopen somebody's work."""
-    member = doors.membership(request, name)
+    member = access.membership(request, name)
     rows = member.campaign.reopenings.select_related("lead__user").order_by("-pk")
     people = member.campaign.memberships.annotators().select_related("user")
     page = Paginator(rows, ON_A_PAGE).get_page(request.GET.get("page"))
@@ -71,8 +71,8 @@ def reopenings(request: HttpRequest, name: str) -> HttpResponse:
 @require_POST
 def grade_candidate(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     """A grade of the lead's own with its reason; or, without a grade, the last one taken back."""
-    lead = doors.lead(request, name)
-    candidate, grade = doors.candidate(lead, pk), request.POST.get("grade", "")
+    lead = access.lead(request, name)
+    candidate, grade = access.candidate(lead, pk), request.POST.get("grade", "")
     if grade == "none":
         withdraw_adjudication(candidate, lead)
         messages.success(request, f"Your grade of rank {candidate.rank} is taken back.")
@@ -89,8 +89,8 @@ def grade_candidate(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def withdraw_page(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     """Show what withdrawing a query would come to; with a reason, withdraw it, or bring it back."""
-    lead = doors.lead(request, name)
-    query = doors.pool_query(lead, pk)
+    lead = access.lead(request, name)
+    query = access.pool_query(lead, pk)
     if request.method == "POST":
         with refusal_as_message(request):
             messages.success(request, _withdraw(query, request.POST))

@@ -11,7 +11,7 @@ from base.errors import BadValue
 from base.problem_documents import refusal_as_message
 from base.request_fields import one_of, reason_in, text_in, whole_in
 from campaigns.pages import campaign_page
-from judging import doors
+from judging import access
 from judging.consensus import GRADES
 from judging.models.sitting import exam_batches
 from judging.quality.exam import DEPTH, QUERIES, set_exam, set_truth
@@ -24,7 +24,7 @@ TRUTHS = {"": None} | {str(grade): grade for grade in GRADES}
 
 @require_safe
 def overview_page(request: HttpRequest, name: str) -> HttpResponse:
-    member = doors.membership(request, name)
+    member = access.membership(request, name)
     return campaign_page(
         request,
         member,
@@ -39,7 +39,7 @@ def overview_page(request: HttpRequest, name: str) -> HttpResponse:
 
 @require_POST
 def make(request: HttpRequest, name: str) -> HttpResponse:
-    lead = doors.lead(request, name)
+    lead = access.lead(request, name)
     queries, depth = (whole_in(request.POST, field) for field in ("queries", "depth"))
     seed = whole_in(request.POST, "seed") if request.POST.get("seed") else lead.campaign.order_seed
     with refusal_as_message(request):
@@ -50,8 +50,8 @@ def make(request: HttpRequest, name: str) -> HttpResponse:
 
 @require_safe
 def batch(request: HttpRequest, name: str, pk: int) -> HttpResponse:
-    member = doors.membership(request, name)
-    campaign, chosen = member.campaign, doors.exam_batch(member, pk)
+    member = access.membership(request, name)
+    campaign, chosen = member.campaign, access.exam_batch(member, pk)
     batches = exam_batches(campaign).order_by("query")
     grades = exam_grades(campaign)
     pairs = pairs_of(campaign, truths(campaign, grades), grades)
@@ -69,8 +69,8 @@ def batch(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 
 @require_POST
 def truth(request: HttpRequest, name: str, pk: int) -> HttpResponse:
-    lead = doors.lead(request, name)
-    chosen = doors.exam_batch(lead, pk)
+    lead = access.lead(request, name)
+    chosen = access.exam_batch(lead, pk)
     ranks = chosen.candidates.values_list("rank", flat=True)
     set_truth(chosen, {rank: _truth(request, rank) for rank in ranks})
     messages.success(request, "Saved. Results that were already given stay as they are.")
@@ -87,8 +87,8 @@ def _truth(request: HttpRequest, rank: int) -> tuple[int | None, str]:
 
 @require_safe
 def examinee_detail(request: HttpRequest, name: str, worker: int) -> HttpResponse:
-    member = doors.membership(request, name)
-    person = examinee(doors.annotator_of(member, worker))
+    member = access.membership(request, name)
+    person = examinee(access.annotator_of(member, worker))
     last = person.sittings[-1] if person.sittings else None
     return campaign_page(
         request,
@@ -105,8 +105,8 @@ def examinee_detail(request: HttpRequest, name: str, worker: int) -> HttpRespons
 @require_POST
 def verdict(request: HttpRequest, name: str, worker: int) -> HttpResponse:
     """The lead's decision on an examinee: work in spite of the exam, or another round of it."""
-    lead = doors.lead(request, name)
-    annotator = doors.annotator_of(lead, worker)
+    lead = access.lead(request, name)
+    annotator = access.annotator_of(lead, worker)
     reason = reason_in(request.POST, LONGEST_REASON)
     decide = VERDICTS[one_of("verdict", request.POST.get("verdict", ""), VERDICTS)]
     with refusal_as_message(request):

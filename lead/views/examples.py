@@ -14,7 +14,7 @@ from base.errors import WrongState
 from campaigns.guideline_text import LEVELS
 from campaigns.models import Membership
 from campaigns.pages import campaign_page
-from judging import doors
+from judging import access
 from judging.models import Example
 from judging.quality.example_forms import ExampleForm, OwnExampleForm
 from judging.quality.examples import add_example, add_own_example, hidden_examples, teachable
@@ -25,7 +25,7 @@ MOST_FOUND = 20
 @require_safe
 def index(request: HttpRequest, name: str) -> HttpResponse:
     """The examples by grade; with `?find=words`, judged pairs that may become one."""
-    member = doors.membership(request, name)
+    member = access.membership(request, name)
     examples = member.campaign.examples.select_related("clip", "moment__video", "by__user")
     words = request.GET.get("find", "").replace("\0", "").strip()
     return campaign_page(
@@ -43,7 +43,7 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def add_judged(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     """Make a judged pair an example."""
-    lead = doors.lead(request, name)
+    lead = access.lead(request, name)
     candidate = get_object_or_404(teachable(lead.campaign), pk=pk)
     form = ExampleForm(request.POST or None, initial={"grade": candidate.grade})
     return _add(
@@ -54,7 +54,7 @@ def add_judged(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def add_own(request: HttpRequest, name: str) -> HttpResponse:
     """Make a pair of the lead's own an example."""
-    lead = doors.lead(request, name)
+    lead = access.lead(request, name)
     form = OwnExampleForm(lead.campaign, request.POST or None)
     return _add(
         request,
@@ -66,7 +66,7 @@ def add_own(request: HttpRequest, name: str) -> HttpResponse:
 
 @require_POST
 def remove(request: HttpRequest, name: str, pk: int) -> HttpResponse:
-    lead = doors.lead(request, name)
+    lead = access.lead(request, name)
     if lead.campaign.examples.filter(pk=pk).delete()[0]:
         messages.success(request, "The example is removed.")
     return redirect("examples", name=name)

@@ -10,7 +10,7 @@ from base.request_fields import whole
 from campaigns.models import Campaign
 from campaigns.pages import campaign_page
 from jobs.models import Job
-from judging import doors
+from judging import access
 from judging.consensus import RULE
 from judging.models import Candidate
 from releases.exports import FILES, export_file, training_set_file
@@ -20,7 +20,7 @@ from releases.training.sets import USUAL_DEPTHS, ask_for_training_set, make_trai
 
 @require_safe
 def index(request: HttpRequest, name: str) -> HttpResponse:
-    member = doors.membership(request, name)
+    member = access.membership(request, name)
     sets = _training_sets(member.campaign)
     context: dict[str, Any] = {"sets": sets, "making": any(job and not job.has_failed for _, job in sets)}
     if request.headers.get("hx-request"):
@@ -46,12 +46,12 @@ def _training_sets(campaign: Campaign) -> list[tuple[TrainingSet, Job | None]]:
 
 @require_safe
 def download(request: HttpRequest, name: str, file: str) -> StreamingHttpResponse:
-    return export_file(doors.membership(request, name).campaign, file)
+    return export_file(access.membership(request, name).campaign, file)
 
 
 @require_POST
 def ask_for_one(request: HttpRequest, name: str) -> HttpResponse:
-    lead = doors.lead(request, name)
+    lead = access.lead(request, name)
     depth = whole("N", request.POST.get("depth", ""), "a number of moments for each query")
     ask_for_training_set(lead.campaign, depth)
     return redirect("exports", name=name)  # its row says how far it is
@@ -59,4 +59,4 @@ def ask_for_one(request: HttpRequest, name: str) -> HttpResponse:
 
 @require_safe
 def training_set(request: HttpRequest, name: str, depth: int) -> FileResponse:
-    return training_set_file(doors.membership(request, name).campaign, depth)
+    return training_set_file(access.membership(request, name).campaign, depth)

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_POST, require_safe
 from base.problem_documents import refusal_as_message
 from base.request_fields import whole_in
 from campaigns.pages import campaign_page
-from judging import doors
+from judging import access
 from judging.models import Kind
 from judging.pool.study import Plan, ask_for_study
 from reports.figures.catalogue import DRAWN, TABLES, Figure
@@ -26,7 +26,7 @@ from reports.summaries import FIGURES, current_summary
 
 @require_safe
 def index(request: HttpRequest, name: str) -> HttpResponse:
-    member = doors.membership(request, name)
+    member = access.membership(request, name)
     subject = Subject(member.campaign, query=query_of(member.campaign, request.GET))
     numbers = current_summary(member.campaign, FIGURES)
     has_any = bool(numbers.counts and numbers.counts["splits"]["all"]["queries"])
@@ -47,13 +47,13 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
 @require_safe
 def download(request: HttpRequest, name: str, file: str) -> HttpResponse:
     """A figure as its specification, SVG, PDF, or the CSV of its numbers."""
-    return campaign_figure_file(doors.membership(request, name).campaign, file, request.GET)
+    return campaign_figure_file(access.membership(request, name).campaign, file, request.GET)
 
 
 @require_POST
 def start_study(request: HttpRequest, name: str) -> HttpResponse:
     """Ask for the study with the numbers of the form."""
-    lead = doors.lead(request, name)
+    lead = access.lead(request, name)
     plan = Plan(**{field: whole_in(request.POST, field, str(n)) for field, n in Plan()._asdict().items()})
     with refusal_as_message(request):
         ask_for_study(lead.campaign, plan)

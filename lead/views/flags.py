@@ -12,7 +12,7 @@ from base.problem_documents import refusal_as_message
 from base.request_fields import one_of
 from campaigns.guideline_text import LEVELS
 from campaigns.pages import campaign_page
-from judging import doors
+from judging import access
 from judging.models import Flag
 from judging.review.flags import ACTIONS
 from reports.tables.batch import FlagRow, named
@@ -22,7 +22,7 @@ ON_A_PAGE = 50
 
 @require_safe
 def index(request: HttpRequest, name: str) -> HttpResponse:
-    member = doors.membership(request, name)
+    member = access.membership(request, name)
     flags = Flag.objects.waiting(member.campaign).order_by("-at", "-pk")
     flags = flags.select_related("candidate__query", "candidate__clip", "assignment__annotator__user")
     page = Paginator(flags, ON_A_PAGE).get_page(request.GET.get("page"))
@@ -33,8 +33,8 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
 @require_POST
 def handle(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     """Dismiss the flag, or have the clip cut again."""
-    lead = doors.lead(request, name)
-    flag = doors.flag(lead, pk)
+    lead = access.lead(request, name)
+    flag = access.flag(lead, pk)
     act = ACTIONS[one_of("action", request.POST.get("action", ""), ACTIONS)]
     with refusal_as_message(request):
         messages.success(request, act(flag, lead))

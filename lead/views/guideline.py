@@ -12,12 +12,12 @@ from base.text import changes, rendered
 from campaigns.forms import GuidelineForm
 from campaigns.models import Campaign, Guideline, Membership
 from campaigns.pages import campaign_page
-from judging import doors
+from judging import access
 
 
 @require_safe
 def detail(request: HttpRequest, name: str) -> HttpResponse:
-    member = doors.membership(request, name)
+    member = access.membership(request, name)
     versions = _versions(member.campaign)
     version = _chosen(request, "version", versions, len(versions) - 1)
     context = {"version": version, "versions": versions[::-1], "in_force": versions[-1]}
@@ -27,7 +27,7 @@ def detail(request: HttpRequest, name: str) -> HttpResponse:
 @require_safe
 def compare(request: HttpRequest, name: str) -> HttpResponse:
     """What changed from one version to another; by default with the last one."""
-    member = doors.membership(request, name)
+    member = access.membership(request, name)
     versions = _versions(member.campaign)
     after = _chosen(request, "to", versions, len(versions) - 1)
     before = _chosen(request, "from", versions, max(0, after.version - 1))
@@ -39,7 +39,7 @@ def compare(request: HttpRequest, name: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit(request: HttpRequest, name: str) -> HttpResponse:
     """The editor: `do=preview` shows the text as it will look, `do=save` puts it in force."""
-    lead = doors.lead(request, name)
+    lead = access.lead(request, name)
     present = lead.campaign.guideline
     if request.method != "POST":
         form = GuidelineForm(initial={"text": present.text, "started_from": present.version})

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_POST, require_safe
 from base.problem_documents import refusal_as_message
 from base.templatetags.page_parts import Heading
 from campaigns.pages import campaign_page
-from judging import doors
+from judging import access
 from reports.pay import approval
 from reports.pay.periods import Period, pay_of, sum_of, write_csv
 from reports.pay.rates import Rates
@@ -17,7 +17,7 @@ from reports.pay.rates import Rates
 
 @require_safe
 def hours(request: HttpRequest, name: str) -> HttpResponse:
-    lead, period = doors.lead(request, name), Period.from_params(request.GET)
+    lead, period = access.lead(request, name), Period.from_params(request.GET)
     rates = Rates.of(lead.campaign)
     lines = pay_of(lead.campaign, period, rates)
     worked, pay = sum_of(lines)
@@ -40,7 +40,7 @@ def hours(request: HttpRequest, name: str) -> HttpResponse:
 
 @require_POST
 def approve(request: HttpRequest, name: str) -> HttpResponse:
-    lead, period = doors.lead(request, name), Period.from_params(request.POST)
+    lead, period = access.lead(request, name), Period.from_params(request.POST)
     with refusal_as_message(request):
         approved = approval.approve(lead, period)
         messages.success(request, f"The hours and the pay from {approved} are approved.")
@@ -49,7 +49,7 @@ def approve(request: HttpRequest, name: str) -> HttpResponse:
 
 @require_safe
 def as_csv(request: HttpRequest, name: str) -> HttpResponse:
-    lead, period = doors.lead(request, name), Period.from_params(request.GET)
+    lead, period = access.lead(request, name), Period.from_params(request.GET)
     names = request.GET.get("names") == "on"
     file = f"{name}-hours-{period.first}-{period.last}{'-names' if names else ''}.csv"
     answer = HttpResponse(content_type="text/csv; charset=utf-8")

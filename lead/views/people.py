@@ -19,7 +19,7 @@ from campaigns.creating import let_create, let_create_no_longer, may_create_camp
 from campaigns.invitations import LIFETIMES, MOST_HOURS, USUAL_LIFETIME, InvitationsForm, invite_all, must_send_mails
 from campaigns.models import Membership
 from campaigns.pages import campaign_page
-from judging import doors
+from judging import access
 from judging.work import leaving
 from reports.summaries import PEOPLE, current_summary
 from reports.tables.people import DAYS_SHOWN, days_of, invitation_rows, person_rows
@@ -27,7 +27,7 @@ from reports.tables.people import DAYS_SHOWN, days_of, invitation_rows, person_r
 
 @require_safe
 def index(request: HttpRequest, name: str) -> HttpResponse:
-    return _index(request, doors.lead(request, name))
+    return _index(request, access.lead(request, name))
 
 
 def _index(request: HttpRequest, lead: Membership, link: str = "", form: InvitationsForm | None = None) -> HttpResponse:
@@ -50,8 +50,8 @@ def _index(request: HttpRequest, lead: Membership, link: str = "", form: Invitat
 
 @require_safe
 def detail(request: HttpRequest, name: str, worker: int) -> HttpResponse:
-    lead = doors.lead(request, name)
-    person = doors.person(lead, worker)
+    lead = access.lead(request, name)
+    person = access.person(lead, worker)
     return campaign_page(
         request,
         lead,
@@ -78,8 +78,8 @@ def may_let_create(lead: Membership, person: Membership) -> bool:
 @require_POST
 def creates(request: HttpRequest, name: str, worker: int) -> HttpResponse:
     """Let somebody create campaigns, or no longer."""
-    lead = doors.lead(request, name)
-    person = doors.person(lead, worker)
+    lead = access.lead(request, name)
+    person = access.person(lead, worker)
     if not may_let_create(lead, person):
         raise Http404
     may = one_of("may", request.POST.get("may", ""), ("yes", "no")) == "yes"
@@ -93,8 +93,8 @@ def creates(request: HttpRequest, name: str, worker: int) -> HttpResponse:
 @require_POST
 def change(request: HttpRequest, name: str, worker: int) -> HttpResponse:
     """One of the verbs of a membership; pausing may hand over the batch in hand too."""
-    lead = doors.lead(request, name)
-    person, reason = doors.person(lead, worker), text_in(request.POST, "reason", 400)
+    lead = access.lead(request, name)
+    person, reason = access.person(lead, worker), text_in(request.POST, "reason", 400)
     with refusal_as_message(request):
         done = _do(request, lead, person, reason)
         messages.success(request, f"Worker {worker} {done}.")
@@ -128,7 +128,7 @@ VERBS: dict[str, tuple[Callable[[Membership, Membership, str], None], str]] = {
 @require_POST
 def invite(request: HttpRequest, name: str) -> HttpResponse:
     """Make a link and show it, this once: only its hash is kept."""
-    lead = doors.lead(request, name)
+    lead = access.lead(request, name)
     role = one_of("role", request.POST.get("role", ""), Membership.Role.values)
     hours = request.POST.get("hours", "")
     if not is_whole(hours, digits=3) or not 1 <= int(hours) <= MOST_HOURS:
@@ -140,7 +140,7 @@ def invite(request: HttpRequest, name: str) -> HttpResponse:
 @require_POST
 def invite_by_mail(request: HttpRequest, name: str) -> HttpResponse:
     """Send an invitation to each person of a list; if one line is wrong, to nobody."""
-    lead = doors.lead(request, name)
+    lead = access.lead(request, name)
     must_send_mails()
     form = InvitationsForm(lead.campaign, request.POST)
     if not form.is_valid():
@@ -153,7 +153,7 @@ def invite_by_mail(request: HttpRequest, name: str) -> HttpResponse:
 @require_POST
 def send_invitation(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     """Send the mail of an open invitation once more, with the same link."""
-    lead = doors.lead(request, name)
+    lead = access.lead(request, name)
     invitation = get_object_or_404(lead.campaign.invitations.open().exclude(address=""), pk=pk)
     must_send_mails()
     mails.ask_for(mails.mail_invitation, invitation, request, invitation.language)
@@ -163,7 +163,7 @@ def send_invitation(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 
 @require_POST
 def withdraw_invitation(request: HttpRequest, name: str, pk: int) -> HttpResponse:
-    lead = doors.lead(request, name)
+    lead = access.lead(request, name)
     get_object_or_404(lead.campaign.invitations, pk=pk).withdraw()
     messages.success(request, "The invitation is withdrawn: its link no longer works.")
     return redirect("people", name)

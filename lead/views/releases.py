@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST, require_safe
 from base.request_fields import whole
 from campaigns.models import Campaign
 from campaigns.pages import campaign_page
-from judging import doors
+from judging import access
 from releases.data_card import EARLY, LICENCES
 from releases.difference import HEADER, changes, compare
 from releases.exports import csv_lines
@@ -24,7 +24,7 @@ USUAL_LICENCE = "CC-BY-4.0"
 
 @require_safe
 def index(request: HttpRequest, name: str) -> HttpResponse:
-    member = doors.membership(request, name)
+    member = access.membership(request, name)
     releases = list(member.campaign.releases.select_related("by", "campaign")[:50])
     jobs = {job.row: job for job in freeze_release.jobs(releases)}
     failed = {row for row, job in jobs.items() if job.has_failed}
@@ -45,7 +45,7 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
 
 @require_POST
 def make(request: HttpRequest, name: str) -> HttpResponse:
-    lead = doors.lead(request, name)
+    lead = access.lead(request, name)
     data, choice = request.POST, {"with_unfinished": request.POST.get("with_unfinished") == "on"}
     freeze(lead.campaign, lead, data.get("licence", ""), data.get("notes", ""), **choice)
     return redirect("releases", name=name)  # its row says how far it is
@@ -53,7 +53,7 @@ def make(request: HttpRequest, name: str) -> HttpResponse:
 
 @require_safe
 def download(request: HttpRequest, name: str, version: int) -> FileResponse:
-    release = _ready(doors.membership(request, name).campaign, version)
+    release = _ready(access.membership(request, name).campaign, version)
     filename = f"{name}-v{version}.zip"
     return FileResponse(release.file.open("rb"), as_attachment=True, filename=filename)
 
@@ -61,7 +61,7 @@ def download(request: HttpRequest, name: str, version: int) -> FileResponse:
 @require_safe
 def compare_page(request: HttpRequest, name: str) -> HttpResponse:
     """Two releases beside each other: as a page with the first changes, or all of them as CSV."""
-    member = doors.membership(request, name)
+    member = access.membership(request, name)
     old, new = (_ready(member.campaign, _version(request, field)) for field in ("from", "to"))
     if request.GET.get("as") == "csv":
         answer = StreamingHttpResponse(_rows(old, new), content_type="text/csv; charset=utf-8")

@@ -13,7 +13,7 @@ from base.problem_documents import refusal_as_message
 from base.request_fields import KEY, is_whole
 from campaigns.models import Membership
 from campaigns.pages import campaign_page
-from judging import doors
+from judging import access
 from judging.models import Batch, Review
 from judging.review.recommending import recommendations
 from judging.review.reviewing import MOST_AT_ONCE, accept_all, last_reviews, to_undo, undo
@@ -22,13 +22,13 @@ from lead.views.batches import address_after
 
 @require_safe
 def index(request: HttpRequest, name: str) -> HttpResponse:
-    member = doors.membership(request, name)
+    member = access.membership(request, name)
     waiting = Batch.objects.in_campaign(member.campaign).to_review().select_related("query__campaign")
     page = Paginator(waiting.order_by("pk"), MOST_AT_ONCE).get_page(request.GET.get("page"))
     found = recommendations(page)
     rows = [(batch, found[batch.pk]) for batch in page]
     held = Review.objects.filter(last_reviews(member)).with_begun().select_related("batch__query__campaign")
-    done, skipped = to_undo(doors.reviews(member, request.GET.getlist("done")), list(held))
+    done, skipped = to_undo(access.reviews(member, request.GET.getlist("done")), list(held))
     return campaign_page(
         request,
         member,
@@ -44,9 +44,9 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
 @require_POST
 def accept_listed(request: HttpRequest, name: str) -> HttpResponse:
     """Follow each recommendation as it was seen in the list; what changed meanwhile is left and named."""
-    lead = doors.lead(request, name)
+    lead = access.lead(request, name)
     listed = _seen(request.POST.getlist("seen"))
-    seen = [(doors.batch(lead, pk), verdict, mean) for pk, verdict, mean in listed]
+    seen = [(access.batch(lead, pk), verdict, mean) for pk, verdict, mean in listed]
     done, left = accept_all(lead, seen)
     if left:
         words = "; ".join(f"{batch}: {why}" for batch, why in left[:10])
@@ -69,8 +69,8 @@ def _is_row(row: list[str]) -> bool:
 @require_POST
 def undo_reviews(request: HttpRequest, name: str) -> HttpResponse:
     """Take back one review, or all of one action."""
-    lead = doors.lead(request, name)
-    reviews = doors.reviews(lead, request.POST.getlist("review"))
+    lead = access.lead(request, name)
+    reviews = access.reviews(lead, request.POST.getlist("review"))
     if len(reviews) == 1:
         with refusal_as_message(request):
             undo(reviews[0], lead)

@@ -14,7 +14,7 @@ from campaigns.models import Campaign
 from campaigns.pages import campaign_page
 from corpus.models import Clip, Moment
 from jobs.models import Job
-from judging import doors
+from judging import access
 from judging.pool.clips import clips_found, cut_clip, cut_for_search
 from retrieval.search.searching import HITS, LONGEST_QUERY, Answer, Hit, search
 
@@ -22,7 +22,7 @@ from retrieval.search.searching import HITS, LONGEST_QUERY, Answer, Hit, search
 @require_safe
 def index(request: HttpRequest, name: str) -> HttpResponse:
     """The form; with `?q=words`, the nearest moments. It asks for itself again while a job is under way."""
-    member = doors.membership(request, name)
+    member = access.membership(request, name)
     words = text_in(request.GET, "q", LONGEST_QUERY)
     answer = search(member.campaign.corpus, words, HITS) if words else Answer()
     rows = _with_clips(answer.hits, member.campaign)
@@ -43,7 +43,7 @@ def _with_clips(hits: list[Hit], campaign: Campaign) -> list[tuple[Hit, Clip | N
 @require_POST
 def cut(request: HttpRequest, name: str) -> HttpResponse:
     """Have the clip of a moment cut, and go back to what was found."""
-    lead = doors.lead(request, name)
+    lead = access.lead(request, name)
     moments = Moment.objects.filter(video__corpus=lead.campaign.corpus).select_related("video")
     cut_for_search(get_object_or_404(moments, pk=whole_in(request.POST, "moment")), lead.campaign)
     words = text_in(request.POST, "q", LONGEST_QUERY)

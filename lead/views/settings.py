@@ -9,7 +9,7 @@ from django.views.decorators.http import require_http_methods
 
 from campaigns.models import Membership
 from campaigns.pages import campaign_page
-from judging import doors
+from judging import access
 from judging.settings import SettingsForm, set_up
 
 
@@ -17,13 +17,13 @@ from judging.settings import SettingsForm, set_up
 def edit(request: HttpRequest, name: str) -> HttpResponse:
     """For researchers to read, for leads to change."""
     if request.method == "POST":
-        lead = doors.lead(request, name)
+        lead = access.lead(request, name)
         form = set_up(lead, request.POST)
         if form.is_valid():
             messages.success(request, "The settings are saved.")
             return redirect("campaign-settings", name=name)
         return _page(request, lead, form, status=400)
-    member = doors.membership(request, name)
+    member = access.membership(request, name)
     return _page(request, member, SettingsForm(instance=member.campaign))
 
 

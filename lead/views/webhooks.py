@@ -17,7 +17,7 @@ from campaigns.models import Membership, Webhook
 from campaigns.pages import campaign_page
 from campaigns.webhooks import deliveries
 from campaigns.webhooks.addresses import LONGEST, destination
-from judging import doors
+from judging import access
 
 SHOWN = 50  # deliveries
 ACTIONS = ("disable", "enable", "test", "remove")
@@ -40,7 +40,7 @@ class WebhookForm(forms.Form):
 @require_http_methods(["GET", "HEAD", "POST"])
 def index(request: HttpRequest, name: str) -> HttpResponse:
     """The campaign's webhooks, and the form that makes another, whose secret is shown this once."""
-    lead = doors.lead(request, name)
+    lead = access.lead(request, name)
     if request.method != "POST":
         return _index(request, lead, WebhookForm())
     form = WebhookForm(request.POST)
@@ -65,7 +65,7 @@ def _events(webhook: Webhook) -> list[str]:
 @require_safe
 def detail(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     """What a webhook was sent lately, and what was answered."""
-    lead = doors.lead(request, name)
+    lead = access.lead(request, name)
     webhook = _webhook(lead, pk)
     return campaign_page(
         request,
@@ -81,7 +81,7 @@ def detail(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 @require_POST
 def change(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     """Disable a webhook, enable it, send it a test, or remove it. Doing it twice is harmless, apart from the test."""
-    webhook = _webhook(doors.lead(request, name), pk)
+    webhook = _webhook(access.lead(request, name), pk)
     action = one_of("action", request.POST.get("action", ""), ACTIONS)
     if action == "remove":
         webhook.delete()
@@ -100,7 +100,7 @@ def change(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 @require_POST
 def again(request: HttpRequest, name: str, pk: int, delivery: int) -> HttpResponse:
     """Send a delivery again that was not taken."""
-    webhook = _webhook(doors.lead(request, name), pk)
+    webhook = _webhook(access.lead(request, name), pk)
     found = get_object_or_404(webhook.deliveries, pk=delivery)
     with refusal_as_message(request):
         deliveries.send_again(found)

@@ -10,7 +10,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST, require_safe
 
-from campaigns import doors
+from campaigns import access
 from campaigns.pages import campaign_page
 from jobs.models import Job
 from jobs.queue import JobQuerySet
@@ -28,27 +28,27 @@ TABS = {
 @require_safe
 def campaign(request: HttpRequest, name: str) -> HttpResponse:
     """The jobs of a campaign and of its corpus."""
-    member = doors.membership(request, name)
-    return campaign_page(request, member, _template(request), **_listed(request, doors.jobs(member)))
+    member = access.membership(request, name)
+    return campaign_page(request, member, _template(request), **_listed(request, access.jobs(member)))
 
 
 @require_safe
 def corpus(request: HttpRequest, name: str) -> HttpResponse:
-    found = doors.corpus(request, name)
-    listed = _listed(request, doors.jobs_of_corpus(request, found))
+    found = access.corpus(request, name)
+    listed = _listed(request, access.jobs_of_corpus(request, found))
     return render(request, _template(request), {"corpus": found} | listed)
 
 
 @require_safe
 def site(request: HttpRequest) -> HttpResponse:
     """All jobs for those who run the site; for everybody else their own, such as those of their drafts."""
-    return render(request, _template(request), _listed(request, doors.jobs_of_site(request)))
+    return render(request, _template(request), _listed(request, access.jobs_of_site(request)))
 
 
 @require_POST
 def try_again(request: HttpRequest, pk: int) -> HttpResponse:
     """Have a job done once more that failed or waits, from its beginning. Doing it twice is harmless."""
-    job = get_object_or_404(doors.jobs_to_try_again(request).not_done(), pk=pk)
+    job = get_object_or_404(access.jobs_to_try_again(request).not_done(), pk=pk)
     job.try_again()
     return _back(request, job)
 
@@ -56,7 +56,7 @@ def try_again(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 def cancel(request: HttpRequest, pk: int) -> HttpResponse:
     """End a job that waits or runs. Doing it twice is harmless."""
-    job = get_object_or_404(doors.jobs_to_change(request), pk=pk)
+    job = get_object_or_404(access.jobs_to_change(request), pk=pk)
     job.end()
     return _back(request, job)
 
@@ -80,8 +80,8 @@ def _listed(request: HttpRequest, jobs: JobQuerySet) -> dict[str, Any]:
             (state, words, numbers.get(state, sum(numbers.values())), state == chosen) for state, words in TABS.items()
         ],
         "is_working": bool(numbers[Job.State.RUNNING] or numbers[Job.State.WAITING]),
-        "to_try_again": set(doors.jobs_to_try_again(request).filter(pk__in=keys).values_list("pk", flat=True)),
-        "to_cancel": set(doors.jobs_to_change(request).filter(pk__in=keys).values_list("pk", flat=True)),
+        "to_try_again": set(access.jobs_to_try_again(request).filter(pk__in=keys).values_list("pk", flat=True)),
+        "to_cancel": set(access.jobs_to_change(request).filter(pk__in=keys).values_list("pk", flat=True)),
     }
 
 

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST, require_safe
 from campaigns.models import Membership
 from campaigns.pages import campaign_page
 from metrics import parse_measure
-from runs import doors
+from runs import access
 from runs.believe.catalogue import FIGURES
 from runs.believe.choices import Choices, choices_of, examination_file
 from runs.believe.explanations import NOTHING
@@ -22,7 +22,7 @@ from runs.believe.inquiries import CONVENTIONS, MOST_RUNS, ask_to_examine, job_o
 @require_safe
 def index(request: HttpRequest, name: str) -> HttpResponse:
     """A figure and what it tells, or how far its examination is, or a button that asks for it."""
-    member = doors.membership(request, name)
+    member = access.membership(request, name)
     choices = choices_of(request.GET, member)
     if choices is None:
         return campaign_page(request, member, "runs/no_board.html", title="Can a measure be believed?")
@@ -52,13 +52,13 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
 @require_safe
 def download(request: HttpRequest, name: str, format: str) -> HttpResponse:
     """The figure of the same address as its specification, SVG, PDF, or the CSV of its numbers."""
-    return examination_file(choices_of(request.GET, doors.membership(request, name)), format)
+    return examination_file(choices_of(request.GET, access.membership(request, name)), format)
 
 
 @require_POST
 def ask(request: HttpRequest, name: str) -> HttpResponse:
     """Ask for the examination, and lead to the page that shows how far it is."""
-    member = doors.membership(request, name)
+    member = access.membership(request, name)
     choices = choices_of(request.POST, member)
     if choices is None:
         raise Http404

@@ -15,7 +15,7 @@ from campaigns.models import Membership
 from campaigns.pages import campaign_page
 from metrics import CONVENTIONS
 from releases.models import Release
-from runs import doors
+from runs import access
 from runs.board.bands import Queries
 from runs.board.choices import Choices, choices_of, known_measures, measure_named
 from runs.board.files import FILES, caption
@@ -28,7 +28,7 @@ from runs.scoring import ask_for_measure, jobs_on, newest_release
 @require_safe
 def index(request: HttpRequest, name: str) -> HttpResponse:
     """The runs of a campaign in one table. Any measure can be a column, and a click sorts by it."""
-    member = doors.membership(request, name)
+    member = access.membership(request, name)
     yardstick = _yardstick(request, member)
     if yardstick is None:
         return campaign_page(request, member, "runs/no_board.html", release=newest_release(member.campaign))
@@ -55,7 +55,7 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
 @require_safe
 def download(request: HttpRequest, name: str, format: str) -> HttpResponse:
     """The leaderboard of the same address as a file."""
-    member = doors.membership(request, name)
+    member = access.membership(request, name)
     yardstick = _yardstick(request, member)
     if yardstick is None or format not in FILES:
         raise Http404
@@ -68,7 +68,7 @@ def download(request: HttpRequest, name: str, format: str) -> HttpResponse:
 @require_POST
 def ask_for(request: HttpRequest, name: str) -> HttpResponse:
     """Have all runs scored by one more measure, and lead to the leaderboard that shows it."""
-    member = doors.membership(request, name)
+    member = access.membership(request, name)
     yardstick = _yardstick(request, member)
     if yardstick is None:
         raise Http404

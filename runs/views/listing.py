@@ -16,7 +16,7 @@ from django.views.decorators.http import require_POST, require_safe
 from base.request_fields import one_of, whole
 from campaigns.pages import campaign_page
 from metrics import CONVENTIONS
-from runs import doors
+from runs import access
 from runs.measures import NAMES
 from runs.models import Run, Score, Scoring, Visibility
 from runs.scoring import jobs_on, newest_release
@@ -27,7 +27,7 @@ SUFFIXES = (".json", ".jsonl", ".txt", ".trec", ".gz")
 @require_safe
 def index(request: HttpRequest, name: str) -> HttpResponse:
     """The runs that the member may see, newest first."""
-    member = doors.membership(request, name)
+    member = access.membership(request, name)
     release = newest_release(member.campaign)
     runs = list(Run.objects.seen_by(member).select_related("by"))
     scored = set(Scoring.objects.filter(release=release, run__in=runs).values_list("run", flat=True))
@@ -46,8 +46,8 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
 @require_safe
 def detail(request: HttpRequest, name: str, number: int) -> HttpResponse:
     """A run: who made it of what, and its scores on a release."""
-    member = doors.membership(request, name)
-    run = doors.run(member, number)
+    member = access.membership(request, name)
+    run = access.run(member, number)
     context = _scores(run, request.GET.get("release", ""))
     link = request.build_absolute_uri(reverse("public-run", args=[name, run.token])) if run.is_public else ""
     context |= {"link": link, "choices": Visibility.choices if run.by == member else []}
@@ -57,7 +57,7 @@ def detail(request: HttpRequest, name: str, number: int) -> HttpResponse:
 @require_safe
 def download(request: HttpRequest, name: str, number: int) -> FileResponse:
     """The file as it was uploaded, under a name of ours."""
-    run = doors.run(doors.membership(request, name), number)
+    run = access.run(access.membership(request, name), number)
     suffixes = [each for each in Path(run.filename).suffixes if each in SUFFIXES]
     filename = f"{name}-run-{number}{''.join(suffixes)}"
     return FileResponse(run.file.open("rb"), as_attachment=True, filename=filename)
@@ -65,7 +65,7 @@ def download(request: HttpRequest, name: str, number: int) -> FileResponse:
 
 @require_POST
 def show_to(request: HttpRequest, name: str, number: int) -> HttpResponse:
-    run = doors.own_run(doors.membership(request, name), number)
+    run = access.own_run(access.membership(request, name), number)
     run.show_to(one_of("visibility", request.POST.get("visibility"), Visibility.values))
     messages.success(request, f"Seen by: {Visibility(run.visibility).label.lower()}.")
     return redirect("run", name, number)
@@ -75,7 +75,7 @@ def show_to(request: HttpRequest, name: str, number: int) -> HttpResponse:
 @require_safe
 def public(request: HttpRequest, name: str, token: str) -> HttpResponse:
     """A public run with its scores, without a word of queries or videos."""
-    run = doors.public_run(request, name, token)
+    run = access.public_run(request, name, token)
     return render(request, "runs/public.html", {"run": run} | _scores(run))
 
 

@@ -19,7 +19,7 @@ from jobs.models import Job
 from metrics import parse_measure
 from releases.models import Release
 from reports.figures.numbers import rows_as_csv
-from runs import doors
+from runs import access
 from runs.measures import NDCG, USUAL
 from runs.models import Enlargement, Near
 from runs.pools.comparing import compare_pools
@@ -34,7 +34,7 @@ MOST_SHOWN = 100  # moments
 @require_safe
 def index(request: HttpRequest, name: str) -> HttpResponse:
     """The scores by pools on the newest release that has several, and the enlargements."""
-    member = doors.membership(request, name)
+    member = access.membership(request, name)
     release, measure, compared = _compared(request, member)
     newest = newest_release(member.campaign)
     enlargements = member.campaign.enlargements.select_related("lead__user", "release")
@@ -60,7 +60,7 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
 @require_safe
 def as_csv(request: HttpRequest, name: str) -> HttpResponse:
     """The scores by pools of the same address as a file."""
-    release, measure, compared = _compared(request, doors.membership(request, name))
+    release, measure, compared = _compared(request, access.membership(request, name))
     if release is None or compared is None:
         raise Http404
     lines = rows_as_csv(compared.lines(release, measure))
@@ -91,7 +91,7 @@ def _jobs_of_release(release: Release | None) -> list[Job]:
 @require_POST
 def propose(request: HttpRequest, name: str) -> HttpResponse:
     """Ask which moments would decide between the chosen runs."""
-    lead = doors.lead(request, name)
+    lead = access.lead(request, name)
     runs = [whole("run", number, "the number of a run") for number in request.POST.getlist("run")]
     iou = one_of("iou", request.POST.get("iou"), [str(each) for each in THRESHOLDS])
     made = ask_to_propose(lead, Plan(runs, whole_in(request.POST, "depth"), float(iou)))
@@ -101,8 +101,8 @@ def propose(request: HttpRequest, name: str) -> HttpResponse:
 @require_safe
 def detail(request: HttpRequest, name: str, number: int) -> HttpResponse:
     """An enlargement: its moments, the most decisive first, and what became of them."""
-    member = doors.membership(request, name)
-    enlargement = doors.enlargement(member, number)
+    member = access.membership(request, name)
+    enlargement = access.enlargement(member, number)
     both = propose_moments.jobs(enlargement) | open_further_batches.jobs(enlargement)
     jobs = list(both.not_done())
     progress = reverse("pool", args=[name, number])
@@ -142,8 +142,8 @@ def _findings(enlargement: Enlargement, member: Membership) -> dict[str, Any]:
 @require_POST
 def open_first(request: HttpRequest, name: str, number: int) -> HttpResponse:
     """Have the first moments judged, on the lead's word."""
-    lead = doors.lead(request, name)
-    enlargement = doors.enlargement(lead, number)
+    lead = access.lead(request, name)
+    enlargement = access.enlargement(lead, number)
     near = one_of("near", request.POST.get("near", Near.LEAVE), Near.values)
     taken = whole_in(request.POST, "taken")
     if taken > 10**6:

@@ -16,7 +16,7 @@ from campaigns.pages import campaign_page
 from jobs.models import Job
 from judging.pool.clips import clips_found
 from retrieval.search.searching import Answer, search
-from runs import doors
+from runs import access
 from runs.systems.forms import OptionsForm, WantedForm, show_fault, wanted
 from runs.systems.models import LONGEST_QUERY
 from runs.systems.orders import ask_to_search, ask_to_train, remove
@@ -29,7 +29,7 @@ from systems.interface import SYSTEMS
 @require_safe
 def index(request: HttpRequest, name: str) -> HttpResponse:
     """The systems of a campaign, newest first; it asks for itself again while one is being trained."""
-    member = doors.membership(request, name)
+    member = access.membership(request, name)
     rows = list(member.campaign.systems.select_related("by", "submission", "run"))
     jobs = jobs_of(rows)
     systems = [(row, jobs.get(row.pk), where_of(row, jobs.get(row.pk))) for row in rows]
@@ -43,7 +43,7 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
 @page_or_form
 def new(request: HttpRequest, name: str) -> HttpResponse:
     """Ask for a system of the kind that the address names."""
-    member = doors.membership(request, name)
+    member = access.membership(request, name)
     system = one_of("system", request.GET.get("system", "stal"), SYSTEMS)
     entry, posted = SYSTEMS[system], request.POST if request.method == "POST" else None
     form, options = WantedForm(posted, member.campaign.corpus, entry), OptionsForm(posted, entry.options)
@@ -61,8 +61,8 @@ def new(request: HttpRequest, name: str) -> HttpResponse:
 @require_safe
 def detail(request: HttpRequest, name: str, number: int) -> HttpResponse:
     """A system: what it is made of, how far its training is, its curves, and its run."""
-    member = doors.membership(request, name)
-    row = doors.trained_system(member, number)
+    member = access.membership(request, name)
+    row = access.trained_system(member, number)
     job = jobs_of([row]).get(row.pk)
     if request.headers.get("hx-request"):
         return _progress(request, job, is_drawn=bool(row.losses))
@@ -75,7 +75,7 @@ def detail(request: HttpRequest, name: str, number: int) -> HttpResponse:
         jobs=[job] if job else [],
         where=where_of(row, job),
         is_own=row.by_id == member.pk,
-        is_removable=doors.may_remove(member, row),
+        is_removable=access.may_remove(member, row),
         plot=plot_of(row),
         progress=f"{request.path}{'?drawn=yes' if row.losses else ''}",
     )
@@ -95,13 +95,13 @@ def _progress(request: HttpRequest, job: Job | None, is_drawn: bool) -> HttpResp
 @require_safe
 def curves(request: HttpRequest, name: str, number: int, format: str) -> HttpResponse:
     """The curves as a specification for the page, SVG, PDF, or the CSV of their points."""
-    return curves_file(doors.trained_system(doors.membership(request, name), number), format)
+    return curves_file(access.trained_system(access.membership(request, name), number), format)
 
 
 @require_POST
 def remove_one(request: HttpRequest, name: str, number: int) -> HttpResponse:
     """Remove a system that is no longer wanted; its run stays."""
-    row = doors.removable_system(doors.membership(request, name), number)
+    row = access.removable_system(access.membership(request, name), number)
     remove(row)
     messages.success(request, f"{row} is removed.{' Its run stays.' if row.is_submitted else ''}")
     return redirect("systems", name)
@@ -110,8 +110,8 @@ def remove_one(request: HttpRequest, name: str, number: int) -> HttpResponse:
 @require_safe
 def query(request: HttpRequest, name: str, number: int) -> HttpResponse:
     """With `?q=words`, the moments of a trained system beside those by caption similarity; asks again until found."""
-    member = doors.membership(request, name)
-    row = doors.trained_system(member, number)
+    member = access.membership(request, name)
+    row = access.trained_system(member, number)
     words = text_in(request.GET, "q", LONGEST_QUERY)
     system_search = ask_to_search(row, words) if words and row.trained else None
     job = search_with_system.jobs(system_search).first() if system_search else None

@@ -14,7 +14,7 @@ from campaigns.models import Membership
 from campaigns.pages import campaign_page
 from campaigns.upload_requests import announced, progress_answer, take_piece
 from jobs.models import Job
-from runs import doors
+from runs import access
 from runs.models import Arrival, Submission
 from runs.receiving import MOST_MIB, RunForm, announce, describe, must_be_open, receive_run, submit
 
@@ -24,7 +24,7 @@ page_or_form = require_http_methods(["GET", "HEAD", "POST"])
 @page_or_form
 def new(request: HttpRequest, name: str) -> HttpResponse:
     """Describe a run that is to come; its files follow."""
-    member = doors.membership(request, name)
+    member = access.membership(request, name)
     form = RunForm(request.POST if request.method == "POST" else None)
     if form.is_valid():
         if not member.campaign.runs.filter(name=form.cleaned_data["name"]).exists():
@@ -38,8 +38,8 @@ def new(request: HttpRequest, name: str) -> HttpResponse:
 @page_or_form
 def check(request: HttpRequest, name: str, token: str) -> HttpResponse:
     """The files of a submission, how far their check is, and what it found; a POST asks for the check."""
-    member = doors.membership(request, name)
-    submission = doors.submission(member, token)
+    member = access.membership(request, name)
+    submission = access.submission(member, token)
     if submission.run:
         return redirect("run", name, submission.run.number)
     if request.method == "POST":
@@ -61,7 +61,7 @@ def check(request: HttpRequest, name: str, token: str) -> HttpResponse:
 @require_safe
 def progress(request: HttpRequest, name: str, token: str) -> HttpResponse:
     """The bar of the check; the page asks for it again until the check has ended."""
-    submission = doors.submission(doors.membership(request, name), token)
+    submission = access.submission(access.membership(request, name), token)
     jobs = _jobs(submission)
     answer = render(request, "parts/progress.html", {"progress": request.path, "jobs": jobs})
     if not any(job.is_unfinished for job in jobs):
@@ -72,8 +72,8 @@ def progress(request: HttpRequest, name: str, token: str) -> HttpResponse:
 @require_POST
 def announce_file(request: HttpRequest, name: str, token: str) -> HttpResponse:
     """Begin the upload of a file, or find the one that broke off."""
-    member = doors.membership(request, name)
-    submission = doors.submission(member, token)
+    member = access.membership(request, name)
+    submission = access.submission(member, token)
     must_be_open(submission)
     return _answer(member, announce(submission, *announced(request, Arrival.Purpose.values)), 201)
 
@@ -81,8 +81,8 @@ def announce_file(request: HttpRequest, name: str, token: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "PATCH"])
 def piece(request: HttpRequest, name: str, token: str, file: str) -> HttpResponse:
     """Tell how much has arrived, or store the next piece."""
-    member = doors.membership(request, name)
-    return take_piece(request, partial(doors.arrival, member, token, file), partial(_answer, member))
+    member = access.membership(request, name)
+    return take_piece(request, partial(access.arrival, member, token, file), partial(_answer, member))
 
 
 def _answer(member: Membership, file: Arrival, status: int) -> HttpResponse:

@@ -15,7 +15,7 @@ from base.templatetags.page_parts import Heading
 from campaigns.models import Membership
 from campaigns.pages import campaign_page
 from metrics import CONVENTIONS
-from runs import doors
+from runs import access
 from runs.models import Run
 from runs.scoring import newest_release
 from runs.why.cases import case_of
@@ -30,7 +30,7 @@ GAINS = ("Gain", "Discount", "Counts")
 @require_safe
 def queries(request: HttpRequest, name: str, number: int) -> HttpResponse:
     """The queries of a run, the worst first; beside another run, those first on which the two differ most."""
-    member = doors.membership(request, name)
+    member = access.membership(request, name)
     choices = choices_of(member, number, request.GET)
     if choices is None:
         return _not_scored(request, member)
@@ -52,7 +52,7 @@ def queries(request: HttpRequest, name: str, number: int) -> HttpResponse:
 @require_safe
 def query(request: HttpRequest, name: str, number: int) -> HttpResponse:
     """One query: judged moments and predictions on the time lines of their videos, and what each rank counts."""
-    member = doors.membership(request, name)
+    member = access.membership(request, name)
     choices = choices_of(member, number, request.GET)
     if choices is None:
         return _not_scored(request, member)
@@ -78,7 +78,7 @@ def query(request: HttpRequest, name: str, number: int) -> HttpResponse:
 @require_safe
 def scatter(request: HttpRequest, name: str, number: int, format: str) -> HttpResponse:
     """The figure of two runs as its specification, as SVG or PDF, or the CSV of its numbers."""
-    return scatter_file(choices_of(doors.membership(request, name), number, request.GET), request.GET, format)
+    return scatter_file(choices_of(access.membership(request, name), number, request.GET), request.GET, format)
 
 
 def _not_scored(request: HttpRequest, member: Membership) -> HttpResponse:

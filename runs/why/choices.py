@@ -13,7 +13,7 @@ from base.request_fields import one_of, whole
 from campaigns.models import Membership
 from metrics import CONVENTIONS, Convention, Measure
 from metrics.measures.explain import can_explain
-from runs import doors
+from runs import access
 from runs.board.choices import known_measures
 from runs.measures import NAMES, NDCG, USUAL, measures_of
 from runs.models import Run, Yardstick
@@ -70,9 +70,9 @@ def choices_of(member: Membership, number: int, params: QueryDict) -> Choices | 
     BadValue
         If it names something in a way that nobody can understand.
     """
-    run = doors.run(member, number)
+    run = access.run(member, number)
     against = params.get("against", "")
-    other = doors.run(member, whole("against", against, "the number of a run")) if against else None
+    other = access.run(member, whole("against", against, "the number of a run")) if against else None
     scored = Yardstick.objects.filter(release__scorings__run=run).select_related("release")
     if version := params.get("release", ""):
         scored = scored.filter(release__version=whole("release", version, "the number of a release"))

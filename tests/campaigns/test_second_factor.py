@@ -23,7 +23,7 @@ from campaigns.accounts.encryption import decrypt
 from campaigns.models import CacheEntry, Membership
 from tests.cast import browser, days_left
 from tests.terminal import printed, refused
-from tests.test_doors import MATRIX
+from tests.test_access import MATRIX
 from tests.together import at_once
 
 Answer = Any

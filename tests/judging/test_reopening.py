@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from base.errors import Stale, WrongState
-from campaigns import doors
+from campaigns import access
 from campaigns.models import Campaign, Membership
 from jobs.models import Job
 from jobs.running import work_off
@@ -371,7 +371,7 @@ def test_it_is_asked_for_once(settled: Batch, ada: Membership, leo: Membership) 
     with pytest.raises(WrongState, match="All work of worker 1 is being reopened already"):
         reopen_all_of(leo, ada, "again")
     job = Job.objects.get(kind=reopen_work.code)
-    assert list(doors.jobs(leo).not_done()) == [job]
+    assert list(access.jobs(leo).not_done()) == [job]
     assert "0 % done" in browser(leo).get(reverse("reopenings", args=["films"])).content.decode()
     taken = Job.objects.take("a worker")
     assert taken == job

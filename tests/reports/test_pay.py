@@ -26,7 +26,7 @@ from reports.summaries import store_summaries
 from tests.cast import browser, content_of, settle_round_one
 from tests.tampering import tampering
 from tests.terminal import printed
-from tests.test_doors import MATRIX
+from tests.test_access import MATRIX
 
 pytestmark = pytest.mark.both_databases  # it is about the reports' SQL
 

@@ -1,6 +1,6 @@
 """Finding the objects of judging for a person who may see them; anybody else gets a 404.
 
-These functions add to those of `campaigns.doors`. Every view gets its objects through one of the two modules.
+These functions add to those of `campaigns.access`. Every view gets its objects through one of the two modules.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from django.http import Http404, HttpRequest
 from django.shortcuts import get_object_or_404
 
 from base.request_fields import KEY, is_whole
-from campaigns.doors import (
+from campaigns.access import (
     annotator,
     annotator_of,
     anybody,

@@ -1,6 +1,6 @@
 """Finding campaigns and their members for a person who may see them; anybody else gets a 404.
 
-Every view gets its campaign and its person through these functions, or through those of `judging.doors`.
+Every view gets its campaign and its person through these functions, or through those of `judging.access`.
 """
 
 from __future__ import annotations

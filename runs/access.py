@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.http import Http404, HttpRequest
 from django.shortcuts import get_object_or_404
 
-from campaigns.doors import lead, membership
+from campaigns.access import lead, membership
 from campaigns.models import Membership
 from runs.models import Arrival, Enlargement, Run, Submission, TrainedSystem, Visibility
 
