@@ -45,7 +45,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         uses = item.get_closest_marker("django_db")
         if uses or "db" in _fixtures(item):
             item.add_marker("database")
-        if uses and uses.kwargs.get("transaction") and not item.get_closest_marker("any_database"):
+        if uses and uses.kwargs.get("transaction"):
             item.add_marker("both_databases")
         if not SERVERS.isdisjoint(_fixtures(item)):
             with_servers.add(item.path)

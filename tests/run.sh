@@ -19,7 +19,7 @@ echo "— all tests, on SQLite; with servers on both databases, and browsers"
 export OMP_NUM_THREADS=1
 env -u DATABASE_URL -u REDIS_URL "$PYTHON" -m pytest -q $together
 if [ -n "${TEST_POSTGRES_URL:-}" ]; then
-  again="database and both_databases and not long"
+  again="database and both_databases and not any_database and not long"
   [ "${1:-}" != everything ] || again="database and not long"
   echo "— on PostgreSQL ($again)"
   env -u REDIS_URL DATABASE_URL="$TEST_POSTGRES_URL" "$PYTHON" -m pytest -q $together -m "$again"

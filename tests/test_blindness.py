@@ -196,7 +196,6 @@ def values_of(campaign: Campaign, *tokens: str) -> dict[str, list[Any]]:
 def test_nothing_that_is_hidden_reaches_an_annotators_token(
     worked: Batch, ada: Membership, written: Membership, settings: Any
 ) -> None:
-    settings.API_RATE = ""
     program = Program(ada)
     claimed = program.post("campaigns/films/claim")
     held = claimed.json()
@@ -355,7 +354,6 @@ def test_a_researcher_reads_no_annotators_name_and_no_private_word(
             if link.startswith("/campaigns/films/") and link not in seen and not DRAWN.search(link):
                 seen.add(link)
                 waiting.append(link)
-    settings.API_RATE = ""
     token = Assignment.objects.live().values_list("token", flat=True)[0]
     answers = crawl_api(Program(Membership.objects.get(user__username="rio")), values_of(watched, token), ("GET",))
     assert sum(answer.startswith("200") for answer in answers) > 20

@@ -31,7 +31,7 @@ WALKS = dict(re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", TOUR, re.M | re.S))
 STEP = re.compile(r"^\d+\. `([\w/]+\.py)` `(\w[\w.]*)`", re.M)
 MOST_STEPS = 20  # on one screen
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.any_database]
 
 
 def calls_of(act: Callable[[], Any]) -> tuple[Any, list[tuple[str, str]]]:

@@ -32,6 +32,7 @@ def front(live_server: Any, tmp_path: Path, settings: Any) -> Iterator[nginx.Fro
         yield made
 
 
+@pytest.mark.any_database
 @pytest.mark.django_db(transaction=True)
 def test_nginx_sends_a_clip_and_its_parts(front: nginx.Front, batch: Batch, ada: Membership, bob: Membership) -> None:
     clip = claim(ada).candidates_in_order()[0].clip
@@ -50,6 +51,7 @@ def test_nginx_sends_a_clip_and_its_parts(front: nginx.Front, batch: Batch, ada:
     assert front.client.get(f"{front.address}/stored/{clip.file.name}", headers=cookies(ada)).status_code == 404
 
 
+@pytest.mark.any_database
 @pytest.mark.django_db(transaction=True)
 def test_what_nginx_sends_of_a_clip_tells_nothing_about_it(
     front: nginx.Front, tmp_path: Path, django_user_model: Any

@@ -16,7 +16,7 @@ from tests.api.asking import Program, problem_in
 from tests.cast import content_of
 from tests.runs.uploading import GOOD, packed, ranking
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.any_database]
 RUNS = "campaigns/films/runs"
 
 

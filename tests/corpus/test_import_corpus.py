@@ -330,6 +330,7 @@ def test_a_media_folder_that_is_none_is_refused(tmp_path: Path) -> None:
     assert "no videos" in refused(*importing(file, "--media", bare))
 
 
+@pytest.mark.any_database
 @pytest.mark.django_db(transaction=True)
 def test_a_person_reads_one_message_and_gets_exit_code_2(tmp_path: Path) -> None:
     bad = manage(*importing(write(tmp_path, entry(), entry(desc="She sits. \ud800"))))

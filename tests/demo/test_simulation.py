@@ -62,6 +62,7 @@ def test_a_campaign_is_played_to_its_end(campaign: Campaign, truths: Path, alway
     assert not any(audit(campaign).values())
 
 
+@pytest.mark.any_database
 def test_who_is_paused_does_no_more(campaign: Campaign, truths: Path) -> None:
     with own_server() as address:
         person = Person(address, campaign, "played-01", Membership.Role.ANNOTATOR)
@@ -72,6 +73,7 @@ def test_who_is_paused_does_no_more(campaign: Campaign, truths: Path) -> None:
         person.http.close()
 
 
+@pytest.mark.any_database
 def test_only_the_jobs_that_bring_work_are_run_and_what_is_waited_for_is_told(
     campaign: Campaign, truths: Path, work: Register, monkeypatch: pytest.MonkeyPatch
 ) -> None:

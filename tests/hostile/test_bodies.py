@@ -45,7 +45,6 @@ def sent(client: Client, method: str, address: str, body: bytes, headers: dict[s
 
 @pytest.mark.parametrize("name", [*BROKEN_JSON, *ODD_JSON])
 def test_the_api_refuses_it(name: str, leo: Membership, settings: Any) -> None:
-    settings.API_RATE = ""
     body, client, headers = (BROKEN_JSON | ODD_JSON)[name], Client(), Program(leo).headers
     assert len(OPERATIONS) > 40
     for method, address in OPERATIONS:
@@ -85,7 +84,6 @@ def test_pages_refuse_it(name: str, ada: Membership, leo: Membership, batch: Bat
 
 def test_a_query_is_written_as_the_document_says(leo: Membership, settings: Any) -> None:
     """Python's own numbers are more: 1_0 is ten, and digits are those of any script."""
-    settings.API_RATE = ""
     lead, count = Program(leo), 0
     for method, address, operation in operations():
         for parameter in operation.get("parameters", []):

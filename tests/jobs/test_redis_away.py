@@ -62,6 +62,7 @@ def seconds_to_ask(key: str) -> float:
     return time.monotonic() - began
 
 
+@pytest.mark.any_database
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("fault", ["stopped", "frozen"])
 def test_who_asks_for_jobs_waits_a_second_at_most_and_once(app: celery.Celery, redis: RedisServer, fault: str) -> None:

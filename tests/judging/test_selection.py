@@ -182,6 +182,7 @@ def test_a_query_of_ones_own_with_the_same_words_is_the_same_query() -> None:
     assert own.split in ("val", "test")
 
 
+@pytest.mark.any_database
 @pytest.mark.both_databases
 @pytest.mark.django_db
 def test_the_command_draws_and_every_query_keeps_its_own_moment(tmp_path: Path) -> None:

@@ -41,6 +41,7 @@ def begin(campaign: Campaign, *options: object) -> list[Candidate]:
     return list(rows.select_related("query", "batch"))
 
 
+@pytest.mark.any_database
 def test_the_top_and_a_draw_from_the_rest(ranked: Campaign) -> None:
     found = begin(ranked)
     assert [each.rank for each in found[:15]] == list(range(1, 16))
@@ -68,6 +69,7 @@ def test_batches_mix_the_top_and_the_draw(ranked: Campaign) -> None:
         assert min(ranks) <= 15 < max(ranks)
 
 
+@pytest.mark.any_database
 def test_a_seed_draws_the_same(ranked: Campaign) -> None:
     first = [each.rank for each in begin(ranked)]
     for seed, same in ((1, True), (2, False)):

@@ -45,6 +45,7 @@ def test_every_threshold_is_in_sight(checked: Campaign, leo: Membership) -> None
         assert words in text, words
 
 
+@pytest.mark.any_database
 @pytest.mark.both_databases
 def test_each_number_leads_to_its_pairs(checked: Campaign, ada: Membership, leo: Membership) -> None:
     hers, standing, text = check_totals(checked)[ada.pk], recent_checks(checked)[ada.pk], page(leo)
@@ -78,6 +79,7 @@ def test_speed_is_shown_and_sorted(checked: Campaign, ada: Membership, leo: Memb
     assert (len(seconds), seconds[0]) == (hers.count(), 1.5)
 
 
+@pytest.mark.any_database
 @pytest.mark.both_databases
 def test_a_window_begins_anew_after_a_pause(checked: Campaign, ada: Membership, leo: Membership) -> None:
     ada.pause(None, "10 of the last 10 were off.")

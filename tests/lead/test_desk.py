@@ -204,6 +204,7 @@ def test_a_researcher_sees_no_buttons_and_nothing_that_only_a_lead_may_open(many
     assert "Accept the recommendations" not in page
 
 
+@pytest.mark.any_database
 def test_no_page_asks_more_of_a_larger_campaign(db: None) -> None:
     few, more = (_questions(name, queries) for name, queries in (("few", 20), ("more", 60)))
     shared = few.keys() & more.keys()
@@ -251,6 +252,7 @@ def _questions(name: str, queries: int) -> dict[str, int]:
     return counts
 
 
+@pytest.mark.any_database
 def test_a_kept_campaign_is_shown_in_at_most_fifteen_questions(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """As a large one, whose numbers a job has counted."""
     monkeypatch.setattr("reports.summaries.AT_ONCE", 10)

@@ -220,6 +220,7 @@ def perfect_ranking(qrels: str) -> str:
     return json.dumps(run)
 
 
+@pytest.mark.any_database
 @pytest.mark.parametrize(
     ("qrels", "perfect", "options"),
     [("qrels.txt", perfect_trec, ["--moments", "moments.csv"]), ("qrels.jsonl", perfect_ranking, [])],

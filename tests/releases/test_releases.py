@@ -256,6 +256,7 @@ def test_versions_follow_each_other_and_the_difference_is_told(
     assert found.first == changes
 
 
+@pytest.mark.any_database
 def test_a_difference_is_found_once_and_kept(
     judged: Campaign, leo: Membership, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -288,6 +289,7 @@ def test_freezing_again_tries_what_failed_again(judged: Campaign, leo: Membershi
     assert Job.objects.get(kind=freeze_release.code).state == Job.State.WAITING
 
 
+@pytest.mark.any_database
 def test_queries_that_are_not_finished_are_left_out_and_named(
     judged: Campaign, leo: Membership, ada: Membership, bob: Membership
 ) -> None:
@@ -326,6 +328,7 @@ def test_queries_that_are_not_finished_are_left_out_and_named(
     assert page.count("2, 3, 4") == 2
 
 
+@pytest.mark.any_database
 @pytest.mark.parametrize("batches", [1, 2])
 def test_an_early_release_says_that_scores_on_it_are_too_high(judged: Campaign, leo: Membership, batches: int) -> None:
     """Where each query has one batch, those that are finished first are like the others."""
@@ -518,6 +521,7 @@ def test_what_is_no_release_is_refused_in_one_line(tmp_path: Path, content: byte
     assert "expected a release" in refused("verify_release", file)
 
 
+@pytest.mark.any_database
 def test_the_lead_freezes_downloads_and_compares_in_the_page(judged: Campaign, leo: Membership) -> None:
     client = browser(leo)
     assert "There is no release yet" in client.get(reverse("releases", args=["films"])).content.decode()

@@ -40,6 +40,7 @@ def numbers(client: Client, key: str, **params: str | int) -> list[dict[str, str
     return list(csv.DictReader(io.StringIO(get(client, f"{key}.csv", **params).decode())))
 
 
+@pytest.mark.any_database
 @pytest.mark.parametrize("key", DRAWN)
 def test_each_figure_is_drawn_for_page_and_print(lead: Client, key: str) -> None:
     params = {"worker": 1} if key == "drift" else {}
@@ -91,6 +92,7 @@ def test_words_in_place_of_others(lead: Client) -> None:
     assert numbers(lead, "table-3") == [{"word": "caption", "frequency": "60", "gender": "N"}]
 
 
+@pytest.mark.any_database
 def test_figures_before_anything_is_judged(batch: Batch, leo: Membership, member: Callable[..., Membership]) -> None:
     lead = browser(leo)
     page = lead.get(reverse("figures", args=["films"])).content.decode()

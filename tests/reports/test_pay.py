@@ -205,6 +205,7 @@ def downloads(member: Membership) -> dict[str, str]:
     return files
 
 
+@pytest.mark.any_database
 def test_no_file_that_leaves_tells_a_name(worked: Batch, leo: Membership, tmp_path: Path) -> None:
     """Every download, the hours as they are by default among them, and every file of the command."""
     printed("export_qrels", "films", "--out", tmp_path)

@@ -56,6 +56,7 @@ def runs(trial: Campaign) -> list[Any]:
     return [uploaded(rio, system(trial, number), name=f"noise-{number}") for number in (1, 3, 9)]
 
 
+@pytest.mark.any_database
 def test_the_grades_of_a_release_lead_back_to_its_qrels(trial: Campaign) -> None:
     release = Release.objects.get()
     with release.file.open("rb") as file:
@@ -108,6 +109,7 @@ def file(client: Client, format: str, **params: str) -> bytes:
     return bytes(answer.content)
 
 
+@pytest.mark.any_database
 def test_nobody_learns_of_runs_that_are_not_theirs_to_see(runs: list[Any], trial: Campaign) -> None:
     leo, rio = (browser(person(trial, name, role)) for name, role in (("leo", "lead"), ("rio", "researcher")))
     runs[0].show_to("private")
@@ -123,6 +125,7 @@ def test_nobody_learns_of_runs_that_are_not_theirs_to_see(runs: list[Any], trial
     assert Inquiry.objects.count() == 1
 
 
+@pytest.mark.any_database
 def test_what_cannot_be_examined_says_why(trial: Campaign) -> None:
     rio = person(trial, "rio", "researcher")
     found = system(trial, 1)

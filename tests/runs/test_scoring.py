@@ -60,6 +60,7 @@ def page(rio: Membership) -> Callable[..., Any]:
     return get
 
 
+@pytest.mark.any_database
 @pytest.mark.parametrize("kind", [score_runs, resample_annotators])
 def test_a_job_that_failed_is_told_and_tried_again_where_it_was_asked_for(
     kind: Kind[...], release: Release, rio: Membership, leo: Membership, runs: list[Run]
@@ -115,6 +116,7 @@ def test_scores_are_the_librarys_and_stay_with_their_release(
     assert "?release=1" in text
 
 
+@pytest.mark.any_database
 def test_what_a_convention_refuses_is_said_and_the_others_score(release: Release, rio: Membership, page: Any) -> None:
     run = uploaded(rio, best(release.campaign, only=("q0", "q1", "q2")))
     scoring = Scoring.objects.get(run=run)
@@ -124,6 +126,7 @@ def test_what_a_convention_refuses_is_said_and_the_others_score(release: Release
     assert "query &#x27;q3&#x27; of the qrels is missing" in page(convention="tvr")
 
 
+@pytest.mark.any_database
 def test_the_leaderboard(runs: list[Run], page: Any, rio: Membership, member: Callable[..., Membership]) -> None:
     """One test, because its release and its runs take longest to make."""
     sorts_filters_and_compares(page)
@@ -223,6 +226,7 @@ def keeps_private_runs_for_their_owners_and_tells_no_query_of_public_ones(
     assert not re.search("secret|thing 1|q1", text)
 
 
+@pytest.mark.any_database
 def test_intervals_over_annotators_come_from_the_raw_grades(runs: list[Run], release: Release) -> None:
     with release.file.open("rb") as file:
         judged = judged_in(ReleaseArchive(file))

@@ -32,6 +32,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 MOST_STATEMENTS = 15
 
 
+@pytest.mark.any_database
 def test_why(runs: list[Run], release: Release, rio: Membership, member: Callable[..., Membership]) -> None:
     """One test, because its release and its runs take longest to make."""
     client = browser(rio)
