@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import cache
@@ -40,7 +41,7 @@ def pytest_sessionstart() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests by the databases that they are for, and let files with servers begin: they take longest."""
+    """Mark tests by the databases that they are for, and let long files begin: with servers, then with many tests."""
     for item in items:
         uses = item.get_closest_marker("django_db")
         if uses or "db" in _fixtures(item):
@@ -49,7 +50,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("both_databases")
         if not SERVERS.isdisjoint(_fixtures(item)):
             with_servers.add(item.path)
-    items.sort(key=lambda item: item.path not in with_servers)
+    tests = Counter(item.path for item in items)
+    items.sort(key=lambda item: (item.path not in with_servers, -tests[item.path]))
 
 
 def _fixtures(item: pytest.Item) -> list[str]:

@@ -10,7 +10,7 @@ if [ -z "${TEST_POSTGRES_URL:-}" ] || [ -z "${TEST_REDIS_URL:-}" ] || [ -z "${CH
   [ -z "${REQUIRE_SERVICES:-}" ] || { echo "REQUIRE_SERVICES is set, and a service is missing." >&2; exit 1; }
 fi
 # A file's tests stay in one process, which has one database, one server and one browser for all of them.
-# Files go in the order of the collection: those with servers take longest, so they begin.
+# Files go in the order of the collection: those that take longest begin.
 # One process more than there are cores, since some wait for servers and browsers.
 # When a process dies, the run fails and names its test: with another in its place, pytest-xdist 3.8 may wait for ever.
 together="-n ${TEST_PROCESSES:-$(($("$PYTHON" -c "import os; print(os.cpu_count())") + 1))} --maxprocesses 4 --max-worker-restart 0 --dist loadfile --no-loadscope-reorder --durations 25"
