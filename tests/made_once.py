@@ -1,6 +1,7 @@
 """What a run of the tests makes once and copies often: migrated databases and collected static files.
 
-The first process that asks makes it; all processes of the run share one folder, which ends with the run.
+The first process that asks makes it; all processes of the run share one folder, which ends with the run. Run as a
+program, this module clears away the folder that the environment names, and its databases: tests/run.sh has one for two runs.
 """
 
 from __future__ import annotations
@@ -104,3 +105,7 @@ def manage(settings: dict[str, str], *arguments: str) -> None:
         check=False,
     )
     assert done.returncode == 0, f"{' '.join(arguments)}\n{done.stdout}\n{done.stderr}"
+
+
+if __name__ == "__main__":
+    _clear(folder())

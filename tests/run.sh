@@ -1,4 +1,4 @@
-# The suite: all of it on SQLite, with servers and browsers; then on PostgreSQL what differs by database.
+# The suite: all of it on SQLite, with servers and browsers; beside it, on PostgreSQL, what differs by database.
 #
 # `sh tests/run.sh everything` also runs on PostgreSQL what does not.
 set -eu
@@ -13,14 +13,26 @@ fi
 # Files go in the order of the collection: those that take longest begin.
 # One process more than there are cores, since some wait for servers and browsers.
 # When a process dies, the run fails and names its test: with another in its place, pytest-xdist 3.8 may wait for ever.
-together="-n ${TEST_PROCESSES:-$(($("$PYTHON" -c "import os; print(os.cpu_count())") + 1))} --maxprocesses 4 --max-worker-restart 0 --dist loadfile --no-loadscope-reorder --durations 25"
-echo "— all tests, on SQLite; with servers on both databases, and browsers"
+processes="${TEST_PROCESSES:-$(($("$PYTHON" -c "import os; print(os.cpu_count())") + 1))}"
+together="--maxprocesses 4 --max-worker-restart 0 --dist loadfile --no-loadscope-reorder --durations 25"
 # Each process computes in one thread: more would wait for each other, and take many times as long.
 export OMP_NUM_THREADS=1
-env -u DATABASE_URL -u REDIS_URL "$PYTHON" -m pytest -q $together
+# Both runs share what is made once.
+export REELJUDGE_MADE_ONCE="$(mktemp -d -t reeljudge-XXXXXXXX)"
+trap '"$PYTHON" -m tests.made_once' EXIT
+beside="" failed=0
+trap '[ -z "$beside" ] || kill "$beside"; exit 130' INT TERM
 if [ -n "${TEST_POSTGRES_URL:-}" ]; then
-  again="database and both_databases and not any_database and not long"
-  [ "${1:-}" != everything ] || again="database and not long"
-  echo "— on PostgreSQL ($again)"
-  env -u REDIS_URL DATABASE_URL="$TEST_POSTGRES_URL" "$PYTHON" -m pytest -q $together -m "$again"
+  again="database and both_databases and not any_database and not long" workers=1
+  [ "${1:-}" != everything ] || { again="database and not long" workers="$processes"; }
+  env -u REDIS_URL DATABASE_URL="$TEST_POSTGRES_URL" "$PYTHON" -m pytest -q -n "$workers" $together -m "$again" >"$REELJUDGE_MADE_ONCE/log" 2>&1 &
+  beside=$!
 fi
+echo "— all tests, on SQLite; with servers on both databases, and browsers"
+env -u DATABASE_URL -u REDIS_URL "$PYTHON" -m pytest -q -n "$processes" $together || failed=$?
+if [ -n "$beside" ]; then
+  echo "— on PostgreSQL, in a process beside them ($again)"
+  wait "$beside" || failed=$?
+  cat "$REELJUDGE_MADE_ONCE/log"
+fi
+exit "$failed"
