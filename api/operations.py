@@ -20,9 +20,10 @@ from rest_framework.pagination import Cursor, CursorPagination
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api import document, repeating
+from api import document
 from api.authentication import must_allow
 from api.fields import Body, Page, PageQuery, Query
+from api.models import once
 from base.errors import NotFound
 from campaigns.models import Token
 from jobs.models import Job
@@ -145,7 +146,7 @@ def _operation(
         def act() -> Any:
             return _response(request, handler(self, request, *args, **kwargs), answer, status)
 
-        return repeating.once(request, act) if ONCE in traits else act()
+        return once(request, act) if ONCE in traits else act()
 
     takes_bytes = any(trait.takes_bytes for trait in traits)
     return document.described(

@@ -16,7 +16,7 @@ from rest_framework.parsers import BaseParser
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from api import limits
+from api import authentication
 from base.errors import Changed, Unconditional
 from corpus.models import Clip
 from metrics import MeasureError
@@ -70,19 +70,19 @@ class Resource(APIView):
         return made
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        from_site = limits.is_from_allowed_site(request)
+        from_site = authentication.is_from_allowed_site(request)
         if from_site and request.method == "OPTIONS":
             answer: HttpResponseBase = HttpResponse(status=204)
         else:
             answer = super().dispatch(request, *args, **kwargs)
         if from_site:
-            limits.open_to_site(request, answer)
+            authentication.open_to_site(request, answer)
         return answer
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        limits.must_be_private(request)
+        authentication.must_be_private(request)
         super().initial(request, *args, **kwargs)
-        limits.count(request)
+        authentication.count(request)
 
 
 class ClipAddress(serializers.CharField):

@@ -28,9 +28,9 @@ from api.operations import (
 )
 from api.problems import faults_of, unfit
 from api.resource import Resource, must_match, tag_of
+from api.resources.campaigns import SettingsChange
 from api.resources.jobs import JobShape
-from api.resources.rules import SettingsChange
-from api.resources.uploads import PIECE, FileShape, take
+from api.resources.runs import PIECE, FileShape, take
 from base.errors import Unfit
 from base.transactions import all_or_nothing, locked
 from campaigns.models import Campaign, Draft, Membership, Upload

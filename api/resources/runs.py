@@ -2,26 +2,65 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from django.http import FileResponse
 from django.shortcuts import get_object_or_404
-from drf_spectacular.utils import extend_schema_field
+from drf_spectacular.utils import OpenApiParameter, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
+from rest_framework.response import Response
 
 from api.document import BYTES
 from api.fields import Body, Choice, Page, Query, Shape, Text, Whole
-from api.operations import OR_LATER, RUNS, STORES, Rows, changes, makes, reads, starts, under_way
+from api.operations import OR_LATER, RUNS, STORES, Rows, Trait, changes, makes, reads, starts, under_way
 from api.problems import checked, unfit
 from api.resource import CAMPAIGN, Resource
-from api.resources.uploads import PIECE, FileShape, take
+from base.errors import BadValue, Unfit
+from campaigns.models import Upload
+from campaigns.models.draft import ArrivingFile
+from campaigns.upload_requests import take_piece
 from metrics.formats.names import RUN_FORMATS, TASKS
 from runs import access
 from runs.models import Arrival, Run, Score, Scoring, Submission, Visibility
 from runs.receiving import MOST_MIB, RunForm, announce, describe, must_be_open, submit
 from runs.scoring import newest_release, score_runs
+
+HEADER = "Upload-Offset"
+OFFSET = OpenApiParameter(
+    HEADER, {"type": "integer", "minimum": 0, "maximum": 2**53 - 1}, "header", required=True,
+    description="the place of the piece",
+)  # fmt: skip
+CHECKSUM = OpenApiParameter(
+    "Upload-Checksum", {"type": "string", "pattern": "^sha256 [0-9a-f]{64}$"}, "header", description="of the piece"
+)
+PIECE = Trait((OFFSET, CHECKSUM), takes_bytes=True)
+
+
+class FileShape(Shape):
+    of = Upload, "token name size received"
+    helps = {"token": "names the file in addresses", "received": "bytes that have arrived; the next piece goes there"}
+    purpose = serializers.CharField()
+    whole = serializers.BooleanField(source="is_whole")
+
+
+def take(request: Request, find: Callable[[], Any]) -> Any:
+    """Answer how much of a file has arrived, after storing the piece that a PATCH brings."""
+    try:
+        return take_piece(request._request, find, _progress)
+    except BadValue as fault:
+        if fault.field == HEADER:
+            raise
+        raise Unfit({fault.field: [str(fault)]}) from fault
+
+
+def _progress(file: ArrivingFile, status: int) -> Any:
+    if status == 409:
+        raise Unfit({HEADER: [f"not the next place; expected {file.received}"]})
+    return Response(FileShape(file).data, status)
+
 
 MOST = MOST_MIB * 2**20  # bytes
 UNSCORED: dict[str, Any] = {"release": None, "missing": 0, "unjudged": 0, "refusals": {}, "scores": []}
