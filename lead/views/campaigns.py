@@ -1,20 +1,19 @@
-"""The lead's way in: campaigns, and one campaign's queries with the state of their batches."""
+"""The lead's way in: campaigns, one campaign's queries with the state of their batches, and its settings."""
 
 from __future__ import annotations
 
+from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 
 from campaigns.creating import may_create_campaigns
-from campaigns.models import Campaign
+from campaigns.models import Campaign, Membership
 from campaigns.pages import campaign_page
 from judging import access
-from lead.desk.charts import charts
-from lead.desk.checklist import checklist
-from lead.desk.needs import needs
-from lead.desk.queries import jobs_of
+from judging.settings import SettingsForm, set_up
+from lead.desk import charts, checklist, jobs_of, needs
 from reports.summaries import AGREEMENT, PROGRESS, current_summaries
 from reports.tables.queries import SORTS, Table, at_a_glance, filters, query_rows
 
@@ -74,3 +73,21 @@ def jobs(request: HttpRequest, name: str) -> HttpResponse:
     if not found["unfinished"]:
         answer["HX-Refresh"] = "true"
     return answer
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def edit_settings(request: HttpRequest, name: str) -> HttpResponse:
+    """For researchers to read, for leads to change."""
+    if request.method == "POST":
+        lead = access.lead(request, name)
+        form = set_up(lead, request.POST)
+        if form.is_valid():
+            messages.success(request, "The settings are saved.")
+            return redirect("campaign-settings", name=name)
+        return _page(request, lead, form, status=400)
+    member = access.membership(request, name)
+    return _page(request, member, SettingsForm(instance=member.campaign))
+
+
+def _page(request: HttpRequest, member: Membership, form: SettingsForm, status: int = 200) -> HttpResponse:
+    return campaign_page(request, member, "lead/settings.html", form=form, status=status)

@@ -1,8 +1,12 @@
-"""The steps by which a campaign is made in the browser. Each page can be left and come back to."""
+"""The steps by which a campaign is made in the browser, and their files. Each page can be left and come back to."""
 
 from __future__ import annotations
 
+from functools import partial
+from typing import NamedTuple
+
 from django.contrib import messages
+from django.db.models import F, Sum
 from django.forms import Form
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -11,7 +15,8 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from base.problem_documents import refusal_as_message
 from campaigns.models import Campaign, Draft, Upload
-from campaigns.uploads import most_mib, remove_draft
+from campaigns.upload_requests import announced, progress_answer, take_piece
+from campaigns.uploads import begin, most_mib, remove_draft
 from judging import access
 from judging.drafts.builder import check_draft, make_campaign
 from judging.drafts.changes import (
@@ -25,13 +30,13 @@ from judging.drafts.changes import (
     change_queries,
     change_settings,
     jobs_of,
+    remove_file,
     root_and_below,
 )
 from judging.drafts.corpora import store_corpus
 from judging.drafts.draws import captions_of, draw_queries, drawn
 from judging.drafts.forms import CorpusForm, FilmsForm, NewSettingsForm, PeopleForm, QueriesForm
 from judging.drafts.sources import wrong_at_first_look
-from lead.drafts.steps import after, steps
 from retrieval.rewriting.counting import counted, ready_in
 
 page_or_form = require_http_methods(["GET", "HEAD", "POST"])
@@ -188,3 +193,87 @@ def _page(
         "most_mib": {purpose: most_mib(purpose) for purpose in Upload.Purpose.values},
     }
     return render(request, template, context | about, status=400 if form and form.is_bound else 200)
+
+
+class Step(NamedTuple):
+    """A page of a draft, as the row of steps shows it."""
+
+    name: str  # of its address
+    words: str
+    address: str
+    done: bool
+    here: bool
+
+
+WORDS = {
+    "draft-corpus": "Corpus",
+    "draft-films": "Films",
+    "draft-queries": "Queries",
+    "draft-settings": "Settings",
+    "draft-people": "People",
+    "draft-check": "Check and create",
+}
+
+
+def steps(draft: Draft, here: str) -> list[Step]:
+    """Return the steps, of which a corpus that is there needs no films."""
+    done = _done(draft)
+    names = [name for name in WORDS if draft.is_new_corpus or name != "draft-films"]
+    return [Step(name, WORDS[name], reverse(name, args=[draft.token]), done[name], name == here) for name in names]
+
+
+def after(draft: Draft, here: str) -> str:
+    """Return the address of the next step."""
+    listed = steps(draft, here)
+    place = next((number for number, step in enumerate(listed) if step.here), 0)
+    return listed[min(place + 1, len(listed) - 1)].address
+
+
+def _done(draft: Draft) -> dict[str, bool]:
+    missing = draft.uploads.values_list("purpose").annotate(bytes=Sum(F("size") - F("received")))
+    whole = {purpose for purpose, left in missing if not left}
+    return {
+        "draft-corpus": not draft.is_new_corpus
+        or bool(draft.corpus_name and Upload.Purpose.MOMENTS in whole and not wrong_at_first_look(draft)),
+        "draft-films": draft.media == Draft.Media.FOLDER
+        or (draft.media == Draft.Media.UPLOAD and Upload.Purpose.FILM in whole),
+        "draft-queries": Upload.Purpose.QUERIES in whole or bool(draft.selection),
+        "draft-settings": bool(draft.name),
+        "draft-people": bool(draft.people),
+        "draft-check": draft.is_ready,
+    }
+
+
+@require_POST
+def announce(request: HttpRequest, token: str) -> HttpResponse:
+    """Begin an upload, or find the one that broke off."""
+    draft = access.open_draft(request, token)
+    purpose, name, size = announced(request, Upload.Purpose.values)
+    return _answer(begin(draft, purpose, name, size), 201)
+
+
+@require_http_methods(["GET", "HEAD", "PATCH"])
+def piece(request: HttpRequest, token: str, upload: str) -> HttpResponse:
+    """Tell how much has arrived, or store the next piece."""
+    return take_piece(request, partial(access.upload, request, token, upload), _answer)
+
+
+@require_POST
+def remove_upload(request: HttpRequest, token: str, upload: str) -> HttpResponse:
+    """Remove a file, and lead back to the step that it belongs to."""
+    access.open_draft(request, token)
+    found = access.upload(request, token, upload)
+    remove_file(found)
+    return redirect(STEPS[Upload.Purpose(found.purpose)], token)
+
+
+STEPS = {
+    Upload.Purpose.MOMENTS: "draft-corpus",
+    Upload.Purpose.DURATIONS: "draft-corpus",
+    Upload.Purpose.FILM: "draft-films",
+    Upload.Purpose.QUERIES: "draft-queries",
+}
+
+
+def _answer(upload: Upload, status: int) -> HttpResponse:
+    return progress_answer(upload, reverse("upload", args=[upload.draft.token, upload.token]), status)
