@@ -14,8 +14,8 @@ from api.operations import TAGGED, VERSIONED, Answer, Rows, changes, makes, read
 from api.problems import checked
 from api.resource import CAMPAIGN, Resource, clip_address, must_match, tag_of
 from base.errors import Changed, Outdated
-from campaigns.forms import LONGEST_GUIDELINE, GuidelineForm
 from campaigns.models import Campaign, Guideline, Membership
+from campaigns.pages import LONGEST_GUIDELINE, GuidelineForm
 from judging import access
 from judging.consensus import GRADES
 from judging.models import Candidate, Example

@@ -16,8 +16,8 @@ from api.fields import Body, Choice, Page, Query, Shape, Text, Truth, Whole, Who
 from api.operations import Representation, Rows, changes, makes, reads
 from api.problems import checked, unfit
 from api.resource import CAMPAIGN, Resource
+from campaigns.access import let_create, let_create_no_longer, may_let_create
 from campaigns.accounts import mails
-from campaigns.creating import let_create, let_create_no_longer, may_let_create
 from campaigns.invitations import (
     LIFETIMES,
     LONGEST_NAME,
@@ -28,7 +28,7 @@ from campaigns.invitations import (
     must_send_mails,
 )
 from campaigns.models import Invitation, Membership, Message
-from campaigns.models.message import LONGEST_MESSAGE
+from campaigns.models.membership import LONGEST_MESSAGE
 from judging import access
 from judging.work import leaving
 from reports.models import ApprovedPeriod

@@ -21,7 +21,7 @@ from api.resource import CAMPAIGN, Resource
 from base.errors import BadValue, Unfit
 from campaigns.models import Upload
 from campaigns.models.draft import ArrivingFile
-from campaigns.upload_requests import take_piece
+from campaigns.uploads import take_piece
 from metrics.formats.names import RUN_FORMATS, TASKS
 from runs import access
 from runs.models import Arrival, Run, Score, Scoring, Submission, Visibility

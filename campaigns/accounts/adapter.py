@@ -1,8 +1,9 @@
-"""What allauth asks Reeljudge about accounts: whom to lock out, what to say, and how mails are sent."""
+"""What allauth asks about accounts: whom to lock out, what to say, how mails are sent, and how long sessions last."""
 
 from __future__ import annotations
 
 import time
+from datetime import timedelta
 from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
@@ -11,16 +12,40 @@ from allauth.account.internal.userkit import filter_users_by_email, get_user_by_
 from allauth.core import context
 from allauth.core.internal import ratelimit
 from allauth.core.internal.httpkit import get_client_ip
+from allauth.usersessions.models import UserSession
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.models import User
+from django.contrib.sessions.models import Session
 from django.core.cache import cache
+from django.db.models import Exists, OuterRef
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from base.errors import Busy, LockedOut, ReeljudgeError, Refused
-from campaigns.accounts import mails, security_log, sessions
+from campaigns.accounts import mails, security_log
+from jobs.registry import each_hour
+
+
+def wait(request: HttpRequest, seconds: int) -> None:
+    """Give somebody who is not signed in that much time, where ten minutes are too few."""
+    if not request.user.is_authenticated:
+        request.session.set_expiry(seconds)
+
+
+def limit(request: HttpRequest) -> None:
+    """Let the session end 14 days from now, however often it is written, or soon if nobody is signed in yet."""
+    signed_in = request.user.is_authenticated
+    request.session.set_expiry(timedelta(seconds=settings.SESSION_COOKIE_AGE) if signed_in else None)
+
+
+@each_hour
+def forget_ended() -> None:
+    """Delete the addresses and browsers of sessions that are gone."""
+    alive = Session.objects.filter(session_key=OuterRef("session_key"))
+    UserSession.objects.filter(~Exists(alive)).delete()
+
 
 WRONG = _("The name or the password is wrong. Capital letters count in the password.")
 WRONG_CODE = _("That code is wrong, or was used before. Wait for the next one.")
@@ -88,7 +113,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ha
 
     def login(self, request: HttpRequest, user: User) -> None:
         super().login(request, user)
-        sessions.limit(request)
+        limit(request)
 
     def respond_user_inactive(self, request: HttpRequest, user: User) -> HttpResponse:
         raise Refused(_("This account is closed. Ask your lead."))

@@ -20,9 +20,9 @@ from django.utils.translation import gettext_lazy as _
 
 from base.errors import CodeNeeded
 from base.problem_documents import problem, speaks_json
+from campaigns.access import creators
 from campaigns.accounts import encryption
 from campaigns.accounts.adapter import WRONG_CODE
-from campaigns.creating import creators
 from campaigns.models import Membership
 
 SINGLE = (Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN)  # recovery codes alone are no second factor

@@ -1,4 +1,4 @@
-"""Campaigns and their settings."""
+"""Campaigns, their settings, and the numbered versions of what they tell annotators."""
 
 from __future__ import annotations
 
@@ -13,14 +13,43 @@ from django.db import models
 from django.db.models import F, Max, Q
 from django.db.models.functions import Now
 from django.utils import timezone
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext
 
 from base.errors import Outdated, ReeljudgeError
+from base.text import rendered
 from base.transactions import all_or_nothing, locked
 from campaigns.guideline_text import GUIDELINE
-from campaigns.models.guideline import Guideline
 from campaigns.models.invitation import Invitation, hash_of, secret_from, secret_of_a_link
 from campaigns.models.membership import Membership, must_stay_blind
 from corpus.models import Corpus
+
+
+class Guideline(models.Model):
+    """One version of a campaign's guideline. Versions are never changed."""
+
+    campaign = models.ForeignKey("campaigns.Campaign", models.CASCADE, related_name="guidelines")
+    version = models.PositiveIntegerField()
+    text = models.TextField(help_text="Markdown")
+    by = models.ForeignKey("campaigns.Membership", models.PROTECT, null=True, related_name="+")
+    at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        ordering = ["campaign", "version"]
+        constraints = [models.UniqueConstraint(fields=["campaign", "version"], name="one_guideline_per_version")]
+
+    def __str__(self) -> str:
+        return f"guideline {self.version}"
+
+    @property
+    def html(self) -> SafeString:
+        """The text as HTML. The built-in version is translated into the page's language, those of leads are not."""
+        return rendered(self.text if self.version else gettext(self.text))
+
+    @property
+    def author(self) -> str:
+        return self.by.user.get_username() if self.by else "Reeljudge"
+
 
 # Default settings, which are TVR-Ranking's.
 BATCH_SIZE = 20

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import secrets
 from base64 import urlsafe_b64encode
-from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -17,10 +16,7 @@ from django.utils.translation import gettext
 
 from base.errors import Gone
 from base.transactions import all_or_nothing, locked
-from campaigns.models.event import Event
-
-if TYPE_CHECKING:
-    from campaigns.models.membership import Membership
+from campaigns.models.membership import Event, Membership
 
 
 def secret_of_a_link() -> tuple[str, str]:

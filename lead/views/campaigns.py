@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
-from campaigns.creating import may_create_campaigns
+from campaigns.access import may_create_campaigns
 from campaigns.models import Campaign, Membership
 from campaigns.pages import campaign_page
 from judging import access

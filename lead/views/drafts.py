@@ -15,8 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from base.problem_documents import refusal_as_message
 from campaigns.models import Campaign, Draft, Upload
-from campaigns.upload_requests import announced, progress_answer, take_piece
-from campaigns.uploads import begin, most_mib, remove_draft
+from campaigns.uploads import announced, begin, most_mib, progress_answer, remove_draft, take_piece
 from judging import access
 from judging.drafts.builder import check_draft, make_campaign
 from judging.drafts.changes import (

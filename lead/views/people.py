@@ -14,11 +14,11 @@ from base.errors import BadValue
 from base.problem_documents import refusal_as_message
 from base.request_fields import is_whole, one_of, text_in, whole
 from base.templatetags.page_parts import Heading
+from campaigns.access import let_create, let_create_no_longer, may_create_campaigns, may_let_create
 from campaigns.accounts import mails
-from campaigns.creating import let_create, let_create_no_longer, may_create_campaigns, may_let_create
 from campaigns.invitations import LIFETIMES, MOST_HOURS, USUAL_LIFETIME, InvitationsForm, invite_all, must_send_mails
 from campaigns.models import Membership, Message
-from campaigns.models.message import LONGEST_MESSAGE
+from campaigns.models.membership import LONGEST_MESSAGE
 from campaigns.pages import campaign_page
 from judging import access
 from judging.work import leaving
