@@ -47,10 +47,7 @@ class BySession(SessionAuthentication):
 def must_allow(request: Request, scope: str) -> None:
     """Refuse a token without this scope. A session may do all that its person may do.
 
-    Raises
-    ------
-    OutOfScope
-        If the token has other scopes only.
+    Raises OutOfScope if the token has other scopes only.
     """
     token = request.auth
     if isinstance(token, Token) and not token.allows(scope):
@@ -66,10 +63,7 @@ EXPOSED = "ETag, Location, Retry-After, X-Request-ID"
 def must_be_private(request: Request) -> None:
     """Refuse a request that came readable where the settings want HTTPS, before its token is looked at.
 
-    Raises
-    ------
-    Unencrypted
-        Always then: a redirect would have the program send its token readable each time.
+    It is not redirected: the program would send its token readable each time.
     """
     if settings.SECURE_SSL_REDIRECT and not request.is_secure():
         raise Unencrypted("This came without HTTPS. Whoever listened has your token: revoke it, and use https://.")
@@ -78,10 +72,7 @@ def must_be_private(request: Request) -> None:
 def count(request: Request) -> None:
     """Count the request of somebody who is signed in.
 
-    Raises
-    ------
-    TooManyRequests
-        If there were more than the settings allow.
+    Raises TooManyRequests if there were more than the settings allow.
     """
     if not settings.API_RATE:
         return

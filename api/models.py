@@ -48,14 +48,8 @@ KEPT_HEADERS = ("Location", "ETag")  # headers that are kept with an answer
 def once(request: Request, act: Callable[[], Response]) -> Response:
     """Do what a request asks for; if its key came before, return what was answered then.
 
-    A request that was refused may be sent again with its key: nothing was done.
-
-    Raises
-    ------
-    BadValue
-        If the key is no usable text.
-    KeyReused
-        If the key came before with another request.
+    A request that was refused may be sent again with its key: nothing was done. Raises BadValue if the key is no usable
+    text; KeyReused if the key came before with another request.
     """
     key = request.headers.get(HEADER)
     if key is None:

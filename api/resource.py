@@ -109,12 +109,7 @@ def tag_of(*parts: object) -> str:
 def must_match(request: Request, tag: str) -> None:
     """Refuse a change that was not made to the version with this ETag.
 
-    Raises
-    ------
-    Unconditional
-        If the request does not say which version it changes.
-    Changed
-        If it names another version.
+    Raises Unconditional if the request does not say which version it changes; Changed if it names another version.
     """
     named = request.headers.get("if-match")
     if named is None:

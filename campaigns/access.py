@@ -188,10 +188,7 @@ def let_create(user: User) -> None:
 def let_create_no_longer(user: User) -> None:
     """Take the permission away. Doing it twice is harmless.
 
-    Raises
-    ------
-    WrongState
-        If the person holds the first account, which may do so without it.
+    Raises WrongState if the person holds the first account, which may do so without it.
     """
     if user.is_superuser:
         raise WrongState(f"{user.get_username()} holds the first account, which may always create campaigns.")

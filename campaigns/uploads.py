@@ -57,18 +57,9 @@ class NoRoom(ReeljudgeError):
 def begin(draft: Draft, purpose: str, name: str, size: int) -> Upload:
     """Return the upload of a file of this name and size: the unfinished one if there is one, else a new one.
 
-    A purpose other than films has one file; a new upload replaces it.
-
-    Raises
-    ------
-    BadValue
-        If the name or the size is wrong, or a film's kind is not known.
-    TooLarge
-        If the file is larger than the settings allow.
-    NoRoom
-        If the disk has too little room for it.
-    WrongState
-        If the campaign was made of the draft already, or a corpus has its films.
+    A purpose other than films has one file; a new upload replaces it. Raises BadValue if the name or the size is wrong,
+    or a film's kind is not known; TooLarge if the file is larger than the settings allow; NoRoom if the disk has too
+    little room for it; WrongState if the campaign was made of the draft already, or a corpus has its films.
     """
     must_be_a_files_name(name)
     _must_be_fine(purpose, name, size)
@@ -92,10 +83,7 @@ def begin(draft: Draft, purpose: str, name: str, size: int) -> Upload:
 def refuse_if_kept(draft: Draft, purpose: str) -> None:
     """Raise an error if a corpus that is stored has the uploads of this purpose.
 
-    Raises
-    ------
-    WrongState
-        If the draft's films are those of a corpus.
+    Raises WrongState if the draft's films are those of a corpus.
     """
     if purpose == Upload.Purpose.FILM and (corpus := _corpora_in(draft.folder).first()):
         raise WrongState(f"The films of this draft belong to the corpus {corpus}. Begin another draft for other films.")
@@ -122,13 +110,7 @@ def most_mib(purpose: str) -> int:
 
 
 def must_have_room(size: int, freed: int = 0) -> None:
-    """Refuse what would fill the disk of the uploads.
-
-    Raises
-    ------
-    NoRoom
-        If the disk has too little room for it.
-    """
+    """Refuse what would fill the disk of the uploads. Raises NoRoom if the disk has too little room for it."""
     root = Path(settings.UPLOAD_ROOT)
     root.mkdir(0o700, parents=True, exist_ok=True)
     left = shutil.disk_usage(root).free + freed - settings.UPLOAD_LEAVE_MIB * MIB
@@ -143,14 +125,9 @@ def append(upload: Arriving, offset: int, piece: bytes, sha256: str = "") -> Arr
     """Write a piece at its place, and return the upload with what has arrived.
 
     If the place is not the one where the upload goes on, nothing is written: the piece arrived already, or one before
-    it is missing. The caller sees that at `received`.
-
-    Raises
-    ------
-    BadValue
-        If the piece is not the one whose checksum was sent with it, or is longer than the rest of the file.
-    NoRoom
-        If the disk is full, or has too little room for the piece.
+    it is missing. The caller sees that at `received`. Raises BadValue if the piece is not the one whose checksum was
+    sent with it, or is longer than the rest of the file; NoRoom if the disk is full, or has too little room for the
+    piece.
     """
     if sha256 and hashlib.sha256(piece).hexdigest() != sha256.lower():
         raise BadValue("Upload-Checksum", abbreviated(sha256), "the SHA-256 of the piece; send it again")
@@ -259,10 +236,7 @@ SHA256 = "sha256 "
 def announced(request: HttpRequest, purposes: Collection[str]) -> tuple[str, str, int]:
     """Return the purpose, the name and the size of the file that a request announces.
 
-    Raises
-    ------
-    BadValue
-        If the body is not an object with the three.
+    Raises BadValue if the body is not an object with the three.
     """
     try:
         data = read_json(request.body)

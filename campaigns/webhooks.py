@@ -55,10 +55,7 @@ class Destination(NamedTuple):
 def destination(address: str) -> Destination:
     """Return the parts of an address that the settings allow.
 
-    Raises
-    ------
-    BadValue
-        If they do not, or the text is no such address.
+    Raises BadValue if they do not, or the text is no such address.
     """
     found = _parts(address)
     allowed = [_parts(each if "://" in each else f"https://{each}") for each in settings.WEBHOOK_HOSTS]
@@ -84,12 +81,8 @@ def _parts(address: str) -> Destination | None:
 def reachable(where: Destination) -> str:
     """Return an address of the host, as the name's service tells it now, to which a connection may go.
 
-    Raises
-    ------
-    NotAllowed
-        If any address of the host is in a private network that the settings do not name.
-    OSError
-        If the host's name is not known now.
+    Raises NotAllowed if any address of the host is in a private network that the settings do not name; OSError if the
+    host's name is not known now.
     """
     found = {str(each[4][0]) for each in socket.getaddrinfo(where.host, where.port, type=socket.SOCK_STREAM)}
     for each in found:
@@ -131,12 +124,8 @@ def signature(secret: str, body: str, at: int) -> str:
 def send(address: str, secret: str, event: str, body: str) -> int:
     """Post the body, and return the status of the answer. A redirect is an answer like any other.
 
-    Raises
-    ------
-    BadValue, NotAllowed
-        If the settings do not allow the address.
-    OSError, HTTPException, ValueError
-        If the site does not answer in time.
+    Raises BadValue or NotAllowed if the settings do not allow the address; one of FAULTS if the site does not answer in
+    time.
     """
     where = destination(address)
     connection = _Connection(where, reachable(where))
@@ -189,12 +178,8 @@ GIVE_UP = timedelta(hours=24)  # after it happened
 def make(campaign: Campaign, address: str, events: Iterable[str], by: Membership | None) -> tuple[Webhook, str]:
     """Make a webhook. Return it with the secret that signs what it is sent, which is told this once.
 
-    Raises
-    ------
-    BadValue
-        If the settings do not allow the address.
-    WrongState
-        If the campaign has as many webhooks as it can have.
+    Raises BadValue if the settings do not allow the address; WrongState if the campaign has as many webhooks as it can
+    have.
     """
     destination(address)
     locked(Campaign.objects.filter(pk=campaign.pk)).get()
@@ -208,10 +193,7 @@ def make(campaign: Campaign, address: str, events: Iterable[str], by: Membership
 def secret_of(webhook: Webhook) -> str:
     """Return the secret that signs what the webhook is sent.
 
-    Raises
-    ------
-    WrongState
-        If it was encrypted by a key that this site has no more.
+    Raises WrongState if it was encrypted by a key that this site has no more.
     """
     try:
         return decrypt(webhook.secret)
@@ -292,25 +274,13 @@ def _sent(delivery: Delivery) -> tuple[int | None, str, bool]:
 
 
 def test(webhook: Webhook) -> Delivery:
-    """Have the webhook told something that did not happen.
-
-    Raises
-    ------
-    WrongState
-        If it is disabled.
-    """
+    """Have the webhook told something that did not happen. Raises WrongState if it is disabled."""
     _must_be_enabled(webhook)
     return deliver(webhook, TEST, {})
 
 
 def send_again(delivery: Delivery) -> None:
-    """Send a delivery again, unless it was taken.
-
-    Raises
-    ------
-    WrongState
-        If its webhook is disabled.
-    """
+    """Send a delivery again, unless it was taken. Raises WrongState if its webhook is disabled."""
     _must_be_enabled(delivery.webhook)
     if delivery.delivered is None:
         tell_webhook.ask(delivery)

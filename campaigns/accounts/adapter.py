@@ -91,10 +91,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ha
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
         """Look whether there were too many wrong attempts. Only a wrong one is counted: a right one costs no write.
 
-        Raises
-        ------
-        LockedOut
-            If there were too many.
+        Raises LockedOut if there were too many.
         """
         if is_full(request, self._get_login_attempts_cache_key(request, **credentials)):
             raise locked(request, account_of(credentials))
@@ -102,10 +99,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ha
     def authentication_failed(self, request: HttpRequest, **credentials: Any) -> None:
         """Count the wrong attempt.
 
-        Raises
-        ------
-        Busy
-            If the database cannot count it now; nobody learns whether the password was right.
+        Raises Busy if the database cannot count it now; nobody learns whether the password was right.
         """
         key = self._get_login_attempts_cache_key(request, **credentials)
         if not ratelimit.consume(request, **COUNTED, key=key):

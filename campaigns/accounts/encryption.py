@@ -29,13 +29,7 @@ def encrypt(text: str) -> str:
 
 
 def decrypt(encrypted: str) -> str:
-    """Return the text.
-
-    Raises
-    ------
-    WrongState
-        If neither SECRET_KEY nor one of SECRET_KEY_FALLBACKS encrypted it.
-    """
+    """Return the text. Raises WrongState if neither SECRET_KEY nor one of SECRET_KEY_FALLBACKS encrypted it."""
     try:
         return _keys().decrypt(encrypted.encode()).decode()
     except InvalidToken as fault:

@@ -109,12 +109,8 @@ def named(invitation: Invitation) -> str:
 def sign_up(invitation: Invitation, username: str, password: str) -> User:
     """Make an account and its membership, both or neither.
 
-    The address that the invitation was sent to is confirmed: nobody else has its link.
-
-    Raises
-    ------
-    Gone
-        If the invitation has ended.
+    The address that the invitation was sent to is confirmed: nobody else has its link. Raises Gone if the invitation
+    has ended.
     """
     hashed = make_password(password)  # slow on purpose, so it is done before anything is locked
     return _sign_up(invitation, username, hashed)

@@ -48,15 +48,7 @@ class FirstLink(models.Model):
     def make_account(self, username: str, hashed: str) -> User:
         """Make the account, which may create campaigns and let others do so, and delete all such links.
 
-        Parameters
-        ----------
-        username, hashed
-            The name of the account, and its password as it is stored.
-
-        Raises
-        ------
-        Gone
-            If the link has expired, or there is an account.
+        `hashed` is its password as it is stored. Raises Gone if the link has expired, or there is an account.
         """
         list(locked(FirstLink.objects.order_by("pk")))  # of two people at once, the second finds none
         if not FirstLink.objects.open().filter(pk=self.pk).exists():

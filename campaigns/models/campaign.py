@@ -72,13 +72,7 @@ def random_seed() -> int:
 
 class CampaignQuerySet(models.QuerySet["Campaign"]):
     def named(self, name: str) -> Campaign:
-        """Return the campaign of that name.
-
-        Raises
-        ------
-        ReeljudgeError
-            If there is none; it says which there are.
-        """
+        """Return the campaign of that name. Raises ReeljudgeError if there is none; it says which there are."""
         if campaign := self.filter(name=name).first():
             return campaign
         names = ", ".join(self.values_list("name", flat=True)) or "none yet"
@@ -227,15 +221,8 @@ class Campaign(models.Model):
     def write_guideline(self, lead: Membership, text: str, started_from: int) -> Guideline:
         """Put a new version in force, unless the text is that of the version in force, and return the version.
 
-        Parameters
-        ----------
-        started_from
-            The number of the version that the lead edited.
-
-        Raises
-        ------
-        Outdated
-            If somebody else has put a newer version in force since.
+        Raises Outdated if somebody else has put a newer version in force since the lead began, with version
+        `started_from`.
         """
         locked(Campaign.objects.filter(pk=self.pk)).get()
         present = self.guideline
@@ -261,10 +248,7 @@ class Campaign(models.Model):
     def add_member(self, user: User, role: str) -> Membership:
         """Return the person's membership, made with that role if there is none. Worker numbers count up from 1.
 
-        Raises
-        ------
-        WrongState
-            If the person would see captions and ranks of a corpus that they judge.
+        Raises WrongState if the person would see captions and ranks of a corpus that they judge.
         """
         if member := self.memberships.filter(user=user).first():
             return member

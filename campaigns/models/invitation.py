@@ -115,12 +115,8 @@ class Invitation(models.Model):
     def accept(self, user: User) -> Membership:
         """Make the person a member and use the invitation up. If they are a member already, nothing changes.
 
-        Raises
-        ------
-        Gone
-            If the invitation was used or withdrawn, or has expired.
-        WrongState
-            If the person would see captions and ranks of a corpus that they judge.
+        Raises Gone if the invitation was used or withdrawn, or has expired; WrongState if the person would see captions
+        and ranks of a corpus that they judge.
         """
         invitation = locked(Invitation.objects.filter(pk=self.pk)).select_related("campaign").get()
         if member := invitation.campaign.memberships.filter(user=user).first():

@@ -174,14 +174,9 @@ class Membership(models.Model):
     def change_role(self, role: str, by: Membership | None, reason: str) -> None:
         """Give the person another role. If they have it already, nothing changes.
 
-        Raises
-        ------
-        WrongState
-            If a lead or a researcher is to become an annotator, because they may have seen what annotators must not
-            know, if an annotator who is to see all judges the same corpus in another campaign, or if the person is the
-            only active lead.
-        BadValue
-            If there is no reason.
+        Raises WrongState if a lead or a researcher is to become an annotator, because they may have seen what
+        annotators must not know, if an annotator who is to see all judges the same corpus in another campaign, or if
+        the person is the only active lead; BadValue if there is no reason.
         """
         self.lock()
         if self.role == role:
@@ -226,11 +221,8 @@ def must_stay_blind(user: User, role: str, campaign: Campaign) -> None:
     """Refuse a role in which somebody would come to see captions and ranks of a corpus that they judge, or the reverse.
 
     Memberships of all campaigns over the corpus count, also of people who have left, because they may be taken back.
-
-    Raises
-    ------
-    WrongState
-        If the person is to annotate and sees the corpus already, or is to see it and annotates elsewhere over it.
+    Raises WrongState if the person is to annotate and sees the corpus already, or is to see it and annotates elsewhere
+    over it.
     """
     memberships = Membership.objects.filter(user=user, campaign__corpus=campaign.corpus_id)
     others = memberships.exclude(campaign=campaign)
