@@ -111,6 +111,11 @@ class Shape(serializers.Serializer):
         return fields | dict(declared)
 
 
+def shape(name: str, base: type[Shape] = Shape, /, **fields: serializers.Field) -> Any:
+    """Return a shape of one field or two; the OpenAPI document calls it by the name."""
+    return type(name, (base,), fields)
+
+
 @dataclass(frozen=True)
 class Page:
     """An answer that is a page of such shapes."""

@@ -11,7 +11,7 @@ from django.utils.http import urlencode
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from api.fields import Body, Choice, Shape, Text, Whole
+from api.fields import Body, Choice, Shape, Text, Whole, shape
 from api.operations import OR_LATER, RUNS, Representation, changes, later, reads, under_way
 from api.problems import unfit
 from api.resource import CAMPAIGN, ClipAddress, Resource
@@ -204,10 +204,6 @@ class WhyAsked(OfRelease):
     )
 
 
-class QueryAsked(WhyAsked):
-    query = Text(max_length=100, help_text="its id in runs")
-
-
 class LineShape(Shape):
     of = Line, "query value other difference"
     helps = {"query": "its id in runs", "other": "of the other run"}
@@ -276,7 +272,7 @@ class RunQueries(Resource, at=f"{CAMPAIGN}/runs/<int:number>/queries", name="run
 
 
 class RunQuery(Resource, at=f"{CAMPAIGN}/runs/<int:number>/query", name="run-query"):
-    @reads(CaseShape, query=QueryAsked)
+    @reads(CaseShape, query=shape("QueryAsked", WhyAsked, query=Text(max_length=100, help_text="its id in runs")))
     def get(self, request: Request, name: str, number: int) -> Any:
         """What each rank of a run counts on one query."""
         case = case_of(_explained(request, name, number), self.params["query"])

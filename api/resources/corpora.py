@@ -8,7 +8,7 @@ from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from api.fields import Body, Page, PageQuery, Query, Shape, Text, Whole
+from api.fields import Body, Page, PageQuery, Query, Shape, Text, Whole, shape
 from api.operations import OR_LATER, Representation, Rows, changes, reads, starts, under_way
 from api.resource import CAMPAIGN, ClipAddress, Resource, clip_address
 from api.resources.jobs import JobShape
@@ -116,10 +116,6 @@ class Clip(Resource, at="clips/<slug:token>", name="clip"):
         return clip_file(request._request, access.clip(request, token))
 
 
-class Words(Query):
-    q = Text(max_length=LONGEST_QUERY, help_text="the query")
-
-
 class HitShape(Shape):
     id = serializers.IntegerField(source="moment.pk", help_text="of the moment's resource")
     moment = serializers.CharField(help_text="its id in TREC files")
@@ -138,7 +134,7 @@ class Found(Shape):
 
 
 class Search(Resource, at=f"{CAMPAIGN}/search", name="search"):
-    @reads(Found, OR_LATER, query=Words)
+    @reads(Found, OR_LATER, query=shape("Words", Query, q=Text(max_length=LONGEST_QUERY, help_text="the query")))
     def get(self, request: Request, name: str) -> Any:
         """The moments whose captions are nearest to a query; 202 while a job makes the answer possible."""
         campaign = access.membership(request, name).campaign
@@ -170,12 +166,8 @@ class SearchClip(Resource, at=f"{CAMPAIGN}/search/clips", name="search-clip"):
         return {"asked": cut_for_search(moment, campaign)}
 
 
-class SearchIndexed(Shape):
-    kind = serializers.CharField(help_text="of the job")
-
-
 class SearchIndex(Resource, at=f"{CAMPAIGN}/search/index", name="search-index"):
-    @starts(SearchIndexed)
+    @starts(shape("SearchIndexed", kind=serializers.CharField(help_text="of the job")))
     def post(self, request: Request, name: str) -> Any:
         """Ask once more for a search index whose job has failed."""
         job = index_captions.ask(access.lead(request, name).campaign.corpus)

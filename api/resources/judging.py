@@ -8,7 +8,7 @@ from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from api.fields import Body, Choice, Key, Number, Query, Shape, Text, Whole
+from api.fields import Body, Choice, Key, Number, Query, Shape, Text, Whole, shape
 from api.operations import JUDGE, OR_NOTHING, changes, reads
 from api.resource import CAMPAIGN, Resource
 from campaigns.models import Message
@@ -76,10 +76,6 @@ class Stored(Shape):
     overtaken = serializers.IntegerField(
         required=False, help_text="the last press, if this one was said before what is stored already"
     )
-
-
-class Fence(Shape):
-    fence = serializers.IntegerField()
 
 
 class Letter(Shape):
@@ -159,7 +155,7 @@ def _press(data: dict[str, Any]) -> dict[str, Any]:
 
 
 class Resume(Resource, at="assignments/<slug:token>/resume", name="resume"):
-    @changes(Fence, scope=JUDGE)
+    @changes(shape("Fence", fence=serializers.IntegerField()), scope=JUDGE)
     def post(self, request: Request, token: str) -> Any:
         """Go on after the lease has run out, under a new fence."""
         return claiming.resume(access.assignment(request, token))

@@ -12,7 +12,7 @@ from django.urls import reverse
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from api.fields import Body, Choice, Page, Query, Shape, Text, Truth, Whole, WholeChoice
+from api.fields import Body, Choice, Page, Query, Shape, Text, Truth, Whole, WholeChoice, shape
 from api.operations import Representation, Rows, changes, makes, reads
 from api.problems import checked, unfit
 from api.resource import CAMPAIGN, Resource
@@ -54,10 +54,6 @@ class NewRole(Body):
     reason = Text(max_length=400, help_text="kept on record")
 
 
-class MayCreate(Body):
-    may = Truth(help_text="whether the person may create campaigns")
-
-
 class Members(Resource, at=f"{CAMPAIGN}/members", name="members"):
     @reads(Page(MemberShape))
     def get(self, request: Request, name: str) -> Any:
@@ -96,7 +92,7 @@ class ChangeRole(Resource, at=f"{CAMPAIGN}/members/<int:worker>/role", name="mem
 
 
 class LetCreate(Resource, at=f"{CAMPAIGN}/members/<int:worker>/creates", name="member-creates"):
-    @changes(body=MayCreate)
+    @changes(body=shape("MayCreate", Body, may=Truth(help_text="whether the person may create campaigns")))
     def put(self, request: Request, name: str, worker: int) -> Any:
         """Let a lead or a researcher create campaigns, or no longer."""
         lead = access.lead(request, name)

@@ -8,7 +8,7 @@ from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from api.fields import Body, Choice, Number, Page, PageQuery, Query, Shape, Text, Whole
+from api.fields import Body, Choice, Number, Page, PageQuery, Query, Shape, Text, Whole, shape
 from api.operations import ONCE, Representation, Rows, changes, reads, starts, under_way
 from api.problems import unfit
 from api.resource import CAMPAIGN, Resource, clip_address
@@ -46,10 +46,6 @@ class Advice(Shape):
     helps = {"mean": "of the last five candidates"}
     verdict = serializers.ChoiceField(Review.Verdict.choices, allow_null=True, help_text="null: decide by hand")
     possible = serializers.ListField(child=serializers.ChoiceField(Review.Verdict.choices))
-
-
-class BatchToReview(BatchShape):
-    recommendation = Advice()
 
 
 class QueryShape(Shape):
@@ -181,7 +177,7 @@ class Batches(Resource, at=f"{CAMPAIGN}/batches", name="batches"):
 
 
 class BatchesToReview(Resource, at=f"{CAMPAIGN}/batches/to-review", name="to-review"):
-    @reads(Page(BatchToReview))
+    @reads(Page(shape("BatchToReview", BatchShape, recommendation=Advice())))
     def get(self, request: Request, name: str) -> Any:
         """The batches that wait for a review, with what is recommended."""
         waiting = Batch.objects.in_campaign(access.membership(request, name).campaign).to_review()
@@ -217,12 +213,8 @@ class OpenBatch(Resource, at=f"{CAMPAIGN}/batches/<int:pk>/open", name="batch-op
         return batch
 
 
-class HowManyOpened(Shape):
-    number = serializers.IntegerField(help_text="of batches that are open now")
-
-
 class OpenBatches(Resource, at=f"{CAMPAIGN}/batches/open", name="batches-open"):
-    @changes(HowManyOpened)
+    @changes(shape("HowManyOpened", number=serializers.IntegerField(help_text="of batches that are open now")))
     def post(self, request: Request, name: str) -> Any:
         """Open all batches that wait because clips of them cannot be cut."""
         return {"number": open_all_without_clips(access.lead(request, name))}

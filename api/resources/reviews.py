@@ -8,7 +8,7 @@ from django.http import Http404
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from api.fields import Body, Choice, Number, Page, Query, Shape, Text, Whole
+from api.fields import Body, Choice, Number, Page, Query, Shape, Text, Whole, shape
 from api.operations import OR_LATER, Representation, Rows, changes, makes, reads, under_way
 from api.resource import CAMPAIGN, Resource
 from judging import access
@@ -114,10 +114,6 @@ class FlagAction(Body):
     action = Choice(choices=list(ACTIONS), help_text="dismiss it, or have the clips of its batch cut again")
 
 
-class Done(Shape):
-    done = serializers.CharField(help_text="what was done, in words")
-
-
 class Flags(Resource, at=f"{CAMPAIGN}/flags", name="flags"):
     @reads(Page(FlagShape))
     def get(self, request: Request, name: str) -> Any:
@@ -128,7 +124,7 @@ class Flags(Resource, at=f"{CAMPAIGN}/flags", name="flags"):
 
 
 class OneFlag(Resource, at=f"{CAMPAIGN}/flags/<int:pk>", name="flag-handled"):
-    @changes(Done, body=FlagAction)
+    @changes(shape("Done", done=serializers.CharField(help_text="what was done, in words")), body=FlagAction)
     def post(self, request: Request, name: str, pk: int) -> Any:
         """Deal with a flag."""
         lead = access.lead(request, name)

@@ -14,7 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from api.document import BYTES
-from api.fields import Body, Choice, Page, Query, Shape, Text, Whole
+from api.fields import Body, Choice, Page, Query, Shape, Text, Whole, shape
 from api.operations import OR_LATER, RUNS, STORES, Rows, Trait, changes, makes, reads, starts, under_way
 from api.problems import checked, unfit
 from api.resource import CAMPAIGN, Resource
@@ -182,12 +182,8 @@ class RunFile(Resource, at=f"{CAMPAIGN}/runs/<int:number>/file", name="run-file"
         return FileResponse(content, as_attachment=True, filename=run.filename, content_type=BYTES)
 
 
-class Seen(Body):
-    visibility = Choice(choices=Visibility.choices)
-
-
 class WhoSees(Resource, at=f"{CAMPAIGN}/runs/<int:number>/visibility", name="run-visibility"):
-    @changes(RunShape, body=Seen, scope=RUNS)
+    @changes(RunShape, body=shape("Seen", Body, visibility=Choice(choices=Visibility.choices)), scope=RUNS)
     def put(self, request: Request, name: str, number: int) -> Any:
         """Let others see a run of one's own, or no longer."""
         run = access.own_run(access.membership(request, name), number)

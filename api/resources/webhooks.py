@@ -8,7 +8,7 @@ from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from api.fields import Body, Choice, Page, Shape, Text, Truth
+from api.fields import Body, Choice, Page, Shape, Text, Truth, shape
 from api.operations import LEAD, Representation, Rows, changes, makes, reads
 from api.problems import unfit
 from api.resource import CAMPAIGN, Resource
@@ -59,12 +59,8 @@ def _webhook(lead: Membership, pk: int) -> Webhook:
     return get_object_or_404(Webhook.objects.select_related("campaign"), campaign=lead.campaign, pk=pk)
 
 
-class WebhookChange(Body):
-    enabled = Truth(help_text="whether it is told anything")
-
-
 class OneWebhook(Resource, at=f"{CAMPAIGN}/webhooks/<int:pk>", name="webhook"):
-    @changes(WebhookShape, body=WebhookChange)
+    @changes(WebhookShape, body=shape("WebhookChange", Body, enabled=Truth(help_text="whether it is told anything")))
     def patch(self, request: Request, name: str, pk: int) -> Any:
         """Disable a webhook, or enable it again."""
         webhook = _webhook(access.lead(request, name), pk)
