@@ -218,14 +218,13 @@ class QueriesShape(Shape):
 
 
 class JudgedShape(Shape):
-    of = Judged, "video start end grade"
+    of = Judged, "video start end grade candidate=candidate.pk"
     helps = {"start": "seconds", "end": "seconds"}
-    candidate = serializers.IntegerField(source="candidate.pk", allow_null=True, default=None)
     clip = ClipAddress(read_only=True)
 
 
 class RankShape(Shape):
-    of = Rank, "video start end score iou gain discount counts"
+    of = Rank, "video start end score iou gain discount counts rank=number"
     helps = {
         "start": "seconds",
         "end": "seconds",
@@ -233,7 +232,6 @@ class RankShape(Shape):
         "iou": "with what it matches, or nearly",
         "counts": "the gain over the discount",
     }
-    rank = serializers.IntegerField(source="number")
     match = serializers.SerializerMethodField(help_text="the place of the judged moment in `moments`, from 0")
 
     def get_match(self, rank: Rank) -> int | None:

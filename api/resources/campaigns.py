@@ -32,15 +32,12 @@ class Person(Shape):
 class OwnCampaign(Shape):
     """A campaign, and what the person is in it."""
 
-    of = Membership, "role state"
-    name = serializers.CharField(source="campaign.name")
-    title = serializers.CharField(source="campaign.title")
+    of = Membership, "role state name=campaign.name title=campaign.title"
 
 
 class CampaignDetail(Shape):
-    of = Campaign, "name title encoder created"
+    of = Campaign, "name title encoder created corpus=corpus.name"
     helps = {"encoder": "the model that ranked its candidates; empty before"}
-    corpus = serializers.CharField(source="corpus.name")
     queries = serializers.IntegerField(source="n_queries")
     closed = serializers.IntegerField(source="n_closed", help_text="queries that are closed")
     to_review = serializers.IntegerField(source="n_to_review", help_text="batches that wait for the lead")

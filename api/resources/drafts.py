@@ -55,12 +55,9 @@ class DraftLine(Shape):
 
 
 class DraftFields(DraftLine):
-    of = Draft, "corpus_name format kind frame_rate split"
-    helps = {"corpus_name": "of the new corpus", "kind": "of the descriptions to import"}
-    corpus = serializers.CharField(source="corpus.name", allow_null=True, default=None, help_text="null: a new one")
+    of = Draft, "corpus_name format kind frame_rate split corpus=corpus.name columns films=media folder=media_folder"
+    helps = {"corpus_name": "of the new corpus", "kind": "of the descriptions to import", "corpus": "null: a new one"}
     columns = serializers.DictField(child=serializers.CharField())
-    films = serializers.ChoiceField(Draft.Media.choices, source="media")
-    folder = serializers.CharField(source="media_folder")
     selection = serializers.DictField(help_text="how many queries are drawn, and how; empty if none are")
     drawn = serializers.DictField(help_text="what was drawn to be looked at")
     settings = serializers.DictField()

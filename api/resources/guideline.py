@@ -43,9 +43,8 @@ class GuidelineShape(Shape):
 
 
 class VersionShape(Shape):
-    of = Guideline, "version text at"
+    of = Guideline, "version text at by=by.worker"
     helps = {"text": "Markdown"}
-    by = serializers.IntegerField(source="by.worker", allow_null=True, default=None)
 
 
 class NewText(Body):
@@ -109,14 +108,9 @@ class ExampleShape(Shape):
 class TeachableShape(Shape):
     """A judged pair that may become an example."""
 
-    candidate = serializers.IntegerField(source="pk")
-    query = serializers.CharField(source="query.text")
-    grade = serializers.IntegerField(allow_null=True, help_text="the final one")
-    outcome = serializers.ChoiceField(Candidate.Outcome.choices)
-    moment = serializers.SerializerMethodField(help_text="its id in TREC files")
-
-    def get_moment(self, candidate: Candidate) -> str:
-        return str(candidate.moment)
+    of = Candidate, "candidate=pk query=query.text grade outcome"
+    helps = {"grade": "the final one"}
+    moment = serializers.CharField(read_only=True, help_text="its id in TREC files")
 
 
 class TeachableAsked(PageQuery):

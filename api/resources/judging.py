@@ -79,8 +79,7 @@ class Stored(Shape):
 
 
 class Letter(Shape):
-    of = Message, "id at read"
-    text = serializers.CharField(source="words")
+    of = Message, "id at read text=words"
 
 
 class OwnDay(Shape):

@@ -33,14 +33,13 @@ from judging import access
 from judging.work import leaving
 from reports.models import ApprovedPeriod
 from reports.pay.approval import approve
-from reports.pay.periods import Period, pay_of
+from reports.pay.periods import PayRow, Period, pay_of
 from reports.pay.rates import Rates
 
 
 class MemberShape(Shape):
-    of = Membership, "worker role state joined qualified"
+    of = Membership, "worker role state joined qualified name=user.username"
     helps = {"worker": "stands for the person in all exports", "qualified": "when the exam was passed or waived"}
-    name = serializers.CharField(source="user.username")
 
 
 class MemberChange(Body):
@@ -181,8 +180,7 @@ class MailAgain(Resource, at=f"{CAMPAIGN}/invitations/<int:pk>/mail", name="invi
 
 
 class MessageShape(Shape):
-    of = Message, "id text at read"
-    to = serializers.IntegerField(source="to.worker")
+    of = Message, "id text at read to=to.worker"
 
 
 class NewMessage(Body):
@@ -213,17 +211,13 @@ class HoursAsked(Query):
 
 
 class HoursLine(Shape):
-    worker = serializers.IntegerField(source="member.worker")
-    first = serializers.DateField(source="period.first")
-    last = serializers.DateField(source="period.last")
-    batches = serializers.IntegerField(source="worked.batches")
-    judgements = serializers.IntegerField(source="worked.judgements")
-    reported_hours = serializers.FloatField(source="worked.reported_hours", help_text="as browsers measured")
-    hours = serializers.FloatField(source="worked.hours", help_text="those that count")
-    rate = serializers.FloatField(allow_null=True)
-    currency = serializers.CharField(allow_blank=True)
-    pay = serializers.FloatField(allow_null=True)
-    approved = serializers.DateTimeField(source="approved.at", allow_null=True, default=None)
+    of = (
+        PayRow,
+        "worker=member.worker first=period.first last=period.last batches=worked.batches "
+        "judgements=worked.judgements reported_hours=worked.reported_hours hours=worked.hours rate currency pay "
+        "approved=approved.at",
+    )
+    helps = {"reported_hours": "as browsers measured", "hours": "those that count"}
 
 
 class HoursShape(Shape):
@@ -237,8 +231,8 @@ class PeriodBody(Body):
 
 
 class ApprovalShape(Shape):
-    of = ApprovedPeriod, "first last at"
-    by = serializers.IntegerField(source="by.worker", help_text="the lead’s worker number")
+    of = ApprovedPeriod, "first last at by=by.worker"
+    helps = {"by": "the lead’s worker number"}
 
 
 class Hours(Resource, at=f"{CAMPAIGN}/hours", name="hours"):

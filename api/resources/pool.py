@@ -31,12 +31,12 @@ from runs.pools.rows import HEADLINE, Row, comparison, found_moments
 
 
 class BatchShape(Shape):
-    of = Batch, "id number edition state round taken"
+    of = Batch, "id number edition state round taken query=query_id"
     helps = {
         "edition": "editions after the first hold reopened candidates",
         "taken": "places of this round that are taken, of 2",
+        "query": "the id of its query's resource",
     }
-    query = serializers.IntegerField(source="query_id", help_text="the id of its query's resource")
 
 
 class Advice(Shape):
@@ -225,13 +225,12 @@ MOST_MOMENTS = 5000
 
 
 class EnlargementShape(Shape):
-    of = Enlargement, "number at depth iou taken near opened"
+    of = Enlargement, "number at depth iou taken near opened release=release.version"
     helps = {
         "depth": "how many ranks of each run are looked at",
         "iou": "from which a prediction matches a judged moment",
         "taken": "how many of the first are judged",
     }
-    release = serializers.IntegerField(source="release.version")
     runs = serializers.ListField(child=serializers.IntegerField())
     moments = serializers.SerializerMethodField(help_text="how many were found; null until then")
 
@@ -330,15 +329,13 @@ class PoolsAsked(Query):
 
 
 class PoolRow(Shape):
-    of = Row, "first whole without reused place_first place_whole"
+    of = Row, "first whole without reused place_first place_whole run=run.number name=run.name"
     helps = {
         "first": "the score with the first pool",
         "whole": "with the enlarged pool",
         "without": "without what only its system found",
         "reused": "with reused grades too",
     }
-    run = serializers.IntegerField(source="run.number")
-    name = serializers.CharField(source="run.name")
 
 
 class PoolsShape(Shape):

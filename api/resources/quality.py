@@ -18,7 +18,7 @@ from base.transactions import all_or_nothing, locked
 from campaigns.models import Membership
 from judging import access
 from judging.consensus import GRADES
-from judging.models import Batch, Flag, Sitting
+from judging.models import Batch, Sitting
 from judging.models.sitting import exam_batches
 from judging.quality import check_results
 from judging.quality.exam import DEPTH, MOST_QUERIES, QUERIES, set_exam, set_truth
@@ -26,7 +26,7 @@ from judging.quality.examples import LONGEST_WHY
 from judging.quality.gold import DRAWN_AT_ONCE, SOURCES_LOOKED_AT, draw_gold, gold, make_gold, sources
 from judging.quality.sittings import LONGEST_REASON, QUORUM, VERDICTS, exam_grades, truths
 from reports.summaries import PEOPLE, current_summary
-from reports.tables.examinees import Kappas, examinee, overview, pairs_of, pairs_of_one
+from reports.tables.examinees import Examinee, Kappas, OwnPair, Pair, examinee, overview, pairs_of, pairs_of_one
 from reports.tables.people import check_rows
 
 LARGEST = 2**31 - 1
@@ -44,9 +44,8 @@ class RoundShape(Shape):
 
 
 class ExamineeShape(Shape):
-    worker = serializers.IntegerField(source="member.worker")
-    state = serializers.CharField(help_text="how far the person has come, in words")
-    qualified = serializers.DateTimeField(source="member.qualified", allow_null=True)
+    of = Examinee, "worker=member.worker state qualified=member.qualified"
+    helps = {"state": "how far the person has come, in words"}
     rounds = RoundShape(source="sittings", many=True)
     first = KappasShape(help_text="of the first grades")
     last = KappasShape(help_text="of the last grades")
@@ -70,21 +69,23 @@ class NewExam(Body):
 
 
 class ExamBatchShape(Shape):
-    of = Batch, "id state"
-    query = serializers.CharField(source="query.text")
+    of = Batch, "id state query=query.text"
     pairs = serializers.IntegerField(source="n_pairs")
 
 
 class ExamPairShape(Shape):
-    rank = serializers.IntegerField(source="candidate.rank")
-    query = serializers.CharField(source="candidate.query.text")
+    of = (
+        Pair,
+        "rank=candidate.rank query=candidate.query.text clip truth own=candidate.truth why=candidate.why grades "
+        "missed flags",
+    )
+    helps = {
+        "truth": "in force: the lead's, or the median",
+        "own": "the lead's",
+        "why": "the lead's explanation",
+        "grades": "first ones, ascending",
+    }
     clip = ClipAddress(source="candidate.clip", read_only=True)
-    truth = serializers.FloatField(allow_null=True, help_text="in force: the lead's, or the median")
-    own = serializers.IntegerField(source="candidate.truth", allow_null=True, help_text="the lead's")
-    why = serializers.CharField(source="candidate.why", help_text="the lead's explanation")
-    grades = serializers.ListField(child=serializers.IntegerField(), help_text="first ones, ascending")
-    missed = serializers.IntegerField()
-    flags = serializers.IntegerField()
 
 
 class ExamPairsShape(Shape):
@@ -102,13 +103,11 @@ class Truths(Body):
 
 
 class OwnPairShape(Shape):
-    rank = serializers.IntegerField(source="pair.candidate.rank")
-    query = serializers.CharField(source="pair.candidate.query.text")
-    truth = serializers.FloatField(source="pair.truth", allow_null=True)
-    missed = serializers.BooleanField()
-    first = serializers.IntegerField(source="grades.first", allow_null=True, default=None)
-    last = serializers.IntegerField(source="grades.last", allow_null=True, default=None)
-    flag = serializers.ChoiceField(Flag.Reason.choices, source="flag.reason", allow_null=True, default=None)
+    of = (
+        OwnPair,
+        "rank=pair.candidate.rank query=pair.candidate.query.text truth=pair.truth missed first=grades.first "
+        "last=grades.last flag=flag.reason",
+    )
 
 
 class ExamineeDetail(ExamineeShape):

@@ -25,9 +25,8 @@ LARGEST = 10**18 - 1  # a primary key
 
 
 class ReviewShape(Shape):
-    of = Review, "id verdict reason at"
-    batch = serializers.IntegerField(source="batch_id")
-    by = serializers.IntegerField(source="lead.worker", allow_null=True, default=None, help_text="null: the policy")
+    of = Review, "id verdict reason at batch=batch_id by=lead.worker"
+    helps = {"by": "null: the policy"}
 
 
 class Verdict(Body):
@@ -98,13 +97,11 @@ class Acceptance(Resource, at=f"{CAMPAIGN}/batches/acceptance", name="accept"):
 
 
 class FlagShape(Shape):
-    id = serializers.IntegerField(source="pk")
-    candidate = serializers.IntegerField(source="candidate_id")
-    batch = serializers.IntegerField(source="candidate.batch_id", allow_null=True)
-    worker = serializers.IntegerField(source="assignment.annotator.worker")
-    reason = serializers.ChoiceField(Flag.Reason.choices)
+    of = (
+        Flag,
+        "id candidate=candidate_id batch=candidate.batch_id worker=assignment.annotator.worker reason comment at",
+    )
     comment = serializers.SerializerMethodField(help_text="for leads")
-    at = serializers.DateTimeField()
 
     def get_comment(self, flag: Flag) -> str:
         return flag.comment if self.context["reader"].may_review else ""
