@@ -11,17 +11,17 @@ from rest_framework.request import Request
 from api.fields import Body, Choice, Number, Page, PageQuery, Query, Shape, Text, Whole, shape
 from api.operations import ONCE, Representation, Rows, changes, reads, starts, under_way
 from api.problems import unfit
-from api.resource import CAMPAIGN, Resource, clip_address
+from api.resource import CAMPAIGN, ClipAddress, Resource
 from campaigns.models import Membership
 from judging import access
-from judging.models import Batch, Candidate, Kind, Review
+from judging.models import Batch, Kind, Review
 from judging.models import Query as PoolQuery
 from judging.pool.opening import open_all_without_clips, open_without_clips
 from judging.review.recommending import Recommendation, recommendations
 from judging.review.withdrawing import bring_back, withdraw
 from releases.models import Release
 from reports.tables.batch import CandidateRow, Editions, candidate_rows
-from reports.tables.queries import FILTERS, SORTS, Table, query_rows
+from reports.tables.queries import FILTERS, SORTS, QueryRow, Table, query_rows
 from runs.access import enlargement as enlargement_of
 from runs.measures import NDCG
 from runs.models import Enlargement, Near
@@ -49,7 +49,11 @@ class Advice(Shape):
 
 
 class QueryShape(Shape):
-    of = PoolQuery, "id query_id text split closed withdrawn"
+    of = (
+        QueryRow,
+        "id=query.pk query_id=query.query_id text=query.text split=query.split closed=query.closed "
+        "withdrawn=query.withdrawn",
+    )
     helps = {"query_id": "the id in runs and qrels"}
     batches = BatchShape(many=True, help_text="of each number the edition in work, or the newest")
 
@@ -64,16 +68,15 @@ class Grade(Shape):
 
 
 class CandidateShape(Shape):
-    id = serializers.IntegerField()
-    rank = serializers.IntegerField()
-    similarity = serializers.FloatField(allow_null=True, help_text="null of a moment that a run found")
-    video = serializers.CharField()
-    start = serializers.FloatField(help_text="seconds")
-    end = serializers.FloatField(help_text="seconds")
-    caption = serializers.CharField()
-    clip = serializers.CharField(allow_null=True, help_text="its address, once it is cut")
-    outcome = serializers.ChoiceField(Candidate.Outcome.choices)
-    grade = serializers.IntegerField(allow_null=True, help_text="the final one")
+    of = (
+        CandidateRow,
+        "id=candidate.pk rank=candidate.rank similarity=candidate.similarity video=candidate.moment.video.name "
+        "start=candidate.moment.start end=candidate.moment.end caption=candidate.moment.caption clip "
+        "outcome=candidate.outcome grade=candidate.grade",
+    )
+    helps = {"similarity": "null of a moment that a run found", "start": "seconds", "end": "seconds"}
+    helps |= {"grade": "the final one"}
+    clip = ClipAddress(source="candidate.clip")
     grades = Grade(many=True)
     flags = serializers.ListField(child=serializers.IntegerField(), help_text="ids of flags")
 
@@ -83,32 +86,19 @@ class BatchDetail(BatchShape):
     candidates = CandidateShape(many=True)
 
 
-def candidate_of(row: CandidateRow, reader: Membership) -> dict[str, Any]:
-    candidate, moment = row.candidate, row.candidate.moment
-    return {
-        "id": candidate.pk,
-        "rank": candidate.rank,
-        "similarity": candidate.similarity,
-        "video": moment.video.name,
-        "start": moment.start,
-        "end": moment.end,
-        "caption": moment.caption,
-        "clip": clip_address(candidate.clip),
-        "outcome": candidate.outcome,
-        "grade": candidate.grade,
-        "grades": [
-            {
-                "worker": (who := grade.judgement.annotator.as_worker).worker,
-                **({"name": who.user.get_username()} if reader.may_review else {}),
-                "grade": grade.judgement.grade,
-                "round": grade.judgement.assignment.round,
-                "counts": not grade.struck,
-                "seconds": grade.seconds,
-            }
-            for grade in row.grades
-        ],
-        "flags": [each.flag.pk for each in row.flags],
-    }
+def _candidate(row: CandidateRow, reader: Membership) -> dict[str, Any]:
+    grades = [
+        {
+            "worker": (who := grade.judgement.annotator.as_worker).worker,
+            **({"name": who.user.get_username()} if reader.may_review else {}),
+            "grade": grade.judgement.grade,
+            "round": grade.judgement.assignment.round,
+            "counts": not grade.struck,
+            "seconds": grade.seconds,
+        }
+        for grade in row.grades
+    ]
+    return {"candidate": row.candidate, "grades": grades, "flags": [each.flag.pk for each in row.flags]}
 
 
 class QueriesAsked(PageQuery):
@@ -127,18 +117,7 @@ class Queries(Resource, at=f"{CAMPAIGN}/queries", name="queries"):
 
 
 def _with_batches(queries: list[PoolQuery]) -> list[dict[str, Any]]:
-    return [
-        {
-            "pk": row.query.pk,
-            "query_id": row.query.query_id,
-            "text": row.query.text,
-            "split": row.query.split,
-            "closed": row.query.closed,
-            "withdrawn": row.query.withdrawn,
-            "batches": [each.batch for each in row.batches],
-        }
-        for row in query_rows(queries)
-    ]
+    return [{"query": row.query, "batches": [each.batch for each in row.batches]} for row in query_rows(queries)]
 
 
 class OneQuery(Resource, at=f"{CAMPAIGN}/queries/<int:pk>", name="query"):
@@ -198,7 +177,7 @@ class OneBatch(Resource, at=f"{CAMPAIGN}/batches/<int:pk>", name="batch"):
         member = access.membership(request, name)
         batch = access.batch(member, pk)
         rows = candidate_rows(Editions.of(batch), member) if batch.kind == Kind.POOL else []
-        candidates = CandidateShape([candidate_of(row, member) for row in rows], many=True).data
+        candidates = CandidateShape([_candidate(row, member) for row in rows], many=True).data
         return Representation(BatchShape(batch).data | {"text": batch.query.text, "candidates": candidates})
 
 
