@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from hashlib import sha256
-from typing import Any
+from typing import Any, ClassVar
 
 from allauth.account.adapter import get_adapter
 from allauth.account.forms import (
@@ -36,7 +36,6 @@ from django.conf import settings
 from django.contrib.auth.forms import UserCreationForm
 from django.core.cache import cache
 from django.core.exceptions import ValidationError
-from django.forms import BaseForm
 from django.http import HttpRequest, HttpResponse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
@@ -55,28 +54,32 @@ EASY = _("This password is easy to guess. Put several words together that nobody
 ENOUGH = 3  # of zxcvbn's scores from 0 to 4: at least 100 million guesses
 
 
-def _say(form: BaseForm, labels: dict[str, str | Promise]) -> None:
-    """Label the fields of a form of allauth's, without its help and the words that it puts into empty fields."""
-    for name, label in labels.items():
-        field = form.fields[name]
-        field.label, field.help_text = label, ""  # type: ignore[assignment]  # lazy texts
-        field.widget.attrs.pop("placeholder", None)
+class Labelled(forms.Form):
+    """Labels the fields of a form, without its help and the words that allauth puts into empty fields."""
+
+    labels: ClassVar[dict[str, str | Promise]]
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        for name, label in self.labels.items():
+            field = self.fields[name]
+            field.label, field.help_text = label, ""  # type: ignore[assignment]  # lazy texts
+            field.widget.attrs.pop("placeholder", None)
 
 
-class SignUpForm(UserCreationForm):  # type: ignore[type-arg]  # not generic at run time
+class SignUpForm(Labelled, UserCreationForm):  # type: ignore[type-arg]  # not generic at run time
     """A name and a password for a new account; the page says once what a password must be."""
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        _say(self, {"username": _("Name"), "password1": _("Password"), "password2": _("Password, once more")})
+    labels = {"username": _("Name"), "password1": _("Password"), "password2": _("Password, once more")}
 
 
-class SignInForm(LoginForm):  # type: ignore[misc]  # allauth has no types
+class SignInForm(Labelled, LoginForm):  # type: ignore[misc]  # allauth has no types
     """A name or a mail address, and the password. The first field is sent as `username`, which browsers know."""
 
+    labels = {"login": _("Name or mail address"), "password": _("Password")}
+
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        _say(self, {"login": _("Name or mail address"), "password": _("Password")})
         self.fields["login"].widget.attrs |= {"autocomplete": "username", "autocapitalize": "none"}
         self.fields["password" if self.is_bound else "login"].widget.attrs["autofocus"] = True
 
@@ -90,10 +93,8 @@ class SignInForm(LoginForm):  # type: ignore[misc]  # allauth has no types
         return str(super().add_prefix("username" if field_name == "login" else field_name))
 
 
-class NewPasswordForm(ChangePasswordForm):  # type: ignore[misc]
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        _say(self, {"oldpassword": _("Present password"), "password1": FIRST, "password2": SECOND})
+class NewPasswordForm(Labelled, ChangePasswordForm):  # type: ignore[misc]
+    labels = {"oldpassword": _("Present password"), "password1": FIRST, "password2": SECOND}
 
     def clean_oldpassword(self) -> str:
         """Check the present password. Wrong ones count towards the lock-out as those of signing in do."""
@@ -103,30 +104,22 @@ class NewPasswordForm(ChangePasswordForm):  # type: ignore[misc]
         return typed
 
 
-class FirstPasswordForm(SetPasswordForm):  # type: ignore[misc]
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        _say(self, {"password1": FIRST, "password2": SECOND})
+class FirstPasswordForm(Labelled, SetPasswordForm):  # type: ignore[misc]
+    labels = {"password1": FIRST, "password2": SECOND}
 
 
-class ResetForm(ResetPasswordKeyForm):  # type: ignore[misc]
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        _say(self, {"password1": FIRST, "password2": SECOND})
+class ResetForm(Labelled, ResetPasswordKeyForm):  # type: ignore[misc]
+    labels = {"password1": FIRST, "password2": SECOND}
 
 
-class ConfirmForm(ReauthenticateForm):  # type: ignore[misc]
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        _say(self, {"password": _("Your password")})
+class ConfirmForm(Labelled, ReauthenticateForm):  # type: ignore[misc]
+    labels = {"password": _("Your password")}
 
 
-class ForgottenForm(ResetPasswordForm):  # type: ignore[misc]
+class ForgottenForm(Labelled, ResetPasswordForm):  # type: ignore[misc]
     """Sends a link to whoever confirmed that address, and says nothing about whether there is somebody."""
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        _say(self, {"email": _("Mail address")})
+    labels = {"email": _("Mail address")}
 
     def clean_email(self) -> str:
         address: str = self.cleaned_data["email"].lower()
@@ -135,10 +128,8 @@ class ForgottenForm(ResetPasswordForm):  # type: ignore[misc]
         return address
 
 
-class MailAddressForm(AddEmailForm):  # type: ignore[misc]
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        _say(self, {"email": _("Mail address")})
+class MailAddressForm(Labelled, AddEmailForm):  # type: ignore[misc]
+    labels = {"email": _("Mail address")}
 
 
 class HardToGuess:

@@ -19,15 +19,13 @@ from campaigns.uploads import announced, begin, most_mib, progress_answer, remov
 from judging import access
 from judging.drafts.builder import check_draft, make_campaign
 from judging.drafts.changes import (
+    CHANGES,
     KINDS,
     ask_to_check,
     ask_to_make,
     begin_draft,
     change_corpus,
-    change_films,
-    change_people,
     change_queries,
-    change_settings,
     jobs_of,
     remove_file,
     root_and_below,
@@ -64,7 +62,7 @@ def corpus(request: HttpRequest, token: str) -> HttpResponse:
         change_corpus(draft, form)
         return redirect("draft-corpus", token) if wrong_at_first_look(draft) else redirect(after(draft, "draft-corpus"))
     wrong = wrong_at_first_look(draft)
-    return _page(request, draft, "draft-corpus", "lead/drafts/corpus.html", form, wrong=wrong)
+    return _page(request, draft, "corpus", form, wrong=wrong)
 
 
 @page_or_form
@@ -73,10 +71,7 @@ def films(request: HttpRequest, token: str) -> HttpResponse:
     root, below = root_and_below(draft)
     initial = {"films": draft.media, "root": root, "below": below, "frame_rate": draft.frame_rate}
     form = FilmsForm(request.POST if request.method == "POST" else None, initial=initial)
-    if form.is_valid():
-        change_films(draft, form)
-        return redirect(after(draft, "draft-films"))
-    return _page(request, draft, "draft-films", "lead/drafts/films.html", form)
+    return _step(request, draft, "films", form)
 
 
 @page_or_form
@@ -93,7 +88,7 @@ def queries(request: HttpRequest, token: str) -> HttpResponse:
         return redirect(after(draft, "draft-queries"))
     about = captions_of(draft.corpus) if draft.corpus else {}
     about |= {"counted": known, "drawn": drawn(draft), "working": jobs_of(draft, draw_queries, store_corpus)}
-    return _page(request, draft, "draft-queries", "lead/drafts/queries.html", form, **about)
+    return _page(request, draft, "queries", form, **about)
 
 
 @require_POST
@@ -109,10 +104,7 @@ def campaign_settings(request: HttpRequest, token: str) -> HttpResponse:
     draft = access.open_draft(request, token)
     so_far = Campaign(name=draft.name, **draft.settings)
     form = NewSettingsForm(request.POST if request.method == "POST" else None, instance=so_far)
-    if form.is_valid():
-        change_settings(draft, form)
-        return redirect(after(draft, "draft-settings"))
-    return _page(request, draft, "draft-settings", "lead/drafts/settings.html", form)
+    return _step(request, draft, "settings", form)
 
 
 @page_or_form
@@ -120,10 +112,15 @@ def people(request: HttpRequest, token: str) -> HttpResponse:
     draft = access.open_draft(request, token)
     initial = {"people": "".join(f"{name} {role}\n" for name, role in draft.people)}
     form = PeopleForm(draft.owner, request.POST if request.method == "POST" else None, initial=initial)
+    return _step(request, draft, "people", form)
+
+
+def _step(request: HttpRequest, draft: Draft, step: str, form: Form | NewSettingsForm) -> HttpResponse:
+    """Store what the form of a step holds, and go on to the next one; or show the form, again if something is wrong."""
     if form.is_valid():
-        change_people(draft, form)
-        return redirect(after(draft, "draft-people"))
-    return _page(request, draft, "draft-people", "lead/drafts/people.html", form)
+        CHANGES[step](draft, form)
+        return redirect(after(draft, f"draft-{step}"))
+    return _page(request, draft, step, form)
 
 
 @require_safe
@@ -132,7 +129,7 @@ def check(request: HttpRequest, token: str) -> HttpResponse:
     draft = access.draft(request, token)
     if draft.campaign:
         return redirect("campaign", draft.campaign.name)
-    return _page(request, draft, "draft-check", "lead/drafts/check.html")
+    return _page(request, draft, "check")
 
 
 @require_safe
@@ -170,12 +167,7 @@ def remove(request: HttpRequest, token: str) -> HttpResponse:
 
 
 def _page(
-    request: HttpRequest,
-    draft: Draft,
-    here: str,
-    template: str,
-    form: Form | NewSettingsForm | None = None,
-    **about: object,
+    request: HttpRequest, draft: Draft, step: str, form: Form | NewSettingsForm | None = None, **about: object
 ) -> HttpResponse:
     uploads: dict[str, list[Upload]] = {purpose: [] for purpose in Upload.Purpose.values}
     for upload in draft.uploads.order_by("pk"):
@@ -183,7 +175,7 @@ def _page(
     context = {
         "draft": draft,
         "form": form,
-        "steps": steps(draft, here),
+        "steps": steps(draft, f"draft-{step}"),
         "uploads": uploads,
         "jobs": (jobs := jobs_of(draft, check_draft, make_campaign, store_corpus)),
         "progress": reverse("draft-progress", args=[draft.token]),
@@ -191,7 +183,8 @@ def _page(
         "unfinished": any(job.is_unfinished for job in jobs),
         "most_mib": {purpose: most_mib(purpose) for purpose in Upload.Purpose.values},
     }
-    return render(request, template, context | about, status=400 if form and form.is_bound else 200)
+    status = 400 if form and form.is_bound else 200
+    return render(request, f"lead/drafts/{step}.html", context | about, status=status)
 
 
 class Step(NamedTuple):
