@@ -11,6 +11,7 @@ from heapq import nsmallest
 from types import NoneType, UnionType
 from typing import Any, ClassVar, get_type_hints
 
+from django import forms
 from django.core.validators import RegexValidator
 from django.db import models
 from drf_spectacular.drainage import set_override
@@ -96,8 +97,8 @@ class Key(_Strict, serializers.UUIDField):
 class Shape(serializers.Serializer):
     """What an answer holds."""
 
-    # A model or a row class, and what is shown of it: `name`, or `name=path` for what another object holds. A field
-    # that is declared below takes its place there. Words about some of them.
+    # A model or a row class (of a body also a form), and what is taken from it: `name`, or `name=path` for what another
+    # object holds. A field that is declared below takes its place there. Words about some of them.
     of: ClassVar[tuple[Any, str]]
     helps: ClassVar[dict[str, str]] = {}
 
@@ -109,11 +110,11 @@ class Shape(serializers.Serializer):
             source, columns = vars(shape).get("of", (None, ""))
             helps = vars(shape).get("helps", {})
             for name, _, path in (column.partition("=") for column in columns.split()):
-                field = (
-                    declared[name] if name in declared else answer_field(source, name, path or name, helps.get(name))
-                )
-                fields[name] = field
+                fields[name] = declared.get(name) or self.made_of(source, name, path or name, helps.get(name))
         return fields | declared
+
+    def made_of(self, source: Any, name: str, path: str, help_text: str | None) -> serializers.Field:
+        return answer_field(source, name, path, help_text)
 
 
 def shape(name: str, base: type[Shape] = Shape, /, **fields: serializers.Field) -> Any:
@@ -130,6 +131,10 @@ class Page:
 
 class Body(Shape):
     """What a request holds. A field that is not known is refused, so that no wrong name goes unnoticed."""
+
+    def made_of(self, source: Any, name: str, path: str, help_text: str | None) -> serializers.Field:
+        column = source.base_fields[path] if hasattr(source, "base_fields") else source._meta.get_field(path)
+        return request_field(column, **({"help_text": help_text} if help_text else {}))
 
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, dict) and (unknown := data.keys() - self.fields.keys()):
@@ -233,3 +238,33 @@ def _without_none(hint: Any) -> tuple[Any, bool]:
 
 def _kind_of(kind: type) -> type[serializers.Field]:
     return next((COLUMNS[each] for each in kind.__mro__ if each in COLUMNS), serializers.CharField)
+
+
+TAKEN: dict[type, type[serializers.Field]] = {
+    models.BooleanField: Truth,
+    models.IntegerField: Whole,
+    models.FloatField: Number,
+    models.DecimalField: Number,
+    forms.BooleanField: Truth,
+    forms.IntegerField: Whole,
+    forms.FloatField: Number,
+    forms.ChoiceField: Choice,
+}
+
+
+def request_field(column: Any, **options: Any) -> serializers.Field:
+    """Return the field that takes what a column of a model or a field of a form takes, with its limits and choices."""
+    is_required = column.required if isinstance(column, forms.Field) else not (column.blank or column.has_default())
+    options = {"required": is_required} | options
+    choices: Any = getattr(column, "choices", None)
+    if isinstance(column, forms.MultipleChoiceField):
+        return serializers.ListField(
+            child=Choice(choices=[key for key, _ in choices]), max_length=len(choices), **options
+        )
+    if choices:
+        return Choice(choices=choices, **options)
+    kind = next((TAKEN[each] for each in type(column).__mro__ if each in TAKEN), Text)
+    options |= {"allow_null": True} if getattr(column, "null", False) else {}
+    options |= {"max_length": column.max_length, "allow_blank": not is_required} if kind is Text else {}
+    limits = {name: getattr(column, name, None) for name in ("min_value", "max_value")}
+    return kind(**{name: limit for name, limit in limits.items() if limit is not None} | options)

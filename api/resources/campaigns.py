@@ -9,7 +9,7 @@ from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from api.fields import Body, Number, Page, Shape, Text, Truth, Whole
+from api.fields import Body, Page, Shape, Truth, request_field
 from api.operations import TAGGED, VERSIONED, Answer, Rows, changes, reads, tagged
 from api.problems import checked
 from api.resource import CAMPAIGN, Resource, must_match, tag_of
@@ -95,14 +95,10 @@ def _setting(name: str) -> serializers.Field:
     if name == "all_days":
         return Truth(**options)
     column = Campaign._meta.get_field(name)
-    if isinstance(column, models.BooleanField):
-        return Truth(**options)
-    if isinstance(column, models.CharField):
-        return Text(max_length=column.max_length, allow_blank=True, **options)
-    least, most = (setting.least, setting.most) if setting.has_range else (-(2**63), 2**63 - 1)  # of a seed
-    options |= {"min_value": least, "max_value": most}
-    options |= {"allow_null": True} if column.null else {}
-    return (Whole if isinstance(column, models.IntegerField) else Number)(**options)
+    if not isinstance(column, models.BooleanField | models.CharField):
+        least, most = (setting.least, setting.most) if setting.has_range else (-(2**63), 2**63 - 1)  # of a seed
+        options |= {"min_value": least, "max_value": most}
+    return request_field(column, **options)
 
 
 class Settings(Resource, at=f"{CAMPAIGN}/settings", name="settings"):

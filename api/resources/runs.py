@@ -74,13 +74,9 @@ class RunShape(Shape):
 
 
 class NewRun(Body):
-    name = Text(max_length=100, help_text="no other run of the campaign has it")
-    system = Text(required=False, max_length=100, allow_blank=True)
-    group = Text(required=False, max_length=100, allow_blank=True)
+    of = Submission, "name system group description paper code visibility"
+    helps = {"name": "no other run of the campaign has it", "paper": "an address", "code": "an address"}
     description = Text(required=False, max_length=20_000, allow_blank=True)
-    paper = Text(required=False, max_length=500, allow_blank=True, help_text="an address")
-    code = Text(required=False, max_length=500, allow_blank=True, help_text="an address")
-    visibility = Choice(choices=Visibility.choices, required=False)
     format = Choice(choices=list(RUN_FORMATS), required=False, help_text="without it, told from the file")
     task = Choice(choices=list(TASKS), required=False, help_text="which list of TVRetrieval's submission")
 
@@ -105,8 +101,7 @@ class SubmissionShape(Shape):
 
 
 class NewFile(Body):
-    purpose = Choice(choices=Arrival.Purpose.choices)
-    name = Text(max_length=255)
+    of = Arrival, "purpose name"
     size = Whole(min_value=1, max_value=MOST, help_text="bytes")
 
 
