@@ -29,7 +29,7 @@ from base.errors import BadValue, ReeljudgeError, WrongState
 from base.middleware import is_within, networks
 from base.text import abbreviated
 from base.transactions import locked
-from campaigns.accounts.encryption import decrypt, encrypt, renews
+from campaigns.accounts.encryption import decrypt, encrypt
 from campaigns.events import About, Happened, listens
 from campaigns.models import Campaign, Delivery, Membership, Webhook
 from jobs.errors import JobError, JobPostponed
@@ -201,9 +201,8 @@ def secret_of(webhook: Webhook) -> str:
         raise WrongState("its secret cannot be read, because this site has a new key; make a new webhook") from fault
 
 
-@renews
 def renew_secrets() -> int:
-    """Encrypt the secrets that can be read by the present key."""
+    """Encrypt the secrets that can be read by the present key, and return how many there are."""
     rows = list(locked(Webhook.objects.order_by("pk")))
     for row in rows:
         with suppress(WrongState):

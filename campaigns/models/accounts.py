@@ -68,15 +68,6 @@ PREFIX = "rj_"  # so that a token is recognised where one was published by mista
 USE_IS_NOTED = timedelta(minutes=1)  # at most once in this time
 
 
-class Scope(models.TextChoices):
-    """What a token may do, within what its person may do."""
-
-    READ = "read", "read what you can read"
-    JUDGE = "judge", "judge: claim, grade, flag and submit"
-    LEAD = "lead", "lead: all that a lead can change"
-    RUNS = "runs", "submit runs, and change those that are yours"
-
-
 class TokenQuerySet(models.QuerySet["Token"]):
     def usable(self) -> TokenQuerySet:
         return self.filter(expires__gt=Now())
@@ -103,7 +94,13 @@ class TokenQuerySet(models.QuerySet["Token"]):
 class Token(models.Model):
     """A token of one person. It ends when it expires or is revoked, and when the person's password changes."""
 
-    Scope = Scope
+    class Scope(models.TextChoices):
+        """What a token may do, within what its person may do."""
+
+        READ = "read", "read what you can read"
+        JUDGE = "judge", "judge: claim, grade, flag and submit"
+        LEAD = "lead", "lead: all that a lead can change"
+        RUNS = "runs", "submit runs, and change those that are yours"
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="tokens")
     name = models.CharField(max_length=100, help_text="what it is for, in the person's words")
