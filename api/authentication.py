@@ -15,6 +15,10 @@ from campaigns.accounts.second_factor import Backend
 from campaigns.models import Token
 
 REALM = "Bearer"
+ACTION = "api"
+METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE"
+HEADERS = "Authorization, Content-Type, Idempotency-Key, If-Match"
+EXPOSED = "ETag, Location, Retry-After, X-Request-ID"
 
 
 class ByToken(BaseAuthentication):
@@ -52,12 +56,6 @@ def must_allow(request: Request, scope: str) -> None:
     token = request.auth
     if isinstance(token, Token) and not token.allows(scope):
         raise OutOfScope(f"This needs the scope {scope}; the token has {', '.join(token.scopes) or 'none'}.")
-
-
-ACTION = "api"
-METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE"
-HEADERS = "Authorization, Content-Type, Idempotency-Key, If-Match"
-EXPOSED = "ETag, Location, Retry-After, X-Request-ID"
 
 
 def must_be_private(request: Request) -> None:

@@ -97,6 +97,11 @@ NUMBERS = {
     "value": 0.31,
     "version": 3,
 }
+BYTES, PROBLEM = "application/octet-stream", "application/problem+json"
+READING = (400, 401, 403, 404, 409, 422, 429, 503)
+CHANGING = (413, 415)
+TAG = OpenApiParameter("ETag", str, "header", response=[200], description="the version, for `If-Match`")
+PLACE = OpenApiParameter("Location", str, "header", response=[202], description="tells how far the job is")
 
 
 def example_of(field: serializers.Field, name: str = "") -> Any:
@@ -143,14 +148,9 @@ def _number(field: Any, name: str) -> float:
     return int(number) if isinstance(field, serializers.IntegerField) else number
 
 
-BYTES, PROBLEM = "application/octet-stream", "application/problem+json"
-READING = (400, 401, 403, 404, 409, 422, 429, 503)
-CHANGING = (413, 415)
 IF_MATCH = OpenApiParameter(
     "If-Match", str, "header", required=True, description="the ETag that came with what is changed"
 )
-TAG = OpenApiParameter("ETag", str, "header", response=[200], description="the version, for `If-Match`")
-PLACE = OpenApiParameter("Location", str, "header", response=[202], description="tells how far the job is")
 KEY = OpenApiParameter(
     models.HEADER,
     {"type": "string", "minLength": 1, "maxLength": models.LONGEST, "pattern": models.PATTERN},

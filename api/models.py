@@ -21,6 +21,12 @@ from base.transactions import all_or_nothing
 from campaigns.accounts.encryption import decrypt, encrypt
 from jobs.registry import each_hour
 
+HEADER = "Idempotency-Key"
+LONGEST = 100  # characters
+PATTERN = "^[!-~]+$"
+KEPT = timedelta(days=1)
+KEPT_HEADERS = ("Location", "ETag")  # headers that are kept with an answer
+
 
 class StoredAnswer(models.Model):
     """What was answered to a request with an idempotency key. It is forgotten after a day."""
@@ -36,13 +42,6 @@ class StoredAnswer(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user_id} {self.key}"
-
-
-HEADER = "Idempotency-Key"
-LONGEST = 100  # characters
-PATTERN = "^[!-~]+$"
-KEPT = timedelta(days=1)
-KEPT_HEADERS = ("Location", "ETag")  # headers that are kept with an answer
 
 
 def once(request: Request, act: Callable[[], Response]) -> Response:

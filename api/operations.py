@@ -30,6 +30,7 @@ from jobs.models import Job
 
 READ, LEAD, RUNS, JUDGE = Token.Scope.READ, Token.Scope.LEAD, Token.Scope.RUNS, Token.Scope.JUDGE
 Handler = Callable[..., Any]
+USUAL, MOST = 50, 200  # rows of a page
 
 
 @dataclass(frozen=True)
@@ -191,9 +192,6 @@ def _page(request: Request, found: QuerySet[Any] | Rows, page: Page) -> dict[str
     pages = Pages(*rows.order)
     results = _represented(rows.show(pages.paginate(rows.rows, request)), page.shape(many=True), **rows.context)
     return {"next": pages.get_next_link(), "previous": pages.get_previous_link(), "results": results}
-
-
-USUAL, MOST = 50, 200  # rows of a page
 
 
 class Pages(CursorPagination):

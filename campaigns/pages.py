@@ -10,6 +10,8 @@ from django.shortcuts import render
 
 from campaigns.models import Membership
 
+LONGEST_GUIDELINE = 50_000  # characters
+
 
 def campaign_page(
     request: HttpRequest, member: Membership, template: str, /, status: int = 200, **context: object
@@ -17,9 +19,6 @@ def campaign_page(
     """Render a page for a member; its template finds `member` and `campaign` beside what it is given."""
     known = {"member": member, "campaign": member.campaign}
     return render(request, template, known | context, status=status)
-
-
-LONGEST_GUIDELINE = 50_000  # characters
 
 
 class Lines(forms.CharField):

@@ -44,6 +44,7 @@ MOST_MIB = {Upload.Purpose.DURATIONS: 64, Upload.Purpose.QUERIES: 64}  # these f
 UNFINISHED_FOR = timedelta(days=7)  # since the last piece
 FORGOTTEN_AFTER = timedelta(days=60)  # since the last change of a draft
 NEW_FOLDER = 3600.0  # seconds; a younger one may belong to a draft that is being stored
+SHA256 = "sha256 "
 
 
 class NoRoom(ReeljudgeError):
@@ -228,9 +229,6 @@ def _remove_left_over(folders: Iterable[Path]) -> None:
         old = time.time() - folder.stat().st_mtime > NEW_FOLDER
         if ours and old and not Draft.objects.filter(token=folder.name).exists():
             _remove_folder(folder)
-
-
-SHA256 = "sha256 "
 
 
 def announced(request: HttpRequest, purposes: Collection[str]) -> tuple[str, str, int]:

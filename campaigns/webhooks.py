@@ -39,6 +39,15 @@ from jobs.registry import Report, each_hour, kind
 LONGEST = 500  # characters
 PORTS = {"https": 443, "http": 80}
 HOLDING_IPV4 = (ip_network("64:ff9b::/96"), ip_network("::/96"))  # NAT64 (RFC 6052), and compatible addresses
+PATIENCE = 10.0  # seconds of silence
+DEADLINE = 20.0  # seconds for the whole answer
+SIGNATURE = "Reeljudge-Signature"
+# The last is what a connection raises that was ended while it was read.
+FAULTS = (OSError, http.client.HTTPException, ValueError)
+TEST = "test"
+MOST = 10  # webhooks of a campaign
+KEPT = timedelta(days=30)
+GIVE_UP = timedelta(hours=24)  # after it happened
 
 
 class NotAllowed(ReeljudgeError):
@@ -108,13 +117,6 @@ def _plain(given: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
     return given.ipv4_mapped or given.sixtofour or given
 
 
-PATIENCE = 10.0  # seconds of silence
-DEADLINE = 20.0  # seconds for the whole answer
-SIGNATURE = "Reeljudge-Signature"
-# The last is what a connection raises that was ended while it was read.
-FAULTS = (OSError, http.client.HTTPException, ValueError)
-
-
 def signature(secret: str, body: str, at: int) -> str:
     """Return what the header says: the time, and the HMAC-SHA256 of the time and the body."""
     signed = hmac.new(secret.encode(), f"{at}.{body}".encode(), hashlib.sha256)
@@ -166,12 +168,6 @@ class _Connection(http.client.HTTPConnection):
         with suppress(OSError):
             if self.sock:
                 self.sock.shutdown(socket.SHUT_RDWR)
-
-
-TEST = "test"
-MOST = 10  # webhooks of a campaign
-KEPT = timedelta(days=30)
-GIVE_UP = timedelta(hours=24)  # after it happened
 
 
 @transaction.atomic

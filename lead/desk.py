@@ -26,6 +26,10 @@ from reports.tables.queries import number_of
 
 JOBS_LOOKED_AT = 1000
 JOBS_SHOWN = 4  # of each kind of state
+JUDGES = 2  # of a batch in round one
+DAYS_SHOWN = 28
+WIDTH, HEIGHT = 240.0, 64.0  # of a drawing, in its own units
+GAP = 0.25  # of a bar's step
 
 
 def jobs_of(member: Membership) -> dict[str, Any]:
@@ -113,9 +117,6 @@ def _counts(campaign: Campaign) -> dict[str, int]:
     return dict(zip(numbers, found, strict=True))
 
 
-JUDGES = 2  # of a batch in round one
-
-
 @dataclass(frozen=True)
 class Item:
     """Something to do, where, and what of it is done."""
@@ -179,7 +180,6 @@ def _page(name: str, campaign: Campaign) -> str:
 
 
 Numbers = dict[str, Any]
-DAYS_SHOWN = 28
 
 
 def charts(campaign: Campaign, kept: dict[str, CurrentSummary], *, with_pay: bool) -> list[Spark]:
@@ -266,10 +266,6 @@ def _day(iso: str) -> str:
 
 def _week(number: int) -> str:
     return f"week {number % 100}, {number // 100}"
-
-
-WIDTH, HEIGHT = 240.0, 64.0  # of a drawing, in its own units
-GAP = 0.25  # of a bar's step
 
 
 @dataclass(frozen=True)

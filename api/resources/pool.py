@@ -29,6 +29,9 @@ from runs.pools.opening import ask_to_open, open_further_batches
 from runs.pools.proposing import Plan, ask_to_propose, propose_moments
 from runs.pools.rows import HEADLINE, Row, comparison, found_moments
 
+MOST = 2**31 - 1
+MOST_MOMENTS = 5000
+
 
 class BatchShape(Shape):
     of = Batch, "id number edition state round taken query=query_id"
@@ -197,10 +200,6 @@ class OpenBatches(Resource, at=f"{CAMPAIGN}/batches/open", name="batches-open"):
     def post(self, request: Request, name: str) -> Any:
         """Open all batches that wait because clips of them cannot be cut."""
         return {"number": open_all_without_clips(access.lead(request, name))}
-
-
-MOST = 2**31 - 1
-MOST_MOMENTS = 5000
 
 
 class EnlargementShape(Shape):

@@ -37,6 +37,7 @@ CHECKSUM = OpenApiParameter(
     "Upload-Checksum", {"type": "string", "pattern": "^sha256 [0-9a-f]{64}$"}, "header", description="of the piece"
 )
 PIECE = Trait((OFFSET, CHECKSUM), takes_bytes=True)
+MOST = MOST_MIB * 2**20  # bytes
 
 
 class FileShape(Shape):
@@ -62,7 +63,6 @@ def _progress(file: ArrivingFile, status: int) -> Any:
     return Response(FileShape(file).data, status)
 
 
-MOST = MOST_MIB * 2**20  # bytes
 UNSCORED: dict[str, Any] = {"release": None, "missing": 0, "unjudged": 0, "refusals": {}, "scores": []}
 
 

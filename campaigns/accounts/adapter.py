@@ -27,6 +27,8 @@ from base.errors import Busy, LockedOut, ReeljudgeError, Refused
 from campaigns.accounts import mails, security_log
 from jobs.registry import each_hour
 
+COUNTED = {"app": "allauth.account", "action": "login_failed"}
+
 
 def wait(request: HttpRequest, seconds: int) -> None:
     """Give somebody who is not signed in that much time, where ten minutes are too few."""
@@ -146,9 +148,6 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ha
 
     def send_confirmation_mail(self, request: HttpRequest, emailconfirmation: Any, signup: bool) -> None:
         mails.ask_for(mails.mail_confirmation, emailconfirmation.email_address, request)
-
-
-COUNTED = {"app": "allauth.account", "action": "login_failed"}
 
 
 def account_of(credentials: dict[str, Any]) -> User | None:

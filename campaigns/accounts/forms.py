@@ -52,6 +52,9 @@ WORDS = [
 LOOKED_AT = 72  # characters; zxcvbn takes longer than in proportion, and this many are enough
 EASY = _("This password is easy to guess. Put several words together that nobody expects.")
 ENOUGH = 3  # of zxcvbn's scores from 0 to 4: at least 100 million guesses
+SECOND_FACTOR = "the secret of an app that is being set up"  # in the session, encrypted
+NAMED = 60  # characters of a passkey's name
+RIGHT_FOR = 30 * (2 * settings.MFA_TOTP_TOLERANCE + 2)  # seconds: longer than any code of an app can be right
 
 
 class Labelled(forms.Form):
@@ -145,11 +148,6 @@ class HardToGuess:
 
     def get_help_text(self) -> str:
         return str(EASY)
-
-
-SECOND_FACTOR = "the secret of an app that is being set up"  # in the session, encrypted
-NAMED = 60  # characters of a passkey's name
-RIGHT_FOR = 30 * (2 * settings.MFA_TOTP_TOLERANCE + 2)  # seconds: longer than any code of an app can be right
 
 
 class UsedOnce(forms.Form):

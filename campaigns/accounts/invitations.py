@@ -30,6 +30,8 @@ from jobs.registry import at_start
 
 IN_SESSION = "invitation"  # the session stores the hash only, which opens nothing
 TO_JOIN = 24 * 3600  # seconds from opening the link
+FIRST_IN_SESSION = "first_link"  # the session stores the hash only, which opens nothing
+TO_SIGN_UP = 3600  # seconds from opening the link
 
 
 @csrf_exempt
@@ -128,10 +130,6 @@ def confirm_address(user: User, address: str) -> None:
     """Store a confirmed mail address of the person, unless there is none or somebody has confirmed it already."""
     if address and not EmailAddress.objects.filter(email=address.lower(), verified=True).exists():
         EmailAddress.objects.create(user=user, email=address.lower(), verified=True, primary=True)
-
-
-FIRST_IN_SESSION = "first_link"  # the session stores the hash only, which opens nothing
-TO_SIGN_UP = 3600  # seconds from opening the link
 
 
 @at_start

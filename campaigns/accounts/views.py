@@ -36,6 +36,8 @@ from campaigns.accounts.second_factor import SINGLE
 from campaigns.accounts.single_sign_on import not_working
 from campaigns.models import Token
 
+MOST_TOKENS = 50  # tokens of one person
+
 
 @require_safe
 def account(request: HttpRequest) -> HttpResponse:
@@ -134,7 +136,6 @@ def ways_in(request: HttpRequest) -> dict[str, object]:
     return {"sso": settings.OIDC_ISSUER and settings.OIDC_NAME, "mails": settings.MAILS}
 
 
-MOST_TOKENS = 50  # tokens of one person
 DAYS = {1: gettext_lazy("1 day"), 7: gettext_lazy("7 days"), 30: gettext_lazy("30 days")}
 DAYS |= {90: gettext_lazy("90 days"), 365: gettext_lazy("a year")}
 SCOPES = {

@@ -17,6 +17,8 @@ from base.transactions import all_or_nothing, locked
 from campaigns.models.invitation import hash_of, secret_of_a_link
 
 LIFETIME = timedelta(days=1)
+PREFIX = "rj_"  # so that a token is recognised where one was published by mistake
+USE_IS_NOTED = timedelta(minutes=1)  # at most once in this time
 
 
 class FirstLinkQuerySet(models.QuerySet["FirstLink"]):
@@ -62,10 +64,6 @@ ENDED = (
     "The first account was made already, or the link is older than a day. Sign in, or start the server again "
     "for another link."
 )
-
-
-PREFIX = "rj_"  # so that a token is recognised where one was published by mistake
-USE_IS_NOTED = timedelta(minutes=1)  # at most once in this time
 
 
 class TokenQuerySet(models.QuerySet["Token"]):

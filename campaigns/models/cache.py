@@ -14,6 +14,8 @@ from django.core.cache.backends.base import DEFAULT_TIMEOUT, BaseCache
 from django.db import models, transaction
 from django.utils import timezone
 
+NEVER = datetime.max.replace(microsecond=0, tzinfo=UTC)
+
 
 class CacheEntry(models.Model):
     """A row of the cache. The cache (`campaigns/models/cache.py`) reads and writes it."""
@@ -27,9 +29,6 @@ class CacheEntry(models.Model):
 
     def __str__(self) -> str:
         return self.cache_key
-
-
-NEVER = datetime.max.replace(microsecond=0, tzinfo=UTC)
 
 
 class JsonCache(BaseCache):

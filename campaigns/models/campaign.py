@@ -24,6 +24,19 @@ from campaigns.models.invitation import Invitation, hash_of, secret_from, secret
 from campaigns.models.membership import Membership, must_stay_blind
 from corpus.models import Corpus
 
+# Default settings, which are TVR-Ranking's.
+BATCH_SIZE = 20
+BATCHES = 2
+TOLERANCE = 1  # the largest difference at which two grades agree
+WATCH_FIRST = 0.4  # seconds for which a clip moves before it can be graded
+LAST = 5  # candidates at a batch's end; their grades tell whether there is more to find
+SECOND_BATCH_FROM = 2.0  # mean grade of these candidates
+EXAM_ROUNDS = 3
+CHECK_RATES = (0.05, 0.15)
+PAID_PLAYS, PAID_BEYOND = 3, 60  # of a clip; seconds
+MOST_PLAYS, MOST_BEYOND = 20, 120
+CHECK_WARN, CHECK_PAUSE = 0.25, 0.4  # shares of missed check pairs
+
 
 class Guideline(models.Model):
     """One version of a campaign's guideline. Versions are never changed."""
@@ -49,20 +62,6 @@ class Guideline(models.Model):
     @property
     def author(self) -> str:
         return self.by.user.get_username() if self.by else "Reeljudge"
-
-
-# Default settings, which are TVR-Ranking's.
-BATCH_SIZE = 20
-BATCHES = 2
-TOLERANCE = 1  # the largest difference at which two grades agree
-WATCH_FIRST = 0.4  # seconds for which a clip moves before it can be graded
-LAST = 5  # candidates at a batch's end; their grades tell whether there is more to find
-SECOND_BATCH_FROM = 2.0  # mean grade of these candidates
-EXAM_ROUNDS = 3
-CHECK_RATES = (0.05, 0.15)
-PAID_PLAYS, PAID_BEYOND = 3, 60  # of a clip; seconds
-MOST_PLAYS, MOST_BEYOND = 20, 120
-CHECK_WARN, CHECK_PAUSE = 0.25, 0.4  # shares of missed check pairs
 
 
 def random_seed() -> int:

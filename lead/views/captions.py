@@ -25,6 +25,7 @@ from retrieval.rewriting.drafting import draft_cast
 from retrieval.rewriting.replaced import rows
 
 ON_A_PAGE = 25
+SHOWN = {"": "All", "open": "To be confirmed", "confirmed": "Confirmed"}
 
 
 @require_safe
@@ -112,9 +113,6 @@ def corpus_page(
 ) -> HttpResponse:
     """Render a page about a corpus, which is not part of any campaign."""
     return render(request, template, {"corpus": corpus} | context, status=status)
-
-
-SHOWN = {"": "All", "open": "To be confirmed", "confirmed": "Confirmed"}
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

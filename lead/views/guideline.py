@@ -20,6 +20,8 @@ from judging.models import Example
 from judging.quality.example_forms import ExampleForm, OwnExampleForm
 from judging.quality.examples import add_example, add_own_example, hidden_examples, teachable
 
+MOST_FOUND = 20
+
 
 @require_safe
 def detail(request: HttpRequest, name: str) -> HttpResponse:
@@ -95,9 +97,6 @@ def _chosen(request: HttpRequest, field: str, versions: list[Guideline], usual: 
     if found is None:
         raise Http404
     return found
-
-
-MOST_FOUND = 20
 
 
 @require_safe

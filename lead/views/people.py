@@ -28,6 +28,8 @@ from reports.pay.rates import Rates
 from reports.summaries import PEOPLE, current_summary
 from reports.tables.people import DAYS_SHOWN, days_of, invitation_rows, person_rows
 
+MESSAGES_SHOWN = 100
+
 
 @require_safe
 def index(request: HttpRequest, name: str) -> HttpResponse:
@@ -151,9 +153,6 @@ def withdraw_invitation(request: HttpRequest, name: str, pk: int) -> HttpRespons
     get_object_or_404(lead.campaign.invitations, pk=pk).withdraw()
     messages.success(request, "The invitation is withdrawn: its link no longer works.")
     return redirect("people", name)
-
-
-MESSAGES_SHOWN = 100
 
 
 @require_safe

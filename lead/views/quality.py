@@ -26,6 +26,8 @@ from reports.tables.examinees import examinee, overview, pairs_of, pairs_of_one
 from reports.tables.people import check_rows
 
 TRUTHS = {"": None} | {str(grade): grade for grade in GRADES}
+SOURCES_SHOWN = 20
+PAIRS_ON_A_PAGE = 100
 
 
 @require_safe
@@ -119,10 +121,6 @@ def give_verdict(request: HttpRequest, name: str, worker: int) -> HttpResponse:
         decide(annotator, lead, reason)
         messages.success(request, "Done. The reason is kept on record.")
     return redirect("exam-person", name=name, worker=worker)
-
-
-SOURCES_SHOWN = 20
-PAIRS_ON_A_PAGE = 100
 
 
 @require_safe

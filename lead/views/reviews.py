@@ -36,6 +36,8 @@ from reports.tables.batch_chart import grades_by_rank
 from reports.tables.queries import appearance
 from reports.tables.reopening_cost import cost_of
 
+ON_A_PAGE = 50
+
 
 @require_safe
 def batch_page(request: HttpRequest, name: str, pk: int) -> HttpResponse:
@@ -192,9 +194,6 @@ def _undo_all(request: HttpRequest, lead: Membership, reviews: list[Review]) -> 
     messages.success(request, f"Undone: {len(reviews) - len(left)} reviews.")
     if left:
         messages.error(request, f"{len(left)} not undone: {'; '.join(left[:10])}")
-
-
-ON_A_PAGE = 50
 
 
 @require_safe
