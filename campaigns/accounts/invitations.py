@@ -56,7 +56,9 @@ def opened(request: HttpRequest, secret: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def join(request: HttpRequest) -> HttpResponse:
     """Let the person join the campaign, with a new account if nobody is signed in."""
-    invitation = _invitation_in_session(request)
+    invitation = in_session(request)
+    if invitation is None:
+        raise NotFound(_("There is no such invitation. Open the whole link, or ask your lead for a new one."))
     user = access.signed_in(request) if request.user.is_authenticated else None
     if user and invitation.campaign.memberships.filter(user=user).exists():
         del request.session[IN_SESSION]
@@ -65,7 +67,8 @@ def join(request: HttpRequest) -> HttpResponse:
     invitation.must_be_open()
     form: SignUpForm | None = None
     if user is None:
-        form = SignUpForm(request.POST if request.method == "POST" else None, initial={"username": named(invitation)})
+        initial = {"username": ".".join(invitation.name.lower().split())}
+        form = SignUpForm(request.POST if request.method == "POST" else None, initial=initial)
     if request.method == "POST" and (form is None or form.is_valid()):
         return _come_in(request, invitation, user, form)
     role = Membership.Role(invitation.role).label.lower()
@@ -76,7 +79,8 @@ def join(request: HttpRequest) -> HttpResponse:
 def _come_in(request: HttpRequest, invitation: Invitation, user: User | None, form: SignUpForm | None) -> HttpResponse:
     if user is None:
         assert form is not None
-        user = sign_up(invitation, form.cleaned_data["username"], form.cleaned_data["password1"])
+        hashed = make_password(form.cleaned_data["password1"])  # slow on purpose, so before anything is locked
+        user = _sign_up(invitation, form.cleaned_data["username"], hashed)
         _sign_in(request, user)
     else:
         invitation.accept(user)
@@ -91,35 +95,18 @@ def _sign_in(request: HttpRequest, user: User) -> None:
     UserSession.objects.create_from_request(request)
 
 
-def _invitation_in_session(request: HttpRequest) -> Invitation:
-    if invitation := in_session(request):
-        return invitation
-    raise NotFound(_("There is no such invitation. Open the whole link, or ask your lead for a new one."))
-
-
 def in_session(request: HttpRequest) -> Invitation | None:
     """Return the invitation whose link was opened in this browser."""
     invitations = Invitation.objects.select_related("campaign")
     return invitations.filter(hash=request.session.get(IN_SESSION, "")).first()
 
 
-def named(invitation: Invitation) -> str:
-    """Return a name for the new account: that of the invited person, without spaces."""
-    return ".".join(invitation.name.lower().split())
-
-
-def sign_up(invitation: Invitation, username: str, password: str) -> User:
-    """Make an account and its membership, both or neither.
-
-    The address that the invitation was sent to is confirmed: nobody else has its link. Raises Gone if the invitation
-    has ended.
-    """
-    hashed = make_password(password)  # slow on purpose, so it is done before anything is locked
-    return _sign_up(invitation, username, hashed)
-
-
 @all_or_nothing
 def _sign_up(invitation: Invitation, username: str, hashed: str) -> User:
+    """Make an account and its membership, both or neither.
+
+    The address that the invitation was sent to is confirmed: nobody else has its link.
+    """
     user = User.objects.create(username=username, password=hashed)
     invitation.accept(user)
     confirm_address(user, invitation.address)
@@ -169,8 +156,7 @@ def make_first_account(request: HttpRequest) -> HttpResponse:
         )
     form = SignUpForm(request.POST if request.method == "POST" else None)
     if form.is_valid():
-        # Slow on purpose, so before anything is locked.
-        hashed = make_password(form.cleaned_data["password1"])
+        hashed = make_password(form.cleaned_data["password1"])  # slow on purpose, so before anything is locked
         user = link.make_account(form.cleaned_data["username"], hashed)
         _sign_in(request, user)
         request.session.pop(FIRST_IN_SESSION, None)

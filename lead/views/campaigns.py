@@ -9,7 +9,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
 from campaigns.access import may_create_campaigns
-from campaigns.models import Campaign, Membership
+from campaigns.models import Campaign
 from campaigns.pages import campaign_page
 from judging import access
 from judging.settings import SettingsForm, set_up
@@ -84,10 +84,6 @@ def edit_settings(request: HttpRequest, name: str) -> HttpResponse:
         if form.is_valid():
             messages.success(request, "The settings are saved.")
             return redirect("campaign-settings", name=name)
-        return _page(request, lead, form, status=400)
+        return campaign_page(request, lead, "lead/settings.html", status=400, form=form)
     member = access.membership(request, name)
-    return _page(request, member, SettingsForm(instance=member.campaign))
-
-
-def _page(request: HttpRequest, member: Membership, form: SettingsForm, status: int = 200) -> HttpResponse:
-    return campaign_page(request, member, "lead/settings.html", form=form, status=status)
+    return campaign_page(request, member, "lead/settings.html", form=SettingsForm(instance=member.campaign))

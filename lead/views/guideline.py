@@ -28,8 +28,9 @@ def detail(request: HttpRequest, name: str) -> HttpResponse:
     member = access.membership(request, name)
     versions = _versions(member.campaign)
     version = _chosen(request, "version", versions, len(versions) - 1)
-    context = {"version": version, "versions": versions[::-1], "in_force": versions[-1]}
-    return _page(request, "guideline", member, context)
+    return campaign_page(
+        request, member, "lead/guideline.html", version=version, versions=versions[::-1], in_force=versions[-1]
+    )
 
 
 @require_safe
@@ -40,8 +41,9 @@ def compare(request: HttpRequest, name: str) -> HttpResponse:
     after = _chosen(request, "to", versions, len(versions) - 1)
     before = _chosen(request, "from", versions, max(0, after.version - 1))
     lines = list(changes(before.text, after.text))
-    context = {"before": before, "after": after, "lines": lines, "versions": versions}
-    return _page(request, "guideline_changes", member, context)
+    return campaign_page(
+        request, member, "lead/guideline_changes.html", before=before, after=after, lines=lines, versions=versions
+    )
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -76,14 +78,9 @@ def _save(request: HttpRequest, lead: Membership, form: GuidelineForm) -> HttpRe
 def _editor(
     request: HttpRequest, lead: Membership, form: GuidelineForm, status: int = 200, preview: str = "", **context: object
 ) -> HttpResponse:
-    context |= {"form": form, "preview": rendered(preview)}
-    return _page(request, "guideline_editor", lead, context, status)
-
-
-def _page(
-    request: HttpRequest, page: str, member: Membership, context: dict[str, object], status: int = 200
-) -> HttpResponse:
-    return campaign_page(request, member, f"lead/{page}.html", status, **context)
+    return campaign_page(
+        request, lead, "lead/guideline_editor.html", status, form=form, preview=rendered(preview), **context
+    )
 
 
 def _versions(campaign: Campaign) -> list[Guideline]:

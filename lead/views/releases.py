@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from django.http import FileResponse, HttpRequest, HttpResponse, StreamingHttpResponse
@@ -66,9 +65,11 @@ def download(request: HttpRequest, name: str, version: int) -> FileResponse:
 def compare_page(request: HttpRequest, name: str) -> HttpResponse:
     """Two releases beside each other: as a page with the first changes, or all of them as CSV."""
     member = access.membership(request, name)
-    old, new = (_ready(member.campaign, _version(request, field)) for field in ("from", "to"))
+    versions = (whole(field, request.GET.get(field, ""), "the number of a release") for field in ("from", "to"))
+    old, new = (_ready(member.campaign, version) for version in versions)
     if request.GET.get("as") == "csv":
-        answer = StreamingHttpResponse(_rows(old, new), content_type="text/csv; charset=utf-8")
+        rows = ((each.what, each.query, each.moment, each.before, each.after) for each in changes(old, new))
+        answer = StreamingHttpResponse(csv_lines(HEADER, rows), content_type="text/csv; charset=utf-8")
         filename = f"{name}-v{old.version}-v{new.version}.csv"
         answer["Content-Disposition"] = f'attachment; filename="{filename}"'
         return answer  # type: ignore[return-value]
@@ -77,15 +78,6 @@ def compare_page(request: HttpRequest, name: str) -> HttpResponse:
 
 def _ready(campaign: Campaign, version: int) -> Release:
     return get_object_or_404(campaign.releases, version=version, state=Release.State.READY)
-
-
-def _version(request: HttpRequest, field: str) -> int:
-    return whole(field, request.GET.get(field, ""), "the number of a release")
-
-
-def _rows(old: Release, new: Release) -> Iterator[str]:
-    rows = ((each.what, each.query, each.moment, each.before, each.after) for each in changes(old, new))
-    return csv_lines(HEADER, rows)
 
 
 @require_safe

@@ -157,13 +157,10 @@ def accept_listed(request: HttpRequest, name: str) -> HttpResponse:
 def _seen(fields: list[str]) -> list[tuple[int, str, str]]:
     """Batch, verdict and mean of each row, as the list had them."""
     rows = [field.split(":") for field in fields]
-    if len(rows) > MOST_AT_ONCE or not all(_is_row(row) for row in rows):
+    fits = (len(row) == 3 and is_whole(row[0], KEY) and row[1] in Review.Verdict.values for row in rows)
+    if len(rows) > MOST_AT_ONCE or not all(fits):
         raise BadValue("seen", "not what the list sends", f"at most {MOST_AT_ONCE} of batch:verdict:mean")
     return [(int(pk), verdict, mean) for pk, verdict, mean in rows]
-
-
-def _is_row(row: list[str]) -> bool:
-    return len(row) == 3 and is_whole(row[0], KEY) and row[1] in Review.Verdict.values
 
 
 @require_POST
