@@ -80,7 +80,7 @@ def _come_in(request: HttpRequest, invitation: Invitation, user: User | None, fo
     if user is None:
         assert form is not None
         hashed = make_password(form.cleaned_data["password1"])  # slow on purpose, so before anything is locked
-        user = _sign_up(invitation, form.cleaned_data["username"], hashed)
+        user = sign_up(invitation, form.cleaned_data["username"], hashed)
         _sign_in(request, user)
     else:
         invitation.accept(user)
@@ -102,7 +102,7 @@ def in_session(request: HttpRequest) -> Invitation | None:
 
 
 @all_or_nothing
-def _sign_up(invitation: Invitation, username: str, hashed: str) -> User:
+def sign_up(invitation: Invitation, username: str, hashed: str) -> User:
     """Make an account and its membership, both or neither.
 
     The address that the invitation was sent to is confirmed: nobody else has its link.
