@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-from io import StringIO
 
 from django.contrib import messages
 from django.core.paginator import Page, Paginator
@@ -101,10 +100,9 @@ def replaced_csv(request: HttpRequest, corpus: int) -> HttpResponse:
     known = counted(found)
     if known.figures is None:
         raise WrongState("The captions are being counted. Ask for the file again when that has ended.")
-    out = StringIO()
-    csv.writer(out, lineterminator="\n").writerows(rows(known.figures.replaced))
-    answer = HttpResponse(out.getvalue(), content_type="text/csv; charset=utf-8")
-    answer["Content-Disposition"] = f'attachment; filename="corpus-{found.pk}-replaced.csv"'
+    attachment = {"Content-Disposition": f'attachment; filename="corpus-{found.pk}-replaced.csv"'}
+    answer = HttpResponse(content_type="text/csv; charset=utf-8", headers=attachment)
+    csv.writer(answer, lineterminator="\n").writerows(rows(known.figures.replaced))
     return answer
 
 
