@@ -1,6 +1,6 @@
 """The addresses of the lead's pages."""
 
-from django.urls import include, path
+from django.urls import URLPattern, URLResolver, include, path
 
 from lead.views import (
     agreement,
@@ -88,7 +88,7 @@ of_campaign = [
     path("webhooks/<int:pk>/change", webhooks.change, name="webhook-change"),
     path("webhooks/<int:pk>/deliveries/<int:delivery>/again", webhooks.again, name="webhook-again"),
 ]
-urlpatterns = [
+urlpatterns: list[URLPattern | URLResolver] = [
     path("new-campaign/", drafts.index, name="drafts"),
     path("new-campaign/<slug:token>/corpus", drafts.corpus, name="draft-corpus"),
     path("new-campaign/<slug:token>/films", drafts.films, name="draft-films"),
