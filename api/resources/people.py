@@ -28,7 +28,6 @@ from campaigns.invitations import (
     must_send_mails,
 )
 from campaigns.models import Invitation, Membership, Message
-from campaigns.models.membership import LONGEST_MESSAGE
 from judging import access
 from judging.work import leaving
 from reports.models import ApprovedPeriod
@@ -184,7 +183,7 @@ class MessageShape(Shape):
 
 
 class NewMessage(Body):
-    text = Text(max_length=LONGEST_MESSAGE)
+    of = Message, "text to"
     to = Whole(required=False, min_value=1, max_value=10**9 - 1, help_text="a worker's number; without it, all")
 
 

@@ -30,8 +30,7 @@ class ReviewShape(Shape):
 
 
 class Verdict(Body):
-    verdict = Choice(choices=Review.Verdict.choices)
-    reason = Text(max_length=500, required=False, allow_blank=True)
+    of = Review, "verdict reason"
 
 
 class Reviews(Resource, at=f"{CAMPAIGN}/reviews", name="reviews"):
