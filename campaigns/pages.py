@@ -21,6 +21,13 @@ def campaign_page(
     return render(request, template, known | context, status=status)
 
 
+def while_working(fragment: HttpResponse, is_working: bool) -> HttpResponse:
+    """Return a fragment that the page asks for again; once the work has ended, the whole page is loaded again."""
+    if not is_working:
+        fragment["HX-Refresh"] = "true"
+    return fragment
+
+
 class Lines(forms.CharField):
     """A text with lines as they are stored: browsers send CR LF."""
 

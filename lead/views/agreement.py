@@ -16,7 +16,7 @@ from base.problem_documents import refusal_as_message
 from base.request_fields import whole_in
 from base.templatetags.page_parts import Heading
 from campaigns.models import Campaign, Membership
-from campaigns.pages import campaign_page
+from campaigns.pages import campaign_page, while_working
 from judging import access
 from judging.consensus import GRADES
 from judging.models import Kind, Query
@@ -116,10 +116,7 @@ def counting(request: HttpRequest, name: str) -> HttpResponse:
     """How old the numbers are; asks for itself again while newer ones are being counted, then for the page."""
     member = access.membership(request, name)
     numbers = current_summary(member.campaign, FIGURES)
-    answer = campaign_page(request, member, "lead/_counted.html", numbers=numbers)
-    if not numbers.counting:
-        answer["HX-Refresh"] = "true"
-    return answer
+    return while_working(campaign_page(request, member, "lead/_counted.html", numbers=numbers), numbers.counting)
 
 
 @require_POST

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from campaigns.access import may_create_campaigns
 from campaigns.models import Campaign
-from campaigns.pages import campaign_page
+from campaigns.pages import campaign_page, while_working
 from judging import access
 from judging.settings import SettingsForm, set_up
 from lead.desk import charts, checklist, jobs_of, needs
@@ -69,10 +69,7 @@ def jobs(request: HttpRequest, name: str) -> HttpResponse:
     """The bars of the work under way; asks for itself again while there is any."""
     member = access.membership(request, name)
     found = jobs_of(member)
-    answer = campaign_page(request, member, "lead/_jobs.html", jobs=found)
-    if not found["unfinished"]:
-        answer["HX-Refresh"] = "true"
-    return answer
+    return while_working(campaign_page(request, member, "lead/_jobs.html", jobs=found), bool(found["unfinished"]))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -15,6 +15,7 @@ from base.errors import ReeljudgeError, WrongState
 from base.problem_documents import refusal_as_message
 from base.request_fields import one_of, whole_in
 from campaigns import access
+from campaigns.pages import while_working
 from corpus.models import Corpus
 from judging.pool.rewording import PAIRS, WORDS, By, accept_caption, ask_for_rewording, count_waiting, jobs_of, state_of
 from retrieval.models import CastName, Rewording
@@ -39,10 +40,7 @@ def work(request: HttpRequest, corpus: int) -> HttpResponse:
     """The bars of the work under way; the page asks for them again while there is any."""
     found = access.corpus_to_reword(request, corpus)
     jobs = jobs_of(found)
-    answer = corpus_page(request, found, "lead/_captions_work.html", **jobs)
-    if not jobs["is_working"]:
-        answer["HX-Refresh"] = "true"
-    return answer
+    return while_working(corpus_page(request, found, "lead/_captions_work.html", **jobs), jobs["is_working"])
 
 
 @require_POST

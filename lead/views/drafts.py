@@ -15,6 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from base.problem_documents import refusal_as_message
 from campaigns.models import Campaign, Draft, Upload
+from campaigns.pages import while_working
 from campaigns.uploads import announced, begin, most_mib, progress_answer, remove_draft, take_piece
 from judging import access
 from judging.drafts.builder import check_draft, make_campaign
@@ -137,10 +138,8 @@ def progress(request: HttpRequest, token: str) -> HttpResponse:
     """The bar of the job under way; the page asks for it again until the job has ended."""
     draft = access.draft(request, token)
     context = {"progress": request.path, "jobs": (jobs := jobs_of(draft, *KINDS))}
-    answer = render(request, "parts/progress.html", context)
-    if not any(job.is_unfinished for job in jobs):
-        answer["HX-Refresh"] = "true"
-    return answer
+    is_working = any(job.is_unfinished for job in jobs)
+    return while_working(render(request, "parts/progress.html", context), is_working)
 
 
 @require_POST
