@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from datetime import timedelta
 from typing import Any
@@ -172,7 +173,8 @@ def is_full(request: HttpRequest, key: str) -> bool:
 
 
 def locked(request: HttpRequest, user: User | None) -> LockedOut:
-    security_log.locked_out(user, request)
+    """Return the error for an attempt that is not looked at, because there were too many wrong ones, and note it."""
+    security_log.note("locked out", user, request, level=logging.WARNING)
     return LockedOut(TOO_MANY)
 
 
