@@ -1,6 +1,7 @@
 """Fields of the requests that the workplace sends: a grade, a fence, a key, seconds, and the kind of input."""
 
 import math
+from collections.abc import Collection
 from typing import Any
 from uuid import UUID
 
@@ -33,16 +34,24 @@ def json_body(request: HttpRequest) -> dict[str, Any]:
 
 def grade_in(body: dict[str, Any]) -> int:
     """The grade: one of the integers 0-4, and nothing that merely looks like one."""
-    value = body.get("grade")
-    if type(value) is not int or value not in GRADES:
-        raise BadValue("grade", abbreviated(value), "one of the integers 0, 1, 2, 3, 4")
-    return value
+    return _whole(body, "grade", GRADES, "one of the integers 0, 1, 2, 3, 4")
 
 
 def fence_in(body: dict[str, Any]) -> int:
-    value = body.get("fence")
-    if type(value) is not int or not 0 < value <= LARGEST:
-        raise BadValue("fence", abbreviated(value), "the number that came with the batch")
+    return _whole(body, "fence", range(1, LARGEST + 1), "the number that came with the batch")
+
+
+def press_in(body: dict[str, Any]) -> int | None:
+    """The press's number in its assignment; None from a program that counts none."""
+    if body.get("press") is None:
+        return None
+    return _whole(body, "press", range(LARGEST + 1), "a whole number, higher for each press, or null")
+
+
+def _whole(body: dict[str, Any], name: str, among: Collection[int], right: str) -> int:
+    value = body.get(name)
+    if type(value) is not int or value not in among:
+        raise BadValue(name, abbreviated(value), right)
     return value
 
 
@@ -52,14 +61,6 @@ def key_in(body: dict[str, Any]) -> UUID:
         return UUID(value if isinstance(value, str) else "")
     except ValueError as fault:
         raise BadValue("key", abbreviated(value), "a UUID, new for each press") from fault
-
-
-def press_in(body: dict[str, Any]) -> int | None:
-    """The press's number in its assignment; None from a program that counts none."""
-    value = body.get("press")
-    if value is not None and (type(value) is not int or not 0 <= value <= LARGEST):
-        raise BadValue("press", abbreviated(value), "a whole number, higher for each press, or null")
-    return value
 
 
 def seconds_in(body: dict[str, Any]) -> float | None:

@@ -34,7 +34,8 @@ def tutorial(request: HttpRequest, name: str) -> HttpResponse:
     member = access.anybody(request, name)
     taught = levels(member.campaign)
     chosen = to_try(taught)
-    number, part = _step(request)
+    number = _number(request, "step", len(STEPS))
+    part = list(STEPS)[number - 1]
     context: dict[str, Any] = {
         "levels": taught,
         "grades": LEVELS.items(),
@@ -52,12 +53,6 @@ def tutorial(request: HttpRequest, name: str) -> HttpResponse:
         context |= _tried(request, member, chosen)
         return campaign_page(request, member, "annotate/tutorial_try.html", **context)
     return campaign_page(request, member, "annotate/tutorial.html", **context)
-
-
-def _step(request: HttpRequest) -> tuple[int, str]:
-    """The number of the step that the address names, and the step's own name."""
-    number = _number(request, "step", len(STEPS))
-    return number, list(STEPS)[number - 1]
 
 
 def to_try(taught: list[Level]) -> list[Example]:

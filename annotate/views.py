@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
 from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotate import script_texts
 from annotate.fields import fence_in, grade_in, input_in, json_body, key_in, press_in, seconds_in
-from annotate.home import first_clip, home, judged_today
 from base.problem_documents import speaks_json
 from base.request_fields import one_of, text_in
 from campaigns.models import Membership
 from campaigns.pages import campaign_page
 from corpus.media.clip_files import clip_file
 from judging import access
-from judging.models import Assignment, Flag
-from judging.quality.exam_state import nothing_for
+from judging.models import Assignment, Flag, Revision
+from judging.quality.exam_state import exam_state, has_just_passed, nothing_for
 from judging.quality.examples import levels
 from judging.work import claiming, grading, submitting
 from judging.work.assignment_data import assignment_data
@@ -30,9 +33,29 @@ def work(request: HttpRequest) -> HttpResponse:
     """The annotator's home: one button for each campaign, and the work done so far."""
     own = Membership.objects.filter(user=request.user.pk, role=Membership.Role.ANNOTATOR)
     members = own.select_related("campaign").order_by("campaign__name")
-    campaigns = [home(member) for member in members]
+    campaigns = [_home(member) for member in members]
     context = {"campaigns": campaigns, "words": script_texts.outbox(), "scripts": script_texts.SCRIPTS}
     return render(request, "annotate/work.html", context)
+
+
+def _home(member: Membership) -> dict[str, Any]:
+    """Return what the annotator did in a campaign, and the batch that the annotator holds, if any."""
+    live = member.assignments.live().first()
+    return {
+        "member": member,
+        "campaign": member.campaign,
+        "live": live,
+        "exam": exam_state(member),
+        "passed": has_just_passed(member),
+        "new": not member.assignments.exists(),
+        "left": len(live.unanswered()) if live else 0,
+        "batches": member.assignments.submitted().count(),
+        "judgements": member.judgements.count(),
+        "lease": settings.ASSIGNMENT_LEASE // 60,  # minutes
+        "week": own_work.week_of(member),
+        "agreement": own_work.agreement(member),
+        "inbox": member.messages.unread().order_by("-at", "-pk"),
+    }
 
 
 @require_safe
@@ -81,7 +104,10 @@ def workplace(request: HttpRequest, token: str) -> HttpResponse:
         "annotate/workplace.html",
         assignment=assignment,
         assignment_data=data,
-        first_clip=first_clip(data),
+        # It loads before the scripts are there.
+        first_clip=next(
+            (each["clip"] for each in data["places"] if each["grade"] is None and each["flag"] is None), None
+        ),
         query=assignment.batch.query.text,
         judged_today=judged_today(annotator),
         levels=levels(annotator.campaign),
@@ -151,3 +177,10 @@ SUBMITTED = gettext_lazy("You have already submitted that batch.")
 LAPSED = gettext_lazy(
     "You were away for a long time, and that batch may have gone to others. All that you saved is kept on record."
 )
+
+
+def judged_today(member: Membership) -> int:
+    """Return the number of clips that the annotator judged since midnight, the server's."""
+    midnight = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
+    first = Revision.objects.filter(number=1, at__gte=midnight)
+    return first.filter(judgement__assignment__in=member.assignments.said_since(midnight)).count()

@@ -11,6 +11,7 @@ from heapq import nsmallest
 from types import NoneType, UnionType
 from typing import Any, ClassVar, get_type_hints
 
+from django import forms
 from django.core.validators import RegexValidator
 from django.db import models
 from drf_spectacular.drainage import set_override
@@ -96,19 +97,29 @@ class Key(_Strict, serializers.UUIDField):
 class Shape(serializers.Serializer):
     """What an answer holds."""
 
-    # A model or a dataclass, and the names of its columns that are shown as they are; words about some of them.
+    # A model or a row class (of a body also a form), and what is taken from it: `name`, or `name=path` for what another
+    # object holds. A field that is declared below takes its place there. Words about some of them.
     of: ClassVar[tuple[Any, str]]
     helps: ClassVar[dict[str, str]] = {}
 
     def get_fields(self) -> dict[str, serializers.Field]:
-        """Return the columns, those of the classes above first, and then the fields that are declared."""
-        declared = super().get_fields()
+        """Return the columns, those of the classes above first, and then the other fields that are declared."""
+        declared = dict(super().get_fields())
         fields: dict[str, serializers.Field] = {}
         for shape in reversed(type(self).__mro__):
-            source, names = vars(shape).get("of", (None, ""))
+            source, columns = vars(shape).get("of", (None, ""))
             helps = vars(shape).get("helps", {})
-            fields |= {name: answer_field(source, name, helps.get(name)) for name in names.split()}
-        return fields | dict(declared)
+            for name, _, path in (column.partition("=") for column in columns.split()):
+                fields[name] = declared.get(name) or self.made_of(source, name, path or name, helps.get(name))
+        return fields | declared
+
+    def made_of(self, source: Any, name: str, path: str, help_text: str | None) -> serializers.Field:
+        return answer_field(source, name, path, help_text)
+
+
+def shape(name: str, base: type[Shape] = Shape, /, **fields: serializers.Field) -> Any:
+    """Return a shape of one field or two; the OpenAPI document calls it by the name."""
+    return type(name, (base,), fields)
 
 
 @dataclass(frozen=True)
@@ -120,6 +131,10 @@ class Page:
 
 class Body(Shape):
     """What a request holds. A field that is not known is refused, so that no wrong name goes unnoticed."""
+
+    def made_of(self, source: Any, name: str, path: str, help_text: str | None) -> serializers.Field:
+        column = source.base_fields[path] if hasattr(source, "base_fields") else source._meta.get_field(path)
+        return request_field(column, **({"help_text": help_text} if help_text else {}))
 
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, dict) and (unknown := data.keys() - self.fields.keys()):
@@ -179,29 +194,77 @@ COLUMNS: dict[type, type[serializers.Field]] = {
 }
 
 
-def answer_field(source: Any, name: str, help_text: str | None) -> serializers.Field:
-    """Return the field that shows a column of a model, or by its annotation one of a dataclass or a property."""
+def answer_field(source: Any, name: str, path: str, help_text: str | None) -> serializers.Field:
+    """Return the field that shows a column of a model, or by its annotation one of a row class or a property."""
     options: dict[str, Any] = {"help_text": help_text} if help_text else {}
-    if isinstance(computed := getattr(source, name, None), property) and computed.fget:
-        return _annotated(get_type_hints(computed.fget)["return"], options)
-    if not hasattr(source, "_meta"):
-        return _annotated(get_type_hints(source)[name], options)
-    column = source._meta.pk if name == "id" else source._meta.get_field(name)
-    options |= {"source": "pk"} if name == "id" else {}
+    *way, last = ["pk"] if path == "id" else path.split(".")
+    options |= {"source": ".".join([*way, last])} if [*way, last] != [name] else {}
+    for step in way:
+        source, is_optional = _without_none(_type_of(source, step))
+        options |= {"allow_null": True, "default": None} if is_optional else {}
+    if not hasattr(source, "_meta") or (last != "pk" and isinstance(getattr(source, last, None), property)):
+        return _annotated(_type_of(source, last), options)
+    column = source._meta.pk if last == "pk" else source._meta.get_field(last)
     options |= {"allow_null": True} if column.null else {}
     if column.choices:
         return serializers.ChoiceField(column.choices, **options)
-    return _kind_of(type(column))(**options)
+    return _kind_of(type(column.target_field if last == f"{column.name}_id" else column))(**options)
+
+
+def _type_of(source: Any, name: str) -> Any:
+    """Return the annotation of a property or of a row class, or the model to which a column leads."""
+    if isinstance(computed := getattr(source, name, None), property) and computed.fget:
+        return get_type_hints(computed.fget)["return"]
+    if not hasattr(source, "_meta"):
+        return get_type_hints(source)[name]
+    column = source._meta.get_field(name)
+    return column.related_model | None if column.null else column.related_model
 
 
 def _annotated(hint: Any, options: dict[str, Any]) -> serializers.Field:
-    if isinstance(hint, UnionType):
-        [hint] = [each for each in hint.__args__ if each is not NoneType]
-        options |= {"allow_null": True}
+    hint, is_optional = _without_none(hint)
+    options |= {"allow_null": True} if is_optional else {}
     if getattr(hint, "__origin__", None) is list:
         return serializers.ListField(child=_annotated(hint.__args__[0], {}), **options)
     return _kind_of(hint)(**options)
 
 
+def _without_none(hint: Any) -> tuple[Any, bool]:
+    if not isinstance(hint, UnionType):
+        return hint, False
+    [plain] = [each for each in hint.__args__ if each is not NoneType]
+    return plain, True
+
+
 def _kind_of(kind: type) -> type[serializers.Field]:
     return next((COLUMNS[each] for each in kind.__mro__ if each in COLUMNS), serializers.CharField)
+
+
+TAKEN: dict[type, type[serializers.Field]] = {
+    models.BooleanField: Truth,
+    models.IntegerField: Whole,
+    models.FloatField: Number,
+    models.DecimalField: Number,
+    forms.BooleanField: Truth,
+    forms.IntegerField: Whole,
+    forms.FloatField: Number,
+    forms.ChoiceField: Choice,
+}
+
+
+def request_field(column: Any, **options: Any) -> serializers.Field:
+    """Return the field that takes what a column of a model or a field of a form takes, with its limits and choices."""
+    is_required = column.required if isinstance(column, forms.Field) else not (column.blank or column.has_default())
+    options = {"required": is_required} | options
+    choices: Any = getattr(column, "choices", None)
+    if isinstance(column, forms.MultipleChoiceField):
+        return serializers.ListField(
+            child=Choice(choices=[key for key, _ in choices]), max_length=len(choices), **options
+        )
+    if choices:
+        return Choice(choices=choices, **options)
+    kind = next((TAKEN[each] for each in type(column).__mro__ if each in TAKEN), Text)
+    options |= {"allow_null": True} if getattr(column, "null", False) else {}
+    options |= {"max_length": column.max_length, "allow_blank": not is_required} if kind is Text else {}
+    limits = {name: getattr(column, name, None) for name in ("min_value", "max_value")}
+    return kind(**{name: limit for name, limit in limits.items() if limit is not None} | options)

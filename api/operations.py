@@ -20,15 +20,17 @@ from rest_framework.pagination import Cursor, CursorPagination
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api import document, repeating
+from api import document
 from api.authentication import must_allow
 from api.fields import Body, Page, PageQuery, Query
+from api.models import once
 from base.errors import NotFound
 from campaigns.models import Token
 from jobs.models import Job
 
 READ, LEAD, RUNS, JUDGE = Token.Scope.READ, Token.Scope.LEAD, Token.Scope.RUNS, Token.Scope.JUDGE
 Handler = Callable[..., Any]
+USUAL, MOST = 50, 200  # rows of a page
 
 
 @dataclass(frozen=True)
@@ -145,7 +147,7 @@ def _operation(
         def act() -> Any:
             return _response(request, handler(self, request, *args, **kwargs), answer, status)
 
-        return repeating.once(request, act) if ONCE in traits else act()
+        return once(request, act) if ONCE in traits else act()
 
     takes_bytes = any(trait.takes_bytes for trait in traits)
     return document.described(
@@ -190,9 +192,6 @@ def _page(request: Request, found: QuerySet[Any] | Rows, page: Page) -> dict[str
     pages = Pages(*rows.order)
     results = _represented(rows.show(pages.paginate(rows.rows, request)), page.shape(many=True), **rows.context)
     return {"next": pages.get_next_link(), "previous": pages.get_previous_link(), "results": results}
-
-
-USUAL, MOST = 50, 200  # rows of a page
 
 
 class Pages(CursorPagination):

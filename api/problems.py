@@ -102,13 +102,7 @@ def unfit() -> Iterator[None]:
 
 
 def checked(form: Any) -> dict[str, Any]:
-    """Return what a form of the pages has accepted.
-
-    Raises
-    ------
-    Unfit
-        If something is wrong, with the faults by field.
-    """
+    """Return what a form of the pages has accepted. Raises Unfit if something is wrong, with the faults by field."""
     if not form.is_valid():
         raise Unfit(faults_of(form))
     data: dict[str, Any] = form.cleaned_data

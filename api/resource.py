@@ -16,7 +16,7 @@ from rest_framework.parsers import BaseParser
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from api import limits
+from api import authentication
 from base.errors import Changed, Unconditional
 from corpus.models import Clip
 from metrics import MeasureError
@@ -70,19 +70,19 @@ class Resource(APIView):
         return made
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        from_site = limits.is_from_allowed_site(request)
+        from_site = authentication.is_from_allowed_site(request)
         if from_site and request.method == "OPTIONS":
             answer: HttpResponseBase = HttpResponse(status=204)
         else:
             answer = super().dispatch(request, *args, **kwargs)
         if from_site:
-            limits.open_to_site(request, answer)
+            authentication.open_to_site(request, answer)
         return answer
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        limits.must_be_private(request)
+        authentication.must_be_private(request)
         super().initial(request, *args, **kwargs)
-        limits.count(request)
+        authentication.count(request)
 
 
 class ClipAddress(serializers.CharField):
@@ -109,12 +109,7 @@ def tag_of(*parts: object) -> str:
 def must_match(request: Request, tag: str) -> None:
     """Refuse a change that was not made to the version with this ETag.
 
-    Raises
-    ------
-    Unconditional
-        If the request does not say which version it changes.
-    Changed
-        If it names another version.
+    Raises Unconditional if the request does not say which version it changes; Changed if it names another version.
     """
     named = request.headers.get("if-match")
     if named is None:

@@ -3,6 +3,9 @@
 The row says how many bytes have arrived. A piece is written at that place, and counts once the row says so: what a
 crash leaves behind the place is written over. Uploads are in campaigns and not in corpus, because they belong to a
 person and to a draft, and a corpus knows neither.
+
+A POST announces a file and tells how much of it is there. Each PATCH brings the piece at `Upload-Offset`, at most a
+mebibyte. After a break, a GET or the same POST tells where to go on.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
 from datetime import timedelta
 from pathlib import Path
 from typing import TypeVar
@@ -21,13 +24,17 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Now
+from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from base.errors import BadValue, ReeljudgeError, TooLarge, WrongState
+from base.request_fields import KEY, one_of, text_in, whole
 from base.text import abbreviated, printable, storable
 from base.transactions import all_or_nothing, locked
 from campaigns.models.draft import FILMS, ArrivingFile, Draft, Upload
 from corpus.models import Corpus
 from jobs.registry import each_hour
+from metrics import MeasureError
+from metrics.formats.json_reader import read_json
 from systems.errors import FULL
 
 Arriving = TypeVar("Arriving", bound=ArrivingFile)
@@ -37,6 +44,7 @@ MOST_MIB = {Upload.Purpose.DURATIONS: 64, Upload.Purpose.QUERIES: 64}  # these f
 UNFINISHED_FOR = timedelta(days=7)  # since the last piece
 FORGOTTEN_AFTER = timedelta(days=60)  # since the last change of a draft
 NEW_FOLDER = 3600.0  # seconds; a younger one may belong to a draft that is being stored
+SHA256 = "sha256 "
 
 
 class NoRoom(ReeljudgeError):
@@ -50,18 +58,9 @@ class NoRoom(ReeljudgeError):
 def begin(draft: Draft, purpose: str, name: str, size: int) -> Upload:
     """Return the upload of a file of this name and size: the unfinished one if there is one, else a new one.
 
-    A purpose other than films has one file; a new upload replaces it.
-
-    Raises
-    ------
-    BadValue
-        If the name or the size is wrong, or a film's kind is not known.
-    TooLarge
-        If the file is larger than the settings allow.
-    NoRoom
-        If the disk has too little room for it.
-    WrongState
-        If the campaign was made of the draft already, or a corpus has its films.
+    A purpose other than films has one file; a new upload replaces it. Raises BadValue if the name or the size is wrong,
+    or a film's kind is not known; TooLarge if the file is larger than the settings allow; NoRoom if the disk has too
+    little room for it; WrongState if the campaign was made of the draft already, or a corpus has its films.
     """
     must_be_a_files_name(name)
     _must_be_fine(purpose, name, size)
@@ -85,10 +84,7 @@ def begin(draft: Draft, purpose: str, name: str, size: int) -> Upload:
 def refuse_if_kept(draft: Draft, purpose: str) -> None:
     """Raise an error if a corpus that is stored has the uploads of this purpose.
 
-    Raises
-    ------
-    WrongState
-        If the draft's films are those of a corpus.
+    Raises WrongState if the draft's films are those of a corpus.
     """
     if purpose == Upload.Purpose.FILM and (corpus := _corpora_in(draft.folder).first()):
         raise WrongState(f"The films of this draft belong to the corpus {corpus}. Begin another draft for other films.")
@@ -115,13 +111,7 @@ def most_mib(purpose: str) -> int:
 
 
 def must_have_room(size: int, freed: int = 0) -> None:
-    """Refuse what would fill the disk of the uploads.
-
-    Raises
-    ------
-    NoRoom
-        If the disk has too little room for it.
-    """
+    """Refuse what would fill the disk of the uploads. Raises NoRoom if the disk has too little room for it."""
     root = Path(settings.UPLOAD_ROOT)
     root.mkdir(0o700, parents=True, exist_ok=True)
     left = shutil.disk_usage(root).free + freed - settings.UPLOAD_LEAVE_MIB * MIB
@@ -136,14 +126,9 @@ def append(upload: Arriving, offset: int, piece: bytes, sha256: str = "") -> Arr
     """Write a piece at its place, and return the upload with what has arrived.
 
     If the place is not the one where the upload goes on, nothing is written: the piece arrived already, or one before
-    it is missing. The caller sees that at `received`.
-
-    Raises
-    ------
-    BadValue
-        If the piece is not the one whose checksum was sent with it, or is longer than the rest of the file.
-    NoRoom
-        If the disk is full, or has too little room for the piece.
+    it is missing. The caller sees that at `received`. Raises BadValue if the piece is not the one whose checksum was
+    sent with it, or is longer than the rest of the file; NoRoom if the disk is full, or has too little room for the
+    piece.
     """
     if sha256 and hashlib.sha256(piece).hexdigest() != sha256.lower():
         raise BadValue("Upload-Checksum", abbreviated(sha256), "the SHA-256 of the piece; send it again")
@@ -244,3 +229,46 @@ def _remove_left_over(folders: Iterable[Path]) -> None:
         old = time.time() - folder.stat().st_mtime > NEW_FOLDER
         if ours and old and not Draft.objects.filter(token=folder.name).exists():
             _remove_folder(folder)
+
+
+def announced(request: HttpRequest, purposes: Collection[str]) -> tuple[str, str, int]:
+    """Return the purpose, the name and the size of the file that a request announces.
+
+    Raises BadValue if the body is not an object with the three.
+    """
+    try:
+        data = read_json(request.body)
+    except MeasureError as fault:
+        raise BadValue("body", f"no JSON ({fault})", "an object with purpose, name and size") from fault
+    if not isinstance(data, dict):
+        raise BadValue("body", "no JSON object", "an object with purpose, name and size")
+    purpose = one_of("purpose", data.get("purpose"), purposes)
+    size = data.get("size")
+    if not isinstance(size, int) or isinstance(size, bool) or not 0 <= size < 2**53:
+        raise BadValue("size", str(size)[:20], "the bytes of the file, a whole number")
+    return purpose, text_in(data, "name", 255), size
+
+
+def take_piece(
+    request: HttpRequest, find: Callable[[], Arriving], tell: Callable[[Arriving, int], HttpResponse]
+) -> HttpResponse:
+    """Answer how much of a file has arrived, after storing the piece that a PATCH brings.
+
+    A piece for another place is answered by a 409.
+    """
+    content = request.body  # before the row is read, because other pieces may arrive while this one does
+    found = find()
+    if request.method != "PATCH":
+        return tell(found, 200)
+    offset = whole("Upload-Offset", request.headers.get("Upload-Offset", ""), "the place of the piece", digits=KEY)
+    checksum = request.headers.get("Upload-Checksum", "")
+    if checksum and not checksum.startswith(SHA256):
+        raise BadValue("Upload-Checksum", checksum[:20], "sha256, a space, and 64 hexadecimal digits")
+    found = append(found, offset, content, checksum.removeprefix(SHA256))
+    return tell(found, 200 if found.received == offset + len(content) else 409)
+
+
+def progress_answer(file: ArrivingFile, address: str, status: int) -> HttpResponse:
+    """Return the answer that tells how much of a file has arrived, and where its pieces go."""
+    answer = {"address": address, "name": file.name, "size": file.size, "received": file.received}
+    return JsonResponse(answer | {"whole": file.is_whole}, status=status)

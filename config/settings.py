@@ -134,7 +134,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 # What all machines must know for some minutes: failed attempts to sign in, and used codes. It never needs Redis.
 CACHES = {
     "default": {
-        "BACKEND": "campaigns.accounts.json_cache.JsonCache",
+        "BACKEND": "campaigns.models.cache.JsonCache",
         "OPTIONS": {"MAX_ENTRIES": 100_000},  # so that nobody can push a count out by making others
     }
 }
@@ -234,13 +234,13 @@ ACCOUNT_RATE_LIMITS = {
 }
 MFA_ADAPTER = "campaigns.accounts.second_factor.SecondFactorAdapter"
 MFA_FORMS = {
-    "authenticate": "campaigns.accounts.second_factor_forms.CodeForm",
-    "reauthenticate": "campaigns.accounts.second_factor_forms.ConfirmCodeForm",
-    "activate_totp": "campaigns.accounts.second_factor_forms.SetUpAppForm",
-    "add_webauthn": "campaigns.accounts.second_factor_forms.AddPasskeyForm",
-    "authenticate_webauthn": "campaigns.accounts.second_factor_forms.PasskeyForm",
-    "reauthenticate_webauthn": "campaigns.accounts.second_factor_forms.ConfirmPasskeyForm",
-    "login_webauthn": "campaigns.accounts.second_factor_forms.SignInPasskeyForm",
+    "authenticate": "campaigns.accounts.forms.CodeForm",
+    "reauthenticate": "campaigns.accounts.forms.ConfirmCodeForm",
+    "activate_totp": "campaigns.accounts.forms.SetUpAppForm",
+    "add_webauthn": "campaigns.accounts.forms.AddPasskeyForm",
+    "authenticate_webauthn": "campaigns.accounts.forms.PasskeyForm",
+    "reauthenticate_webauthn": "campaigns.accounts.forms.ConfirmPasskeyForm",
+    "login_webauthn": "campaigns.accounts.forms.SignInPasskeyForm",
 }
 MFA_RATE_LIMITS = {"webauthn_login": "100/m/ip"}
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]

@@ -115,7 +115,7 @@ films.write_guideline(mina, "# Look twice\\n\\nThen say what you saw.\\n", 0)
 
 DRAFT = """
 from django.contrib.auth.models import User
-from campaigns.creating import let_create
+from campaigns.access import let_create
 from campaigns.models import Draft
 from campaigns.uploads import begin, store_text
 mina = User.objects.get(username="mina")

@@ -1,4 +1,4 @@
-"""The leaderboard, one more measure, and whether the measures can be believed."""
+"""The leaderboard, one more measure, whether measures can be believed, and why a run has its score."""
 
 from __future__ import annotations
 
@@ -11,27 +11,30 @@ from django.utils.http import urlencode
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from api.fields import Body, Choice, Shape, Text, Whole
+from api.fields import Body, Choice, Shape, Text, Whole, shape
 from api.operations import OR_LATER, RUNS, Representation, changes, later, reads, under_way
 from api.problems import unfit
-from api.resource import CAMPAIGN, Resource
+from api.resource import CAMPAIGN, ClipAddress, Resource
 from api.resources.jobs import JobShape
 from api.resources.numbers import FILE_TYPES
 from api.resources.runs import OfRelease
+from base.errors import WrongState
 from campaigns.models import Membership
 from runs import access
+from runs.believe import choices as believe_choices
 from runs.believe.catalogue import BY_KEY
-from runs.believe.choices import Choices, examination_file
-from runs.believe.choices import choices_of as examination
 from runs.believe.explanations import NOTHING
 from runs.believe.inquiries import CONVENTIONS, MOST_RUNS, ask_to_examine, job_of
+from runs.board import choices as board_choices
 from runs.board.bands import Queries
-from runs.board.choices import choices_of, measure_named
 from runs.board.files import numbers_of
 from runs.board.table import board
 from runs.measures import NAMES
 from runs.models import Yardstick
 from runs.scoring import ask_for_measure, score_runs
+from runs.why import choices as why_choices
+from runs.why.cases import Case, Judged, Rank, Side, case_of
+from runs.why.differences import Line, lines_of, scatter_file, texts_of
 
 LARGEST = 10**9 - 1
 
@@ -66,7 +69,8 @@ class Leaderboard(Resource, at=f"{CAMPAIGN}/leaderboard", name="leaderboard"):
         yardstick = _yardstick(member, self.params.get("release"))
         params = request._request.GET
         with unfit():
-            found = board(member, yardstick, choices_of(params, yardstick), Queries(yardstick).chosen(params))
+            choices = board_choices.choices_of(params, yardstick)
+            found = board(member, yardstick, choices, Queries(yardstick).chosen(params))
         return Representation(numbers_of(found))
 
 
@@ -87,7 +91,7 @@ class Measures(Resource, at=f"{CAMPAIGN}/leaderboard/measures", name="measures")
         member = access.membership(request, name)
         release = _yardstick(member, self.data.get("release")).release
         with unfit():
-            measure = measure_named(self.data["measure"])
+            measure = board_choices.measure_named(self.data["measure"])
             ask_for_measure(release, measure)
         data = {"measure": str(measure), "release": release.version}
         job = score_runs.jobs(release).first()
@@ -139,13 +143,13 @@ class Examination(Resource, at=f"{CAMPAIGN}/believe", name="believe"):
     @reads(ExaminedShape, query=BelieveAsked)
     def get(self, request: Request, name: str) -> Any:
         """What an examination of the measures found, figure by figure."""
-        return _examined(_choices(request, name, request._request.GET))
+        return _examined(_examination(request, name, request._request.GET))
 
     @changes(ExaminedShape, OR_LATER, body=NewExamination, scope=RUNS)
     def post(self, request: Request, name: str) -> Any:
         """Have the measures examined on some runs; the same runs are examined once."""
         params = {"run" if field == "runs" else field: value for field, value in self.data.items()}
-        choices = _choices(request, name, QueryDict(urlencode(params, doseq=True)))
+        choices = _examination(request, name, QueryDict(urlencode(params, doseq=True)))
         with unfit():
             job = job_of(ask_to_examine(choices.runs, choices.release, choices.convention))
         data = _examined(choices)
@@ -161,19 +165,19 @@ class ExaminationFile(Resource, at=f"{CAMPAIGN}/believe/<slug:format>", name="be
         """A figure: its numbers as CSV, its drawing as JSON (Vega-Lite), SVG or PDF."""
         member = access.membership(request, name)
         with unfit():
-            return examination_file(examination(request._request.GET, member), format)
+            return believe_choices.examination_file(believe_choices.choices_of(request._request.GET, member), format)
 
 
-def _choices(request: Request, name: str, params: QueryDict) -> Choices:
+def _examination(request: Request, name: str, params: QueryDict) -> believe_choices.Choices:
     member = access.membership(request, name)
     with unfit():
-        choices = examination(params, member)
+        choices = believe_choices.choices_of(params, member)
     if choices is None:
         raise Http404
     return choices
 
 
-def _examined(choices: Choices) -> dict[str, Any]:
+def _examined(choices: believe_choices.Choices) -> dict[str, Any]:
     inquiry = choices.inquiry
     findings = inquiry.findings if inquiry else None
     rows, tells = [], NOTHING
@@ -190,3 +194,117 @@ def _examined(choices: Choices) -> dict[str, Any]:
         "tells": tells,
         "rows": rows,
     }
+
+
+class WhyAsked(OfRelease):
+    convention = serializers.ChoiceField(why_choices.EXPLAINED, required=False)
+    measure = Text(required=False, max_length=80)
+    against = serializers.IntegerField(
+        required=False, min_value=1, max_value=10**9 - 1, help_text="another run's number"
+    )
+
+
+class LineShape(Shape):
+    of = Line, "query value other difference"
+    helps = {"query": "its id in runs", "other": "of the other run"}
+    text = serializers.CharField()
+
+
+class QueriesShape(Shape):
+    release = serializers.IntegerField()
+    convention = serializers.CharField()
+    measure = serializers.CharField()
+    queries = LineShape(many=True, help_text="the worst first; beside a run, by the size of the difference")
+
+
+class JudgedShape(Shape):
+    of = Judged, "video start end grade candidate=candidate.pk"
+    helps = {"start": "seconds", "end": "seconds"}
+    clip = ClipAddress(read_only=True)
+
+
+class RankShape(Shape):
+    of = Rank, "video start end score iou gain discount counts rank=number"
+    helps = {
+        "start": "seconds",
+        "end": "seconds",
+        "score": "of the run",
+        "iou": "with what it matches, or nearly",
+        "counts": "the gain over the discount",
+    }
+    match = serializers.SerializerMethodField(help_text="the place of the judged moment in `moments`, from 0")
+
+    def get_match(self, rank: Rank) -> int | None:
+        places: dict[int, int] = self.context["places"]
+        return places[id(rank.match)] if rank.match else None
+
+
+class SideShape(Shape):
+    run = serializers.IntegerField(source="run.number")
+    values = serializers.DictField(child=serializers.FloatField(allow_null=True), help_text="by convention")
+    ideal = serializers.FloatField(allow_null=True)
+    ranks = RankShape(many=True)
+
+
+class CaseShape(Shape):
+    query = serializers.CharField()
+    text = serializers.CharField()
+    durations = serializers.DictField(child=serializers.FloatField(), help_text="seconds of each video")
+    moments = JudgedShape(many=True, help_text="judged moments that take part")
+    sides = SideShape(many=True, help_text="the run, and the other one")
+
+
+class RunQueries(Resource, at=f"{CAMPAIGN}/runs/<int:number>/queries", name="run-queries"):
+    @reads(QueriesShape, query=WhyAsked)
+    def get(self, request: Request, name: str, number: int) -> Any:
+        """What a run scores on each query."""
+        choices = _explained(request, name, number)
+        lines = lines_of(choices)
+        if lines is None:
+            raise Http404
+        texts = texts_of(choices.run.campaign, lines)
+        names = ("query", "value", "other", "difference")
+        rows = [{each: getattr(line, each) for each in names} | {"text": texts.get(line.query, "")} for line in lines]
+        about = {"release": choices.yardstick.release.version, "convention": choices.convention.name}
+        return about | {"measure": str(choices.measure), "queries": rows}
+
+
+class RunQuery(Resource, at=f"{CAMPAIGN}/runs/<int:number>/query", name="run-query"):
+    @reads(CaseShape, query=shape("QueryAsked", WhyAsked, query=Text(max_length=100, help_text="its id in runs")))
+    def get(self, request: Request, name: str, number: int) -> Any:
+        """What each rank of a run counts on one query."""
+        case = case_of(_explained(request, name, number), self.params["query"])
+        if case is None:
+            raise Http404
+        return _case(case)
+
+
+class RunScatter(Resource, at=f"{CAMPAIGN}/runs/<int:number>/scatter/<slug:format>", name="run-scatter"):
+    @reads(FILE_TYPES, query=WhyAsked)
+    def get(self, request: Request, name: str, number: int, format: str) -> Any:
+        """Two runs query by query: the numbers as CSV, the drawing as JSON (Vega-Lite), SVG or PDF."""
+        member, params = access.membership(request, name), request._request.GET
+        with unfit():
+            return scatter_file(why_choices.choices_of(member, number, params), params, format)
+
+
+def _explained(request: Request, name: str, number: int) -> why_choices.Choices:
+    member = access.membership(request, name)
+    with unfit():
+        choices = why_choices.choices_of(member, number, request._request.GET)
+    if choices is None:
+        raise WrongState("The run has no scores yet.")
+    return choices
+
+
+def _case(case: Case) -> Representation:
+    places = {id(moment): place for place, moment in enumerate(case.moments)}
+    about = {"query": case.query, "text": case.text, "durations": case.durations, "moments": case.moments}
+    sides = [_side(side) for side in case.sides]
+    return Representation(CaseShape(about | {"sides": sides}, context={"places": places}).data)
+
+
+def _side(side: Side) -> dict[str, Any]:
+    """Return a run on the query; values that are not counted are null."""
+    values = {name: None if value != value else value for name, value in side.values.items()}
+    return {"run": side.run, "values": values, "ideal": side.ideal, "ranks": side.ranks}

@@ -1,19 +1,23 @@
-"""Who asks, the campaigns that they belong to, and a campaign at a glance."""
+"""Who asks, the campaigns that they belong to, a campaign at a glance, and its settings."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
+from django.db import models
 from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from api.fields import Page, Shape
-from api.operations import Rows, reads
-from api.resource import CAMPAIGN, Resource
+from api.fields import Body, Page, Shape, Truth, request_field
+from api.operations import TAGGED, VERSIONED, Answer, Rows, changes, reads, tagged
+from api.problems import checked
+from api.resource import CAMPAIGN, Resource, must_match, tag_of
 from campaigns.access import signed_in
 from campaigns.models import Campaign, Membership, Token
+from campaigns.settings import COLUMNS, SETTINGS
 from judging import access
+from judging.settings import fixed, set_up, values_of
 from reports.tables.queries import at_a_glance
 
 
@@ -28,15 +32,12 @@ class Person(Shape):
 class OwnCampaign(Shape):
     """A campaign, and what the person is in it."""
 
-    of = Membership, "role state"
-    name = serializers.CharField(source="campaign.name")
-    title = serializers.CharField(source="campaign.title")
+    of = Membership, "role state name=campaign.name title=campaign.title"
 
 
 class CampaignDetail(Shape):
-    of = Campaign, "name title encoder created"
+    of = Campaign, "name title encoder created corpus=corpus.name"
     helps = {"encoder": "the model that ranked its candidates; empty before"}
-    corpus = serializers.CharField(source="corpus.name")
     queries = serializers.IntegerField(source="n_queries")
     closed = serializers.IntegerField(source="n_closed", help_text="queries that are closed")
     to_review = serializers.IntegerField(source="n_to_review", help_text="batches that wait for the lead")
@@ -69,3 +70,54 @@ class OneCampaign(Resource, at=CAMPAIGN, name="campaign"):
         """A campaign, as its leads and researchers see it."""
         member = access.membership(request, name)
         return get_object_or_404(at_a_glance(Campaign.objects.select_related("corpus")), pk=member.campaign_id)
+
+
+class SettingsShape(Shape):
+    of = Campaign, " ".join(name for name in SETTINGS if name in COLUMNS)
+    fixed = serializers.DictField(
+        child=serializers.CharField(), help_text="settings that can no longer change, each with the reason"
+    )
+
+
+class SettingsChange(Body):
+    """Any of the settings; what is not named stays as it is."""
+
+    left_out: ClassVar[tuple[str, ...]] = ()
+
+    def get_fields(self) -> dict[str, serializers.Field]:
+        return {name: _setting(name) for name in SETTINGS if name not in self.left_out} | super().get_fields()
+
+
+def _setting(name: str) -> serializers.Field:
+    """Return the field of a setting: its kind is the column's, its range and its words those of the settings."""
+    setting = SETTINGS[name]
+    options: dict[str, Any] = {"required": False, "help_text": setting.help}
+    if name == "all_days":
+        return Truth(**options)
+    column = Campaign._meta.get_field(name)
+    if not isinstance(column, models.BooleanField | models.CharField):
+        least, most = (setting.least, setting.most) if setting.has_range else (-(2**63), 2**63 - 1)  # of a seed
+        options |= {"min_value": least, "max_value": most}
+    return request_field(column, **options)
+
+
+class Settings(Resource, at=f"{CAMPAIGN}/settings", name="settings"):
+    @reads(SettingsShape, TAGGED)
+    def get(self, request: Request, name: str) -> Any:
+        """The settings of a campaign."""
+        return _settings(access.membership(request, name).campaign)
+
+    @changes(SettingsShape, VERSIONED, body=SettingsChange)
+    def patch(self, request: Request, name: str) -> Any:
+        """Change settings."""
+        lead = access.lead(request, name)
+        checked(set_up(lead, self.data, partial=True, precondition=lambda now: must_match(request, _tag(now))))
+        return _settings(Campaign.objects.get(pk=lead.campaign_id))
+
+
+def _tag(campaign: Campaign) -> str:
+    return tag_of("settings", values_of(campaign))
+
+
+def _settings(campaign: Campaign) -> Answer:
+    return tagged(values_of(campaign) | {"fixed": fixed(campaign)}, _tag(campaign))

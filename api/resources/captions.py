@@ -10,7 +10,7 @@ from django.urls import reverse
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from api.fields import Body, Choice, Page, PageQuery, Shape, Text, Truth, Whole
+from api.fields import Body, Choice, Page, PageQuery, Shape, Text, Truth, Whole, shape
 from api.operations import ONCE, TAGGED, VERSIONED, Answer, Rows, changes, later, reads, starts, tagged
 from api.problems import unfit
 from api.resource import Resource, must_match, tag_of
@@ -68,10 +68,6 @@ class WaitingCaption(Shape):
         "why": "what the checks said",
         "similarity": "of the two, from -1 to 1",
     }
-
-
-class Accepted(Body):
-    text = Text(max_length=LONGEST_TEXT)
 
 
 class WordShape(Shape):
@@ -136,7 +132,7 @@ class WaitingCaptions(Resource, at="corpora/<int:corpus>/captions/waiting", name
 
 
 class AcceptCaption(Resource, at="corpora/<int:corpus>/captions/waiting/<int:pk>", name="caption-accept"):
-    @changes(WaitingCaption, body=Accepted)
+    @changes(WaitingCaption, body=shape("Accepted", Body, text=Text(max_length=LONGEST_TEXT)))
     def put(self, request: Request, corpus: int, pk: int) -> Any:
         """Make a text the caption of a description."""
         row = get_object_or_404(Rewording, corpus=access.corpus_to_reword(request, corpus), pk=pk)

@@ -1,4 +1,4 @@
-"""Corpora: how large one is, its moments, and clips."""
+"""Corpora: how large one is, its moments, searching them by their captions, and clips."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from api.fields import Page, PageQuery, Shape, Text
-from api.operations import Representation, Rows, changes, reads
-from api.resource import Resource, clip_address
+from api.fields import Body, Page, PageQuery, Query, Shape, Text, Whole, shape
+from api.operations import OR_LATER, Representation, Rows, changes, reads, starts, under_way
+from api.resource import CAMPAIGN, ClipAddress, Resource, clip_address
 from api.resources.jobs import JobShape
 from corpus.clips import FOR_CORPUS_PAGE, clips_of
 from corpus.media.clip_files import clip_file
@@ -18,8 +18,10 @@ from corpus.models import Clip as CorpusClip
 from corpus.models import Corpus, Moment
 from corpus.size.counting import figures_of
 from judging import access
-from judging.pool.clips import prepare_clip
+from judging.pool.clips import clips_found, cut_for_search, prepare_clip
 from reports.tables.moments import LONGEST_SEARCH, moments_found
+from retrieval.search.index import index_captions
+from retrieval.search.searching import HITS, LONGEST_QUERY, search
 
 
 class CorpusShape(Shape):
@@ -112,3 +114,61 @@ class Clip(Resource, at="clips/<slug:token>", name="clip"):
     def get(self, request: Request, token: str) -> Any:
         """A clip, as its address was told; ranges are answered."""
         return clip_file(request._request, access.clip(request, token))
+
+
+class HitShape(Shape):
+    id = serializers.IntegerField(source="moment.pk", help_text="of the moment's resource")
+    moment = serializers.CharField(help_text="its id in TREC files")
+    video = serializers.CharField(source="moment.video.name")
+    start = serializers.FloatField(source="moment.start", help_text="seconds")
+    end = serializers.FloatField(source="moment.end", help_text="seconds")
+    caption = serializers.CharField(source="moment.caption")
+    similarity = serializers.FloatField()
+    clip = ClipAddress("its address, if it is cut")
+
+
+class Found(Shape):
+    captions = serializers.IntegerField(help_text="how many were searched")
+    is_current = serializers.BooleanField(help_text="false if the index is older than the corpus")
+    hits = HitShape(many=True, help_text="the nearest first")
+
+
+class Search(Resource, at=f"{CAMPAIGN}/search", name="search"):
+    @reads(Found, OR_LATER, query=shape("Words", Query, q=Text(max_length=LONGEST_QUERY, help_text="the query")))
+    def get(self, request: Request, name: str) -> Any:
+        """The moments whose captions are nearest to a query; 202 while a job makes the answer possible."""
+        campaign = access.membership(request, name).campaign
+        answer = search(campaign.corpus, self.params["q"], HITS)
+        clips = clips_found([hit.moment for hit in answer.hits], campaign)
+        hits = [
+            {"moment": hit.moment, "similarity": hit.similarity, "clip": clips.get(hit.moment.pk)}
+            for hit in answer.hits
+        ]
+        data = {"captions": answer.captions, "is_current": answer.is_current, "hits": hits}
+        return under_way(name, answer.job, data) if answer.job and not answer.hits else data
+
+
+class WantedClip(Body):
+    moment = Whole(min_value=1, max_value=10**18 - 1, help_text="the id of what was found")
+
+
+class Asked(Shape):
+    asked = serializers.BooleanField(help_text="false if the clip is there, or cannot be cut")
+
+
+class SearchClip(Resource, at=f"{CAMPAIGN}/search/clips", name="search-clip"):
+    @changes(Asked, body=WantedClip, status=202)
+    def post(self, request: Request, name: str) -> Any:
+        """Have the clip of a moment cut that a search has found."""
+        campaign = access.lead(request, name).campaign
+        moments = Moment.objects.filter(video__corpus=campaign.corpus).select_related("video")
+        moment = get_object_or_404(moments, pk=self.data["moment"])
+        return {"asked": cut_for_search(moment, campaign)}
+
+
+class SearchIndex(Resource, at=f"{CAMPAIGN}/search/index", name="search-index"):
+    @starts(shape("SearchIndexed", kind=serializers.CharField(help_text="of the job")))
+    def post(self, request: Request, name: str) -> Any:
+        """Ask once more for a search index whose job has failed."""
+        job = index_captions.ask(access.lead(request, name).campaign.corpus)
+        return under_way(name, job, job)

@@ -11,7 +11,7 @@ from django.urls import reverse
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from api.fields import Body, Choice, Number, Page, Shape, Text, Truth, Whole
+from api.fields import Body, Choice, Number, Page, Shape, Text, Whole
 from api.operations import (
     LEAD,
     STORES,
@@ -28,9 +28,9 @@ from api.operations import (
 )
 from api.problems import faults_of, unfit
 from api.resource import Resource, must_match, tag_of
+from api.resources.campaigns import SettingsChange
 from api.resources.jobs import JobShape
-from api.resources.rules import SettingsChange
-from api.resources.uploads import PIECE, FileShape, take
+from api.resources.runs import PIECE, FileShape, take
 from base.errors import Unfit
 from base.transactions import all_or_nothing, locked
 from campaigns.models import Campaign, Draft, Membership, Upload
@@ -42,8 +42,6 @@ from judging.drafts import forms
 from judging.drafts.builder import marks
 from judging.drafts.corpora import store_corpus
 from judging.drafts.draws import draw_queries
-from judging.pool.queries import LONGEST_SPLIT
-from judging.pool.selection import LARGEST_SEED
 from retrieval.rewriting.counting import counted, ready_in
 
 LARGEST_FILE = 2**53 - 1  # bytes; the settings allow less
@@ -55,12 +53,9 @@ class DraftLine(Shape):
 
 
 class DraftFields(DraftLine):
-    of = Draft, "corpus_name format kind frame_rate split"
-    helps = {"corpus_name": "of the new corpus", "kind": "of the descriptions to import"}
-    corpus = serializers.CharField(source="corpus.name", allow_null=True, default=None, help_text="null: a new one")
+    of = Draft, "corpus_name format kind frame_rate split corpus=corpus.name columns films=media folder=media_folder"
+    helps = {"corpus_name": "of the new corpus", "kind": "of the descriptions to import", "corpus": "null: a new one"}
     columns = serializers.DictField(child=serializers.CharField())
-    films = serializers.ChoiceField(Draft.Media.choices, source="media")
-    folder = serializers.CharField(source="media_folder")
     selection = serializers.DictField(help_text="how many queries are drawn, and how; empty if none are")
     drawn = serializers.DictField(help_text="what was drawn to be looked at")
     settings = serializers.DictField()
@@ -76,18 +71,16 @@ class DraftShape(DraftFields):
 
 
 class NewUpload(Body):
-    purpose = Choice(choices=Upload.Purpose.choices)
-    name = Text(max_length=255)
+    of = Upload, "purpose name"
     size = Whole(min_value=1, max_value=LARGEST_FILE, help_text="bytes")
 
 
 class CorpusStep(Body):
     """A corpus that is there, by its id; or a new one, and how its file is read."""
 
+    of = forms.CorpusForm, "corpus corpus_name format kind"
     corpus = Whole(required=False, allow_null=True, min_value=1, max_value=10**18 - 1)
-    corpus_name = Text(required=False, max_length=100, allow_blank=True)
     format = Choice(choices=list(FORMATS), required=False)
-    kind = Text(required=False, max_length=20, allow_blank=True)
     columns = serializers.DictField(child=Text(max_length=100), required=False)
     text = Text(
         required=False, max_length=forms.LONGEST_PASTE, trim_whitespace=False, help_text="its lines, in place of a file"
@@ -95,22 +88,16 @@ class CorpusStep(Body):
 
 
 class FilmsStep(Body):
-    films = Choice(choices=Draft.Media.choices)
+    of = forms.FilmsForm, "films root below"
     root = Text(required=False, max_length=500, help_text="one of the folders that the settings name")
-    below = Text(required=False, max_length=300, allow_blank=True)
     frame_rate = Number(required=False, allow_null=True, min_value=0.01, max_value=1000)
 
 
 class QueriesStep(Body):
     """Queries that are drawn, those of a text with one a line, or both."""
 
-    draws = Truth(required=False)
-    validation = Whole(required=False, min_value=0, max_value=forms.MOST_DRAWN)
-    test = Whole(required=False, min_value=0, max_value=forms.MOST_DRAWN)
-    seed = Whole(required=False, min_value=0, max_value=LARGEST_SEED)
-    strata = serializers.ListField(child=Choice(choices=["show", "length"]), required=False, max_length=2)
+    of = forms.QueriesForm, "draws validation test seed strata text split"
     text = Text(required=False, max_length=forms.LONGEST_PASTE, trim_whitespace=False)
-    split = Text(required=False, max_length=LONGEST_SPLIT, allow_blank=True)
 
 
 class SettingsStep(SettingsChange):

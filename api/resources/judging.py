@@ -8,7 +8,7 @@ from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from api.fields import Body, Choice, Key, Number, Query, Shape, Text, Whole
+from api.fields import Body, Choice, Key, Number, Query, Shape, Text, Whole, shape
 from api.operations import JUDGE, OR_NOTHING, changes, reads
 from api.resource import CAMPAIGN, Resource
 from campaigns.models import Message
@@ -78,13 +78,8 @@ class Stored(Shape):
     )
 
 
-class Fence(Shape):
-    fence = serializers.IntegerField()
-
-
 class Letter(Shape):
-    of = Message, "id at read"
-    text = serializers.CharField(source="words")
+    of = Message, "id at read text=words"
 
 
 class OwnDay(Shape):
@@ -159,7 +154,7 @@ def _press(data: dict[str, Any]) -> dict[str, Any]:
 
 
 class Resume(Resource, at="assignments/<slug:token>/resume", name="resume"):
-    @changes(Fence, scope=JUDGE)
+    @changes(shape("Fence", fence=serializers.IntegerField()), scope=JUDGE)
     def post(self, request: Request, token: str) -> Any:
         """Go on after the lease has run out, under a new fence."""
         return claiming.resume(access.assignment(request, token))

@@ -23,7 +23,7 @@ from reports.figures.catalogue import DRAWN, TABLES, Figure
 from reports.figures.files import campaign_figure_file, query_of
 from reports.figures.numbers import Subject, annotator_of, week_name
 from reports.summaries import AGREEMENT, FIGURES, PROGRESS, QUERIES, CurrentSummary, count_agreement, current_summary
-from reports.tables.judgements import ONLY, judgements_page
+from reports.tables.judgements import ONLY, Line, judgements_page
 
 LARGEST_KEY = 10**18 - 1
 LARGEST_WORKER = 10**9 - 1
@@ -143,15 +143,14 @@ def _named(campaign: Campaign, rows: Any) -> list[dict[str, Any]]:
 
 
 class JudgementShape(Shape):
-    id = serializers.IntegerField(source="judgement.pk")
-    candidate = serializers.IntegerField(source="judgement.candidate_id")
-    query = serializers.IntegerField(source="judgement.candidate.query_id")
-    rank = serializers.IntegerField(source="judgement.candidate.rank")
-    worker = serializers.IntegerField(source="judgement.annotator.as_worker.worker")
-    grade = serializers.IntegerField(source="judgement.grade")
+    of = (
+        Line,
+        "id=judgement.pk candidate=judgement.candidate_id query=judgement.candidate.query_id "
+        "rank=judgement.candidate.rank worker=judgement.annotator.as_worker.worker grade=judgement.grade "
+        "seat seconds other=other.grade",
+    )
+    helps = {"seconds": "before the first grade", "other": "the co-judge's"}
     seat = serializers.IntegerField(source="judgement.seat")
-    seconds = serializers.FloatField(allow_null=True, help_text="before the first grade")
-    other = serializers.IntegerField(source="other.grade", allow_null=True, default=None, help_text="the co-judge's")
 
 
 class JudgementsPage(Shape):

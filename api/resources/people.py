@@ -12,12 +12,12 @@ from django.urls import reverse
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from api.fields import Body, Choice, Page, Query, Shape, Text, Truth, Whole, WholeChoice
+from api.fields import Body, Choice, Page, Query, Shape, Text, Truth, Whole, WholeChoice, shape
 from api.operations import Representation, Rows, changes, makes, reads
 from api.problems import checked, unfit
 from api.resource import CAMPAIGN, Resource
+from campaigns.access import let_create, let_create_no_longer, may_let_create
 from campaigns.accounts import mails
-from campaigns.creating import let_create, let_create_no_longer, may_let_create
 from campaigns.invitations import (
     LIFETIMES,
     LONGEST_NAME,
@@ -28,19 +28,17 @@ from campaigns.invitations import (
     must_send_mails,
 )
 from campaigns.models import Invitation, Membership, Message
-from campaigns.models.message import LONGEST_MESSAGE
 from judging import access
 from judging.work import leaving
 from reports.models import ApprovedPeriod
 from reports.pay.approval import approve
-from reports.pay.periods import Period, pay_of
+from reports.pay.periods import PayRow, Period, pay_of
 from reports.pay.rates import Rates
 
 
 class MemberShape(Shape):
-    of = Membership, "worker role state joined qualified"
+    of = Membership, "worker role state joined qualified name=user.username"
     helps = {"worker": "stands for the person in all exports", "qualified": "when the exam was passed or waived"}
-    name = serializers.CharField(source="user.username")
 
 
 class MemberChange(Body):
@@ -52,10 +50,6 @@ class MemberChange(Body):
 class NewRole(Body):
     role = Choice(choices=Membership.Role.choices)
     reason = Text(max_length=400, help_text="kept on record")
-
-
-class MayCreate(Body):
-    may = Truth(help_text="whether the person may create campaigns")
 
 
 class Members(Resource, at=f"{CAMPAIGN}/members", name="members"):
@@ -96,7 +90,7 @@ class ChangeRole(Resource, at=f"{CAMPAIGN}/members/<int:worker>/role", name="mem
 
 
 class LetCreate(Resource, at=f"{CAMPAIGN}/members/<int:worker>/creates", name="member-creates"):
-    @changes(body=MayCreate)
+    @changes(body=shape("MayCreate", Body, may=Truth(help_text="whether the person may create campaigns")))
     def put(self, request: Request, name: str, worker: int) -> Any:
         """Let a lead or a researcher create campaigns, or no longer."""
         lead = access.lead(request, name)
@@ -185,12 +179,11 @@ class MailAgain(Resource, at=f"{CAMPAIGN}/invitations/<int:pk>/mail", name="invi
 
 
 class MessageShape(Shape):
-    of = Message, "id text at read"
-    to = serializers.IntegerField(source="to.worker")
+    of = Message, "id text at read to=to.worker"
 
 
 class NewMessage(Body):
-    text = Text(max_length=LONGEST_MESSAGE)
+    of = Message, "text to"
     to = Whole(required=False, min_value=1, max_value=10**9 - 1, help_text="a worker's number; without it, all")
 
 
@@ -217,17 +210,13 @@ class HoursAsked(Query):
 
 
 class HoursLine(Shape):
-    worker = serializers.IntegerField(source="member.worker")
-    first = serializers.DateField(source="period.first")
-    last = serializers.DateField(source="period.last")
-    batches = serializers.IntegerField(source="worked.batches")
-    judgements = serializers.IntegerField(source="worked.judgements")
-    reported_hours = serializers.FloatField(source="worked.reported_hours", help_text="as browsers measured")
-    hours = serializers.FloatField(source="worked.hours", help_text="those that count")
-    rate = serializers.FloatField(allow_null=True)
-    currency = serializers.CharField(allow_blank=True)
-    pay = serializers.FloatField(allow_null=True)
-    approved = serializers.DateTimeField(source="approved.at", allow_null=True, default=None)
+    of = (
+        PayRow,
+        "worker=member.worker first=period.first last=period.last batches=worked.batches "
+        "judgements=worked.judgements reported_hours=worked.reported_hours hours=worked.hours rate currency pay "
+        "approved=approved.at",
+    )
+    helps = {"reported_hours": "as browsers measured", "hours": "those that count"}
 
 
 class HoursShape(Shape):
@@ -241,8 +230,8 @@ class PeriodBody(Body):
 
 
 class ApprovalShape(Shape):
-    of = ApprovedPeriod, "first last at"
-    by = serializers.IntegerField(source="by.worker", help_text="the lead’s worker number")
+    of = ApprovedPeriod, "first last at by=by.worker"
+    helps = {"by": "the lead’s worker number"}
 
 
 class Hours(Resource, at=f"{CAMPAIGN}/hours", name="hours"):

@@ -1,32 +1,45 @@
-"""What is judged: queries, their batches, and the candidates with what was said of them."""
+"""What is judged: queries, batches, candidates, and pools that are enlarged by what runs found."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from api.fields import Body, Page, PageQuery, Shape, Text
-from api.operations import Representation, Rows, changes, reads
-from api.resource import CAMPAIGN, Resource, clip_address
+from api.fields import Body, Choice, Number, Page, PageQuery, Query, Shape, Text, Whole, shape
+from api.operations import ONCE, Representation, Rows, changes, reads, starts, under_way
+from api.problems import unfit
+from api.resource import CAMPAIGN, ClipAddress, Resource
 from campaigns.models import Membership
 from judging import access
-from judging.models import Batch, Candidate, Kind, Query, Review
+from judging.models import Batch, Kind, Review
+from judging.models import Query as PoolQuery
 from judging.pool.opening import open_all_without_clips, open_without_clips
 from judging.review.recommending import Recommendation, recommendations
 from judging.review.withdrawing import bring_back, withdraw
+from releases.models import Release
 from reports.tables.batch import CandidateRow, Editions, candidate_rows
-from reports.tables.queries import FILTERS, SORTS, Table, query_rows
+from reports.tables.queries import FILTERS, SORTS, QueryRow, Table, query_rows
+from runs.access import enlargement as enlargement_of
+from runs.measures import NDCG
+from runs.models import Enlargement, Near
+from runs.pools.opening import ask_to_open, open_further_batches
+from runs.pools.proposing import Plan, ask_to_propose, propose_moments
+from runs.pools.rows import HEADLINE, Row, comparison, found_moments
+
+MOST = 2**31 - 1
+MOST_MOMENTS = 5000
 
 
 class BatchShape(Shape):
-    of = Batch, "id number edition state round taken"
+    of = Batch, "id number edition state round taken query=query_id"
     helps = {
         "edition": "editions after the first hold reopened candidates",
         "taken": "places of this round that are taken, of 2",
+        "query": "the id of its query's resource",
     }
-    query = serializers.IntegerField(source="query_id", help_text="the id of its query's resource")
 
 
 class Advice(Shape):
@@ -38,12 +51,12 @@ class Advice(Shape):
     possible = serializers.ListField(child=serializers.ChoiceField(Review.Verdict.choices))
 
 
-class BatchToReview(BatchShape):
-    recommendation = Advice()
-
-
 class QueryShape(Shape):
-    of = Query, "id query_id text split closed withdrawn"
+    of = (
+        QueryRow,
+        "id=query.pk query_id=query.query_id text=query.text split=query.split closed=query.closed "
+        "withdrawn=query.withdrawn",
+    )
     helps = {"query_id": "the id in runs and qrels"}
     batches = BatchShape(many=True, help_text="of each number the edition in work, or the newest")
 
@@ -58,16 +71,15 @@ class Grade(Shape):
 
 
 class CandidateShape(Shape):
-    id = serializers.IntegerField()
-    rank = serializers.IntegerField()
-    similarity = serializers.FloatField(allow_null=True, help_text="null of a moment that a run found")
-    video = serializers.CharField()
-    start = serializers.FloatField(help_text="seconds")
-    end = serializers.FloatField(help_text="seconds")
-    caption = serializers.CharField()
-    clip = serializers.CharField(allow_null=True, help_text="its address, once it is cut")
-    outcome = serializers.ChoiceField(Candidate.Outcome.choices)
-    grade = serializers.IntegerField(allow_null=True, help_text="the final one")
+    of = (
+        CandidateRow,
+        "id=candidate.pk rank=candidate.rank similarity=candidate.similarity video=candidate.moment.video.name "
+        "start=candidate.moment.start end=candidate.moment.end caption=candidate.moment.caption clip "
+        "outcome=candidate.outcome grade=candidate.grade",
+    )
+    helps = {"similarity": "null of a moment that a run found", "start": "seconds", "end": "seconds"}
+    helps |= {"grade": "the final one"}
+    clip = ClipAddress(source="candidate.clip")
     grades = Grade(many=True)
     flags = serializers.ListField(child=serializers.IntegerField(), help_text="ids of flags")
 
@@ -77,32 +89,19 @@ class BatchDetail(BatchShape):
     candidates = CandidateShape(many=True)
 
 
-def candidate_of(row: CandidateRow, reader: Membership) -> dict[str, Any]:
-    candidate, moment = row.candidate, row.candidate.moment
-    return {
-        "id": candidate.pk,
-        "rank": candidate.rank,
-        "similarity": candidate.similarity,
-        "video": moment.video.name,
-        "start": moment.start,
-        "end": moment.end,
-        "caption": moment.caption,
-        "clip": clip_address(candidate.clip),
-        "outcome": candidate.outcome,
-        "grade": candidate.grade,
-        "grades": [
-            {
-                "worker": (who := grade.judgement.annotator.as_worker).worker,
-                **({"name": who.user.get_username()} if reader.may_review else {}),
-                "grade": grade.judgement.grade,
-                "round": grade.judgement.assignment.round,
-                "counts": not grade.struck,
-                "seconds": grade.seconds,
-            }
-            for grade in row.grades
-        ],
-        "flags": [each.flag.pk for each in row.flags],
-    }
+def _candidate(row: CandidateRow, reader: Membership) -> dict[str, Any]:
+    grades = [
+        {
+            "worker": (who := grade.judgement.annotator.as_worker).worker,
+            **({"name": who.user.get_username()} if reader.may_review else {}),
+            "grade": grade.judgement.grade,
+            "round": grade.judgement.assignment.round,
+            "counts": not grade.struck,
+            "seconds": grade.seconds,
+        }
+        for grade in row.grades
+    ]
+    return {"candidate": row.candidate, "grades": grades, "flags": [each.flag.pk for each in row.flags]}
 
 
 class QueriesAsked(PageQuery):
@@ -120,19 +119,8 @@ class Queries(Resource, at=f"{CAMPAIGN}/queries", name="queries"):
         return Rows(table.queries(campaign), table.order, _with_batches)
 
 
-def _with_batches(queries: list[Query]) -> list[dict[str, Any]]:
-    return [
-        {
-            "pk": row.query.pk,
-            "query_id": row.query.query_id,
-            "text": row.query.text,
-            "split": row.query.split,
-            "closed": row.query.closed,
-            "withdrawn": row.query.withdrawn,
-            "batches": [each.batch for each in row.batches],
-        }
-        for row in query_rows(queries)
-    ]
+def _with_batches(queries: list[PoolQuery]) -> list[dict[str, Any]]:
+    return [{"query": row.query, "batches": [each.batch for each in row.batches]} for row in query_rows(queries)]
 
 
 class OneQuery(Resource, at=f"{CAMPAIGN}/queries/<int:pk>", name="query"):
@@ -171,7 +159,7 @@ class Batches(Resource, at=f"{CAMPAIGN}/batches", name="batches"):
 
 
 class BatchesToReview(Resource, at=f"{CAMPAIGN}/batches/to-review", name="to-review"):
-    @reads(Page(BatchToReview))
+    @reads(Page(shape("BatchToReview", BatchShape, recommendation=Advice())))
     def get(self, request: Request, name: str) -> Any:
         """The batches that wait for a review, with what is recommended."""
         waiting = Batch.objects.in_campaign(access.membership(request, name).campaign).to_review()
@@ -192,7 +180,7 @@ class OneBatch(Resource, at=f"{CAMPAIGN}/batches/<int:pk>", name="batch"):
         member = access.membership(request, name)
         batch = access.batch(member, pk)
         rows = candidate_rows(Editions.of(batch), member) if batch.kind == Kind.POOL else []
-        candidates = CandidateShape([candidate_of(row, member) for row in rows], many=True).data
+        candidates = CandidateShape([_candidate(row, member) for row in rows], many=True).data
         return Representation(BatchShape(batch).data | {"text": batch.query.text, "candidates": candidates})
 
 
@@ -207,12 +195,145 @@ class OpenBatch(Resource, at=f"{CAMPAIGN}/batches/<int:pk>/open", name="batch-op
         return batch
 
 
-class HowManyOpened(Shape):
-    number = serializers.IntegerField(help_text="of batches that are open now")
-
-
 class OpenBatches(Resource, at=f"{CAMPAIGN}/batches/open", name="batches-open"):
-    @changes(HowManyOpened)
+    @changes(shape("HowManyOpened", number=serializers.IntegerField(help_text="of batches that are open now")))
     def post(self, request: Request, name: str) -> Any:
         """Open all batches that wait because clips of them cannot be cut."""
         return {"number": open_all_without_clips(access.lead(request, name))}
+
+
+class EnlargementShape(Shape):
+    of = Enlargement, "number at depth iou taken near opened release=release.version"
+    helps = {
+        "depth": "how many ranks of each run are looked at",
+        "iou": "from which a prediction matches a judged moment",
+        "taken": "how many of the first are judged",
+    }
+    runs = serializers.ListField(child=serializers.IntegerField())
+    moments = serializers.SerializerMethodField(help_text="how many were found; null until then")
+
+    def get_moments(self, enlargement: Enlargement) -> int | None:
+        return None if enlargement.found is None else len(enlargement.moments)
+
+
+class FinderShape(Shape):
+    run = serializers.IntegerField(allow_null=True, help_text="its number; null of a private run")
+    rank = serializers.IntegerField()
+
+
+class FoundShape(Shape):
+    """A moment that runs found."""
+
+    query = serializers.CharField()
+    video = serializers.CharField()
+    start = serializers.FloatField(help_text="seconds")
+    end = serializers.FloatField(help_text="seconds")
+    influence = serializers.FloatField(help_text="how much it could change the order of the runs")
+    found_by = FinderShape(many=True)
+    overlap = serializers.FloatField(
+        allow_null=True, help_text="IoU with the judged moment that it may be; null if there is none"
+    )
+    batch = serializers.IntegerField(allow_null=True, help_text="the batch in which it is judged")
+
+
+class OneEnlargementShape(EnlargementShape):
+    found = FoundShape(many=True, help_text="the most decisive first")
+
+
+class NewEnlargement(Body):
+    runs = serializers.ListField(child=Whole(min_value=1, max_value=MOST), max_length=1000)
+    depth = Whole(min_value=1, max_value=100, required=False)
+    iou = Number(min_value=0, max_value=1, required=False, help_text="0.3, 0.5 or 0.7")
+
+
+class Opening(Body):
+    taken = Whole(min_value=0, max_value=MOST, help_text="how many are judged, from the top")
+    near = Choice(choices=Near.choices, required=False, help_text="what becomes of those near to judged ones")
+
+
+class Enlargements(Resource, at=f"{CAMPAIGN}/enlargements", name="enlargements"):
+    @reads(Page(EnlargementShape))
+    def get(self, request: Request, name: str) -> Any:
+        """The enlargements of the pool."""
+        campaign = access.membership(request, name).campaign
+        return Rows(campaign.enlargements.select_related("release"), ("-number",))
+
+    @starts(EnlargementShape, ONCE, body=NewEnlargement)
+    def post(self, request: Request, name: str) -> Any:
+        """Ask which unjudged moments would decide between runs."""
+        lead = access.lead(request, name)
+        with unfit():
+            made = ask_to_propose(lead, Plan(**self.data))
+        return under_way(name, propose_moments.jobs(made).get(), made)
+
+
+class OneEnlargement(Resource, at=f"{CAMPAIGN}/enlargements/<int:number>", name="enlargement"):
+    @reads(OneEnlargementShape)
+    def get(self, request: Request, name: str, number: int) -> Any:
+        """An enlargement, with the moments that were found."""
+        member = access.membership(request, name)
+        enlargement = enlargement_of(member, number)
+        found = FoundShape(_found(enlargement, member), many=True).data
+        return Representation(EnlargementShape(enlargement).data | {"found": found})
+
+
+def _found(enlargement: Enlargement, member: Membership) -> list[dict[str, Any]]:
+    return [
+        {
+            **each.moment,
+            "found_by": [{"run": run.number if run else None, "rank": rank} for run, rank in each.sources],
+            "overlap": each.moment["near"]["iou"] if each.moment["near"] else None,
+            "batch": each.candidate.batch_id if each.candidate else None,
+        }
+        for each in found_moments(enlargement, member, MOST_MOMENTS)
+    ]
+
+
+class EnlargementOpening(Resource, at=f"{CAMPAIGN}/enlargements/<int:number>/opening", name="enlargement-opening"):
+    @starts(EnlargementShape, body=Opening)
+    def put(self, request: Request, name: str, number: int) -> Any:
+        """Have the first moments judged, in further batches."""
+        lead, near = access.lead(request, name), self.data.get("near", Near.LEAVE)
+        with unfit():
+            opened = ask_to_open(enlargement_of(lead, number), lead, self.data["taken"], near)
+        return under_way(name, open_further_batches.jobs(opened).get(), opened)
+
+
+class PoolsAsked(Query):
+    release = serializers.IntegerField(
+        required=False, min_value=1, max_value=MOST, help_text="else the newest with two pools"
+    )
+    measure = serializers.ChoiceField(NDCG, required=False)
+
+
+class PoolRow(Shape):
+    of = Row, "first whole without reused place_first place_whole run=run.number name=run.name"
+    helps = {
+        "first": "the score with the first pool",
+        "whole": "with the enlarged pool",
+        "without": "without what only its system found",
+        "reused": "with reused grades too",
+    }
+
+
+class PoolsShape(Shape):
+    release = serializers.IntegerField()
+    measure = serializers.CharField()
+    convention = serializers.CharField()
+    tau = serializers.FloatField(allow_null=True, help_text="Kendall's τ-b of the two orders")
+    runs = PoolRow(many=True)
+
+
+class Pools(Resource, at=f"{CAMPAIGN}/pools", name="pools"):
+    @reads(PoolsShape, query=PoolsAsked)
+    def get(self, request: Request, name: str) -> Any:
+        """The runs with the first and with the enlarged pool."""
+        member = access.membership(request, name)
+        releases = Release.objects.filter(campaign=member.campaign, pool_scores__isnull=False).distinct()
+        if "release" in self.params:
+            releases = releases.filter(version=self.params["release"])
+        release = get_object_or_404(releases.order_by("-version")[:1])
+        measure = self.params.get("measure", HEADLINE)
+        found = comparison(member, release, measure)
+        about = {"release": release.version, "measure": measure, "convention": "paper"}
+        return about | {"tau": found.tau if found else None, "runs": found.rows if found else []}

@@ -8,7 +8,7 @@ from django.http import Http404
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from api.fields import Body, Choice, Number, Page, Query, Shape, Text, Whole
+from api.fields import Body, Choice, Number, Page, Query, Shape, Text, Whole, shape
 from api.operations import OR_LATER, Representation, Rows, changes, makes, reads, under_way
 from api.resource import CAMPAIGN, Resource
 from judging import access
@@ -25,14 +25,12 @@ LARGEST = 10**18 - 1  # a primary key
 
 
 class ReviewShape(Shape):
-    of = Review, "id verdict reason at"
-    batch = serializers.IntegerField(source="batch_id")
-    by = serializers.IntegerField(source="lead.worker", allow_null=True, default=None, help_text="null: the policy")
+    of = Review, "id verdict reason at batch=batch_id by=lead.worker"
+    helps = {"by": "null: the policy"}
 
 
 class Verdict(Body):
-    verdict = Choice(choices=Review.Verdict.choices)
-    reason = Text(max_length=500, required=False, allow_blank=True)
+    of = Review, "verdict reason"
 
 
 class Reviews(Resource, at=f"{CAMPAIGN}/reviews", name="reviews"):
@@ -98,13 +96,11 @@ class Acceptance(Resource, at=f"{CAMPAIGN}/batches/acceptance", name="accept"):
 
 
 class FlagShape(Shape):
-    id = serializers.IntegerField(source="pk")
-    candidate = serializers.IntegerField(source="candidate_id")
-    batch = serializers.IntegerField(source="candidate.batch_id", allow_null=True)
-    worker = serializers.IntegerField(source="assignment.annotator.worker")
-    reason = serializers.ChoiceField(Flag.Reason.choices)
+    of = (
+        Flag,
+        "id candidate=candidate_id batch=candidate.batch_id worker=assignment.annotator.worker reason comment at",
+    )
     comment = serializers.SerializerMethodField(help_text="for leads")
-    at = serializers.DateTimeField()
 
     def get_comment(self, flag: Flag) -> str:
         return flag.comment if self.context["reader"].may_review else ""
@@ -112,10 +108,6 @@ class FlagShape(Shape):
 
 class FlagAction(Body):
     action = Choice(choices=list(ACTIONS), help_text="dismiss it, or have the clips of its batch cut again")
-
-
-class Done(Shape):
-    done = serializers.CharField(help_text="what was done, in words")
 
 
 class Flags(Resource, at=f"{CAMPAIGN}/flags", name="flags"):
@@ -128,7 +120,7 @@ class Flags(Resource, at=f"{CAMPAIGN}/flags", name="flags"):
 
 
 class OneFlag(Resource, at=f"{CAMPAIGN}/flags/<int:pk>", name="flag-handled"):
-    @changes(Done, body=FlagAction)
+    @changes(shape("Done", done=serializers.CharField(help_text="what was done, in words")), body=FlagAction)
     def post(self, request: Request, name: str, pk: int) -> Any:
         """Deal with a flag."""
         lead = access.lead(request, name)

@@ -2,28 +2,67 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from django.http import FileResponse
 from django.shortcuts import get_object_or_404
-from drf_spectacular.utils import extend_schema_field
+from drf_spectacular.utils import OpenApiParameter, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
+from rest_framework.response import Response
 
 from api.document import BYTES
-from api.fields import Body, Choice, Page, Query, Shape, Text, Whole
-from api.operations import OR_LATER, RUNS, STORES, Rows, changes, makes, reads, starts, under_way
+from api.fields import Body, Choice, Page, Query, Shape, Text, Whole, shape
+from api.operations import OR_LATER, RUNS, STORES, Rows, Trait, changes, makes, reads, starts, under_way
 from api.problems import checked, unfit
 from api.resource import CAMPAIGN, Resource
-from api.resources.uploads import PIECE, FileShape, take
+from base.errors import BadValue, Unfit
+from campaigns.models import Upload
+from campaigns.models.draft import ArrivingFile
+from campaigns.uploads import take_piece
 from metrics.formats.names import RUN_FORMATS, TASKS
 from runs import access
 from runs.models import Arrival, Run, Score, Scoring, Submission, Visibility
 from runs.receiving import MOST_MIB, RunForm, announce, describe, must_be_open, submit
 from runs.scoring import newest_release, score_runs
 
+HEADER = "Upload-Offset"
+OFFSET = OpenApiParameter(
+    HEADER, {"type": "integer", "minimum": 0, "maximum": 2**53 - 1}, "header", required=True,
+    description="the place of the piece",
+)  # fmt: skip
+CHECKSUM = OpenApiParameter(
+    "Upload-Checksum", {"type": "string", "pattern": "^sha256 [0-9a-f]{64}$"}, "header", description="of the piece"
+)
+PIECE = Trait((OFFSET, CHECKSUM), takes_bytes=True)
 MOST = MOST_MIB * 2**20  # bytes
+
+
+class FileShape(Shape):
+    of = Upload, "token name size received"
+    helps = {"token": "names the file in addresses", "received": "bytes that have arrived; the next piece goes there"}
+    purpose = serializers.CharField()
+    whole = serializers.BooleanField(source="is_whole")
+
+
+def take(request: Request, find: Callable[[], Any]) -> Any:
+    """Answer how much of a file has arrived, after storing the piece that a PATCH brings."""
+    try:
+        return take_piece(request._request, find, _progress)
+    except BadValue as fault:
+        if fault.field == HEADER:
+            raise
+        raise Unfit({fault.field: [str(fault)]}) from fault
+
+
+def _progress(file: ArrivingFile, status: int) -> Any:
+    if status == 409:
+        raise Unfit({HEADER: [f"not the next place; expected {file.received}"]})
+    return Response(FileShape(file).data, status)
+
+
 UNSCORED: dict[str, Any] = {"release": None, "missing": 0, "unjudged": 0, "refusals": {}, "scores": []}
 
 
@@ -35,13 +74,9 @@ class RunShape(Shape):
 
 
 class NewRun(Body):
-    name = Text(max_length=100, help_text="no other run of the campaign has it")
-    system = Text(required=False, max_length=100, allow_blank=True)
-    group = Text(required=False, max_length=100, allow_blank=True)
+    of = Submission, "name system group description paper code visibility"
+    helps = {"name": "no other run of the campaign has it", "paper": "an address", "code": "an address"}
     description = Text(required=False, max_length=20_000, allow_blank=True)
-    paper = Text(required=False, max_length=500, allow_blank=True, help_text="an address")
-    code = Text(required=False, max_length=500, allow_blank=True, help_text="an address")
-    visibility = Choice(choices=Visibility.choices, required=False)
     format = Choice(choices=list(RUN_FORMATS), required=False, help_text="without it, told from the file")
     task = Choice(choices=list(TASKS), required=False, help_text="which list of TVRetrieval's submission")
 
@@ -66,8 +101,7 @@ class SubmissionShape(Shape):
 
 
 class NewFile(Body):
-    purpose = Choice(choices=Arrival.Purpose.choices)
-    name = Text(max_length=255)
+    of = Arrival, "purpose name"
     size = Whole(min_value=1, max_value=MOST, help_text="bytes")
 
 
@@ -143,12 +177,8 @@ class RunFile(Resource, at=f"{CAMPAIGN}/runs/<int:number>/file", name="run-file"
         return FileResponse(content, as_attachment=True, filename=run.filename, content_type=BYTES)
 
 
-class Seen(Body):
-    visibility = Choice(choices=Visibility.choices)
-
-
 class WhoSees(Resource, at=f"{CAMPAIGN}/runs/<int:number>/visibility", name="run-visibility"):
-    @changes(RunShape, body=Seen, scope=RUNS)
+    @changes(RunShape, body=shape("Seen", Body, visibility=Choice(choices=Visibility.choices)), scope=RUNS)
     def put(self, request: Request, name: str, number: int) -> Any:
         """Let others see a run of one's own, or no longer."""
         run = access.own_run(access.membership(request, name), number)

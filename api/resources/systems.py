@@ -87,7 +87,11 @@ def _kind(name: str, entry: Entry) -> dict[str, Any]:
 
 
 class SystemShape(Shape):
-    of = TrainedSystem, "number name system group features clip_seconds depth encoder notice trained"
+    of = (
+        TrainedSystem,
+        "number name system group features clip_seconds depth encoder notice trained title=entry.title options "
+        "by=by.worker at=created state job findings run=run.number",
+    )
     helps = {
         "name": "of its run",
         "group": "the same for systems that differ by their seed, else empty",
@@ -96,14 +100,10 @@ class SystemShape(Shape):
         "notice": "what its features lack, in words; empty if nothing",
         "trained": "from when on one can search with it",
     }
-    title = serializers.CharField(source="entry.title")
     options = serializers.DictField(child=serializers.JSONField(), help_text="that are not the defaults")
-    by = serializers.IntegerField(source="by.worker")
-    at = serializers.DateTimeField(source="created")
     state = serializers.SerializerMethodField()
     job = serializers.SerializerMethodField(help_text="that trains it, with its progress or its error")
     findings = serializers.SerializerMethodField(help_text="why its run was refused")
-    run = serializers.IntegerField(source="run.number", allow_null=True, default=None)
 
     @extend_schema_field(serializers.ChoiceField(State.choices))
     def get_state(self, row: TrainedSystem) -> str:

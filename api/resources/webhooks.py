@@ -8,14 +8,14 @@ from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from api.fields import Body, Choice, Page, Shape, Text, Truth
+from api.fields import Body, Choice, Page, Shape, Text, Truth, shape
 from api.operations import LEAD, Representation, Rows, changes, makes, reads
 from api.problems import unfit
 from api.resource import CAMPAIGN, Resource
+from campaigns import webhooks
 from campaigns.events import Happened
 from campaigns.models import Delivery, Membership, Webhook
-from campaigns.webhooks import deliveries
-from campaigns.webhooks.addresses import LONGEST
+from campaigns.webhooks import LONGEST
 from judging import access
 
 
@@ -50,7 +50,7 @@ class Webhooks(Resource, at=f"{CAMPAIGN}/webhooks", name="webhooks"):
         """Have another site told what happens."""
         lead, events = access.lead(request, name), set(self.data["events"])
         with unfit():
-            made, secret = deliveries.make(lead.campaign, self.data["address"], events, lead)
+            made, secret = webhooks.make(lead.campaign, self.data["address"], events, lead)
         made.refresh_from_db()
         return Representation(WebhookShape(made).data | {"secret": secret})
 
@@ -59,12 +59,8 @@ def _webhook(lead: Membership, pk: int) -> Webhook:
     return get_object_or_404(Webhook.objects.select_related("campaign"), campaign=lead.campaign, pk=pk)
 
 
-class WebhookChange(Body):
-    enabled = Truth(help_text="whether it is told anything")
-
-
 class OneWebhook(Resource, at=f"{CAMPAIGN}/webhooks/<int:pk>", name="webhook"):
-    @changes(WebhookShape, body=WebhookChange)
+    @changes(WebhookShape, body=shape("WebhookChange", Body, enabled=Truth(help_text="whether it is told anything")))
     def patch(self, request: Request, name: str, pk: int) -> Any:
         """Disable a webhook, or enable it again."""
         webhook = _webhook(access.lead(request, name), pk)
@@ -81,7 +77,7 @@ class TestWebhook(Resource, at=f"{CAMPAIGN}/webhooks/<int:pk>/test", name="webho
     @changes(DeliveryShape, status=202)
     def post(self, request: Request, name: str, pk: int) -> Any:
         """Send a webhook a test."""
-        sent = deliveries.test(_webhook(access.lead(request, name), pk))
+        sent = webhooks.test(_webhook(access.lead(request, name), pk))
         sent.refresh_from_db()
         return sent
 
@@ -99,5 +95,5 @@ class DeliverAgain(Resource, at=f"{CAMPAIGN}/webhooks/<int:pk>/deliveries/<int:d
         """Send a delivery again that was not taken."""
         rows = Delivery.objects.filter(webhook=_webhook(access.lead(request, name), pk))
         found = get_object_or_404(rows.select_related("webhook"), pk=delivery)
-        deliveries.send_again(found)
+        webhooks.send_again(found)
         return found

@@ -1,8 +1,10 @@
-"""What allauth asks Reeljudge about accounts: whom to lock out, what to say, and how mails are sent."""
+"""What allauth asks about accounts: whom to lock out, what to say, how mails are sent, and how long sessions last."""
 
 from __future__ import annotations
 
+import logging
 import time
+from datetime import timedelta
 from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
@@ -11,16 +13,42 @@ from allauth.account.internal.userkit import filter_users_by_email, get_user_by_
 from allauth.core import context
 from allauth.core.internal import ratelimit
 from allauth.core.internal.httpkit import get_client_ip
+from allauth.usersessions.models import UserSession
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.models import User
+from django.contrib.sessions.models import Session
 from django.core.cache import cache
+from django.db.models import Exists, OuterRef
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from base.errors import Busy, LockedOut, ReeljudgeError, Refused
-from campaigns.accounts import mails, security_log, sessions
+from campaigns.accounts import mails, security_log
+from jobs.registry import each_hour
+
+COUNTED = {"app": "allauth.account", "action": "login_failed"}
+
+
+def wait(request: HttpRequest, seconds: int) -> None:
+    """Give somebody who is not signed in that much time, where ten minutes are too few."""
+    if not request.user.is_authenticated:
+        request.session.set_expiry(seconds)
+
+
+def limit(request: HttpRequest) -> None:
+    """Let the session end 14 days from now, however often it is written, or soon if nobody is signed in yet."""
+    signed_in = request.user.is_authenticated
+    request.session.set_expiry(timedelta(seconds=settings.SESSION_COOKIE_AGE) if signed_in else None)
+
+
+@each_hour
+def forget_ended() -> None:
+    """Delete the addresses and browsers of sessions that are gone."""
+    alive = Session.objects.filter(session_key=OuterRef("session_key"))
+    UserSession.objects.filter(~Exists(alive)).delete()
+
 
 WRONG = _("The name or the password is wrong. Capital letters count in the password.")
 WRONG_CODE = _("That code is wrong, or was used before. Wait for the next one.")
@@ -66,10 +94,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ha
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
         """Look whether there were too many wrong attempts. Only a wrong one is counted: a right one costs no write.
 
-        Raises
-        ------
-        LockedOut
-            If there were too many.
+        Raises LockedOut if there were too many.
         """
         if is_full(request, self._get_login_attempts_cache_key(request, **credentials)):
             raise locked(request, account_of(credentials))
@@ -77,10 +102,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ha
     def authentication_failed(self, request: HttpRequest, **credentials: Any) -> None:
         """Count the wrong attempt.
 
-        Raises
-        ------
-        Busy
-            If the database cannot count it now; nobody learns whether the password was right.
+        Raises Busy if the database cannot count it now; nobody learns whether the password was right.
         """
         key = self._get_login_attempts_cache_key(request, **credentials)
         if not ratelimit.consume(request, **COUNTED, key=key):
@@ -88,7 +110,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ha
 
     def login(self, request: HttpRequest, user: User) -> None:
         super().login(request, user)
-        sessions.limit(request)
+        limit(request)
 
     def respond_user_inactive(self, request: HttpRequest, user: User) -> HttpResponse:
         raise Refused(_("This account is closed. Ask your lead."))
@@ -129,9 +151,6 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ha
         mails.ask_for(mails.mail_confirmation, emailconfirmation.email_address, request)
 
 
-COUNTED = {"app": "allauth.account", "action": "login_failed"}
-
-
 def account_of(credentials: dict[str, Any]) -> User | None:
     """Return the account that somebody wants to sign in to, by its name or its mail address."""
     users = filter_users_by_email(name := _typed(credentials), prefer_verified=True, for_login=True)
@@ -154,7 +173,8 @@ def is_full(request: HttpRequest, key: str) -> bool:
 
 
 def locked(request: HttpRequest, user: User | None) -> LockedOut:
-    security_log.locked_out(user, request)
+    """Return the error for an attempt that is not looked at, because there were too many wrong ones, and note it."""
+    security_log.note("locked out", user, request, level=logging.WARNING)
     return LockedOut(TOO_MANY)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from base64 import urlsafe_b64encode
-from collections.abc import Callable
 
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from cryptography.hazmat.primitives.hashes import SHA256
@@ -14,14 +13,6 @@ from django.utils.translation import gettext
 from base.errors import WrongState
 
 PURPOSE = b"reeljudge secrets of the second factor"
-Renewal = Callable[[], int]
-RENEWALS: list[Renewal] = []
-
-
-def renews(renewal: Renewal) -> Renewal:
-    """Register the decorated function. It encrypts an app's secrets by the present key, and returns how many."""
-    RENEWALS.append(renewal)
-    return renewal
 
 
 def encrypt(text: str) -> str:
@@ -29,13 +20,7 @@ def encrypt(text: str) -> str:
 
 
 def decrypt(encrypted: str) -> str:
-    """Return the text.
-
-    Raises
-    ------
-    WrongState
-        If neither SECRET_KEY nor one of SECRET_KEY_FALLBACKS encrypted it.
-    """
+    """Return the text. Raises WrongState if neither SECRET_KEY nor one of SECRET_KEY_FALLBACKS encrypted it."""
     try:
         return _keys().decrypt(encrypted.encode()).decode()
     except InvalidToken as fault:

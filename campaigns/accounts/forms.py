@@ -1,8 +1,10 @@
-"""The forms of accounts: allauth's and Django's, in our words, and the rule that a password is hard to guess."""
+"""The forms of accounts: allauth's and Django's, in our words; passwords hard to guess, and codes that work once."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from hashlib import sha256
+from typing import Any, ClassVar
 
 from allauth.account.adapter import get_adapter
 from allauth.account.forms import (
@@ -15,14 +17,31 @@ from allauth.account.forms import (
     SetPasswordForm,
 )
 from allauth.account.models import EmailAddress
+from allauth.core import context
+from allauth.core.internal.cryptokit import normalize_user_code
+from allauth.mfa.base.forms import AuthenticateForm
+from allauth.mfa.base.forms import ReauthenticateForm as ReauthenticateByCodeForm
+from allauth.mfa.base.internal.flows import check_rate_limit
+from allauth.mfa.models import Authenticator
+from allauth.mfa.totp.forms import ActivateTOTPForm
+from allauth.mfa.totp.internal.auth import generate_totp_secret
+from allauth.mfa.webauthn.forms import (
+    AddWebAuthnForm,
+    AuthenticateWebAuthnForm,
+    LoginWebAuthnForm,
+    ReauthenticateWebAuthnForm,
+)
+from django import forms
+from django.conf import settings
 from django.contrib.auth.forms import UserCreationForm
+from django.core.cache import cache
 from django.core.exceptions import ValidationError
-from django.forms import BaseForm
 from django.http import HttpRequest, HttpResponse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from campaigns.accounts import sessions
+from campaigns.accounts.adapter import limit, why_not
+from campaigns.accounts.encryption import decrypt, encrypt
 
 FIRST, SECOND = _("New password"), _("New password, once more")
 # Words of this site; docs/security.md names them too.
@@ -33,47 +52,52 @@ WORDS = [
 LOOKED_AT = 72  # characters; zxcvbn takes longer than in proportion, and this many are enough
 EASY = _("This password is easy to guess. Put several words together that nobody expects.")
 ENOUGH = 3  # of zxcvbn's scores from 0 to 4: at least 100 million guesses
+SECOND_FACTOR = "the secret of an app that is being set up"  # in the session, encrypted
+NAMED = 60  # characters of a passkey's name
+RIGHT_FOR = 30 * (2 * settings.MFA_TOTP_TOLERANCE + 2)  # seconds: longer than any code of an app can be right
 
 
-def _say(form: BaseForm, labels: dict[str, str | Promise]) -> None:
-    """Label the fields of a form of allauth's, without its help and the words that it puts into empty fields."""
-    for name, label in labels.items():
-        field = form.fields[name]
-        field.label, field.help_text = label, ""  # type: ignore[assignment]  # lazy texts
-        field.widget.attrs.pop("placeholder", None)
+class Labelled(forms.Form):
+    """Labels the fields of a form, without its help and the words that allauth puts into empty fields."""
+
+    labels: ClassVar[dict[str, str | Promise]]
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        for name, label in self.labels.items():
+            field = self.fields[name]
+            field.label, field.help_text = label, ""  # type: ignore[assignment]  # lazy texts
+            field.widget.attrs.pop("placeholder", None)
 
 
-class SignUpForm(UserCreationForm):  # type: ignore[type-arg]  # not generic at run time
+class SignUpForm(Labelled, UserCreationForm):  # type: ignore[type-arg]  # not generic at run time
     """A name and a password for a new account; the page says once what a password must be."""
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        _say(self, {"username": _("Name"), "password1": _("Password"), "password2": _("Password, once more")})
+    labels = {"username": _("Name"), "password1": _("Password"), "password2": _("Password, once more")}
 
 
-class SignInForm(LoginForm):  # type: ignore[misc]  # allauth has no types
+class SignInForm(Labelled, LoginForm):  # type: ignore[misc]  # allauth has no types
     """A name or a mail address, and the password. The first field is sent as `username`, which browsers know."""
 
+    labels = {"login": _("Name or mail address"), "password": _("Password")}
+
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        _say(self, {"login": _("Name or mail address"), "password": _("Password")})
         self.fields["login"].widget.attrs |= {"autocomplete": "username", "autocapitalize": "none"}
         self.fields["password" if self.is_bound else "login"].widget.attrs["autofocus"] = True
 
     def login(self, request: HttpRequest, redirect_url: str | None = None) -> HttpResponse:
         """Sign the person in, or ask for a second factor. allauth's form would prolong the session at each write."""
         answer: HttpResponse = super().login(request, redirect_url)
-        sessions.limit(request)
+        limit(request)
         return answer
 
     def add_prefix(self, field_name: str) -> str:
         return str(super().add_prefix("username" if field_name == "login" else field_name))
 
 
-class NewPasswordForm(ChangePasswordForm):  # type: ignore[misc]
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        _say(self, {"oldpassword": _("Present password"), "password1": FIRST, "password2": SECOND})
+class NewPasswordForm(Labelled, ChangePasswordForm):  # type: ignore[misc]
+    labels = {"oldpassword": _("Present password"), "password1": FIRST, "password2": SECOND}
 
     def clean_oldpassword(self) -> str:
         """Check the present password. Wrong ones count towards the lock-out as those of signing in do."""
@@ -83,30 +107,22 @@ class NewPasswordForm(ChangePasswordForm):  # type: ignore[misc]
         return typed
 
 
-class FirstPasswordForm(SetPasswordForm):  # type: ignore[misc]
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        _say(self, {"password1": FIRST, "password2": SECOND})
+class FirstPasswordForm(Labelled, SetPasswordForm):  # type: ignore[misc]
+    labels = {"password1": FIRST, "password2": SECOND}
 
 
-class ResetForm(ResetPasswordKeyForm):  # type: ignore[misc]
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        _say(self, {"password1": FIRST, "password2": SECOND})
+class ResetForm(Labelled, ResetPasswordKeyForm):  # type: ignore[misc]
+    labels = {"password1": FIRST, "password2": SECOND}
 
 
-class ConfirmForm(ReauthenticateForm):  # type: ignore[misc]
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        _say(self, {"password": _("Your password")})
+class ConfirmForm(Labelled, ReauthenticateForm):  # type: ignore[misc]
+    labels = {"password": _("Your password")}
 
 
-class ForgottenForm(ResetPasswordForm):  # type: ignore[misc]
+class ForgottenForm(Labelled, ResetPasswordForm):  # type: ignore[misc]
     """Sends a link to whoever confirmed that address, and says nothing about whether there is somebody."""
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        _say(self, {"email": _("Mail address")})
+    labels = {"email": _("Mail address")}
 
     def clean_email(self) -> str:
         address: str = self.cleaned_data["email"].lower()
@@ -115,10 +131,8 @@ class ForgottenForm(ResetPasswordForm):  # type: ignore[misc]
         return address
 
 
-class MailAddressForm(AddEmailForm):  # type: ignore[misc]
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        _say(self, {"email": _("Mail address")})
+class MailAddressForm(Labelled, AddEmailForm):  # type: ignore[misc]
+    labels = {"email": _("Mail address")}
 
 
 class HardToGuess:
@@ -134,3 +148,90 @@ class HardToGuess:
 
     def get_help_text(self) -> str:
         return str(EASY)
+
+
+class UsedOnce(forms.Form):
+    """Refuses the code of an app that was used.
+
+    allauth remembers a code for half a minute only, although a tolerance lets it be right for longer.
+    """
+
+    user: Any
+    authenticator: Authenticator
+
+    def clean_code(self) -> str:
+        code: str = self.cleaned_data["code"]
+        key = f"used-code:{self.user.pk}:{sha256(normalize_user_code(code).encode()).hexdigest()}"
+        if cache.get(key):
+            _counted(self.user, lambda: check_rate_limit(self.user))
+            raise get_adapter().validation_error("incorrect_code")
+        _counted(self.user, super().clean_code)  # type: ignore[misc]  # of the form of allauth's that comes next
+        if self.authenticator.type == Authenticator.Type.TOTP and not cache.add(key, True, RIGHT_FOR):
+            raise get_adapter().validation_error("incorrect_code")
+        return code
+
+
+def _counted(user: Any, check: Callable[[], Any]) -> None:
+    """Check a code, and raise LockedOut or Busy instead of an error of the form if it was not looked at."""
+    try:
+        check()
+    except ValidationError as fault:
+        if fault.code in ("too_many_login_attempts", "rate_limited"):
+            raise why_not(context.request, f"mfa-auth-user-{user.pk}", user) from fault
+        raise
+
+
+class CodeForm(UsedOnce, AuthenticateForm):  # type: ignore[misc]  # allauth has no types
+    pass
+
+
+class ConfirmCodeForm(UsedOnce, ReauthenticateByCodeForm):  # type: ignore[misc]
+    pass
+
+
+class SetUpAppForm(ActivateTOTPForm):  # type: ignore[misc]
+    """The first code of an app. Until it comes, the session stores the app's secret, encrypted."""
+
+    def __init__(self, *arguments: Any, user: Any, **options: Any) -> None:
+        self.user = user
+        forms.Form.__init__(self, *arguments, **options)  # allauth's would store the secret as it is
+        session = context.request.session
+        if SECOND_FACTOR not in session:
+            session[SECOND_FACTOR] = encrypt(generate_totp_secret())
+        self.secret = decrypt(session[SECOND_FACTOR])
+
+    def clean_code(self) -> str:
+        _counted(self.user, super().clean_code)
+        return str(self.cleaned_data["code"])
+
+
+class Hostile(forms.Form):
+    """Refuses what no browser sends as a passkey, which the library does not expect."""
+
+    def full_clean(self) -> None:
+        try:
+            super().full_clean()
+        except (AttributeError, KeyError, TypeError, ValueError):
+            self.cleaned_data = {}
+            self.add_error(None, get_adapter().validation_error("incorrect_code"))
+
+
+class AddPasskeyForm(Hostile, AddWebAuthnForm):  # type: ignore[misc]
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.fields["name"].widget.attrs["maxlength"] = NAMED
+
+    def clean_name(self) -> str:
+        return str(super().clean_name())[:NAMED]
+
+
+class PasskeyForm(Hostile, AuthenticateWebAuthnForm):  # type: ignore[misc]
+    pass
+
+
+class ConfirmPasskeyForm(Hostile, ReauthenticateWebAuthnForm):  # type: ignore[misc]
+    pass
+
+
+class SignInPasskeyForm(Hostile, LoginWebAuthnForm):  # type: ignore[misc]
+    pass

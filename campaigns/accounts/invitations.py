@@ -1,4 +1,4 @@
-"""The pages of an invitation: its link, and the form to sign up or to join."""
+"""The pages of links by which people get an account: an invitation, and the first account of an installation."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from allauth.account.adapter import get_adapter
 from allauth.account.internal.flows.login import record_authentication
 from allauth.account.models import EmailAddress
 from allauth.usersessions.models import UserSession
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.debug import sensitive_post_parameters
@@ -20,13 +22,16 @@ from django.views.decorators.http import require_http_methods
 from base.errors import NotFound
 from base.transactions import all_or_nothing
 from campaigns import access
+from campaigns.accounts.adapter import wait
 from campaigns.accounts.forms import SignUpForm
-from campaigns.accounts.sessions import wait
-from campaigns.models import Invitation, Membership
+from campaigns.models import FirstLink, Invitation, Membership
 from campaigns.models.invitation import hash_of
+from jobs.registry import at_start
 
 IN_SESSION = "invitation"  # the session stores the hash only, which opens nothing
 TO_JOIN = 24 * 3600  # seconds from opening the link
+FIRST_IN_SESSION = "first_link"  # the session stores the hash only, which opens nothing
+TO_SIGN_UP = 3600  # seconds from opening the link
 
 
 @csrf_exempt
@@ -51,7 +56,9 @@ def opened(request: HttpRequest, secret: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def join(request: HttpRequest) -> HttpResponse:
     """Let the person join the campaign, with a new account if nobody is signed in."""
-    invitation = _invitation_in_session(request)
+    invitation = in_session(request)
+    if invitation is None:
+        raise NotFound(_("There is no such invitation. Open the whole link, or ask your lead for a new one."))
     user = access.signed_in(request) if request.user.is_authenticated else None
     if user and invitation.campaign.memberships.filter(user=user).exists():
         del request.session[IN_SESSION]
@@ -60,7 +67,8 @@ def join(request: HttpRequest) -> HttpResponse:
     invitation.must_be_open()
     form: SignUpForm | None = None
     if user is None:
-        form = SignUpForm(request.POST if request.method == "POST" else None, initial={"username": named(invitation)})
+        initial = {"username": ".".join(invitation.name.lower().split())}
+        form = SignUpForm(request.POST if request.method == "POST" else None, initial=initial)
     if request.method == "POST" and (form is None or form.is_valid()):
         return _come_in(request, invitation, user, form)
     role = Membership.Role(invitation.role).label.lower()
@@ -71,10 +79,9 @@ def join(request: HttpRequest) -> HttpResponse:
 def _come_in(request: HttpRequest, invitation: Invitation, user: User | None, form: SignUpForm | None) -> HttpResponse:
     if user is None:
         assert form is not None
-        user = sign_up(invitation, form.cleaned_data["username"], form.cleaned_data["password1"])
-        record_authentication(request, user, method="password")
-        get_adapter().login(request, user)
-        UserSession.objects.create_from_request(request)
+        hashed = make_password(form.cleaned_data["password1"])  # slow on purpose, so before anything is locked
+        user = sign_up(invitation, form.cleaned_data["username"], hashed)
+        _sign_in(request, user)
     else:
         invitation.accept(user)
     request.session.pop(IN_SESSION, None)
@@ -82,10 +89,10 @@ def _come_in(request: HttpRequest, invitation: Invitation, user: User | None, fo
     return redirect("home")
 
 
-def _invitation_in_session(request: HttpRequest) -> Invitation:
-    if invitation := in_session(request):
-        return invitation
-    raise NotFound(_("There is no such invitation. Open the whole link, or ask your lead for a new one."))
+def _sign_in(request: HttpRequest, user: User) -> None:
+    record_authentication(request, user, method="password")
+    get_adapter().login(request, user)
+    UserSession.objects.create_from_request(request)
 
 
 def in_session(request: HttpRequest) -> Invitation | None:
@@ -94,27 +101,12 @@ def in_session(request: HttpRequest) -> Invitation | None:
     return invitations.filter(hash=request.session.get(IN_SESSION, "")).first()
 
 
-def named(invitation: Invitation) -> str:
-    """Return a name for the new account: that of the invited person, without spaces."""
-    return ".".join(invitation.name.lower().split())
-
-
-def sign_up(invitation: Invitation, username: str, password: str) -> User:
+@all_or_nothing
+def sign_up(invitation: Invitation, username: str, hashed: str) -> User:
     """Make an account and its membership, both or neither.
 
     The address that the invitation was sent to is confirmed: nobody else has its link.
-
-    Raises
-    ------
-    Gone
-        If the invitation has ended.
     """
-    hashed = make_password(password)  # slow on purpose, so it is done before anything is locked
-    return _sign_up(invitation, username, hashed)
-
-
-@all_or_nothing
-def _sign_up(invitation: Invitation, username: str, hashed: str) -> User:
     user = User.objects.create(username=username, password=hashed)
     invitation.accept(user)
     confirm_address(user, invitation.address)
@@ -125,3 +117,49 @@ def confirm_address(user: User, address: str) -> None:
     """Store a confirmed mail address of the person, unless there is none or somebody has confirmed it already."""
     if address and not EmailAddress.objects.filter(email=address.lower(), verified=True).exists():
         EmailAddress.objects.create(user=user, email=address.lower(), verified=True, primary=True)
+
+
+@at_start
+def tell_the_link(address: str) -> list[str]:
+    """Return the lines that a starting server prints while there is no account: a link that makes one."""
+    if User.objects.exists():
+        return []
+    link = address.rstrip("/") + reverse("first-link", args=[FirstLink.objects.make()])
+    return ["Nobody has an account here yet. Make the first one in a browser, within a day:", f"  {link}"]
+
+
+@csrf_exempt
+@login_not_required
+def first_link_opened(request: HttpRequest, secret: str) -> HttpResponse:
+    """Note in the session that the link was opened, and redirect to an address without the secret.
+
+    As with invitations, the view accepts every method, because a refusal would be logged with its address.
+    """
+    if link := FirstLink.objects.open().filter(hash=hash_of(secret)).first():
+        request.session[FIRST_IN_SESSION] = link.hash
+        wait(request, TO_SIGN_UP)
+    elif FIRST_IN_SESSION in request.session:
+        del request.session[FIRST_IN_SESSION]
+    return redirect("first-account")
+
+
+@login_not_required
+@sensitive_post_parameters("password1", "password2")
+@require_http_methods(["GET", "HEAD", "POST"])
+def make_first_account(request: HttpRequest) -> HttpResponse:
+    """Ask for a name and a password, and make the account."""
+    link = FirstLink.objects.open().filter(hash=request.session.get(FIRST_IN_SESSION, "")).first()
+    if link is None:
+        raise NotFound(
+            "There is no such link. Open the whole link that the server printed when it started. It works once, for a "
+            "day, and only while nobody has an account."
+        )
+    form = SignUpForm(request.POST if request.method == "POST" else None)
+    if form.is_valid():
+        hashed = make_password(form.cleaned_data["password1"])  # slow on purpose, so before anything is locked
+        user = link.make_account(form.cleaned_data["username"], hashed)
+        _sign_in(request, user)
+        request.session.pop(FIRST_IN_SESSION, None)
+        messages.success(request, "Your account is made, and you are signed in. Create your first campaign.")
+        return redirect(settings.LOGIN_REDIRECT_URL)
+    return render(request, "accounts/first.html", {"form": form}, status=400 if form.is_bound else 200)

@@ -7,7 +7,6 @@ holds a secret that opens something.
 from __future__ import annotations
 
 import smtplib
-from typing import NamedTuple
 
 from allauth.account.forms import default_token_generator
 from allauth.account.models import EmailAddress, EmailConfirmationHMAC
@@ -29,12 +28,6 @@ from jobs.errors import JobError
 from jobs.registry import SELF, Kind, Report, kind
 
 
-class Mail(NamedTuple):
-    to: str
-    subject: str
-    text: str
-
-
 def ask_for(mail: Kind[...], row: Model, request: HttpRequest, language: str = "") -> None:
     """Have a mail sent in that language; by default, in the one of who asks."""
     site = request.build_absolute_uri("/").rstrip("/")
@@ -54,7 +47,7 @@ def mail_invitation(invitation: Invitation, report: Report, site: str, language:
     """Send the invitation, unless it has ended meanwhile."""
     if Invitation.objects.open().filter(pk=invitation.pk).exists():
         with translation.override(language):
-            _send(_invitation(invitation, site))
+            _send(invitation.address, *_invitation(invitation, site))
         Invitation.objects.filter(pk=invitation.pk).update(sent=Now())
 
 
@@ -63,24 +56,24 @@ def mail_new_password(user: User, report: Report, site: str, language: str) -> N
     address = EmailAddress.objects.get_verified(user) if user.is_active else None
     if address:
         with translation.override(language):
-            _send(_new_password(user, address.email, site))
+            _send(address.email, *_new_password(user, site))
 
 
 @kind("mail-confirmation", "Send the link that confirms an address", of=EmailAddress, person="user", subject="{0.user}")
 def mail_confirmation(address: EmailAddress, report: Report, site: str, language: str) -> None:
     if not address.verified:
         with translation.override(language):
-            _send(_confirmation(address, site))
+            _send(address.email, *_confirmation(address, site))
 
 
-def _send(mail: Mail) -> None:
+def _send(to: str, subject: str, text: str) -> None:
     """Send one mail. If it is sent twice, both hold links that work."""
     if not settings.MAILS:
         raise JobError("there is no mail server: set EMAIL_URL, then send it again")
     try:
-        EmailMessage(mail.subject, mail.text, to=[mail.to]).send()
+        EmailMessage(subject, text, to=[to]).send()
     except smtplib.SMTPRecipientsRefused as refusal:
-        raise JobError(f"{mail.to}: {_answer(refusal)}; expected an address that takes mail") from refusal
+        raise JobError(f"{to}: {_answer(refusal)}; expected an address that takes mail") from refusal
 
 
 def _answer(refusal: smtplib.SMTPRecipientsRefused) -> str:
@@ -88,7 +81,7 @@ def _answer(refusal: smtplib.SMTPRecipientsRefused) -> str:
     return f"the mail server refuses it ({status} {words.decode(errors='replace')})"
 
 
-def _invitation(invitation: Invitation, site: str) -> Mail:
+def _invitation(invitation: Invitation, site: str) -> tuple[str, str]:
     params = {
         "name": invitation.name or invitation.address,
         "campaign": invitation.campaign,
@@ -102,15 +95,15 @@ def _invitation(invitation: Invitation, site: str) -> Mail:
         "opens it first can use it.\n"
     )
     subject = _("Invitation to %(campaign)s") % {"campaign": " ".join(str(invitation.campaign).split())}
-    return Mail(invitation.address, subject, text % params)
+    return subject, text % params
 
 
-def _new_password(user: User, address: str, site: str) -> Mail:
+def _new_password(user: User, site: str) -> tuple[str, str]:
     text = _(
         "Hello %(name)s,\n\nsomebody, probably you, asked for a new password. This link lets you choose one:\n\n"
         "%(link)s\n\nIt works once, within an hour. If it was not you, do nothing: your password stays as it is.\n"
     )
-    return Mail(address, _("A new password"), text % {"name": user.get_username(), "link": reset_link(user, site)})
+    return _("A new password"), text % {"name": user.get_username(), "link": reset_link(user, site)}
 
 
 def reset_link(user: User, site: str) -> str:
@@ -119,11 +112,11 @@ def reset_link(user: User, site: str) -> str:
     return site + reverse("account_reset_password_from_key", args=[user_pk_to_url_str(user), key])
 
 
-def _confirmation(address: EmailAddress, site: str) -> Mail:
+def _confirmation(address: EmailAddress, site: str) -> tuple[str, str]:
     link = site + reverse("account_confirm_email", args=[EmailConfirmationHMAC(address).key])
     text = _(
         "Hello %(name)s,\n\nopen this link to confirm that this is your mail address:\n\n%(link)s\n\nIf you did not "
         "ask for this, do nothing.\n"
     )
     params = {"name": address.user.get_username(), "link": link}
-    return Mail(address.email, _("Confirm your mail address"), text % params)
+    return _("Confirm your mail address"), text % params

@@ -20,12 +20,13 @@ from django.utils.translation import gettext_lazy as _
 
 from base.errors import CodeNeeded
 from base.problem_documents import problem, speaks_json
+from campaigns.access import creators
 from campaigns.accounts import encryption
 from campaigns.accounts.adapter import WRONG_CODE
-from campaigns.creating import creators
 from campaigns.models import Membership
 
 SINGLE = (Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN)  # recovery codes alone are no second factor
+BEFORE_SETTING_UP = ("/account/", "/sign-out/", "/language", "/sign-in/")
 
 
 class Backend(AuthenticationBackend):  # type: ignore[misc]  # allauth has no types
@@ -73,9 +74,6 @@ class RequiredMiddleware:
             return problem(request, CodeNeeded(gettext("Leads need a second factor here. Set one up to go on.")))
         back = f"?{urlencode({'next': request.get_full_path()})}" if request.method == "GET" else ""
         return redirect(resolve_url("mfa_index") + back)
-
-
-BEFORE_SETTING_UP = ("/account/", "/sign-out/", "/language", "/sign-in/")
 
 
 class SecondFactorAdapter(DefaultMFAAdapter):  # type: ignore[misc]  # allauth has no types

@@ -48,33 +48,22 @@ def listen() -> None:
 def _happened(event: str, request: HttpRequest | None, **about: Any) -> None:
     owned = about.get("user") or about.get("sociallogin") or about.get("socialaccount")
     user = owned if isinstance(owned, User) else getattr(owned, "user", None)
-    with_what = getattr(about.get("authenticator"), "type", "") or _methods(request)
-    _write(logging.INFO, event, user, request, with_what)
+    # allauth keeps in the session by what the person has signed in.
+    records = getattr(request, "session", {}).get("account_authentication_methods", [])
+    with_what = getattr(about.get("authenticator"), "type", "") or "+".join(record["method"] for record in records)
+    note(event, user, request, with_what)
 
 
 def _failed(request: HttpRequest | None = None, credentials: dict[str, Any] | None = None, **_: Any) -> None:
     """Note a failed attempt. A name that nobody has is left out, because people type their password there."""
     name = (credentials or {}).get("username", "")
-    _write(logging.WARNING, "sign-in failed", User.objects.filter(username=name).first(), request, "")
+    note("sign-in failed", User.objects.filter(username=name).first(), request, level=logging.WARNING)
 
 
-def locked_out(user: User | None, request: HttpRequest) -> None:
-    """Note an attempt that was not looked at, because there were too many wrong ones."""
-    _write(logging.WARNING, "locked out", user, request, "")
-
-
-def note(event: str, user: User, request: HttpRequest, with_what: str = "") -> None:
-    """Note what a view of ours changed about how somebody signs in."""
-    _write(logging.INFO, event, user, request, with_what)
-
-
-def _methods(request: HttpRequest | None) -> str:
-    """Return by what the person has signed in, as allauth keeps it in the session."""
-    records = getattr(request, "session", {}).get("account_authentication_methods", [])
-    return "+".join(record["method"] for record in records)
-
-
-def _write(level: int, event: str, user: User | None, request: HttpRequest | None, with_what: str) -> None:
+def note(
+    event: str, user: User | None, request: HttpRequest | None, with_what: str = "", level: int = logging.INFO
+) -> None:
+    """Write a line about what happened, and with what the person signed in."""
     who = repr(user.get_username()) if user else "nobody here"
     address = request.META.get("REMOTE_ADDR", "") if request else "terminal"
     log.log(level, "%s: user=%s with=%s address=%s", event, who, with_what or "-", address)

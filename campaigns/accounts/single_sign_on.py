@@ -44,13 +44,7 @@ class SingleSignOnAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  #
         return (known.user, known.email) if known else None
 
     def is_open_for_signup(self, request: HttpRequest, sociallogin: SocialLogin) -> bool:
-        """Return True for somebody who is invited.
-
-        Raises
-        ------
-        Refused
-            For a stranger; the message says what to do.
-        """
+        """Return True for somebody who is invited. Raises Refused for a stranger; the message says what to do."""
         if _invitation(request, sociallogin):
             return True
         raise Refused(

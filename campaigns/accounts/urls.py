@@ -16,7 +16,7 @@ from django.urls import path, re_path, reverse_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django.views.i18n import set_language
 
-from campaigns.accounts import first, invitations, tokens, views
+from campaigns.accounts import invitations, views
 
 page_or_form = require_http_methods(["GET", "HEAD", "POST"])
 sign_in = page_or_form(account.LoginView.as_view(template_name="accounts/login.html"))
@@ -77,11 +77,11 @@ urlpatterns = [
     path("account/second-factor/codes/new", page_or_form(new_codes), name="mfa_generate_recovery_codes"),
     path("account/sessions", page_or_form(list_sessions), name="usersessions_list"),
     path("account/sessions/<int:pk>/end", views.end_session, name="session-end"),
-    path("account/tokens", tokens.index, name="tokens"),
-    path("account/tokens/<int:pk>/revoke", tokens.revoke, name="token-revoke"),
+    path("account/tokens", views.list_tokens, name="tokens"),
+    path("account/tokens/<int:pk>/revoke", views.revoke_token, name="token-revoke"),
     path("account/sso/<int:pk>/disconnect", views.disconnect, name="sso-disconnect"),
     path("invitations/<str:secret>", invitations.opened, name="invitation"),
     path("invitation/", invitations.join, name="join"),
-    path("first-account/<str:secret>", first.opened, name="first-link"),
-    path("first-account/", first.make, name="first-account"),
+    path("first-account/<str:secret>", invitations.first_link_opened, name="first-link"),
+    path("first-account/", invitations.make_first_account, name="first-account"),
 ]

@@ -1,4 +1,4 @@
-"""The pages of a person's account that allauth does not have, and those of it that do more here."""
+"""The pages of a person's account that allauth does not have, tokens among them, and those that do more here."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from allauth.socialaccount.models import SocialAccount
 from allauth.socialaccount.providers.openid_connect import views as oidc
 from allauth.usersessions.internal.flows.sessions import end_other_sessions, end_sessions
 from allauth.usersessions.models import UserSession
+from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
@@ -22,13 +23,20 @@ from django.contrib.auth.views import LogoutView
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST, require_safe
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from requests import RequestException
 
+from base.errors import WrongState
+from base.text import storable
 from campaigns import access
+from campaigns.accounts import security_log
+from campaigns.accounts.forms import SECOND_FACTOR
 from campaigns.accounts.second_factor import SINGLE
-from campaigns.accounts.second_factor_forms import SECOND_FACTOR
 from campaigns.accounts.single_sign_on import not_working
+from campaigns.models import Token
+
+MOST_TOKENS = 50  # tokens of one person
 
 
 @require_safe
@@ -126,3 +134,72 @@ def _end_what_began_before(request: HttpRequest) -> None:
 def ways_in(request: HttpRequest) -> dict[str, object]:
     """Return the name of single sign-on, or an empty text if there is none, and whether this site sends mails."""
     return {"sso": settings.OIDC_ISSUER and settings.OIDC_NAME, "mails": settings.MAILS}
+
+
+DAYS = {1: gettext_lazy("1 day"), 7: gettext_lazy("7 days"), 30: gettext_lazy("30 days")}
+DAYS |= {90: gettext_lazy("90 days"), 365: gettext_lazy("a year")}
+SCOPES = {
+    Token.Scope.READ: gettext_lazy("Read what you can read"),
+    Token.Scope.JUDGE: gettext_lazy("Judge: claim, grade, flag and submit"),
+    Token.Scope.LEAD: gettext_lazy("Lead: change what a lead can change"),
+    Token.Scope.RUNS: gettext_lazy("Submit runs, and change your own"),
+}
+
+
+class TokenForm(forms.Form):
+    name = forms.CharField(
+        max_length=100,
+        label=gettext_lazy("What it is for"),
+        help_text=gettext_lazy("For example the name of the program."),
+    )
+    scopes = forms.MultipleChoiceField(
+        choices=list(SCOPES.items()),
+        label=gettext_lazy("What it may do"),
+        widget=forms.CheckboxSelectMultiple,
+        initial=[Token.Scope.READ],
+    )
+    days = forms.TypedChoiceField(coerce=int, choices=list(DAYS.items()), label=gettext_lazy("Works for"), initial=30)
+
+    def clean_name(self) -> str:
+        name = str(self.cleaned_data["name"])
+        if not storable(name):
+            raise forms.ValidationError(_("Write a name without control characters."))
+        return name
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def list_tokens(request: HttpRequest) -> HttpResponse:
+    """List the person's tokens. A new one is shown this once, because only its hash is kept."""
+    if request.method != "POST":
+        return _tokens_page(request, TokenForm())
+    # A token is a way to sign in, so making one needs what changing a password needs.
+    raise_if_reauthentication_required(request, app="allauth.account")
+    form = TokenForm(request.POST)
+    if not form.is_valid():
+        return _tokens_page(request, form, status=400)
+    return _tokens_page(request, TokenForm(), secret=_make_token(request, form))
+
+
+def _make_token(request: HttpRequest, form: TokenForm) -> str:
+    user, data = access.signed_in(request), form.cleaned_data
+    if user.tokens.usable().count() >= MOST_TOKENS:
+        raise WrongState(_("You have %(most)d tokens. Revoke one first.") % {"most": MOST_TOKENS})
+    token, secret = Token.objects.make(user, data["name"], data["scopes"], data["days"])
+    security_log.note("token made", user, request, "+".join(token.scopes))
+    return secret
+
+
+def _tokens_page(request: HttpRequest, form: TokenForm, secret: str = "", status: int = 200) -> HttpResponse:
+    tokens = access.signed_in(request).tokens.usable().order_by("-pk")
+    rows = [(token, [SCOPES[scope] for scope in SCOPES if token.allows(scope)]) for token in tokens]
+    context = {"tokens": rows, "form": form, "secret": secret}
+    return render(request, "accounts/tokens.html", context, status=status)
+
+
+@require_POST
+def revoke_token(request: HttpRequest, pk: int) -> HttpResponse:
+    user = access.signed_in(request)
+    get_object_or_404(user.tokens.all(), pk=pk).delete()
+    security_log.note("token revoked", user, request)
+    messages.success(request, _("The token is revoked: it no longer works."))
+    return redirect("tokens")

@@ -1,4 +1,4 @@
-"""Campaigns and their settings."""
+"""Campaigns, their settings, and the numbered versions of what they tell annotators."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from django.db import models
 from django.db.models import F, Max, Q
 from django.db.models.functions import Now
 from django.utils import timezone
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext
 
 from base.errors import Outdated, ReeljudgeError
+from base.text import rendered
 from base.transactions import all_or_nothing, locked
 from campaigns.guideline_text import GUIDELINE
-from campaigns.models.guideline import Guideline
 from campaigns.models.invitation import Invitation, hash_of, secret_from, secret_of_a_link
 from campaigns.models.membership import Membership, must_stay_blind
 from corpus.models import Corpus
@@ -36,6 +38,32 @@ MOST_PLAYS, MOST_BEYOND = 20, 120
 CHECK_WARN, CHECK_PAUSE = 0.25, 0.4  # shares of missed check pairs
 
 
+class Guideline(models.Model):
+    """One version of a campaign's guideline. Versions are never changed."""
+
+    campaign = models.ForeignKey("campaigns.Campaign", models.CASCADE, related_name="guidelines")
+    version = models.PositiveIntegerField()
+    text = models.TextField(help_text="Markdown")
+    by = models.ForeignKey("campaigns.Membership", models.PROTECT, null=True, related_name="+")
+    at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        ordering = ["campaign", "version"]
+        constraints = [models.UniqueConstraint(fields=["campaign", "version"], name="one_guideline_per_version")]
+
+    def __str__(self) -> str:
+        return f"guideline {self.version}"
+
+    @property
+    def html(self) -> SafeString:
+        """The text as HTML. The built-in version is translated into the page's language, those of leads are not."""
+        return rendered(self.text if self.version else gettext(self.text))
+
+    @property
+    def author(self) -> str:
+        return self.by.user.get_username() if self.by else "Reeljudge"
+
+
 def random_seed() -> int:
     """Return a seed that nobody can guess, as large as its column allows."""
     return secrets.randbits(63)
@@ -43,13 +71,7 @@ def random_seed() -> int:
 
 class CampaignQuerySet(models.QuerySet["Campaign"]):
     def named(self, name: str) -> Campaign:
-        """Return the campaign of that name.
-
-        Raises
-        ------
-        ReeljudgeError
-            If there is none; it says which there are.
-        """
+        """Return the campaign of that name. Raises ReeljudgeError if there is none; it says which there are."""
         if campaign := self.filter(name=name).first():
             return campaign
         names = ", ".join(self.values_list("name", flat=True)) or "none yet"
@@ -198,15 +220,8 @@ class Campaign(models.Model):
     def write_guideline(self, lead: Membership, text: str, started_from: int) -> Guideline:
         """Put a new version in force, unless the text is that of the version in force, and return the version.
 
-        Parameters
-        ----------
-        started_from
-            The number of the version that the lead edited.
-
-        Raises
-        ------
-        Outdated
-            If somebody else has put a newer version in force since.
+        Raises Outdated if somebody else has put a newer version in force since the lead began, with version
+        `started_from`.
         """
         locked(Campaign.objects.filter(pk=self.pk)).get()
         present = self.guideline
@@ -232,10 +247,7 @@ class Campaign(models.Model):
     def add_member(self, user: User, role: str) -> Membership:
         """Return the person's membership, made with that role if there is none. Worker numbers count up from 1.
 
-        Raises
-        ------
-        WrongState
-            If the person would see captions and ranks of a corpus that they judge.
+        Raises WrongState if the person would see captions and ranks of a corpus that they judge.
         """
         if member := self.memberships.filter(user=user).first():
             return member

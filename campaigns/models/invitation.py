@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import secrets
 from base64 import urlsafe_b64encode
-from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -17,10 +16,7 @@ from django.utils.translation import gettext
 
 from base.errors import Gone
 from base.transactions import all_or_nothing, locked
-from campaigns.models.event import Event
-
-if TYPE_CHECKING:
-    from campaigns.models.membership import Membership
+from campaigns.models.membership import Event, Membership
 
 
 def secret_of_a_link() -> tuple[str, str]:
@@ -119,12 +115,8 @@ class Invitation(models.Model):
     def accept(self, user: User) -> Membership:
         """Make the person a member and use the invitation up. If they are a member already, nothing changes.
 
-        Raises
-        ------
-        Gone
-            If the invitation was used or withdrawn, or has expired.
-        WrongState
-            If the person would see captions and ranks of a corpus that they judge.
+        Raises Gone if the invitation was used or withdrawn, or has expired; WrongState if the person would see captions
+        and ranks of a corpus that they judge.
         """
         invitation = locked(Invitation.objects.filter(pk=self.pk)).select_related("campaign").get()
         if member := invitation.campaign.memberships.filter(user=user).first():

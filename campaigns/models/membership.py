@@ -1,25 +1,57 @@
-"""Memberships: a person's role and state in a campaign, and how they change."""
+"""Memberships: a person's role and state in a campaign, their history, and messages to annotators."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import models
+from django.db.models import F
 from django.db.models.functions import Now
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from base.errors import BadValue, WrongState
 from base.transactions import all_or_nothing, locked
-from campaigns.models.event import Event
 
 if TYPE_CHECKING:
     from campaigns.models.campaign import Campaign
 
 PERMISSION = "campaigns.add_campaign"  # whoever has it sees all corpora but those that they annotate
+LONGEST_MESSAGE = 2000  # characters
+
+
+class Event(models.Model):
+    """Something that happened to a membership. Events are never changed or deleted."""
+
+    class Kind(models.TextChoices):
+        JOINED = "joined"
+        QUALIFIED = "qualified"
+        FAILED = "failed", "failed the exam"
+        WARNED = "warned"
+        PAUSED = "paused"
+        RESUMED = "resumed"
+        LEFT = "left"
+        HANDED_OVER = "handed over", "work handed over"
+        ROLE = "role", "role changed"
+        OPENED = "opened", "batch opened without all clips"
+
+    member = models.ForeignKey("campaigns.Membership", models.PROTECT, related_name="events")
+    kind = models.CharField(max_length=20, choices=Kind.choices)
+    by = models.ForeignKey(
+        "campaigns.Membership", models.PROTECT, null=True, related_name="+", help_text="empty if a rule did it"
+    )
+    reason = models.CharField(max_length=500, blank=True, help_text="the reason, for the lead")
+    at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        ordering = ["-at", "-pk"]
+        indexes = [models.Index(fields=["member", "kind", "at"])]
+
+    def __str__(self) -> str:
+        return f"{self.get_kind_display()}: {self.reason}"
 
 
 class MembershipQuerySet(models.QuerySet["Membership"]):
@@ -142,14 +174,9 @@ class Membership(models.Model):
     def change_role(self, role: str, by: Membership | None, reason: str) -> None:
         """Give the person another role. If they have it already, nothing changes.
 
-        Raises
-        ------
-        WrongState
-            If a lead or a researcher is to become an annotator, because they may have seen what annotators must not
-            know, if an annotator who is to see all judges the same corpus in another campaign, or if the person is the
-            only active lead.
-        BadValue
-            If there is no reason.
+        Raises WrongState if a lead or a researcher is to become an annotator, because they may have seen what
+        annotators must not know, if an annotator who is to see all judges the same corpus in another campaign, or if
+        the person is the only active lead; BadValue if there is no reason.
         """
         self.lock()
         if self.role == role:
@@ -194,11 +221,8 @@ def must_stay_blind(user: User, role: str, campaign: Campaign) -> None:
     """Refuse a role in which somebody would come to see captions and ranks of a corpus that they judge, or the reverse.
 
     Memberships of all campaigns over the corpus count, also of people who have left, because they may be taken back.
-
-    Raises
-    ------
-    WrongState
-        If the person is to annotate and sees the corpus already, or is to see it and annotates elsewhere over it.
+    Raises WrongState if the person is to annotate and sees the corpus already, or is to see it and annotates elsewhere
+    over it.
     """
     memberships = Membership.objects.filter(user=user, campaign__corpus=campaign.corpus_id)
     others = memberships.exclude(campaign=campaign)
@@ -216,3 +240,45 @@ def must_stay_blind(user: User, role: str, campaign: Campaign) -> None:
         )
     if user.has_perm(PERMISSION) and not memberships.annotators().exists():
         raise WrongState(gettext("Who may create campaigns has seen what annotators must not know."))
+
+
+class MessageQuerySet(models.QuerySet["Message"]):
+    def unread(self) -> MessageQuerySet:
+        return self.filter(read__isnull=True)
+
+    def unread_first(self) -> MessageQuerySet:
+        return self.order_by(F("read").desc(nulls_first=True), "-at", "-pk")
+
+    @all_or_nothing
+    def send(self, to: Iterable[Membership], text: str, by: Membership) -> int:
+        """Send the text to each member who has no unread message with the same text. Return how many were sent."""
+        waiting = set(self.unread().filter(by=by, text=text).values_list("to", flat=True))
+        new = [Message(to=member, text=text, by=by) for member in to if member.pk not in waiting]
+        return len(self.bulk_create(new))
+
+
+class Message(models.Model):
+    """A message to one annotator. It has no sender if a rule sent it."""
+
+    to = models.ForeignKey("campaigns.Membership", models.PROTECT, related_name="messages")
+    by = models.ForeignKey("campaigns.Membership", models.PROTECT, null=True, related_name="sent")
+    text = models.TextField(max_length=LONGEST_MESSAGE)
+    at = models.DateTimeField(db_default=Now())
+    read = models.DateTimeField(null=True)
+
+    objects = MessageQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-at", "-pk"]
+
+    def __str__(self) -> str:
+        return self.text[:60]
+
+    @property
+    def words(self) -> str:
+        """The text, translated into the reader's language if a rule sent it."""
+        return self.text if self.by_id else gettext(self.text)
+
+    def mark_read(self) -> None:
+        """Note when the message was read. Only the first time is stored."""
+        Message.objects.unread().filter(pk=self.pk).update(read=Now())

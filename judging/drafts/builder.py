@@ -16,7 +16,7 @@ from django.db import transaction
 from base.errors import ReeljudgeError, WrongState
 from base.text import printable
 from base.transactions import locked
-from campaigns.creating import corpora_open_to, may_create_campaigns
+from campaigns.access import corpora_open_to, may_create_campaigns
 from campaigns.models import Campaign, Draft, Upload
 from campaigns.models.draft import token
 from campaigns.uploads import keep_films_only, read_whole

@@ -13,9 +13,9 @@ from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 
 from base.text import abbreviated, storable
-from campaigns.creating import corpora_open_to
-from campaigns.forms import Lines
+from campaigns.access import corpora_open_to
 from campaigns.models import Campaign, Draft, Membership
+from campaigns.pages import Lines
 from campaigns.settings import COLUMNS, SECTIONS
 from corpus.importers.fields import FIELDS
 from corpus.importers.registry import FORMATS

@@ -13,8 +13,7 @@ from django.db.models.functions import Abs, Coalesce, Now, RowNumber
 from django.db.models.lookups import GreaterThan
 
 from campaigns.models.campaign import Campaign
-from campaigns.models.event import Event
-from campaigns.models.membership import Membership
+from campaigns.models.membership import Event, Membership
 from judging.models.judgement import Judgement, Revision
 from judging.models.states import AssignmentState, Kind
 

@@ -15,9 +15,7 @@ from django.utils.translation import gettext_noop as _
 
 from base.database import JSONLength
 from campaigns.models.campaign import Campaign
-from campaigns.models.event import Event
-from campaigns.models.membership import Membership
-from campaigns.models.message import Message
+from campaigns.models.membership import Event, Membership, Message
 from judging.models.pool import Batch, Candidate, Query
 from judging.models.states import CLAIMED, Kind
 from judging.pool import opening

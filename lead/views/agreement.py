@@ -1,23 +1,29 @@
-"""How far annotators agree: overall, one annotator, the queries, and the judgements behind each number."""
+"""How far annotators agree, the judgements behind each number, and the paper's tables and figures."""
 
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
+from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
+from base.problem_documents import refusal_as_message
+from base.request_fields import whole_in
 from base.templatetags.page_parts import Heading
 from campaigns.models import Campaign, Membership
-from campaigns.pages import campaign_page
+from campaigns.pages import campaign_page, while_working
 from judging import access
 from judging.consensus import GRADES
-from judging.models import Query
-from lead.views.figures import plot_of
-from reports.figures.catalogue import DRIFT, WEEKS
+from judging.models import Kind, Query
+from judging.pool.study import Plan, ask_for_study
+from reports.figures.catalogue import DRAWN, DRIFT, TABLES, WEEKS, Figure
+from reports.figures.explanations import NOTHING
+from reports.figures.files import campaign_figure_file, query_of
 from reports.figures.numbers import Subject, annotator_of, week_name
 from reports.summaries import AGREEMENT, FIGURES, QUERIES, count_agreement, current_summary
 from reports.tables.judgements import ON_A_PAGE, filters_of, judgements_page, only_of
@@ -110,10 +116,7 @@ def counting(request: HttpRequest, name: str) -> HttpResponse:
     """How old the numbers are; asks for itself again while newer ones are being counted, then for the page."""
     member = access.membership(request, name)
     numbers = current_summary(member.campaign, FIGURES)
-    answer = campaign_page(request, member, "lead/_counted.html", numbers=numbers)
-    if not numbers.counting:
-        answer["HX-Refresh"] = "true"
-    return answer
+    return while_working(campaign_page(request, member, "lead/_counted.html", numbers=numbers), numbers.counting)
 
 
 @require_POST
@@ -143,3 +146,58 @@ def _sorted(people: list[dict[str, Any]], sort: str) -> list[dict[str, Any]]:
     if sort not in NUMBERS:
         return sorted(people, key=lambda row: int(row["who"].worker))
     return sorted(people, key=lambda row: (row[sort] is None, -(row[sort] or 0)))
+
+
+@require_safe
+def figures_page(request: HttpRequest, name: str) -> HttpResponse:
+    member = access.membership(request, name)
+    subject = Subject(member.campaign, query=query_of(member.campaign, request.GET))
+    numbers = current_summary(member.campaign, FIGURES)
+    has_any = bool(numbers.counts and numbers.counts["splits"]["all"]["queries"])
+    return campaign_page(
+        request,
+        member,
+        "lead/figures.html",
+        numbers=numbers,
+        counts=numbers.counts,
+        tables=[plot_of(each, numbers.counts, subject) for each in TABLES] if has_any else [],
+        figures=[plot_of(each, numbers.counts, subject) for each in DRAWN] if has_any else [],
+        query=subject.query,
+        study=member.campaign.queries.filter(kind=Kind.STUDY).count(),
+        plan=Plan(),
+    )
+
+
+@require_safe
+def figure_file(request: HttpRequest, name: str, file: str) -> HttpResponse:
+    """A figure as its specification, SVG, PDF, or the CSV of its numbers."""
+    return campaign_figure_file(access.membership(request, name).campaign, file, request.GET)
+
+
+@require_POST
+def start_study(request: HttpRequest, name: str) -> HttpResponse:
+    """Ask for the study with the numbers of the form."""
+    lead = access.lead(request, name)
+    plan = Plan(**{field: whole_in(request.POST, field, str(n)) for field, n in Plan()._asdict().items()})
+    with refusal_as_message(request):
+        ask_for_study(lead.campaign, plan)
+        messages.success(request, "The study’s candidates are being ranked. Its batches open by themselves.")
+    return redirect("figures", name=name)
+
+
+def plot_of(figure: Figure, counts: Any, subject: Subject) -> dict[str, Any]:
+    """A figure as the page shows it: its words, its numbers, and the addresses of its files."""
+    rows = figure.rows(counts, subject)
+    tells = figure.tells(rows)
+    params = "?" + urlencode({"query": subject.query.query_id}) if subject.query else ""
+    params = f"?worker={subject.member.worker}" if subject.member else params
+    address = reverse("figure", args=[subject.campaign.name, f"{figure.key}.KIND"])
+    return {
+        "figure": figure,
+        "is_drawn": figure.drawn and len(rows) >= figure.least and tells != NOTHING,
+        "caption": figure.captioned(counts, subject),
+        "tells": tells,
+        "columns": [name.replace("_", " ") for name in rows[0]] if rows else [],
+        "rows": [list(row.values()) for row in rows],
+        "files": {kind: address.replace("KIND", kind) + params for kind in ("json", "svg", "pdf", "csv")},
+    }

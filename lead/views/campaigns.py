@@ -1,20 +1,19 @@
-"""The lead's way in: campaigns, and one campaign's queries with the state of their batches."""
+"""The lead's way in: campaigns, one campaign's queries with the state of their batches, and its settings."""
 
 from __future__ import annotations
 
+from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 
-from campaigns.creating import may_create_campaigns
+from campaigns.access import may_create_campaigns
 from campaigns.models import Campaign
-from campaigns.pages import campaign_page
+from campaigns.pages import campaign_page, while_working
 from judging import access
-from lead.desk.charts import charts
-from lead.desk.checklist import checklist
-from lead.desk.needs import needs
-from lead.desk.queries import jobs_of
+from judging.settings import SettingsForm, set_up
+from lead.desk import charts, checklist, jobs_of, needs
 from reports.summaries import AGREEMENT, PROGRESS, current_summaries
 from reports.tables.queries import SORTS, Table, at_a_glance, filters, query_rows
 
@@ -70,7 +69,18 @@ def jobs(request: HttpRequest, name: str) -> HttpResponse:
     """The bars of the work under way; asks for itself again while there is any."""
     member = access.membership(request, name)
     found = jobs_of(member)
-    answer = campaign_page(request, member, "lead/_jobs.html", jobs=found)
-    if not found["unfinished"]:
-        answer["HX-Refresh"] = "true"
-    return answer
+    return while_working(campaign_page(request, member, "lead/_jobs.html", jobs=found), bool(found["unfinished"]))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def edit_settings(request: HttpRequest, name: str) -> HttpResponse:
+    """For researchers to read, for leads to change."""
+    if request.method == "POST":
+        lead = access.lead(request, name)
+        form = set_up(lead, request.POST)
+        if form.is_valid():
+            messages.success(request, "The settings are saved.")
+            return redirect("campaign-settings", name=name)
+        return campaign_page(request, lead, "lead/settings.html", status=400, form=form)
+    member = access.membership(request, name)
+    return campaign_page(request, member, "lead/settings.html", form=SettingsForm(instance=member.campaign))

@@ -1,17 +1,25 @@
-"""Corpora: how large one is, its moments, and a clip of each."""
+"""Corpora: how large one is, its moments with a clip of each, and searching them by their captions."""
 
 from __future__ import annotations
 
+from urllib.parse import urlencode
+
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
+from base.request_fields import text_in, whole_in
+from campaigns.models import Campaign
+from campaigns.pages import campaign_page
 from corpus.clips import FOR_CORPUS_PAGE, clips_of
 from corpus.models import Clip, Corpus, Moment
 from corpus.size.counting import figures_of
+from jobs.models import Job
 from judging import access
-from judging.pool.clips import prepare_clip
+from judging.pool.clips import clips_found, cut_clip, cut_for_search, prepare_clip
 from reports.tables.moments import moments_page
+from retrieval.search.searching import HITS, LONGEST_QUERY, Answer, Hit, search
 
 
 @require_safe
@@ -54,3 +62,34 @@ def cut(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 
 def _moment(corpus: Corpus, pk: int) -> Moment:
     return get_object_or_404(Moment.objects.select_related("video"), video__corpus=corpus, pk=pk)
+
+
+@require_safe
+def search_page(request: HttpRequest, name: str) -> HttpResponse:
+    """The form; with `?q=words`, the nearest moments. It asks for itself again while a job is under way."""
+    member = access.membership(request, name)
+    words = text_in(request.GET, "q", LONGEST_QUERY)
+    answer = search(member.campaign.corpus, words, HITS) if words else Answer()
+    rows = _with_clips(answer.hits, member.campaign)
+    waits = bool(answer.job and not answer.job.has_failed) or any(job for _, _, job in rows)
+    template = "lead/_found.html" if request.headers.get("hx-request") else "lead/search.html"
+    return campaign_page(request, member, template, words=words, answer=answer, rows=rows, waits=waits)
+
+
+def _with_clips(hits: list[Hit], campaign: Campaign) -> list[tuple[Hit, Clip | None, Job | None]]:
+    """Return each hit with its clip, and with the job that cuts it unless that has ended."""
+    clips = clips_found([hit.moment for hit in hits], campaign)
+    to_come = [clip for clip in clips.values() if clip.is_waiting]
+    jobs = {job.row: job for job in cut_clip.jobs(to_come).unfinished()}
+    found = ((hit, clips.get(hit.moment.pk)) for hit in hits)
+    return [(hit, clip, jobs.get(clip.pk) if clip else None) for hit, clip in found]
+
+
+@require_POST
+def cut_found(request: HttpRequest, name: str) -> HttpResponse:
+    """Have the clip of a moment cut, and go back to what was found."""
+    lead = access.lead(request, name)
+    moments = Moment.objects.filter(video__corpus=lead.campaign.corpus).select_related("video")
+    cut_for_search(get_object_or_404(moments, pk=whole_in(request.POST, "moment")), lead.campaign)
+    words = text_in(request.POST, "q", LONGEST_QUERY)
+    return redirect(f"{reverse('search', args=[name])}?{urlencode({'q': words})}")

@@ -1,18 +1,26 @@
-"""The guideline: the version in force, those before it, what changed, and writing the next one."""
+"""The guideline, its versions and the next one; and worked examples, grade by grade, and two ways to make one."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect
-from django.views.decorators.http import require_http_methods, require_safe
+from django.shortcuts import get_object_or_404, redirect
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from base.errors import Outdated
+from base.errors import Outdated, WrongState
 from base.text import changes, rendered
-from campaigns.forms import GuidelineForm
+from campaigns.guideline_text import LEVELS
 from campaigns.models import Campaign, Guideline, Membership
-from campaigns.pages import campaign_page
+from campaigns.pages import GuidelineForm, campaign_page
 from judging import access
+from judging.models import Example
+from judging.quality.example_forms import ExampleForm, OwnExampleForm
+from judging.quality.examples import add_example, add_own_example, hidden_examples, teachable
+
+MOST_FOUND = 20
 
 
 @require_safe
@@ -20,8 +28,9 @@ def detail(request: HttpRequest, name: str) -> HttpResponse:
     member = access.membership(request, name)
     versions = _versions(member.campaign)
     version = _chosen(request, "version", versions, len(versions) - 1)
-    context = {"version": version, "versions": versions[::-1], "in_force": versions[-1]}
-    return _page(request, "guideline", member, context)
+    return campaign_page(
+        request, member, "lead/guideline.html", version=version, versions=versions[::-1], in_force=versions[-1]
+    )
 
 
 @require_safe
@@ -32,8 +41,9 @@ def compare(request: HttpRequest, name: str) -> HttpResponse:
     after = _chosen(request, "to", versions, len(versions) - 1)
     before = _chosen(request, "from", versions, max(0, after.version - 1))
     lines = list(changes(before.text, after.text))
-    context = {"before": before, "after": after, "lines": lines, "versions": versions}
-    return _page(request, "guideline_changes", member, context)
+    return campaign_page(
+        request, member, "lead/guideline_changes.html", before=before, after=after, lines=lines, versions=versions
+    )
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -68,14 +78,9 @@ def _save(request: HttpRequest, lead: Membership, form: GuidelineForm) -> HttpRe
 def _editor(
     request: HttpRequest, lead: Membership, form: GuidelineForm, status: int = 200, preview: str = "", **context: object
 ) -> HttpResponse:
-    context |= {"form": form, "preview": rendered(preview)}
-    return _page(request, "guideline_editor", lead, context, status)
-
-
-def _page(
-    request: HttpRequest, page: str, member: Membership, context: dict[str, object], status: int = 200
-) -> HttpResponse:
-    return campaign_page(request, member, f"lead/{page}.html", status, **context)
+    return campaign_page(
+        request, lead, "lead/guideline_editor.html", status, form=form, preview=rendered(preview), **context
+    )
 
 
 def _versions(campaign: Campaign) -> list[Guideline]:
@@ -89,3 +94,75 @@ def _chosen(request: HttpRequest, field: str, versions: list[Guideline], usual: 
     if found is None:
         raise Http404
     return found
+
+
+@require_safe
+def examples_page(request: HttpRequest, name: str) -> HttpResponse:
+    """The examples by grade; with `?find=words`, judged pairs that may become one."""
+    member = access.membership(request, name)
+    examples = member.campaign.examples.select_related("clip", "moment__video", "by__user")
+    words = request.GET.get("find", "").replace("\0", "").strip()
+    return campaign_page(
+        request,
+        member,
+        "lead/examples.html",
+        grades=sorted(LEVELS.items(), reverse=True),
+        examples=examples,
+        hidden=hidden_examples(examples),
+        words=words,
+        found=teachable(member.campaign, words)[:MOST_FOUND] if "find" in request.GET else None,
+    )
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def add_judged(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+    """Make a judged pair an example."""
+    lead = access.lead(request, name)
+    candidate = get_object_or_404(teachable(lead.campaign), pk=pk)
+    form = ExampleForm(request.POST or None, initial={"grade": candidate.grade})
+    return _add(
+        request, lead, form, lambda data: add_example(lead, candidate, data["grade"], data["why"]), candidate=candidate
+    )
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def add_own(request: HttpRequest, name: str) -> HttpResponse:
+    """Make a pair of the lead's own an example."""
+    lead = access.lead(request, name)
+    form = OwnExampleForm(lead.campaign, request.POST or None)
+    return _add(
+        request,
+        lead,
+        form,
+        lambda data: add_own_example(lead, data["query"], data["moment"], data["grade"], data["why"]),
+    )
+
+
+@require_POST
+def remove_example(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+    lead = access.lead(request, name)
+    if lead.campaign.examples.filter(pk=pk).delete()[0]:
+        messages.success(request, "The example is removed.")
+    return redirect("examples", name=name)
+
+
+def _add(
+    request: HttpRequest,
+    lead: Membership,
+    form: ExampleForm,
+    add: Callable[[dict[str, Any]], Example],
+    **context: object,
+) -> HttpResponse:
+    """Add what the form says, or show it (again) with what is wrong."""
+    status = 200
+    if request.method == "POST":
+        status = 400
+        try:
+            if form.is_valid():
+                add(form.cleaned_data)
+                messages.success(request, "The example is in the tutorial and beside the guideline.")
+                return redirect("examples", name=lead.campaign.name)
+        except WrongState as fault:
+            form.add_error(None, str(fault))
+            status = fault.status
+    return campaign_page(request, lead, "lead/example.html", status, form=form, **context)

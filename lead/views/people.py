@@ -1,8 +1,7 @@
-"""The people of a campaign: who they are, what they did, and what the lead can change."""
+"""The people of a campaign: who they are, what they did, what the lead can change; messages to them; hours and pay."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import timedelta
 
 from django.contrib import messages
@@ -13,16 +12,23 @@ from django.views.decorators.http import require_POST, require_safe
 
 from base.errors import BadValue
 from base.problem_documents import refusal_as_message
-from base.request_fields import is_whole, one_of, text_in
+from base.request_fields import is_whole, one_of, text_in, whole
+from base.templatetags.page_parts import Heading
+from campaigns.access import let_create, let_create_no_longer, may_create_campaigns, may_let_create
 from campaigns.accounts import mails
-from campaigns.creating import let_create, let_create_no_longer, may_create_campaigns
 from campaigns.invitations import LIFETIMES, MOST_HOURS, USUAL_LIFETIME, InvitationsForm, invite_all, must_send_mails
-from campaigns.models import Membership
+from campaigns.models import Membership, Message
+from campaigns.models.membership import LONGEST_MESSAGE
 from campaigns.pages import campaign_page
 from judging import access
 from judging.work import leaving
+from reports.pay import approval
+from reports.pay.periods import Period, pay_of, sum_of, write_csv
+from reports.pay.rates import Rates
 from reports.summaries import PEOPLE, current_summary
 from reports.tables.people import DAYS_SHOWN, days_of, invitation_rows, person_rows
+
+MESSAGES_SHOWN = 100
 
 
 @require_safe
@@ -67,14 +73,6 @@ def detail(request: HttpRequest, name: str, worker: int) -> HttpResponse:
     )
 
 
-def may_let_create(lead: Membership, person: Membership) -> bool:
-    """Return whether the lead may let a person create campaigns.
-
-    Whoever may create campaigns decides about others who see all of this one. Annotators must stay blind.
-    """
-    return may_create_campaigns(lead.user) and person.role in Membership.SEES_ALL and not person.has_left
-
-
 @require_POST
 def creates(request: HttpRequest, name: str, worker: int) -> HttpResponse:
     """Let somebody create campaigns, or no longer."""
@@ -109,20 +107,8 @@ def _do(request: HttpRequest, lead: Membership, person: Membership, reason: str)
         role = one_of("role", request.POST.get("role", ""), Membership.Role.values)
         leaving.change_role(person, role, lead, reason)
         return f"is now {role}"
-    apply, done = VERBS[one_of("verb", verb, VERBS)]
-    apply(person, lead, reason)
-    if verb == "pause" and request.POST.get("hand_over"):
-        leaving.hand_over(person, lead, reason)
-    return done
-
-
-VERBS: dict[str, tuple[Callable[[Membership, Membership, str], None], str]] = {
-    "pause": (Membership.pause, "is paused"),
-    "resume": (Membership.resume, "is active again"),
-    "deactivate": (leaving.deactivate, "has left"),
-    "take_back": (Membership.take_back, "is a member again"),
-    "hand_over": (leaving.hand_over, "no longer holds a batch"),
-}
+    hand_over = bool(request.POST.get("hand_over"))
+    return leaving.change_member(person, lead, one_of("verb", verb, leaving.VERBS), reason, hand_over)
 
 
 @require_POST
@@ -167,3 +153,86 @@ def withdraw_invitation(request: HttpRequest, name: str, pk: int) -> HttpRespons
     get_object_or_404(lead.campaign.invitations, pk=pk).withdraw()
     messages.success(request, "The invitation is withdrawn: its link no longer works.")
     return redirect("people", name)
+
+
+@require_safe
+def messages_page(request: HttpRequest, name: str) -> HttpResponse:
+    lead = access.lead(request, name)
+    sent = Message.objects.filter(to__campaign=lead.campaign).select_related("to__user", "by__user")
+    return campaign_page(
+        request,
+        lead,
+        "lead/messages.html",
+        annotators=lead.campaign.memberships.reachable().select_related("user").order_by("worker"),
+        sent=sent[:MESSAGES_SHOWN],
+        longest=LONGEST_MESSAGE,
+    )
+
+
+@require_POST
+def send_message(request: HttpRequest, name: str) -> HttpResponse:
+    lead = access.lead(request, name)
+    words = {"text": request.POST.get("text", "").replace("\r\n", "\n")}
+    text, to = text_in(words, "text", LONGEST_MESSAGE), request.POST.get("to", "")
+    if not text:
+        raise BadValue("text", "empty", "what the annotator is to read")
+    chosen = lead.campaign.memberships.reachable()
+    if to != "all":
+        chosen = chosen.filter(pk=access.annotator_of(lead, whole("to", to, "a worker's number, or all")).pk)
+    number = Message.objects.send(chosen, text, by=lead)
+    messages.success(request, f"Sent to {number} annotator{'' if number == 1 else 's'}.")
+    return redirect("messages", name=name)
+
+
+@require_safe
+def hours(request: HttpRequest, name: str) -> HttpResponse:
+    lead, period = access.lead(request, name), Period.from_params(request.GET)
+    rates = Rates.of(lead.campaign)
+    lines = pay_of(lead.campaign, period, rates)
+    worked, pay = sum_of(lines)
+    parts = [(*days, rates.on(days[0])) for days in rates.stretches(period.first, period.last)]
+    return campaign_page(
+        request,
+        lead,
+        "lead/hours.html",
+        period=period,
+        rates=rates,
+        lines=lines,
+        parts=parts,
+        several_rates=len(parts) > 1,
+        headings=_headings(lead.campaign.currency, several_rates=len(parts) > 1),
+        worked=worked,
+        pay=pay,
+        may_approve=approval.may_be_approved(lead.campaign, period),
+    )
+
+
+@require_POST
+def approve_hours(request: HttpRequest, name: str) -> HttpResponse:
+    lead, period = access.lead(request, name), Period.from_params(request.POST)
+    with refusal_as_message(request):
+        approved = approval.approve(lead, period)
+        messages.success(request, f"The hours and the pay from {approved} are approved.")
+    return redirect(f"{reverse('hours', args=[name])}?{period.query}")
+
+
+@require_safe
+def hours_csv(request: HttpRequest, name: str) -> HttpResponse:
+    lead, period = access.lead(request, name), Period.from_params(request.GET)
+    names = request.GET.get("names") == "on"
+    file = f"{name}-hours-{period.first}-{period.last}{'-names' if names else ''}.csv"
+    answer = HttpResponse(content_type="text/csv; charset=utf-8")
+    answer["Content-Disposition"] = f'attachment; filename="{file}"'
+    write_csv(answer, lead.campaign, period, names)
+    return answer
+
+
+def _headings(currency: str, several_rates: bool) -> list[Heading]:
+    numbers = ("Batches", "Judgements", "Hours reported", "Counted", "Cut", f"Pay, {currency}".rstrip(", "))
+    days = [Heading("Days")] if several_rates else []
+    return [
+        Heading("Worker", is_number=True),
+        Heading("Name"),
+        *days,
+        *(Heading(words, is_number=True) for words in numbers),
+    ]

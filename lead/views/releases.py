@@ -1,8 +1,7 @@
-"""Releases: freezing one, downloading it, and what two of them differ in."""
+"""What leaves a campaign: releases, what two of them differ in, exports, and pseudo training sets."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from django.http import FileResponse, HttpRequest, HttpResponse, StreamingHttpResponse
@@ -12,12 +11,16 @@ from django.views.decorators.http import require_POST, require_safe
 from base.request_fields import whole
 from campaigns.models import Campaign
 from campaigns.pages import campaign_page
+from jobs.models import Job
 from judging import access
+from judging.consensus import RULE
+from judging.models import Candidate
 from releases.data_card import EARLY, LICENCES
 from releases.difference import HEADER, changes, compare
-from releases.exports import csv_lines
+from releases.exports import FILES, csv_lines, export_file, training_set_file
 from releases.freezing import freeze, freeze_release
-from releases.models import Release
+from releases.models import Release, TrainingSet
+from releases.training.sets import USUAL_DEPTHS, ask_for_training_set, make_training_set
 
 USUAL_LICENCE = "CC-BY-4.0"
 
@@ -62,9 +65,11 @@ def download(request: HttpRequest, name: str, version: int) -> FileResponse:
 def compare_page(request: HttpRequest, name: str) -> HttpResponse:
     """Two releases beside each other: as a page with the first changes, or all of them as CSV."""
     member = access.membership(request, name)
-    old, new = (_ready(member.campaign, _version(request, field)) for field in ("from", "to"))
+    versions = (whole(field, request.GET.get(field, ""), "the number of a release") for field in ("from", "to"))
+    old, new = (_ready(member.campaign, version) for version in versions)
     if request.GET.get("as") == "csv":
-        answer = StreamingHttpResponse(_rows(old, new), content_type="text/csv; charset=utf-8")
+        rows = ((each.what, each.query, each.moment, each.before, each.after) for each in changes(old, new))
+        answer = StreamingHttpResponse(csv_lines(HEADER, rows), content_type="text/csv; charset=utf-8")
         filename = f"{name}-v{old.version}-v{new.version}.csv"
         answer["Content-Disposition"] = f'attachment; filename="{filename}"'
         return answer  # type: ignore[return-value]
@@ -75,10 +80,45 @@ def _ready(campaign: Campaign, version: int) -> Release:
     return get_object_or_404(campaign.releases, version=version, state=Release.State.READY)
 
 
-def _version(request: HttpRequest, field: str) -> int:
-    return whole(field, request.GET.get(field, ""), "the number of a release")
+@require_safe
+def exports(request: HttpRequest, name: str) -> HttpResponse:
+    member = access.membership(request, name)
+    sets = _training_sets(member.campaign)
+    context: dict[str, Any] = {"sets": sets, "making": any(job and not job.has_failed for _, job in sets)}
+    if request.headers.get("hx-request"):
+        return campaign_page(request, member, "lead/_training_sets.html", **context)
+    return campaign_page(
+        request,
+        member,
+        "lead/exports.html",
+        **context,
+        settled=Candidate.objects.in_pool(member.campaign).settled().exists(),
+        files=FILES,
+        rule=RULE,
+        depths=[depth for depth in USUAL_DEPTHS if depth not in {each.depth for each, _ in sets}],
+    )
 
 
-def _rows(old: Release, new: Release) -> Iterator[str]:
-    rows = ((each.what, each.query, each.moment, each.before, each.after) for each in changes(old, new))
-    return csv_lines(HEADER, rows)
+def _training_sets(campaign: Campaign) -> list[tuple[TrainingSet, Job | None]]:
+    """Return the training sets, each with its job unless that is done."""
+    sets = campaign.training_sets.all()
+    jobs = {job.row: job for job in make_training_set.jobs(sets).not_done()}
+    return [(each, jobs.get(each.pk)) for each in sets]
+
+
+@require_safe
+def download_export(request: HttpRequest, name: str, file: str) -> StreamingHttpResponse:
+    return export_file(access.membership(request, name).campaign, file)
+
+
+@require_POST
+def start_training_set(request: HttpRequest, name: str) -> HttpResponse:
+    lead = access.lead(request, name)
+    depth = whole("N", request.POST.get("depth", ""), "a number of moments for each query")
+    ask_for_training_set(lead.campaign, depth)
+    return redirect("exports", name=name)  # its row says how far it is
+
+
+@require_safe
+def training_set(request: HttpRequest, name: str, depth: int) -> FileResponse:
+    return training_set_file(access.membership(request, name).campaign, depth)

@@ -1,23 +1,123 @@
-"""Reviews by the list: what waits, accepting all that is listed, and undoing what was just done."""
+"""The lead's decisions: a batch and the verdict on it, reviews by the list, flags, and what corrects judgements."""
 
 from __future__ import annotations
 
+from typing import Any
+from urllib.parse import urlencode
+
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
-from django.views.decorators.http import require_POST, require_safe
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from base.errors import BadValue, WrongState
 from base.problem_documents import refusal_as_message
-from base.request_fields import KEY, is_whole
+from base.request_fields import KEY, is_whole, one_of, reason_in, text_in
+from base.text import abbreviated
+from campaigns.guideline_text import LEVELS
 from campaigns.models import Membership
 from campaigns.pages import campaign_page
 from judging import access
-from judging.models import Batch, Review
-from judging.review.recommending import recommendations
-from judging.review.reviewing import MOST_AT_ONCE, accept_all, last_reviews, to_undo, undo
-from lead.views.batches import address_after
+from judging.consensus import GRADES
+from judging.models import Assignment, Batch, Flag, Judgement, Query, Review
+from judging.pool.opening import open_all_without_clips, open_without_clips
+from judging.quality.examples import teachable
+from judging.review import reviewing
+from judging.review.adjudicating import adjudicate, withdraw_adjudication
+from judging.review.flags import ACTIONS
+from judging.review.recommending import recommendation, recommendations
+from judging.review.reopening import Scope, reopen, reopen_work
+from judging.review.reviewing import MOST_AT_ONCE, accept_all, last_reviews, neighbours_to_review, to_undo, undo
+from judging.review.withdrawing import bring_back, withdraw
+from reports.tables.batch import ClipsToCome, Editions, FlagRow, candidate_rows, named, verdict_buttons
+from reports.tables.batch_chart import grades_by_rank
+from reports.tables.queries import appearance
+from reports.tables.reopening_cost import cost_of
+
+ON_A_PAGE = 50
+
+
+@require_safe
+def batch_page(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+    member = access.membership(request, name)
+    editions = Editions.of(access.batch(member, pk))
+    batch, rows = editions.batch, candidate_rows(editions, member)
+    advice = recommendation(batch)
+    previous, following = neighbours_to_review(batch)
+    return campaign_page(
+        request,
+        member,
+        "lead/batch.html",
+        batch=batch,
+        look=appearance(editions.at_work or batch),
+        to_come=ClipsToCome.of_batch(editions.at_work),
+        rows=rows,
+        chart=grades_by_rank([row.candidate for row in rows]),
+        recommendation=advice,
+        verdicts=verdict_buttons(advice),
+        to_review=editions.is_to_review,
+        others=editions.others,
+        previous=previous,
+        next=following,
+        grades=LEVELS,
+        teachable={each.pk for each in teachable(member.campaign).filter(query=batch.query)},
+        **_reviews(member, editions, access.reviews(member, request.GET.getlist("done"))),
+    )
+
+
+def _reviews(member: Membership, editions: Editions, just_done: list[Review]) -> dict[str, Any]:
+    """Return the review in force and those that were undone, and what the lead can undo."""
+    found = list(editions.reviews_and(last_reviews(member)))
+    reviews = [each for each in found if each.batch in editions.all]
+    own = next((each for each in reviews if not each.undone and each.batch_id == editions.batch.pk), None)
+    mine = [each for each in found if not each.undone and each.lead_id == member.pk]
+    done, skipped = to_undo(just_done, mine)
+    return {
+        "review": own,
+        "undone": [each for each in reviews if each.undone],
+        "done": [] if own is not None and done == [own] else done,
+        "skipped": skipped,
+        "may_undo": own is not None and not own.is_begun,
+    }
+
+
+@require_POST
+def review(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+    """Store the verdict, and go on to the next batch."""
+    lead = access.lead(request, name)
+    verdict = one_of("verdict", request.POST.get("verdict", ""), Review.Verdict.values)
+    reason, batch = text_in(request.POST, "reason", 500), access.batch(lead, pk).newest_edition
+    with refusal_as_message(request):
+        done = reviewing.review(batch, lead, verdict, reason)
+        return redirect(address_after(lead, neighbours_to_review(batch)[1], [done]))
+    return redirect("batch", name=name, pk=pk)
+
+
+@require_POST
+def open_one(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+    """Open a batch without the clips that are not there. Doing it twice is harmless."""
+    lead = access.lead(request, name)
+    if open_without_clips(lead, access.batch(lead, pk)):
+        messages.success(request, "The batch is open. Annotators can claim it.")
+    return redirect("batch", name=name, pk=pk)
+
+
+@require_POST
+def open_all(request: HttpRequest, name: str) -> HttpResponse:
+    """Open all batches that wait because clips of them cannot be cut."""
+    lead = access.lead(request, name)
+    opened = open_all_without_clips(lead)
+    messages.success(request, f"Batches that are open now without some of their clips: {opened}.")
+    return redirect("campaign", name=name)
+
+
+def address_after(lead: Membership, following: int | None, done: list[Review]) -> str:
+    """The next batch to review, or the list of them, with what was done and can be undone."""
+    name = lead.campaign.name
+    address = reverse("batch", args=[name, following]) if following else reverse("reviews", args=[name])
+    return f"{address}?{urlencode({'done': [each.pk for each in done]}, doseq=True)}"
 
 
 @require_safe
@@ -57,13 +157,10 @@ def accept_listed(request: HttpRequest, name: str) -> HttpResponse:
 def _seen(fields: list[str]) -> list[tuple[int, str, str]]:
     """Batch, verdict and mean of each row, as the list had them."""
     rows = [field.split(":") for field in fields]
-    if len(rows) > MOST_AT_ONCE or not all(_is_row(row) for row in rows):
+    fits = (len(row) == 3 and is_whole(row[0], KEY) and row[1] in Review.Verdict.values for row in rows)
+    if len(rows) > MOST_AT_ONCE or not all(fits):
         raise BadValue("seen", "not what the list sends", f"at most {MOST_AT_ONCE} of batch:verdict:mean")
     return [(int(pk), verdict, mean) for pk, verdict, mean in rows]
-
-
-def _is_row(row: list[str]) -> bool:
-    return len(row) == 3 and is_whole(row[0], KEY) and row[1] in Review.Verdict.values
 
 
 @require_POST
@@ -94,3 +191,114 @@ def _undo_all(request: HttpRequest, lead: Membership, reviews: list[Review]) -> 
     messages.success(request, f"Undone: {len(reviews) - len(left)} reviews.")
     if left:
         messages.error(request, f"{len(left)} not undone: {'; '.join(left[:10])}")
+
+
+@require_safe
+def flags_page(request: HttpRequest, name: str) -> HttpResponse:
+    member = access.membership(request, name)
+    flags = Flag.objects.waiting(member.campaign).order_by("-at", "-pk")
+    flags = flags.select_related("candidate__query", "candidate__clip", "assignment__annotator__user")
+    page = Paginator(flags, ON_A_PAGE).get_page(request.GET.get("page"))
+    rows = [FlagRow(flag, named(flag.assignment.annotator, member)) for flag in page]
+    return campaign_page(request, member, "lead/flags.html", page=page, flags=rows, grades=LEVELS)
+
+
+@require_POST
+def handle_flag(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+    """Dismiss the flag, or have the clip cut again."""
+    lead = access.lead(request, name)
+    flag = access.flag(lead, pk)
+    act = ACTIONS[one_of("action", request.POST.get("action", ""), ACTIONS)]
+    with refusal_as_message(request):
+        messages.success(request, act(flag, lead))
+    return redirect("flags", name=name)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def reopen_page(request: HttpRequest, name: str) -> HttpResponse:
+    """Show what reopening would come to; with a reason, reopen."""
+    lead = access.lead(request, name)
+    params = request.POST if request.method == "POST" else request.GET
+    scope = _scope(lead, params)
+    if request.method == "POST":
+        with refusal_as_message(request):
+            record = reopen(lead, scope, reason_in(params))
+            whole = f"This is being reopened, query by query: {record.what}."
+            part = f"Reopened: {record.what}. Others judge it now."
+            messages.success(request, whole if record.annotator_id else part)
+        return redirect("reopenings", name=name)
+    cost = cost_of(lead.campaign, scope)
+    return campaign_page(request, lead, "lead/reopen.html", scope=scope, cost=cost, fields=params.items())
+
+
+def _scope(lead: Membership, params: QueryDict) -> Scope:
+    """Exactly one of a candidate, a batch and a worker, by its number."""
+    named = [(what, str(params[what])) for what in access.REOPENED if what in params]
+    if len(named) != 1 or not is_whole(named[0][1], KEY):
+        raise BadValue("what", "not one number", "one of candidate, batch or worker, as a number")
+    return access.scope(lead, named[0][0], int(named[0][1]))
+
+
+@require_safe
+def reopenings(request: HttpRequest, name: str) -> HttpResponse:
+    """What was reopened, by whom and why; and the way to reopen somebody's work."""
+    member = access.membership(request, name)
+    rows = member.campaign.reopenings.select_related("lead__user").order_by("-pk")
+    people = member.campaign.memberships.annotators().select_related("user")
+    page = Paginator(rows, ON_A_PAGE).get_page(request.GET.get("page"))
+    jobs = {job.row: job for job in reopen_work.jobs(page).not_done()}
+    return campaign_page(
+        request,
+        member,
+        "lead/reopenings.html",
+        page=page,
+        reopenings=[(each, jobs.get(each.pk)) for each in page],
+        people=people.order_by("worker"),
+    )
+
+
+@require_POST
+def grade_candidate(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+    """A grade of the lead's own with its reason; or, without a grade, the last one taken back."""
+    lead = access.lead(request, name)
+    candidate, grade = access.candidate(lead, pk), request.POST.get("grade", "")
+    if grade == "none":
+        withdraw_adjudication(candidate, lead)
+        messages.success(request, f"Your grade of rank {candidate.rank} is taken back.")
+    elif grade in map(str, GRADES):
+        reason = reason_in(request.POST)
+        with refusal_as_message(request):
+            adjudicate(candidate, lead, int(grade), reason)
+            messages.success(request, f"Rank {candidate.rank} has grade {grade} from you.")
+    else:
+        raise BadValue("grade", abbreviated(grade), "0 to 4, or none")
+    return redirect("batch", name=name, pk=candidate.batch_id)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def withdraw_page(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+    """Show what withdrawing a query would come to; with a reason, withdraw it, or bring it back."""
+    lead = access.lead(request, name)
+    query = access.pool_query(lead, pk)
+    if request.method == "POST":
+        with refusal_as_message(request):
+            messages.success(request, _withdraw(query, request.POST))
+        return redirect("withdraw", name=name, pk=pk)
+    counted = Judgement.objects.filter(candidate__query=query, seat__isnull=False)
+    return campaign_page(
+        request,
+        lead,
+        "lead/withdraw.html",
+        query=query,
+        judgements=counted.count(),
+        settled=query.candidates.settled().count(),
+        live=Assignment.objects.live().filter(batch__query=query).count(),
+    )
+
+
+def _withdraw(query: Query, params: QueryDict) -> str:
+    if "back" in params:
+        bring_back(query)
+        return f"“{query}” is back in the campaign."
+    withdraw(query, reason_in(params))
+    return f"“{query}” is withdrawn."

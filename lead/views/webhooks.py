@@ -12,11 +12,11 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from base.errors import BadValue
 from base.problem_documents import refusal_as_message
 from base.request_fields import one_of
+from campaigns import webhooks
 from campaigns.events import Happened
 from campaigns.models import Membership, Webhook
 from campaigns.pages import campaign_page
-from campaigns.webhooks import deliveries
-from campaigns.webhooks.addresses import LONGEST, destination
+from campaigns.webhooks import LONGEST, destination
 from judging import access
 
 SHOWN = 50  # deliveries
@@ -46,7 +46,7 @@ def index(request: HttpRequest, name: str) -> HttpResponse:
     form = WebhookForm(request.POST)
     if not form.is_valid():
         return _index(request, lead, form, status=400)
-    made, secret = deliveries.make(lead.campaign, form.cleaned_data["address"], form.cleaned_data["events"], lead)
+    made, secret = webhooks.make(lead.campaign, form.cleaned_data["address"], form.cleaned_data["events"], lead)
     return _index(request, lead, WebhookForm(), made=made, secret=secret)
 
 
@@ -74,7 +74,7 @@ def detail(request: HttpRequest, name: str, pk: int) -> HttpResponse:
         webhook=webhook,
         events=_events(webhook),
         deliveries=webhook.deliveries.all()[:SHOWN],
-        days=deliveries.KEPT.days,
+        days=webhooks.KEPT.days,
     )
 
 
@@ -89,7 +89,7 @@ def change(request: HttpRequest, name: str, pk: int) -> HttpResponse:
         return redirect("webhooks", name)
     with refusal_as_message(request):
         if action == "test":
-            deliveries.test(webhook)
+            webhooks.test(webhook)
             messages.success(request, "The test is on its way. Load this page again to see what was answered.")
         else:
             webhook.enable(action == "enable")
@@ -103,7 +103,7 @@ def again(request: HttpRequest, name: str, pk: int, delivery: int) -> HttpRespon
     webhook = _webhook(access.lead(request, name), pk)
     found = get_object_or_404(webhook.deliveries, pk=delivery)
     with refusal_as_message(request):
-        deliveries.send_again(found)
+        webhooks.send_again(found)
         messages.success(request, "It is on its way again.")
     return redirect("webhook", name, pk)
 

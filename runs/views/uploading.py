@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from campaigns.models import Membership
 from campaigns.pages import campaign_page
-from campaigns.upload_requests import announced, progress_answer, take_piece
+from campaigns.uploads import announced, progress_answer, take_piece
 from jobs.models import Job
 from runs import access
 from runs.models import Arrival, Submission

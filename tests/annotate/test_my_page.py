@@ -13,7 +13,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from annotate.home import judged_today
+from annotate.views import judged_today
 from campaigns.models import Campaign, Membership, Message
 from judging.models import Assignment, Judgement, Kind, Revision
 from reports.own_work import agreement

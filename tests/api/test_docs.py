@@ -87,7 +87,7 @@ def test_the_examples_run(
 
 
 def test_the_signature_is_checked_as_documented() -> None:
-    from campaigns.webhooks.sender import signature
+    from campaigns.webhooks import signature
 
     found = re.search(r"```python\n(.*?)```", DOCUMENT, re.S)
     assert found

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from campaigns.creating import let_create
+from campaigns.access import let_create
 from campaigns.models import Campaign, Draft
 from jobs.running import work_off
 from tests.api.asking import Program, problem_in

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from api.models import StoredAnswer
-from api.repeating import forget_answers
+from api.models import StoredAnswer, forget_answers
 from campaigns.models import Campaign, Invitation, Membership
 from jobs.running import work_off
 from judging.models import Batch

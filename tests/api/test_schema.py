@@ -25,7 +25,7 @@ from schemathesis.core.failures import FailureGroup
 from schemathesis.core.parameters import ParameterLocation
 
 from api.document import document
-from campaigns.creating import let_create
+from campaigns.access import let_create
 from campaigns.models import Campaign, Draft, Membership, Message
 from corpus.models import Clip
 from judging.models import Batch, Candidate, Kind, Query

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from django.urls import URLPattern
+from django.urls import URLPattern, URLResolver
 
 from annotate.urls import urlpatterns as annotate
 from api.urls import urlpatterns as api
@@ -185,8 +185,11 @@ SIGNING_IN = (
 )
 
 
-def names_of(patterns: Sequence[URLPattern]) -> set[str]:
-    return {str(pattern.name) for pattern in patterns}
+def names_of(patterns: Sequence[URLPattern | URLResolver]) -> set[str]:
+    found: set[str] = set()
+    for each in patterns:
+        found |= names_of(each.url_patterns) if isinstance(each, URLResolver) else {str(each.name)}
+    return found
 
 
 def test_each_page_has_its_twins_or_a_reason() -> None:

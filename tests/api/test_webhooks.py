@@ -21,10 +21,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from base.errors import BadValue
+from campaigns import webhooks
 from campaigns.events import Happened
 from campaigns.models import Campaign, Delivery, Membership, Webhook
-from campaigns.webhooks import deliveries, sender
-from campaigns.webhooks.addresses import NotAllowed, destination, reachable
+from campaigns.webhooks import NotAllowed, destination, reachable
 from jobs.models import Job
 from jobs.running import work_off
 from judging.models import Batch, Review
@@ -71,7 +71,7 @@ def site(settings: Any) -> Iterator[Site]:
 
 
 def hook(campaign: Campaign, site: Site, *events: str) -> tuple[Webhook, str]:
-    return deliveries.make(campaign, f"{site.address}/told?by=us", events or ("batch.settled", "query.closed"), None)
+    return webhooks.make(campaign, f"{site.address}/told?by=us", events or ("batch.settled", "query.closed"), None)
 
 
 @pytest.mark.both_databases
@@ -107,18 +107,18 @@ def test_what_is_undone_is_not_told(batch: Batch, ada: Membership, bob: Membersh
     assert Delivery.objects.count() == 1
     transaction.savepoint_rollback(before)
     assert not Delivery.objects.exists()
-    assert not Job.objects.filter(kind=deliveries.tell_webhook.code).exists()
+    assert not Job.objects.filter(kind=webhooks.tell_webhook.code).exists()
 
 
 @pytest.mark.django_db
 def test_a_site_that_is_away_is_tried_again_for_a_day(campaign: Campaign, site: Site) -> None:
     webhook, _ = hook(campaign, site)
-    delivery = deliveries.test(webhook)
+    delivery = webhooks.test(webhook)
     site.status = 503
     waits = []
     for _ in range(9):
         work_off(StringIO())
-        job = Job.objects.get(kind=deliveries.tell_webhook.code)
+        job = Job.objects.get(kind=webhooks.tell_webhook.code)
         waits.append((job.due - timezone.now()).total_seconds())
         Job.objects.update(due=timezone.now() - timedelta(seconds=1))
     assert waits[0] < 40 < 2000 < waits[-1] < 4600  # seconds: longer each time, up to an hour and a quarter
@@ -129,7 +129,7 @@ def test_a_site_that_is_away_is_tried_again_for_a_day(campaign: Campaign, site: 
     work_off(StringIO())
     assert Job.objects.get(pk=job.pk).has_failed
     site.status = 200
-    deliveries.tell_webhook.ask(delivery)
+    webhooks.tell_webhook.ask(delivery)
     work_off(StringIO())
     delivery.refresh_from_db()
     assert delivery.delivered
@@ -139,7 +139,7 @@ def test_a_site_that_is_away_is_tried_again_for_a_day(campaign: Campaign, site: 
 def test_a_redirect_leads_nowhere(campaign: Campaign, site: Site) -> None:
     inside = Site()
     site.status, site.location = 307, f"{inside.address}/metrics"
-    deliveries.test(hook(campaign, site)[0])
+    webhooks.test(hook(campaign, site)[0])
     work_off(StringIO())
     inside.close()
     assert (len(site.requests), inside.requests) == (1, [])
@@ -215,11 +215,11 @@ def test_a_name_that_leads_outside_is_taken(found: str, settings: Any, monkeypat
 def test_what_the_settings_no_longer_allow_is_not_sent(campaign: Campaign, site: Site, settings: Any) -> None:
     webhook, _ = hook(campaign, site)
     settings.WEBHOOK_NETWORKS = []
-    deliveries.test(webhook)
+    webhooks.test(webhook)
     work_off(StringIO())
     assert site.requests == []
     assert "private network" in Delivery.objects.get().error
-    assert Job.objects.get(kind=deliveries.tell_webhook.code).has_failed
+    assert Job.objects.get(kind=webhooks.tell_webhook.code).has_failed
 
 
 @pytest.mark.django_db
@@ -250,7 +250,7 @@ def test_the_page_makes_tries_disables_and_removes_one(leo: Membership, campaign
     assert client.post(address, form | {"events": []}).status_code == 400
     text = client.post(address, form).content.decode()
     webhook = Webhook.objects.get()
-    secret = deliveries.secret_of(webhook)
+    secret = webhooks.secret_of(webhook)
     assert (webhook.by, webhook.events) == (leo, ["run.scored"])
     assert secret in text
     assert secret not in client.get(address).content.decode()
@@ -261,7 +261,7 @@ def test_the_page_makes_tries_disables_and_removes_one(leo: Membership, campaign
     assert "status 503; expected 200 to 299" in client.get(own).content.decode()
     client.post(change, {"action": "disable"})
     assert "is disabled" in client.post(change, {"action": "test"}, follow=True).content.decode()
-    deliveries.announce(campaign.pk, Happened.RUN_SCORED, {})
+    webhooks.announce(campaign.pk, Happened.RUN_SCORED, {})
     Job.objects.update(due=timezone.now())
     work_off(StringIO())
     assert len(site.requests) == Delivery.objects.count() == 1
@@ -293,12 +293,12 @@ def test_the_command_does_the_same(campaign: Campaign, site: Site) -> None:
 
 @pytest.mark.django_db
 def test_old_deliveries_are_forgotten_with_their_jobs(campaign: Campaign, site: Site) -> None:
-    deliveries.test(hook(campaign, site)[0])
+    webhooks.test(hook(campaign, site)[0])
     work_off(StringIO())
     Delivery.objects.update(at=timezone.now() - timedelta(days=31))
-    deliveries.forget_deliveries()
+    webhooks.forget_deliveries()
     assert not Delivery.objects.exists()
-    assert not Job.objects.filter(kind=deliveries.tell_webhook.code).exists()
+    assert not Job.objects.filter(kind=webhooks.tell_webhook.code).exists()
 
 
 def test_a_site_that_answers_by_drops_is_given_up(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -306,7 +306,7 @@ def test_a_site_that_answers_by_drops_is_given_up(settings: Any, monkeypatch: py
     with socket.create_server(("127.0.0.1", 0)) as listening:
         address = f"http://127.0.0.1:{listening.getsockname()[1]}"
         settings.WEBHOOK_HOSTS, settings.WEBHOOK_NETWORKS = [address], ["127.0.0.0/8"]
-        monkeypatch.setattr(sender, "DEADLINE", 0.3)
+        monkeypatch.setattr(webhooks, "DEADLINE", 0.3)
 
         def drip() -> None:
             connection, _ = listening.accept()
@@ -317,8 +317,8 @@ def test_a_site_that_answers_by_drops_is_given_up(settings: Any, monkeypatch: py
 
         Thread(target=drip, daemon=True).start()
         began = monotonic()
-        with pytest.raises(sender.FAULTS):
-            sender.send(f"{address}/", "secret", "test", "{}")
+        with pytest.raises(webhooks.FAULTS):
+            webhooks.send(f"{address}/", "secret", "test", "{}")
         assert 0.2 < monotonic() - began < 5
 
 
@@ -326,7 +326,7 @@ def test_a_site_that_answers_by_drops_is_given_up(settings: Any, monkeypatch: py
 def test_a_secret_outlives_a_new_key_that_is_renewed(campaign: Campaign, site: Site, settings: Any) -> None:
     kept, secret = hook(campaign, site)
     former, settings.SECRET_KEY = settings.SECRET_KEY, "another key of this site, as long as keys are"
-    lost = deliveries.test(kept)
+    lost = webhooks.test(kept)
     work_off(StringIO())
     lost.refresh_from_db()
     assert "new key" in lost.error
@@ -334,4 +334,4 @@ def test_a_secret_outlives_a_new_key_that_is_renewed(campaign: Campaign, site: S
     call_command("renew_secrets", stdout=StringIO())
     settings.SECRET_KEY_FALLBACKS = []
     kept.refresh_from_db()
-    assert deliveries.secret_of(kept) == secret
+    assert webhooks.secret_of(kept) == secret

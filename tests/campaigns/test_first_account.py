@@ -14,8 +14,8 @@ from django.test import Client
 from django.urls import reverse
 
 from base.errors import Gone
-from campaigns.accounts.first import tell_the_link
-from campaigns.creating import corpora_open_to, let_create, may_create_campaigns
+from campaigns.access import corpora_open_to, let_create, may_create_campaigns
+from campaigns.accounts.invitations import tell_the_link
 from campaigns.models import Campaign, FirstLink, Membership
 from corpus.models import Corpus
 from jobs.registry import words_at_start

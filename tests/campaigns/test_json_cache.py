@@ -10,8 +10,8 @@ import pytest
 from django.core.cache import cache
 from django.utils import timezone
 
-from campaigns.accounts.json_cache import JsonCache
 from campaigns.models import CacheEntry
+from campaigns.models.cache import JsonCache
 from tests.together import at_once
 
 pytestmark = pytest.mark.django_db(transaction=True)

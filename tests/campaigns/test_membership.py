@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 
 from base.errors import BadValue, NotFound, WrongState
-from campaigns.creating import let_create
+from campaigns.access import let_create
 from campaigns.models import Campaign, Membership
 from corpus.models import Corpus
 from judging.audit import audit

@@ -126,9 +126,9 @@ def test_a_passkey_signs_in_without_a_password_and_is_a_second_factor(place: Ins
     assert (kept["isResidentCredential"], kept["rpId"]) == (True, "localhost")
 
     sign_out(page)
-    page.goto(local(place, "/campaigns/access/people/"))
+    page.goto(local(place, "/campaigns/doors/people/"))
     page.click("#passkey")  # alone
-    page.wait_for_url("**/campaigns/access/people/")
+    page.wait_for_url("**/campaigns/doors/people/")
 
     sign_out(page)
     by_password(page, place, "petra", password)

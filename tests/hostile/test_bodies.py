@@ -12,7 +12,7 @@ from django.test import Client
 from django.urls import reverse
 
 from api.document import document
-from campaigns.creating import let_create
+from campaigns.access import let_create
 from campaigns.models import Draft, Membership
 from judging.models import Batch
 from runs.receiving import describe

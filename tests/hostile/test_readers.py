@@ -17,7 +17,7 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 
 from base.errors import ReeljudgeError
-from campaigns.creating import let_create
+from campaigns.access import let_create
 from campaigns.models import Draft, Membership
 from campaigns.uploads import append, begin
 from corpus.errors import CorpusError

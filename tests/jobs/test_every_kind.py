@@ -14,7 +14,7 @@ from django.db.models import NOT_PROVIDED, Model
 from django.urls import reverse
 from django.utils import timezone
 
-from campaigns.creating import let_create
+from campaigns.access import let_create
 from campaigns.models import Campaign, Membership
 from corpus.models import Clip, Corpus
 from jobs.models import Job

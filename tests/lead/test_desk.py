@@ -21,7 +21,7 @@ from jobs.models import Job
 from judging.models import Assignment, Batch, Candidate, Flag, Query, Review, Sitting
 from judging.pool.ranking import rank_candidates
 from judging.pool.study import Plan, ask_for_study
-from lead.desk.needs import needs
+from lead.desk import needs
 from releases.freezing import freeze
 from reports.statistics.arrays import read
 from reports.statistics.progress import progress

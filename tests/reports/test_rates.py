@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from campaigns.models import Campaign, Membership, PastRate
 from judging.models import Assignment, Batch, Revision
-from lead.desk.charts import charts
+from lead.desk import charts
 from reports.pay.hours import Worked
 from reports.pay.periods import Period
 from reports.pay.rates import Rates

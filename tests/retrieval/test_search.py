@@ -71,7 +71,7 @@ def test_no_web_process_imports_torch_for_it(films: Corpus) -> None:
     asks = (
         "import django, sys; django.setup();"
         "from retrieval.search.one_query import encode_here;"
-        "import config.wsgi, lead.views.search;"
+        "import config.wsgi, lead.views.corpora;"
         "assert encode_here('a door') is not None;"
         "print([name for name in ('torch', 'transformers', 'sentence_transformers') if name in sys.modules])"
     )

@@ -4,7 +4,7 @@ from argparse import ArgumentParser
 from typing import Any
 
 from base.commands import ReeljudgeCommand, user_named
-from campaigns.creating import let_create, let_create_no_longer
+from campaigns.access import let_create, let_create_no_longer
 
 
 class Command(ReeljudgeCommand):

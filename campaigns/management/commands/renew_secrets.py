@@ -8,7 +8,8 @@ from django.db import transaction
 from base.commands import ReeljudgeCommand
 from base.errors import ReeljudgeError, WrongState
 from base.transactions import locked
-from campaigns.accounts.encryption import RENEWALS, renewed
+from campaigns.accounts.encryption import renewed
+from campaigns.webhooks import renew_secrets
 
 ENCRYPTED = ("secret", "seed")  # fields of what allauth stores
 
@@ -31,5 +32,4 @@ class Command(ReeljudgeCommand):
                     "SECRET_KEY_FALLBACKS, else remove it by remove_second_factor"
                 ) from fault
             row.save(update_fields=["data"])
-        others = sum(renew() for renew in RENEWALS)
-        self.stdout.write(f"{len(rows) + others} secrets are encrypted by the present SECRET_KEY")
+        self.stdout.write(f"{len(rows) + renew_secrets()} secrets are encrypted by the present SECRET_KEY")

@@ -3,12 +3,14 @@
 from argparse import ArgumentParser
 from typing import Any
 
+from django.db.models import QuerySet
+
 from base.commands import ReeljudgeCommand
 from base.errors import ReeljudgeError
 from base.text import printable
+from campaigns import webhooks
 from campaigns.events import Happened
 from campaigns.models import Campaign, Webhook
-from campaigns.webhooks import deliveries
 
 SHOWN = 20
 
@@ -29,34 +31,27 @@ class Command(ReeljudgeCommand):
 
     def handle(self, **options: Any) -> None:
         campaign = Campaign.objects.named(options["campaign"])
-        webhooks = Webhook.objects.filter(campaign=campaign).select_related("campaign").order_by("pk")
+        own = Webhook.objects.filter(campaign=campaign).select_related("campaign").order_by("pk")
         if options["add"]:
-            return self._add(campaign, options["add"], options["events"])
-        if options["test"] is not None:
-            self._test(self._one(webhooks, options["test"]))
+            made, secret = webhooks.make(campaign, options["add"], set(options["events"]), by=None)
+            self.stdout.write(f"webhook {made.pk}, secret {secret}")
+        elif options["test"] is not None:
+            webhooks.test(self._one(own, options["test"]))
             self.stdout.write("The test is on its way. This command without options says what came of it.")
         elif options["disable"] is not None:
-            self._one(webhooks, options["disable"]).enable(False)
+            self._one(own, options["disable"]).enable(False)
         elif options["enable"] is not None:
-            self._one(webhooks, options["enable"]).enable(True)
+            self._one(own, options["enable"]).enable(True)
         elif options["remove"] is not None:
-            self._one(webhooks, options["remove"]).delete()
+            self._one(own, options["remove"]).delete()
         else:
-            for webhook in webhooks:
+            for webhook in own:
                 self._tell(webhook)
-        return None
 
-    def _add(self, campaign: Any, address: str, events: list[str]) -> None:
-        made, secret = deliveries.make(campaign, address, set(events), by=None)
-        self.stdout.write(f"webhook {made.pk}, secret {secret}")
-
-    def _test(self, webhook: Webhook) -> None:
-        deliveries.test(webhook)
-
-    def _one(self, webhooks: Any, number: int) -> Webhook:
-        if found := webhooks.filter(pk=number).first():
-            return Webhook.objects.select_related("campaign").get(pk=found.pk)
-        numbers = ", ".join(str(each.pk) for each in webhooks) or "none"
+    def _one(self, own: QuerySet[Webhook], number: int) -> Webhook:
+        if found := own.filter(pk=number).first():
+            return found
+        numbers = ", ".join(str(each.pk) for each in own) or "none"
         raise ReeljudgeError(f"webhook {number}: not one of this campaign; expected one of {numbers}")
 
     def _tell(self, webhook: Webhook) -> None:

@@ -10,7 +10,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from campaigns.creating import let_create
+from campaigns.access import let_create
 from campaigns.models import Draft, Upload
 from campaigns.uploads import store_text
 from tests.cast import browser

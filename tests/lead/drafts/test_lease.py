@@ -17,7 +17,7 @@ from django.db.models.functions import Now
 from django.test import Client
 from django.urls import reverse
 
-from campaigns.creating import let_create_no_longer
+from campaigns.access import let_create_no_longer
 from campaigns.models import Draft
 from campaigns.uploads import append, begin
 from corpus.importers import checking, load, staging

@@ -13,7 +13,7 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import DjangoCaptureOnCommitCallbacks as Commits
 
-from campaigns.creating import let_create, let_create_no_longer
+from campaigns.access import let_create, let_create_no_longer
 from campaigns.models import Campaign, Draft, Membership
 from campaigns.uploads import append, begin, store_text
 from corpus.models import Corpus, Moment, Video

@@ -1,4 +1,4 @@
-"""The cache: counts of attempts, shared by all machines in a table, as JSON.
+"""The cache: counts of attempts and used codes, shared by all machines in a table, as JSON.
 
 Django's DatabaseCache stores pickles, with which whoever writes to the table could run code.
 """
@@ -11,12 +11,24 @@ from datetime import UTC, datetime
 from typing import Any
 
 from django.core.cache.backends.base import DEFAULT_TIMEOUT, BaseCache
-from django.db import transaction
+from django.db import models, transaction
 from django.utils import timezone
 
-from campaigns.models import CacheEntry
-
 NEVER = datetime.max.replace(microsecond=0, tzinfo=UTC)
+
+
+class CacheEntry(models.Model):
+    """A row of the cache. The cache (`campaigns/models/cache.py`) reads and writes it."""
+
+    cache_key = models.CharField(max_length=255, primary_key=True)
+    value = models.TextField()
+    expires = models.DateTimeField(db_index=True)
+
+    class Meta:
+        db_table = "shared_cache"
+
+    def __str__(self) -> str:
+        return self.cache_key
 
 
 class JsonCache(BaseCache):

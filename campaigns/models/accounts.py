@@ -1,4 +1,4 @@
-"""Tokens: what a program signs in with, in place of its person."""
+"""What signs in without a password: the link that makes the first account, and programs' tokens."""
 
 from __future__ import annotations
 
@@ -12,19 +12,58 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils.crypto import constant_time_compare
 
+from base.errors import Gone
+from base.transactions import all_or_nothing, locked
 from campaigns.models.invitation import hash_of, secret_of_a_link
 
+LIFETIME = timedelta(days=1)
 PREFIX = "rj_"  # so that a token is recognised where one was published by mistake
 USE_IS_NOTED = timedelta(minutes=1)  # at most once in this time
 
 
-class Scope(models.TextChoices):
-    """What a token may do, within what its person may do."""
+class FirstLinkQuerySet(models.QuerySet["FirstLink"]):
+    def open(self) -> FirstLinkQuerySet:
+        """Return the links that somebody can still use: none once there is an account."""
+        found = self.filter(at__gt=Now() - LIFETIME)
+        return found.none() if User.objects.exists() else found
 
-    READ = "read", "read what you can read"
-    JUDGE = "judge", "judge: claim, grade, flag and submit"
-    LEAD = "lead", "lead: all that a lead can change"
-    RUNS = "runs", "submit runs, and change those that are yours"
+    def make(self) -> str:
+        """Make a link, and return its secret, which is not stored. Links that have expired are deleted."""
+        self.filter(at__lte=Now() - LIFETIME).delete()
+        secret, hash = secret_of_a_link()
+        self.create(hash=hash)
+        return secret
+
+
+class FirstLink(models.Model):
+    """A link that makes the first account. Each start of a server prints one, while there is no account."""
+
+    hash = models.CharField(max_length=64, unique=True, help_text="SHA-256 of the link's secret")
+    at = models.DateTimeField(db_default=Now())
+
+    objects = FirstLinkQuerySet.as_manager()
+
+    def __str__(self) -> str:
+        return f"link of {self.at:%Y-%m-%d %H:%M}"
+
+    @all_or_nothing
+    def make_account(self, username: str, hashed: str) -> User:
+        """Make the account, which may create campaigns and let others do so, and delete all such links.
+
+        `hashed` is its password as it is stored. Raises Gone if the link has expired, or there is an account.
+        """
+        list(locked(FirstLink.objects.order_by("pk")))  # of two people at once, the second finds none
+        if not FirstLink.objects.open().filter(pk=self.pk).exists():
+            raise Gone(ENDED)
+        user = User.objects.create(username=username, password=hashed, is_superuser=True)
+        FirstLink.objects.all().delete()
+        return user
+
+
+ENDED = (
+    "The first account was made already, or the link is older than a day. Sign in, or start the server again "
+    "for another link."
+)
 
 
 class TokenQuerySet(models.QuerySet["Token"]):
@@ -53,7 +92,13 @@ class TokenQuerySet(models.QuerySet["Token"]):
 class Token(models.Model):
     """A token of one person. It ends when it expires or is revoked, and when the person's password changes."""
 
-    Scope = Scope
+    class Scope(models.TextChoices):
+        """What a token may do, within what its person may do."""
+
+        READ = "read", "read what you can read"
+        JUDGE = "judge", "judge: claim, grade, flag and submit"
+        LEAD = "lead", "lead: all that a lead can change"
+        RUNS = "runs", "submit runs, and change those that are yours"
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="tokens")
     name = models.CharField(max_length=100, help_text="what it is for, in the person's words")

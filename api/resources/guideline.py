@@ -1,4 +1,4 @@
-"""Worked examples: what all members learn from, and how leads make them."""
+"""What annotators learn from: the guideline, which several people may edit at once, and worked examples."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from rest_framework import serializers
 from rest_framework.request import Request
 
 from api.fields import Body, Number, Page, PageQuery, Shape, Text, Whole
-from api.operations import Rows, changes, makes, reads
+from api.operations import TAGGED, VERSIONED, Answer, Rows, changes, makes, reads, tagged
 from api.problems import checked
-from api.resource import CAMPAIGN, Resource, clip_address
-from campaigns.models import Membership
+from api.resource import CAMPAIGN, Resource, clip_address, must_match, tag_of
+from base.errors import Changed, Outdated
+from campaigns.models import Campaign, Guideline, Membership
+from campaigns.pages import LONGEST_GUIDELINE, GuidelineForm
 from judging import access
 from judging.consensus import GRADES
 from judging.models import Candidate, Example
+from judging.quality import examples
 from judging.quality.example_forms import OwnExampleForm
 from judging.quality.examples import (
     LONGEST_WHY,
@@ -27,6 +30,67 @@ from judging.quality.examples import (
     visible_examples,
 )
 from metrics.formats.moment_ids import moment_id
+
+
+class Level(Shape):
+    of = examples.Level, "grade name meaning"
+
+
+class GuidelineShape(Shape):
+    of = Guideline, "version text"
+    helps = {"text": "Markdown"}
+    levels = Level(many=True)
+
+
+class VersionShape(Shape):
+    of = Guideline, "version text at by=by.worker"
+    helps = {"text": "Markdown"}
+
+
+class NewText(Body):
+    text = Text(max_length=LONGEST_GUIDELINE, trim_whitespace=False, help_text="Markdown")
+
+
+class OneGuideline(Resource, at=f"{CAMPAIGN}/guideline", name="guideline"):
+    @reads(GuidelineShape, TAGGED)
+    def get(self, request: Request, name: str) -> Any:
+        """What annotators are told about grading; all members read it."""
+        return _guideline(access.anybody(request, name).campaign)
+
+    @changes(GuidelineShape, VERSIONED, body=NewText)
+    def put(self, request: Request, name: str) -> Any:
+        """Put a new version of the guideline in force."""
+        lead = access.lead(request, name)
+        present = lead.campaign.guideline
+        must_match(request, tag_of("guideline", present.version))
+        data = checked(GuidelineForm({"text": self.data["text"], "started_from": present.version}))
+        try:
+            lead.campaign.write_guideline(lead, data["text"], present.version)
+        except Outdated as fault:  # within the last milliseconds
+            raise Changed(str(fault)) from fault
+        return _guideline(lead.campaign)
+
+
+def _guideline(campaign: Campaign) -> Answer:
+    present = campaign.guideline
+    data = {"version": present.version, "text": present.text, "levels": examples.levels(campaign)}
+    return tagged(data, tag_of("guideline", present.version))
+
+
+class Versions(Resource, at=f"{CAMPAIGN}/guideline/versions", name="guideline-versions"):
+    @reads(Page(VersionShape))
+    def get(self, request: Request, name: str) -> Any:
+        """The versions of the guideline that leads wrote, the newest first."""
+        campaign = access.membership(request, name).campaign
+        return Rows(campaign.guidelines.select_related("by"), ("-version",))
+
+
+class OneVersion(Resource, at=f"{CAMPAIGN}/guideline/versions/<int:version>", name="guideline-version"):
+    @reads(VersionShape)
+    def get(self, request: Request, name: str, version: int) -> Any:
+        """A version of the guideline that a lead wrote."""
+        versions = access.membership(request, name).campaign.guidelines
+        return get_object_or_404(versions.select_related("by"), version=version)
 
 
 class ExampleShape(Shape):
@@ -44,14 +108,9 @@ class ExampleShape(Shape):
 class TeachableShape(Shape):
     """A judged pair that may become an example."""
 
-    candidate = serializers.IntegerField(source="pk")
-    query = serializers.CharField(source="query.text")
-    grade = serializers.IntegerField(allow_null=True, help_text="the final one")
-    outcome = serializers.ChoiceField(Candidate.Outcome.choices)
-    moment = serializers.SerializerMethodField(help_text="its id in TREC files")
-
-    def get_moment(self, candidate: Candidate) -> str:
-        return str(candidate.moment)
+    of = Candidate, "candidate=pk query=query.text grade outcome"
+    helps = {"grade": "the final one"}
+    moment = serializers.CharField(read_only=True, help_text="its id in TREC files")
 
 
 class TeachableAsked(PageQuery):

@@ -1,15 +1,16 @@
-"""The exam as leads and researchers see it: its pairs with their truth, its examinees, and decisions on them."""
+"""The exam and the quiet checks: pairs with their truth, examinees, decisions on them, and gold."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from django.db.models import Count
+from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from api.fields import Body, Choice, Page, Shape, Text, Truth, Whole
-from api.operations import TAGGED, VERSIONED, Answer, Representation, changes, makes, reads, tagged
+from api.fields import Body, Choice, Page, PageQuery, Shape, Text, Truth, Whole
+from api.operations import TAGGED, VERSIONED, Answer, Representation, Rows, changes, makes, reads, tagged
 from api.problems import unfit
 from api.resource import CAMPAIGN, ClipAddress, Resource, must_match, tag_of
 from base.errors import Unfit
@@ -17,12 +18,16 @@ from base.transactions import all_or_nothing, locked
 from campaigns.models import Membership
 from judging import access
 from judging.consensus import GRADES
-from judging.models import Batch, Flag, Sitting
+from judging.models import Batch, Sitting
 from judging.models.sitting import exam_batches
+from judging.quality import check_results
 from judging.quality.exam import DEPTH, MOST_QUERIES, QUERIES, set_exam, set_truth
 from judging.quality.examples import LONGEST_WHY
+from judging.quality.gold import DRAWN_AT_ONCE, SOURCES_LOOKED_AT, draw_gold, gold, make_gold, sources
 from judging.quality.sittings import LONGEST_REASON, QUORUM, VERDICTS, exam_grades, truths
-from reports.tables.examinees import Kappas, examinee, overview, pairs_of, pairs_of_one
+from reports.summaries import PEOPLE, current_summary
+from reports.tables.examinees import Examinee, Kappas, OwnPair, Pair, examinee, overview, pairs_of, pairs_of_one
+from reports.tables.people import check_rows
 
 LARGEST = 2**31 - 1
 
@@ -39,9 +44,8 @@ class RoundShape(Shape):
 
 
 class ExamineeShape(Shape):
-    worker = serializers.IntegerField(source="member.worker")
-    state = serializers.CharField(help_text="how far the person has come, in words")
-    qualified = serializers.DateTimeField(source="member.qualified", allow_null=True)
+    of = Examinee, "worker=member.worker state qualified=member.qualified"
+    helps = {"state": "how far the person has come, in words"}
     rounds = RoundShape(source="sittings", many=True)
     first = KappasShape(help_text="of the first grades")
     last = KappasShape(help_text="of the last grades")
@@ -65,21 +69,23 @@ class NewExam(Body):
 
 
 class ExamBatchShape(Shape):
-    of = Batch, "id state"
-    query = serializers.CharField(source="query.text")
+    of = Batch, "id state query=query.text"
     pairs = serializers.IntegerField(source="n_pairs")
 
 
 class ExamPairShape(Shape):
-    rank = serializers.IntegerField(source="candidate.rank")
-    query = serializers.CharField(source="candidate.query.text")
+    of = (
+        Pair,
+        "rank=candidate.rank query=candidate.query.text clip truth own=candidate.truth why=candidate.why grades "
+        "missed flags",
+    )
+    helps = {
+        "truth": "in force: the lead's, or the median",
+        "own": "the lead's",
+        "why": "the lead's explanation",
+        "grades": "first ones, ascending",
+    }
     clip = ClipAddress(source="candidate.clip", read_only=True)
-    truth = serializers.FloatField(allow_null=True, help_text="in force: the lead's, or the median")
-    own = serializers.IntegerField(source="candidate.truth", allow_null=True, help_text="the lead's")
-    why = serializers.CharField(source="candidate.why", help_text="the lead's explanation")
-    grades = serializers.ListField(child=serializers.IntegerField(), help_text="first ones, ascending")
-    missed = serializers.IntegerField()
-    flags = serializers.IntegerField()
 
 
 class ExamPairsShape(Shape):
@@ -97,13 +103,11 @@ class Truths(Body):
 
 
 class OwnPairShape(Shape):
-    rank = serializers.IntegerField(source="pair.candidate.rank")
-    query = serializers.CharField(source="pair.candidate.query.text")
-    truth = serializers.FloatField(source="pair.truth", allow_null=True)
-    missed = serializers.BooleanField()
-    first = serializers.IntegerField(source="grades.first", allow_null=True, default=None)
-    last = serializers.IntegerField(source="grades.last", allow_null=True, default=None)
-    flag = serializers.ChoiceField(Flag.Reason.choices, source="flag.reason", allow_null=True, default=None)
+    of = (
+        OwnPair,
+        "rank=pair.candidate.rank query=pair.candidate.query.text truth=pair.truth missed first=grades.first "
+        "last=grades.last flag=flag.reason",
+    )
 
 
 class ExamineeDetail(ExamineeShape):
@@ -204,3 +208,107 @@ def _examinee(member: Membership) -> Representation:
     last = person.sittings[-1] if person.sittings else None
     about = {"pairs": pairs, "may_repeat": bool(last and last.may_be_repeated)}
     return Representation(ExamineeShape(person).data | about)
+
+
+class CheckedShape(Shape):
+    worker = serializers.IntegerField(source="annotator.worker")
+    pairs = serializers.IntegerField(source="checked.pairs", default=0, help_text="check pairs in all")
+    missed = serializers.IntegerField(source="checked.missed", default=0)
+    recent = serializers.IntegerField(source="recent.recent", help_text="the newest, which decide")
+    recent_missed = serializers.IntegerField(source="recent.recent_missed")
+    warned = serializers.DateTimeField(source="recent.warned", allow_null=True)
+    paused = serializers.DateTimeField(source="recent.paused", allow_null=True)
+    judgements = serializers.IntegerField(source="speed.judgements", default=0, help_text="of thirty days")
+    fast = serializers.IntegerField(
+        source="speed.fast", default=0, help_text=f"of these, under {check_results.FAST:g} seconds"
+    )
+    median = serializers.FloatField(source="speed.median", allow_null=True, default=None, help_text="seconds")
+
+
+class ChecksShape(Shape):
+    made = serializers.DateTimeField(allow_null=True, help_text="when the numbers in all were counted")
+    counting = serializers.BooleanField()
+    window = serializers.IntegerField(help_text="of the newest check pairs, which decide")
+    enough = serializers.IntegerField(help_text="check pairs before anything follows")
+    annotators = CheckedShape(many=True)
+
+
+class CheckPairShape(Shape):
+    id = serializers.IntegerField(source="pk")
+    query = serializers.CharField(source="candidate.query.text")
+    grade = serializers.IntegerField()
+    expected = serializers.FloatField(required=False, allow_null=True, help_text="without `show=speed`")
+    missed = serializers.BooleanField(required=False, allow_null=True, help_text="without `show=speed`")
+    seconds = serializers.FloatField(source="spent", allow_null=True, help_text="before the first grade")
+
+
+class PairsAsked(PageQuery):
+    show = serializers.ChoiceField(list(check_results.SELECTIONS), required=False, help_text="else all")
+
+
+class GoldShape(Shape):
+    id = serializers.IntegerField(source="pk")
+    text = serializers.CharField()
+    pairs = serializers.IntegerField()
+    had = serializers.IntegerField(help_text="annotators who have judged it")
+
+
+class NewGold(Body):
+    query = Whole(
+        required=False, min_value=1, max_value=10**18 - 1, help_text=f"closed; without it, {DRAWN_AT_ONCE} are drawn"
+    )
+
+
+class SourceShape(Shape):
+    query = serializers.IntegerField()
+    text = serializers.CharField()
+    pairs = serializers.IntegerField(help_text="on which all annotators agreed")
+
+
+class Checks(Resource, at=f"{CAMPAIGN}/checks", name="checks"):
+    @reads(ChecksShape)
+    def get(self, request: Request, name: str) -> Any:
+        """Where each annotator stands by the quiet checks."""
+        campaign = access.lead(request, name).campaign
+        summary = current_summary(campaign, PEOPLE)
+        about = {"made": summary.made, "counting": summary.counting}
+        rules = {"window": check_results.WINDOW, "enough": check_results.ENOUGH}
+        return about | rules | {"annotators": check_rows(campaign, summary)}
+
+
+class CheckPairs(Resource, at=f"{CAMPAIGN}/checks/<int:worker>/pairs", name="check-pairs"):
+    @reads(Page(CheckPairShape), query=PairsAsked)
+    def get(self, request: Request, name: str, worker: int) -> Any:
+        """The judgements behind a number of the checks."""
+        annotator = access.annotator_of(access.lead(request, name), worker)
+        which = self.params.get("show", "all")
+        rows = check_results.pairs_behind(annotator, which)
+        if which == "newest":  # a slice, which a page cannot divide further
+            keys = [each.pk for each in rows]
+            rows = check_results.pairs_behind(annotator, "all").filter(pk__in=keys)
+        return Rows(rows, ("spent", "pk") if which == "speed" else ("-pk",))
+
+
+class Gold(Resource, at=f"{CAMPAIGN}/checks/gold", name="gold"):
+    @reads(Page(GoldShape))
+    def get(self, request: Request, name: str) -> Any:
+        """The gold: checks of pairs on which all agreed."""
+        return Rows(gold(access.lead(request, name).campaign), ("-pk",))
+
+    @makes(GoldShape(many=True), body=NewGold)
+    def post(self, request: Request, name: str) -> Any:
+        """Make gold of a closed query, or of some that are drawn."""
+        campaign = access.lead(request, name).campaign
+        if "query" in self.data:
+            made = [make_gold(get_object_or_404(campaign.queries, pk=self.data["query"]))]
+        else:
+            made = draw_gold(campaign, DRAWN_AT_ONCE, seed=campaign.order_seed)
+        return gold(campaign).filter(pk__in=[each.pk for each in made])
+
+
+class GoldSources(Resource, at=f"{CAMPAIGN}/checks/gold/sources", name="gold-sources"):
+    @reads(SourceShape(many=True))
+    def get(self, request: Request, name: str) -> Any:
+        """The closed queries that can become gold, of the first 200, most pairs first."""
+        found = sources(access.lead(request, name).campaign, most=SOURCES_LOOKED_AT)
+        return [{"query": query.pk, "text": query.text, "pairs": pairs} for query, pairs in found]

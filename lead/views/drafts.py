@@ -1,8 +1,12 @@
-"""The steps by which a campaign is made in the browser. Each page can be left and come back to."""
+"""The steps by which a campaign is made in the browser, and their files. Each page can be left and come back to."""
 
 from __future__ import annotations
 
+from functools import partial
+from typing import NamedTuple
+
 from django.contrib import messages
+from django.db.models import F, Sum
 from django.forms import Form
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -11,27 +15,26 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from base.problem_documents import refusal_as_message
 from campaigns.models import Campaign, Draft, Upload
-from campaigns.uploads import most_mib, remove_draft
+from campaigns.pages import while_working
+from campaigns.uploads import announced, begin, most_mib, progress_answer, remove_draft, take_piece
 from judging import access
 from judging.drafts.builder import check_draft, make_campaign
 from judging.drafts.changes import (
+    CHANGES,
     KINDS,
     ask_to_check,
     ask_to_make,
     begin_draft,
     change_corpus,
-    change_films,
-    change_people,
     change_queries,
-    change_settings,
     jobs_of,
+    remove_file,
     root_and_below,
 )
 from judging.drafts.corpora import store_corpus
 from judging.drafts.draws import captions_of, draw_queries, drawn
 from judging.drafts.forms import CorpusForm, FilmsForm, NewSettingsForm, PeopleForm, QueriesForm
 from judging.drafts.sources import wrong_at_first_look
-from lead.drafts.steps import after, steps
 from retrieval.rewriting.counting import counted, ready_in
 
 page_or_form = require_http_methods(["GET", "HEAD", "POST"])
@@ -60,7 +63,7 @@ def corpus(request: HttpRequest, token: str) -> HttpResponse:
         change_corpus(draft, form)
         return redirect("draft-corpus", token) if wrong_at_first_look(draft) else redirect(after(draft, "draft-corpus"))
     wrong = wrong_at_first_look(draft)
-    return _page(request, draft, "draft-corpus", "lead/drafts/corpus.html", form, wrong=wrong)
+    return _page(request, draft, "corpus", form, wrong=wrong)
 
 
 @page_or_form
@@ -69,10 +72,7 @@ def films(request: HttpRequest, token: str) -> HttpResponse:
     root, below = root_and_below(draft)
     initial = {"films": draft.media, "root": root, "below": below, "frame_rate": draft.frame_rate}
     form = FilmsForm(request.POST if request.method == "POST" else None, initial=initial)
-    if form.is_valid():
-        change_films(draft, form)
-        return redirect(after(draft, "draft-films"))
-    return _page(request, draft, "draft-films", "lead/drafts/films.html", form)
+    return _step(request, draft, "films", form)
 
 
 @page_or_form
@@ -89,7 +89,7 @@ def queries(request: HttpRequest, token: str) -> HttpResponse:
         return redirect(after(draft, "draft-queries"))
     about = captions_of(draft.corpus) if draft.corpus else {}
     about |= {"counted": known, "drawn": drawn(draft), "working": jobs_of(draft, draw_queries, store_corpus)}
-    return _page(request, draft, "draft-queries", "lead/drafts/queries.html", form, **about)
+    return _page(request, draft, "queries", form, **about)
 
 
 @require_POST
@@ -105,10 +105,7 @@ def campaign_settings(request: HttpRequest, token: str) -> HttpResponse:
     draft = access.open_draft(request, token)
     so_far = Campaign(name=draft.name, **draft.settings)
     form = NewSettingsForm(request.POST if request.method == "POST" else None, instance=so_far)
-    if form.is_valid():
-        change_settings(draft, form)
-        return redirect(after(draft, "draft-settings"))
-    return _page(request, draft, "draft-settings", "lead/drafts/settings.html", form)
+    return _step(request, draft, "settings", form)
 
 
 @page_or_form
@@ -116,10 +113,15 @@ def people(request: HttpRequest, token: str) -> HttpResponse:
     draft = access.open_draft(request, token)
     initial = {"people": "".join(f"{name} {role}\n" for name, role in draft.people)}
     form = PeopleForm(draft.owner, request.POST if request.method == "POST" else None, initial=initial)
+    return _step(request, draft, "people", form)
+
+
+def _step(request: HttpRequest, draft: Draft, step: str, form: Form | NewSettingsForm) -> HttpResponse:
+    """Store what the form of a step holds, and go on to the next one; or show the form, again if something is wrong."""
     if form.is_valid():
-        change_people(draft, form)
-        return redirect(after(draft, "draft-people"))
-    return _page(request, draft, "draft-people", "lead/drafts/people.html", form)
+        CHANGES[step](draft, form)
+        return redirect(after(draft, f"draft-{step}"))
+    return _page(request, draft, step, form)
 
 
 @require_safe
@@ -128,7 +130,7 @@ def check(request: HttpRequest, token: str) -> HttpResponse:
     draft = access.draft(request, token)
     if draft.campaign:
         return redirect("campaign", draft.campaign.name)
-    return _page(request, draft, "draft-check", "lead/drafts/check.html")
+    return _page(request, draft, "check")
 
 
 @require_safe
@@ -136,10 +138,8 @@ def progress(request: HttpRequest, token: str) -> HttpResponse:
     """The bar of the job under way; the page asks for it again until the job has ended."""
     draft = access.draft(request, token)
     context = {"progress": request.path, "jobs": (jobs := jobs_of(draft, *KINDS))}
-    answer = render(request, "parts/progress.html", context)
-    if not any(job.is_unfinished for job in jobs):
-        answer["HX-Refresh"] = "true"
-    return answer
+    is_working = any(job.is_unfinished for job in jobs)
+    return while_working(render(request, "parts/progress.html", context), is_working)
 
 
 @require_POST
@@ -166,12 +166,7 @@ def remove(request: HttpRequest, token: str) -> HttpResponse:
 
 
 def _page(
-    request: HttpRequest,
-    draft: Draft,
-    here: str,
-    template: str,
-    form: Form | NewSettingsForm | None = None,
-    **about: object,
+    request: HttpRequest, draft: Draft, step: str, form: Form | NewSettingsForm | None = None, **about: object
 ) -> HttpResponse:
     uploads: dict[str, list[Upload]] = {purpose: [] for purpose in Upload.Purpose.values}
     for upload in draft.uploads.order_by("pk"):
@@ -179,7 +174,7 @@ def _page(
     context = {
         "draft": draft,
         "form": form,
-        "steps": steps(draft, here),
+        "steps": steps(draft, f"draft-{step}"),
         "uploads": uploads,
         "jobs": (jobs := jobs_of(draft, check_draft, make_campaign, store_corpus)),
         "progress": reverse("draft-progress", args=[draft.token]),
@@ -187,4 +182,89 @@ def _page(
         "unfinished": any(job.is_unfinished for job in jobs),
         "most_mib": {purpose: most_mib(purpose) for purpose in Upload.Purpose.values},
     }
-    return render(request, template, context | about, status=400 if form and form.is_bound else 200)
+    status = 400 if form and form.is_bound else 200
+    return render(request, f"lead/drafts/{step}.html", context | about, status=status)
+
+
+class Step(NamedTuple):
+    """A page of a draft, as the row of steps shows it."""
+
+    name: str  # of its address
+    words: str
+    address: str
+    done: bool
+    here: bool
+
+
+WORDS = {
+    "draft-corpus": "Corpus",
+    "draft-films": "Films",
+    "draft-queries": "Queries",
+    "draft-settings": "Settings",
+    "draft-people": "People",
+    "draft-check": "Check and create",
+}
+
+
+def steps(draft: Draft, here: str) -> list[Step]:
+    """Return the steps, of which a corpus that is there needs no films."""
+    done = _done(draft)
+    names = [name for name in WORDS if draft.is_new_corpus or name != "draft-films"]
+    return [Step(name, WORDS[name], reverse(name, args=[draft.token]), done[name], name == here) for name in names]
+
+
+def after(draft: Draft, here: str) -> str:
+    """Return the address of the next step."""
+    listed = steps(draft, here)
+    place = next((number for number, step in enumerate(listed) if step.here), 0)
+    return listed[min(place + 1, len(listed) - 1)].address
+
+
+def _done(draft: Draft) -> dict[str, bool]:
+    missing = draft.uploads.values_list("purpose").annotate(bytes=Sum(F("size") - F("received")))
+    whole = {purpose for purpose, left in missing if not left}
+    return {
+        "draft-corpus": not draft.is_new_corpus
+        or bool(draft.corpus_name and Upload.Purpose.MOMENTS in whole and not wrong_at_first_look(draft)),
+        "draft-films": draft.media == Draft.Media.FOLDER
+        or (draft.media == Draft.Media.UPLOAD and Upload.Purpose.FILM in whole),
+        "draft-queries": Upload.Purpose.QUERIES in whole or bool(draft.selection),
+        "draft-settings": bool(draft.name),
+        "draft-people": bool(draft.people),
+        "draft-check": draft.is_ready,
+    }
+
+
+@require_POST
+def announce(request: HttpRequest, token: str) -> HttpResponse:
+    """Begin an upload, or find the one that broke off."""
+    draft = access.open_draft(request, token)
+    purpose, name, size = announced(request, Upload.Purpose.values)
+    return _answer(begin(draft, purpose, name, size), 201)
+
+
+@require_http_methods(["GET", "HEAD", "PATCH"])
+def piece(request: HttpRequest, token: str, upload: str) -> HttpResponse:
+    """Tell how much has arrived, or store the next piece."""
+    return take_piece(request, partial(access.upload, request, token, upload), _answer)
+
+
+@require_POST
+def remove_upload(request: HttpRequest, token: str, upload: str) -> HttpResponse:
+    """Remove a file, and lead back to the step that it belongs to."""
+    access.open_draft(request, token)
+    found = access.upload(request, token, upload)
+    remove_file(found)
+    return redirect(STEPS[Upload.Purpose(found.purpose)], token)
+
+
+STEPS = {
+    Upload.Purpose.MOMENTS: "draft-corpus",
+    Upload.Purpose.DURATIONS: "draft-corpus",
+    Upload.Purpose.FILM: "draft-films",
+    Upload.Purpose.QUERIES: "draft-queries",
+}
+
+
+def _answer(upload: Upload, status: int) -> HttpResponse:
+    return progress_answer(upload, reverse("upload", args=[upload.draft.token, upload.token]), status)

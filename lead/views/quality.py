@@ -1,29 +1,37 @@
-"""The exam as the lead sees it: making it, setting the truth of its pairs, and deciding on examinees."""
+"""The exam and the quiet checks: making them, truths, where each person is, decisions, and gold."""
 
 from __future__ import annotations
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_POST, require_safe
 
 from base.errors import BadValue
 from base.problem_documents import refusal_as_message
-from base.request_fields import one_of, reason_in, text_in, whole_in
+from base.request_fields import KEY, is_whole, one_of, reason_in, text_in, whole_in
 from campaigns.pages import campaign_page
 from judging import access
 from judging.consensus import GRADES
 from judging.models.sitting import exam_batches
+from judging.quality import check_results
+from judging.quality.checks import REPEAT_AFTER
 from judging.quality.exam import DEPTH, QUERIES, set_exam, set_truth
 from judging.quality.examples import LONGEST_WHY
+from judging.quality.gold import DRAWN_AT_ONCE, SOURCES_LOOKED_AT, draw_gold, gold, make_gold, sources
 from judging.quality.sittings import LONGEST_REASON, QUORUM, VERDICTS, exam_grades, truths
+from reports.summaries import PEOPLE, current_summary
 from reports.tables.examinees import examinee, overview, pairs_of, pairs_of_one
+from reports.tables.people import check_rows
 
 TRUTHS = {"": None} | {str(grade): grade for grade in GRADES}
+SOURCES_SHOWN = 20
+PAIRS_ON_A_PAGE = 100
 
 
 @require_safe
-def overview_page(request: HttpRequest, name: str) -> HttpResponse:
+def exam_page(request: HttpRequest, name: str) -> HttpResponse:
     member = access.membership(request, name)
     return campaign_page(
         request,
@@ -38,7 +46,7 @@ def overview_page(request: HttpRequest, name: str) -> HttpResponse:
 
 
 @require_POST
-def make(request: HttpRequest, name: str) -> HttpResponse:
+def make_exam(request: HttpRequest, name: str) -> HttpResponse:
     lead = access.lead(request, name)
     queries, depth = (whole_in(request.POST, field) for field in ("queries", "depth"))
     seed = whole_in(request.POST, "seed") if request.POST.get("seed") else lead.campaign.order_seed
@@ -49,7 +57,7 @@ def make(request: HttpRequest, name: str) -> HttpResponse:
 
 
 @require_safe
-def batch(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+def exam_batch(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     member = access.membership(request, name)
     campaign, chosen = member.campaign, access.exam_batch(member, pk)
     batches = exam_batches(campaign).order_by("query")
@@ -68,7 +76,7 @@ def batch(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 
 
 @require_POST
-def truth(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+def set_truths(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     lead = access.lead(request, name)
     chosen = access.exam_batch(lead, pk)
     ranks = chosen.candidates.values_list("rank", flat=True)
@@ -103,7 +111,7 @@ def examinee_detail(request: HttpRequest, name: str, worker: int) -> HttpRespons
 
 
 @require_POST
-def verdict(request: HttpRequest, name: str, worker: int) -> HttpResponse:
+def give_verdict(request: HttpRequest, name: str, worker: int) -> HttpResponse:
     """The lead's decision on an examinee: work in spite of the exam, or another round of it."""
     lead = access.lead(request, name)
     annotator = access.annotator_of(lead, worker)
@@ -113,3 +121,58 @@ def verdict(request: HttpRequest, name: str, worker: int) -> HttpResponse:
         decide(annotator, lead, reason)
         messages.success(request, "Done. The reason is kept on record.")
     return redirect("exam-person", name=name, worker=worker)
+
+
+@require_safe
+def checks_page(request: HttpRequest, name: str) -> HttpResponse:
+    lead = access.lead(request, name)
+    counted, found = current_summary(lead.campaign, PEOPLE), sources(lead.campaign, most=SOURCES_LOOKED_AT)
+    return campaign_page(
+        request,
+        lead,
+        "lead/checks.html",
+        kept=counted,
+        annotators=check_rows(lead.campaign, counted),
+        rules={"window": check_results.WINDOW, "enough": check_results.ENOUGH, "after": REPEAT_AFTER},
+        fast=f"Under {check_results.FAST:g} s",
+        gold=gold(lead.campaign),
+        sources=found[:SOURCES_SHOWN],
+        n_sources=len(found),
+        looked_at=SOURCES_LOOKED_AT,
+        drawn=DRAWN_AT_ONCE,
+    )
+
+
+@require_safe
+def check_pairs(request: HttpRequest, name: str, worker: int, show: str) -> HttpResponse:
+    """What a number on the page of checks was made from."""
+    lead = access.lead(request, name)
+    annotator = access.annotator_of(lead, worker)
+    if show not in check_results.SELECTIONS:
+        raise Http404
+    return campaign_page(
+        request,
+        lead,
+        "lead/check_pairs.html",
+        annotator=annotator,
+        kind=show,
+        checks=show != "speed",
+        kinds=check_results.SELECTIONS,
+        page=Paginator(check_results.pairs_behind(annotator, show), PAIRS_ON_A_PAGE).get_page(request.GET.get("page")),
+        events=annotator.events.select_related("by__user"),
+    )
+
+
+@require_POST
+def set_gold(request: HttpRequest, name: str) -> HttpResponse:
+    """Gold of one closed query, or drawn from those that can be."""
+    campaign = access.lead(request, name).campaign
+    if key := request.POST.get("query"):
+        query = get_object_or_404(campaign.queries, pk=int(key) if is_whole(key, KEY) else 0)
+        with refusal_as_message(request):
+            make_gold(query)
+            messages.success(request, f"“{query}” is a check now.")
+    else:
+        made = draw_gold(campaign, DRAWN_AT_ONCE, seed=campaign.order_seed)
+        messages.success(request, f"Checks made from closed queries: {len(made)}.")
+    return redirect("checks", name=name)

@@ -1,1 +1,0 @@
-"""Webhooks: having other sites told what happens in a campaign."""
