@@ -12,11 +12,11 @@ from api.fields import Page, PageQuery, Shape, Text
 from api.operations import Representation, Rows, changes, reads
 from api.resource import Resource, clip_address
 from api.resources.jobs import JobShape
+from corpus.clip_files import clip_file
 from corpus.clips import FOR_CORPUS_PAGE, clips_of
-from corpus.media.clip_files import clip_file
+from corpus.counting import figures_of
 from corpus.models import Clip as CorpusClip
 from corpus.models import Corpus, Moment
-from corpus.size.counting import figures_of
 from judging import doors
 from judging.pool.clips import prepare_clip
 from reports.tables.moments import LONGEST_SEARCH, moments_found

@@ -17,7 +17,7 @@ from api.operations import OR_LATER, RUNS, STORES, Rows, changes, makes, reads, 
 from api.problems import checked, unfit
 from api.resource import CAMPAIGN, Resource
 from api.resources.uploads import PIECE, FileShape, take
-from metrics.formats.names import RUN_FORMATS, TASKS
+from metrics.formats import RUN_FORMATS, TASKS
 from runs import doors
 from runs.models import Arrival, Run, Score, Scoring, Submission, Visibility
 from runs.receiving import MOST_MIB, RunForm, announce, describe, must_be_open, submit

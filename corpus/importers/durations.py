@@ -22,12 +22,8 @@ def read_durations(file: Path) -> dict[str, float]:
     """Return the seconds of each video that a file tells.
 
     JSON is an object from video to seconds, to a list that begins with them, or to an object with a field `duration`;
-    it may be divided into splits. A CSV has a column `video` or `id`, and a column `duration` or `length`.
-
-    Raises
-    ------
-    CorpusError
-        Naming the file, and the video or the line that is wrong.
+    it may be divided into splits. A CSV has a column `video` or `id`, and a column `duration` or `length`. Raises
+    CorpusError naming the file, and the video or the line that is wrong.
     """
     try:
         if file.stat().st_size > LARGEST:

@@ -10,23 +10,22 @@ from typing import NamedTuple
 from django.conf import settings
 
 from base.text import printable
-from corpus.cutter import Cutter
+from corpus.clips import Cutter
 from corpus.errors import CorpusError
+from corpus.films import MediaFolder, film_at
+from corpus.importers.formats import importer_of
 from corpus.importers.interface import Source
-from corpus.importers.registry import importer_of
 from corpus.importers.rows import Row
-from corpus.media.fetching import film_at
-from corpus.media.finding import MediaFolder
 from systems.features.films import PICTURES
 
 TOLERANCE = 1.0  # seconds by which a film and the corpus may differ
 NOT_TOLD = "field duration: missing, and its film does not tell it: "
+Measured = Callable[[str], float | None]
 
 
 class FilmLengths:
-    """Tells the lengths of the films in a folder. The process that reads them begins with the first question.
-
-    `sign` is called every few seconds while a film is read.
+    """Tells the lengths of the films in a folder. The process that reads them begins with the first question. `sign` is
+    called every few seconds while a film is read.
     """
 
     def __init__(self, media: MediaFolder | None, sign: Callable[[], None] = lambda: None) -> None:
@@ -43,12 +42,8 @@ class FilmLengths:
         self.cutter.__exit__(kind, fault, trace)
 
     def length(self, video: str) -> float | None:
-        """Return the seconds that a video's film lasts; None if there is no film.
-
-        Raises
-        ------
-        CorpusError
-            If the film cannot be read, or does not tell its length.
+        """Return the seconds that a video's film lasts; None if there is no film. Raises CorpusError if the film cannot
+        be read, or does not tell its length.
         """
         place = self.media.place(video) if self.media else ""
         if self.media is None or not place:
@@ -63,18 +58,12 @@ class FilmLengths:
                 raise CorpusError(f"{NOT_TOLD}{fault}") from fault
 
 
-Measured = Callable[[str], float | None]
-
-
 def film_lengths(
     source: Source, known: Mapping[str, float], sign: Callable[[int], None] = lambda films: None
 ) -> Measured:
     """Look at the films of all videos whose lengths only their films tell, and return what `FilmLengths.length` would.
 
-    Parameters
-    ----------
-    known
-        The lengths of videos that were stored before, in seconds, by their names.
+    known: the lengths of videos that were stored before, in seconds, by their names.
     """
     found: dict[str, float | CorpusError | None] = {}
 
@@ -125,14 +114,9 @@ def misfits(
 ) -> Iterator[Misfit]:
     """Yield the videos whose films do not fit.
 
-    Parameters
-    ----------
-    lengths
-        The durations of videos, in seconds, by their names.
-    media
-        The folder of films. Each of them is opened, which takes some milliseconds.
-    sign
-        Is called with the number of films looked at.
+    lengths: the durations of videos, in seconds, by their names.
+    media: the folder of films. Each of them is opened, which takes some milliseconds.
+    sign: is called with the number of films looked at.
     """
     with FilmLengths(media) as films:
         for number, (video, length) in enumerate(lengths.items(), 1):

@@ -19,8 +19,7 @@ from campaigns import doors
 from corpus.models import Corpus
 from judging.pool.rewording import PAIRS, WORDS, By, accept_caption, ask_for_rewording, count_waiting, jobs_of, state_of
 from retrieval.models import Rewording
-from retrieval.rewriting.counting import counted
-from retrieval.rewriting.replaced import rows
+from retrieval.rewriting.counting import counted, rows
 
 ON_A_PAGE = 25
 

@@ -14,8 +14,7 @@ from campaigns import doors
 from corpus.models import Corpus
 from lead.views.captions import corpus_page
 from retrieval.models import CastName
-from retrieval.rewriting.cast_file import NAMES_ON_A_PAGE, names_of, save_names
-from retrieval.rewriting.drafting import draft_cast
+from retrieval.rewriting.cast_file import NAMES_ON_A_PAGE, draft_cast, names_of, save_names
 
 SHOWN = {"": "All", "open": "To be confirmed", "confirmed": "Confirmed"}
 

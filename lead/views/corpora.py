@@ -7,8 +7,8 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from corpus.clips import FOR_CORPUS_PAGE, clips_of
+from corpus.counting import figures_of
 from corpus.models import Clip, Corpus, Moment
-from corpus.size.counting import figures_of
 from judging import doors
 from judging.pool.clips import prepare_clip
 from reports.tables.moments import moments_page

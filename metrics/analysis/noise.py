@@ -12,7 +12,7 @@ from ..formats.tables import Qrels, Run
 from ..measures.conventions import Convention, convention_named
 from ..measures.evaluate import Evaluator
 from ..measures.ground import Ground
-from ..measures.iou import temporal_iou
+from ..measures.matching import temporal_iou
 from ..measures.measure import Measure
 from ..measures.scene import Scene
 

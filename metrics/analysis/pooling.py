@@ -26,16 +26,10 @@ BLOCK = 4096  # moments at a time
 class Found:
     """Moments that runs found, by query, and in a query by the best rank.
 
-    Attributes
-    ----------
-    queries, names
-        Ids of queries, and names of videos.
-    query, video
-        int64 of shape (moments,): numbers of them.
-    start, end
-        Floats of shape (moments,): seconds.
-    ranks
-        int64 of shape (moments, runs): the best rank at which a run has the moment, from 1; 0 if it does not.
+    queries, names: ids of queries, and names of videos.
+    query, video: int64 of shape (moments,): numbers of them.
+    start, end: floats of shape (moments,): seconds.
+    ranks: int64 of shape (moments, runs): the best rank at which a run has the moment, from 1; 0 if it does not.
     """
 
     queries: tuple[str, ...]
@@ -69,17 +63,9 @@ def undecided(
     these are decided. Of one query, going down the ranks, a prediction that overlaps one before it enough is the same
     moment, which has the times of the first.
 
-    Parameters
-    ----------
-    ground
-        The judged moments.
-    depth, iou
-        K and μ.
-    same
-        IoU from which two predictions are one moment.
+    depth, iou: K and μ.
+    same: IoU from which two predictions are one moment.
 
-    Examples
-    --------
     The first run finds a judged moment and another one, which the second run has a little later in the film:
 
     >>> from metrics import qrels_from_dict, run_from_dict
@@ -138,19 +124,9 @@ def influence(
     takes many of its kind. The sum over all pairs of runs is returned. Which of the two found the moment does not
     matter: judging only what the one behind found would favour it.
 
-    Parameters
-    ----------
-    found
-        From `undecided` with the same arguments.
-    highest
-        The highest grade.
+    found: from `undecided` with the same arguments.
+    Returns floats of shape (moments,), from 0 to the number of pairs of runs.
 
-    Returns
-    -------
-    Floats of shape (moments,), from 0 to the number of pairs of runs.
-
-    Examples
-    --------
     Two runs are tied, and one of them found another moment:
 
     >>> from metrics import qrels_from_dict, run_from_dict
@@ -208,20 +184,11 @@ def means_without_own(
     The difference to the run's score on the whole pool is how much the pool favours it, and so how much too low an
     equally good system scores that took no part in the pool.
 
-    Parameters
-    ----------
-    finders
-        bool of shape (rows of the qrels, groups): which groups found a moment. Rows that nobody found are of the pool
-        that the runs had no part in, and always stay.
-    group
-        The number of each run's group, such as the seeds of a system. A group is left out as a whole.
+    finders: bool of shape (rows of the qrels, groups): which groups found a moment. Rows that nobody found are of the
+    pool that the runs had no part in, and always stay.
+    group: the number of each run's group, such as the seeds of a system. A group is left out as a whole.
+    Returns floats of shape (runs, measures).
 
-    Returns
-    -------
-    Floats of shape (runs, measures).
-
-    Examples
-    --------
     A run alone found the only relevant moment that is not in the first pool:
 
     >>> from metrics import qrels_from_dict, run_from_dict

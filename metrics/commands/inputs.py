@@ -8,8 +8,8 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..formats import ANY_GRADE, HIGHEST_GRADE, QRELS_FORMATS, RUN_FORMATS, TASKS
 from ..formats.errors import MeasureError
-from ..formats.names import ANY_GRADE, HIGHEST_GRADE, QRELS_FORMATS, RUN_FORMATS, TASKS
 
 if TYPE_CHECKING:
     from .. import Convention, Measure, Qrels, Run, Scores
@@ -140,15 +140,10 @@ def load_qrels(args: argparse.Namespace) -> "Qrels":
     from ..formats.qrels import read_qrels
     from ..formats.runs import look_at_run
 
-    for path in runs_of(args):
+    one = [args.run_file] if getattr(args, "run_file", None) else []
+    for path in one + list(getattr(args, "runs", None) or []):
         look_at_run(path, args.format_run)
     return read_qrels(args.qrels, args.format_qrels, args.moments, is_lenient(args) or None, args.scale)
-
-
-def runs_of(args: argparse.Namespace) -> list[str]:
-    """The paths of all runs that a command takes."""
-    one = [args.run_file] if getattr(args, "run_file", None) else []
-    return one + list(getattr(args, "run_files", None) or getattr(args, "runs", None) or [])
 
 
 def is_lenient(args: argparse.Namespace) -> bool:

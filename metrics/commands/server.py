@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..formats import RUN_FORMATS, TASKS
 from ..formats.errors import MeasureError
-from ..formats.names import RUN_FORMATS, TASKS
 from . import inputs, tables
 
 if TYPE_CHECKING:

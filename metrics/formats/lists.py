@@ -193,9 +193,8 @@ def one_by_one(
     read: Callable[[Place, Any], tuple[Any, Any, Any, Any]],
     faults: Faults | None = None,
 ) -> Columns:
-    """Columns of lists by query; `read` gives video, start, end and value of an item.
-
-    With `faults`, items that cannot be read are added to them and left out; without, the first is an error.
+    """Columns of lists by query; `read` gives video, start, end and value of an item. With `faults`, items that cannot
+    be read are added to them and left out; without, the first is an error.
     """
     rows = Rows(source, kind, dict.fromkeys(map(str, found)))
     for query, items in found.items():

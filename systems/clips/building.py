@@ -37,23 +37,12 @@ from .layout import (
 def plan_index(folder: Path, kind: str, clip_seconds: float, sample: Rows, clips: int, shards: int = 1) -> Plan:
     """Begin an index in a folder: learn what its codes need, and store its plan. Shards that are there are void then.
 
-    Parameters
-    ----------
-    kind
-        `flat`, `ivf-pq` or `hnsw`.
-    clip_seconds
-        Length of a clip.
-    sample
-        Vectors to learn from, drawn from all clips: shape (vectors, d). See `codes.wanted_sample`.
-    clips
-        How many clips the index will have, roughly.
-    shards
-        How many shards will be written.
-
-    Raises
-    ------
-    SystemsError
-        For a kind that there is not, a sample that is too small, or a full disk.
+    kind: `flat`, `ivf-pq` or `hnsw`.
+    clip_seconds: length of a clip.
+    sample: vectors to learn from, drawn from all clips: shape (vectors, d). See `codes.wanted_sample`.
+    clips: how many clips the index will have, roughly.
+    shards: how many shards will be written.
+    Raises SystemsError for a kind that there is not, a sample that is too small, or a full disk.
     """
     plan = Plan(kind, sample.shape[1], clip_seconds, shards)
     plan.check()
@@ -68,17 +57,9 @@ def plan_index(folder: Path, kind: str, clip_seconds: float, sample: Rows, clips
 def write_shard(folder: Path, number: int, blocks: Iterable[Videos]) -> None:
     """Write one shard of a planned index; it replaces the one that was there, if all goes well.
 
-    Parameters
-    ----------
-    number
-        From 1 to the plan's number of shards.
-    blocks
-        Its videos, some at a time; one block is in memory at a time.
-
-    Raises
-    ------
-    SystemsError
-        For a number beyond the plan, vectors that do not fit it or are not finite, or a full disk.
+    number: from 1 to the plan's number of shards.
+    blocks: its videos, some at a time; one block is in memory at a time.
+    Raises SystemsError for a number beyond the plan, vectors that do not fit it or are not finite, or a full disk.
     """
     plan = read_plan(folder)
     if not 1 <= number <= plan.shards:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from metrics.formats.training_sets import BETWEEN, FIRST_LINE, LAST_LINE, moment_fields, training_query
+from metrics.formats.json_qrels import BETWEEN, FIRST_LINE, LAST_LINE, moment_fields, training_query
 from systems.errors import SystemsError
 from systems.examples import examples_from
 

@@ -14,9 +14,9 @@ from corpus.errors import CorpusError
 from corpus.models import Corpus
 from jobs.models import Job
 from jobs.running import work_off_one
+from retrieval.simcse.comparing import as_text
 from retrieval.simcse.making import Plan, ask_for_training, made_of
-from retrieval.simcse.recipe import Recipe
-from retrieval.simcse.report import as_text
+from retrieval.simcse.training import Recipe
 from systems.errors import SystemsError
 
 MEANINGS = {
