@@ -68,13 +68,7 @@ def nearest(
     return Nearest(indices, similarities)
 
 
-def nearest_distinct(
-    queries: Floats,
-    captions: Floats,
-    labels: Indices,
-    k: int,
-    report: Callable[[int, int], None] = lambda done, total: None,
-) -> Nearest:
+def nearest_distinct(queries: Floats, captions: Floats, labels: Indices, k: int) -> Nearest:
     """Return for each query the k nearest captions of which no two have the same label: of equal labels, the nearest.
 
     As `nearest`, with one more parameter.
@@ -90,8 +84,8 @@ def nearest_distinct(
     different = len(np.unique(labels))
     k = min(k, different)
     if different == len(labels):
-        return nearest(queries, captions, k, report)
-    deep = nearest(queries, captions, k + SPARE, report)
+        return nearest(queries, captions, k)
+    deep = nearest(queries, captions, k + SPARE)
     is_first = _first_of_label(labels[deep.indices])
     places = np.argsort(~is_first, axis=1, kind="stable")[:, :k]  # the first of each label, in their order
     found = Nearest(np.take_along_axis(deep.indices, places, 1), np.take_along_axis(deep.similarities, places, 1))

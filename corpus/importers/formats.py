@@ -18,9 +18,8 @@ from corpus.importers.interface import (
     each_entry,
     each_line,
     each_object,
-    place_of,
+    opened,
     problem,
-    where,
 )
 from corpus.importers.rows import (
     LONGEST_LINE,
@@ -45,6 +44,7 @@ from metrics.formats.annotations import (
     seconds_of_segments,
 )
 from metrics.formats.csv_tables import CsvLines
+from metrics.formats.errors import Place
 from metrics.formats.json_reader import Entry
 
 TYPES = ("v", "t", "vt")
@@ -95,18 +95,17 @@ def _tvr_row(where: str, record: dict[str, Any]) -> Row:
 def rows_of_charades(file: Path, choice: Choice) -> Iterator[Row | Problem]:
     """Charades-STA: lines of `VIDEO start end##sentence`, with times in seconds and without the lengths of videos."""
 
-    def row(n: int, line: bytes) -> Row:
-        where = f"line {n}"
+    def rows(where: str, line: bytes) -> Iterator[Row]:
         try:
             written = line.removeprefix(b"\xef\xbb\xbf").decode()
         except UnicodeDecodeError as fault:
             raise CorpusError(
                 f"not UTF-8 at byte {fault.start + 1}; expected VIDEO start end##sentence in UTF-8"
             ) from fault
-        video, start, end, sentence = charades_line(place_of(file, where), written)
-        return Row(where, name(video, "video"), start, end, None, text(sentence, "sentence"))
+        video, start, end, sentence = charades_line(Place(str(file), where), written)
+        yield Row(where, name(video, "video"), start, end, None, text(sentence, "sentence"))
 
-    return each_line(file, row)
+    return each_line(file, rows)
 
 
 def rows_of_activitynet(file: Path, choice: Choice) -> Iterator[Row | Problem]:
@@ -117,7 +116,7 @@ def rows_of_activitynet(file: Path, choice: Choice) -> Iterator[Row | Problem]:
 def described_videos(file: Path, unit: Unit, length: Any) -> Iterator[Row | Problem]:
     """Yield the sentences of each video of a document. `length` returns a record's duration in seconds, or None."""
 
-    def rows(entry: Entry) -> Iterator[Row]:
+    def rows(where: str, entry: Entry) -> Iterator[Row]:
         if entry.key is None:
             raise CorpusError("the document is a list; expected an object from video to its sentences")
         video = name(entry.key, "video")
@@ -136,21 +135,20 @@ def rows_of_didemo(file: Path, choice: Choice) -> Iterator[Row | Problem]:
     many marked, the one that overlaps most with all marks, and then the earliest.
     """
 
-    def rows(entry: Entry) -> Iterator[Row]:
+    def rows(where: str, entry: Entry) -> Iterator[Row]:
         record = entry.value
         if entry.key is not None:
             raise CorpusError("the document is an object; expected a list of objects")
         if not isinstance(record, dict):
             raise CorpusError(f"a JSON {type(record).__name__}; expected an object")
-        spot = where(entry)
         times = record.get("times")
         if not isinstance(times, list) or not times:
             raise BadField("times", times, "a list of [first, last] segments that is not empty")
-        place = place_of(file, spot)
+        place = Place(str(file), where)
         spans = [seconds_of_segments(place, f"field times[{n}]", each) for n, each in enumerate(times)]
         start, end = agreed([(first, last) for first, last in spans])
         yield Row(
-            spot,
+            where,
             name(record.get("video"), "video"),
             start,
             end,
@@ -220,24 +218,19 @@ def _tacos_duration(record: dict[str, Any]) -> float | None:
 
 def rows_of_csv(file: Path, choice: Choice) -> Iterator[Row | Problem]:
     """CSV of our own, with the columns video, start, end and description; or any CSV whose columns a person names."""
-    try:
-        with file.open("rb") as content:
-            table = CsvLines(_decoded(content, file), str(file))
-            places = places_of(table.header, choice.columns, file)
-            names = {field: table.header[place] for field, place in places.items()}
-            for n, cells, wrong in table:
-                where = f"line {n}"
-                try:
-                    if wrong:
-                        raise CorpusError(wrong)
-                    found = {field: cells[place].strip() for field, place in places.items()}
-                    yield _csv_row(where, found, names, table.separator)
-                except CorpusError as fault:
-                    yield problem(file, where, fault)
-    except MeasureError as fault:
-        raise CorpusError(str(fault)) from fault
-    except OSError as fault:
-        raise CorpusError(f"{file}: cannot be read ({fault.strerror}); expected a file") from fault
+    with opened(file) as content:
+        table = CsvLines(_decoded(content, file), str(file))
+        places = places_of(table.header, choice.columns, file)
+        names = {field: table.header[place] for field, place in places.items()}
+        for n, cells, wrong in table:
+            where = f"line {n}"
+            try:
+                if wrong:
+                    raise CorpusError(wrong)
+                found = {field: cells[place].strip() for field, place in places.items()}
+                yield _csv_row(where, found, names, table.separator)
+            except CorpusError as fault:
+                yield problem(file, where, fault)
 
 
 def _decoded(content: BinaryIO, file: Path) -> Iterator[str]:

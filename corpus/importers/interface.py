@@ -7,13 +7,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, TypeVar
 
 from corpus.errors import BadLines, CorpusError, Problem
 from corpus.films import MediaFolder
 from corpus.importers.rows import Row, json_object, lines
 from metrics import MeasureError
-from metrics.formats.errors import Place
 from metrics.formats.json_reader import Entry, json_entries
 
 HOW_TO_GIVE_DURATIONS = (
@@ -85,6 +84,7 @@ class Choice(NamedTuple):
     columns: Mapping[str, str] = {}
 
 
+Part = TypeVar("Part")
 Reader = Callable[[Path, Choice], Iterator[Row | Problem]]
 
 
@@ -134,45 +134,35 @@ class Source:
         return Choice(self.kind, self.columns)
 
 
-def each_line(file: Path, row: Callable[[int, bytes], Row | None]) -> Iterator[Row | Problem]:
-    """Yield what `row` makes of each line, unless that is None, or what is wrong with the line."""
-    for number, line in lines(file):
-        try:
-            found = row(number, line)
-        except (CorpusError, MeasureError) as fault:
-            yield problem(file, f"line {number}", fault)
-        else:
-            if found:
-                yield found
+def each_line(file: Path, rows: Callable[[str, bytes], Iterable[Row]]) -> Iterator[Row | Problem]:
+    """Yield what `rows` makes of each line and its place, or what is wrong with the line."""
+    return _each(file, ((f"line {number}", line) for number, line in lines(file)), rows)
 
 
-def each_object(file: Path, row: Callable[[str, dict[str, Any]], Iterable[Row]]) -> Iterator[Row | Problem]:
-    """Yield what `row` makes of the JSON object in each line, or what is wrong with the line."""
-    for number, line in lines(file):
-        where = f"line {number}"
+def each_object(file: Path, rows: Callable[[str, dict[str, Any]], Iterable[Row]]) -> Iterator[Row | Problem]:
+    """Yield what `rows` makes of the JSON object in each line, or what is wrong with the line."""
+    return each_line(file, lambda where, line: rows(where, json_object(line)))
+
+
+def each_entry(file: Path, rows: Callable[[str, Entry], Iterable[Row]]) -> Iterator[Row | Problem]:
+    """Yield what `rows` makes of each entry of a JSON document, or what is wrong with the entry."""
+    with opened(file) as document:
+        yield from _each(file, ((where(entry), entry) for entry in json_entries(document, str(file))), rows)
+
+
+def _each(
+    file: Path, parts: Iterable[tuple[str, Part]], rows: Callable[[str, Part], Iterable[Row]]
+) -> Iterator[Row | Problem]:
+    for where, part in parts:
         try:
-            yield from row(where, json_object(line))
+            yield from rows(where, part)
         except (CorpusError, MeasureError) as fault:
             yield problem(file, where, fault)
-
-
-def each_entry(file: Path, rows: Callable[[Entry], Iterable[Row]]) -> Iterator[Row | Problem]:
-    """Yield what `rows` makes of each entry of a JSON document, or what is wrong with the entry."""
-    with _opened(file) as document:
-        for entry in json_entries(document, str(file)):
-            try:
-                yield from rows(entry)
-            except (CorpusError, MeasureError) as fault:
-                yield problem(file, where(entry), fault)
 
 
 def where(entry: Entry) -> str:
     """Return how messages name an entry of a JSON document."""
     return f"line {entry.line}, entry {entry.number}" if entry.key is None else f"video {entry.key!r}"
-
-
-def place_of(file: Path, where: str) -> Place:
-    return Place(str(file), where)
 
 
 def problem(file: Path, where: str, fault: Exception) -> Problem:
@@ -185,7 +175,8 @@ def problem(file: Path, where: str, fault: Exception) -> Problem:
 
 
 @contextmanager
-def _opened(file: Path) -> Iterator[Any]:
+def opened(file: Path) -> Iterator[BinaryIO]:
+    """Open a file; whatever is wrong with it as a whole becomes a CorpusError."""
     try:
         with file.open("rb") as document:
             yield document

@@ -58,9 +58,7 @@ class FilmLengths:
                 raise CorpusError(f"{NOT_TOLD}{fault}") from fault
 
 
-def film_lengths(
-    source: Source, known: Mapping[str, float], sign: Callable[[int], None] = lambda films: None
-) -> Measured:
+def film_lengths(source: Source, known: Mapping[str, float]) -> Measured:
     """Look at the films of all videos whose lengths only their films tell, and return what `FilmLengths.length` would.
 
     known: the lengths of videos that were stored before, in seconds, by their names.
@@ -74,11 +72,10 @@ def film_lengths(
         return outcome
 
     if source.media:
-        with FilmLengths(source.media, lambda: sign(len(found))) as films:
+        with FilmLengths(source.media) as films:
             for video in _untold(source):
                 if video not in known and video not in found:
                     found[video] = _length_or_fault(films, video)
-                    sign(len(found))
     return length
 
 

@@ -78,7 +78,7 @@ def _refused(source: Source, fault: CorpusError) -> Report:
     return report
 
 
-def load(name: str, source: Source, replacing: bool = False, sign: Sign = lambda rows: None) -> Report:
+def load(name: str, source: Source, replacing: bool = False) -> Report:
     """Import a source into the corpus of that name, all or nothing. Importing it again adds nothing.
 
     Nothing that is stored is changed or removed, unless `replacing` is asked for: then a changed description takes the
@@ -88,16 +88,16 @@ def load(name: str, source: Source, replacing: bool = False, sign: Sign = lambda
     another format, or the source chooses what its format does not have.
     """
     known = _lengths(_checked(name, source))
-    return _load(name, source, film_lengths(source, known, sign), replacing, sign)
+    return _load(name, source, film_lengths(source, known), replacing)
 
 
 @transaction.atomic
-def _load(name: str, source: Source, measured: Measured, replacing: bool, sign: Sign) -> Report:
+def _load(name: str, source: Source, measured: Measured, replacing: bool) -> Report:
     corpus = _checked(name, source)
     stored = Stored(corpus)
     before = len(stored.keys)
     corpus = _kept(corpus or Corpus(name=name, format=source.format), source)
-    checker = Checker(source, importer_of(source), _lengths(corpus), measured, sign)
+    checker = Checker(source, importer_of(source), _lengths(corpus), measured)
     report = _fill(corpus, checker, stored)
     changed = compare(stored, checker.prints, report)
     report.moments_added = Moment.objects.filter(video__corpus=corpus).count() - before

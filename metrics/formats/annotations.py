@@ -226,22 +226,12 @@ def captions(source: str, video: str, record: Any, unit: Unit) -> Iterator[Sente
         yield Sentence(Place(source, f"video {video!r}, sentence {n}"), n, sentence, span)
 
 
-def activitynet_qrels(records: Records) -> Columns:
-    """ActivityNet Captions: ``{video: {"duration", "timestamps": [[start, end], …], "sentences"}}``; the query is
-    the video and the number of the sentence, ``v_abc#1``. A span whose end stands first is turned round, as in
-    the published loaders.
+def captions_qrels(records: Records, unit: Unit) -> Columns:
+    """ActivityNet Captions: ``{video: {"duration", "timestamps": [[start, end], …], "sentences"}}``; the query is the
+    video and the number of the sentence, ``v_abc#1``. TACoS has frames in place of seconds, and `fps`.
+
+    unit: what a record's times are in, in seconds.
     """
-    return _captions(records, in_seconds)
-
-
-def tacos_qrels(records: Records) -> Columns:
-    """TACoS: as ActivityNet Captions, but with times in frames and the frames a second as `fps`."""
-
-    return _captions(records, in_frames)
-
-
-def _captions(records: Records, unit: Unit) -> Columns:
-    """Videos with their sentences and times; `unit`: what a record's times are in, in seconds."""
     rows = Rows(records.source, MOMENT)
     for outer, pair in records:
         if not isinstance(pair, tuple):

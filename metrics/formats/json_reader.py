@@ -164,15 +164,14 @@ class Entry(NamedTuple):
     value: Any
 
 
-def json_entries(file: BinaryIO, source: str, longest: int = LONGEST_ENTRY) -> Iterator[Entry]:
+def json_entries(file: BinaryIO, source: str) -> Iterator[Entry]:
     """Yield the entries of a document that is a list or an object.
 
     file: the document, in UTF-8.
-    longest: characters that an entry may have.
     Raises MeasureError if the document is no list and no object, its JSON is broken, an entry is too long, or a key
     stands twice. The entries before have been yielded then.
     """
-    text = _Text(file, source, longest)
+    text = _Text(file, source)
     opening = text.sign()
     if opening not in ("[", "{"):
         found = "is empty" if not opening else f"begins with {opening!r}"
@@ -199,8 +198,8 @@ def json_entries(file: BinaryIO, source: str, longest: int = LONGEST_ENTRY) -> I
 class _Text:
     """The part of the document that is in memory, and a place in it."""
 
-    def __init__(self, file: BinaryIO, source: str, longest: int) -> None:
-        self.file, self.source, self.longest = file, source, longest
+    def __init__(self, file: BinaryIO, source: str) -> None:
+        self.file, self.source = file, source
         self.decoder = codecs.getincrementaldecoder("utf-8-sig")()
         self.text, self.at, self.is_over = "", 0, False
         self.lines_before = 0  # of `text`
@@ -243,7 +242,7 @@ class _Text:
             except (ValueError, RecursionError) as problem:
                 fault = problem
             there = len(self.text) - self.at
-            if fault and (self.is_over or there > self.longest):
+            if fault and (self.is_over or there > LONGEST_ENTRY):
                 raise self._broken(fault, there) from None
             if not fault and (end < len(self.text) or self.is_over):  # else a number may go on
                 self._check(found, end)
@@ -261,8 +260,8 @@ class _Text:
     def _broken(self, fault: ValueError | RecursionError, there: int) -> MeasureError:
         if not isinstance(fault, json.JSONDecodeError):
             return self.fail(fault_of(fault))
-        if there > self.longest and fault.pos - self.at > self.longest:
-            return self.fail(f"an entry of more than {self.longest:,} characters; is this the right file?")
+        if there > LONGEST_ENTRY and fault.pos - self.at > LONGEST_ENTRY:
+            return self.fail(f"an entry of more than {LONGEST_ENTRY:,} characters; is this the right file?")
         line = self.lines_before + self.text.count("\n", 0, fault.pos) + 1
         return self.fail(fault_of(fault), line)
 

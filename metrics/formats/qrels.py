@@ -1,6 +1,7 @@
 """Qrels from whatever a researcher has in hand: a file in any format of the field, a dict, or a data frame."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +25,8 @@ RECORD_READERS: dict[str, Callable[[Records], Columns]] = {
     "qvhighlights": annotations.qvhighlights_qrels,
     "didemo": annotations.didemo_qrels,
     "axiou": annotations.axiou_qrels,
-    "activitynet": annotations.activitynet_qrels,
-    "tacos": annotations.tacos_qrels,
+    "activitynet": partial(annotations.captions_qrels, unit=annotations.in_seconds),
+    "tacos": partial(annotations.captions_qrels, unit=annotations.in_frames),
 }
 QRELS_WRITERS: dict[str, Callable[[Qrels], str]] = {
     "jsonl": qrels_as_jsonl,

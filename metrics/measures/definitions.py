@@ -17,6 +17,8 @@ from .measure import ALIASES, EXAMPLES, PARAMS, Definition, Measure, one_of
 
 Measures = str | Measure | Iterable[str | Measure]
 SHAPE = re.compile(r"(?P<name>[A-Za-z]\w*)(?:\((?P<params>[^()]*)\))?(?:@(?P<cutoff>\d+))?")
+RANK = ("iou", "rel", "max_rank")  # parameters
+OF_IOU = {"gain": one_of("linear", "exp")}  # the gain is of an IoU, not of a grade
 ALL = (
     Definition("nDCG_IoU", "graded", graded.ndcg_iou, ("iou", "gain", "discount"), ("iou",)),
     Definition("Recall_IoU", "graded", graded.recall_iou, ("iou", "rel"), ("iou",)),
@@ -25,34 +27,9 @@ ALL = (
     Definition("Success_IoU", "hit", hits.success_iou, ("iou", "rel", "task", "type", "length", "max_rank"), ("iou",)),
     Definition("Success_Video", "hit", hits.success_video, ("rel", "type")),
     Definition("AP_IoU", "hit", hits.ap_iou, ("iou", "rel"), ("iou",)),
-    Definition(
-        "DCG_IoU",
-        "hit",
-        hits.dcg_iou,
-        ("gain", "discount", "rel"),
-        readers={"gain": one_of("linear", "exp")},  # the gain of an IoU, not of a grade
-        share=False,
-    ),
-    Definition(
-        "MedianRank",
-        "hit",
-        hits.hit_rank,
-        ("iou", "rel", "max_rank"),
-        ("iou",),
-        cutoff="none",
-        aggregate="median",
-        share=False,
-    ),
-    Definition(
-        "StdRank",
-        "hit",
-        hits.hit_rank,
-        ("iou", "rel", "max_rank"),
-        ("iou",),
-        cutoff="none",
-        aggregate="std",
-        share=False,
-    ),
+    Definition("DCG_IoU", "hit", hits.dcg_iou, ("gain", "discount", "rel"), readers=OF_IOU, share=False),
+    Definition("MedianRank", "hit", hits.hit_rank, RANK, ("iou",), cutoff="none", aggregate="median", share=False),
+    Definition("StdRank", "hit", hits.hit_rank, RANK, ("iou",), cutoff="none", aggregate="std", share=False),
     Definition("Judged", "hit", hits.judged, ("iou",), (), (("iou", "0.5"),)),
     Definition("mAP_IoU", "detection", graded.map_iou, ("iou", "rel", "length"), ("iou",), cutoff="optional"),
     Definition("Rank", "hit", hits.rank_within, ("rel",)),

@@ -31,11 +31,11 @@ State = Rewording.State
 SETTLED_AT_A_TIME = 500  # between two reports, each of which renews the lease
 
 
-def cast_of(corpus: Corpus, lexicon: Lexicon | None = None) -> Cast:
+def cast_of(corpus: Corpus) -> Cast:
     """Return the confirmed cast list of a corpus."""
     names = CastName.objects.filter(corpus=corpus, confirmed=True)
     entries = [Entry(each.name, each.phrase, each.same_as) for each in names if not each.stays]
-    return Cast(entries, [each.name for each in names if each.stays], lexicon or Lexicon(descriptions_of(corpus)))
+    return Cast(entries, [each.name for each in names if each.stays], Lexicon(descriptions_of(corpus)))
 
 
 def substituter_of(order: Substitution, cast: Cast) -> Substituter:

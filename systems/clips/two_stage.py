@@ -27,6 +27,7 @@ from .index import ClipIndex, Found, ranges
 from .layout import check
 
 CLIPS, FEATURES, OBJECTS = "clips", "features", "objects"  # folders
+VIDEOS_AT_A_TIME = 1000
 NAMES, COLUMNS = "names.npz", ("clip", "name", "box")
 Cost = Callable[[Windows], Floats]
 
@@ -43,10 +44,10 @@ def some(videos: Videos, numbers: Ints) -> Videos:
     )
 
 
-def in_parts(videos: Videos, first: int, stop: int, size: int = 1000) -> Iterator[Videos]:
+def in_parts(videos: Videos, first: int, stop: int) -> Iterator[Videos]:
     """Yield the videos first to stop - 1, some at a time, without their objects."""
-    for start in range(first, stop, size):
-        yield some(videos, np.arange(start, min(start + size, stop)))
+    for start in range(first, stop, VIDEOS_AT_A_TIME):
+        yield some(videos, np.arange(start, min(start + VIDEOS_AT_A_TIME, stop)))
 
 
 def keep_objects(folder: Path, objects: Objects | None) -> None:

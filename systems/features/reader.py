@@ -44,7 +44,6 @@ def read_videos(
     clip_seconds: float,
     clips: Path,
     subtitles: Path | None = None,
-    objects: Objects | None = None,
     sign: Callable[[], None] = lambda: None,
 ) -> Videos:
     """Read the features of a corpus's videos; what the files hold of others is not looked at.
@@ -62,7 +61,7 @@ def read_videos(
     rows = _read(clips, durations, clip_seconds, sign)
     words = _read(subtitles, durations, clip_seconds, sign) if subtitles else None
     videos = [Video(name, duration, *_as_long(name, rows, words)) for name, duration in durations.items()]
-    return Videos.of(videos, clip_seconds, objects)
+    return Videos.of(videos, clip_seconds)
 
 
 def _as_long(name: str, rows: dict[str, Rows], words: dict[str, Rows] | None) -> tuple[Rows, Rows | None]:
