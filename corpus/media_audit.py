@@ -109,7 +109,6 @@ def _look_again(pk: int, name: str) -> Iterator[Finding]:
 
 
 def _read(pk: int, name: str) -> Iterator[Finding]:
-    """Read a file and compare its checksum."""
     stored = read(name)
     clip = Clip.objects.filter(pk=pk, file=name, state=Clip.State.READY).first()
     if clip and stored and stored.size == clip.size and stored.sha256 != clip.sha256:

@@ -21,7 +21,7 @@ from corpus.importers.checking import Checker
 from corpus.importers.comparison import Stored, compare, replace
 from corpus.importers.formats import importer_of
 from corpus.importers.interface import Report, Source
-from corpus.importers.lengths import FilmLengths, Measured, film_lengths
+from corpus.importers.lengths import Measured, film_lengths, lengths_in
 from corpus.importers.rows import Row
 from corpus.models import Corpus, Moment, Video
 
@@ -47,8 +47,8 @@ def preview(source: Source, name: str = "", sign: Sign = lambda rows: None) -> R
     """
     try:
         corpus = _checked(name, source) if name else None
-        with FilmLengths(source.media, lambda: sign(checker.report.rows)) as films:
-            checker = Checker(source, importer_of(source), _lengths(corpus), films.length, sign)
+        with lengths_in(source.media, lambda: sign(checker.report.rows)) as length:
+            checker = Checker(source, importer_of(source), _lengths(corpus), length, sign)
             for _ in checker.rows():
                 pass
     except CorpusError as fault:
@@ -116,8 +116,8 @@ def fill(corpus: Corpus, source: Source, sign: Sign = lambda rows: None) -> Repo
     """
     importer = importer_of(source)
     _kept(corpus, source)
-    with FilmLengths(source.media, lambda: sign(checker.report.rows)) as films:
-        checker = Checker(source, importer, {}, films.length, sign)
+    with lengths_in(source.media, lambda: sign(checker.report.rows)) as length:
+        checker = Checker(source, importer, {}, length, sign)
         report = _fill(corpus, checker, Stored(corpus))
     if source.media:
         report.with_media = source.media.attach(corpus.videos.all(), lambda: sign(report.rows))
@@ -133,7 +133,6 @@ def _fill(corpus: Corpus, checker: Checker, stored: Stored) -> Report:
 
 
 def _checked(name: str, source: Source) -> Corpus | None:
-    """Return the corpus of that name, if there is one."""
     if not 0 < len(name.strip()) <= 100 or not storable(name):
         raise CorpusError(f"name: {abbreviated(name)}; expected 1 to 100 characters")
     corpus = Corpus.objects.filter(name=name).first()

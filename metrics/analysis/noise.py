@@ -144,7 +144,6 @@ def noisy(qrels: Qrels, level: float, model: NoiseModel, rng: np.random.Generato
 
 
 def _means(ready: Evaluator, scene: Scene) -> Floats:
-    """Mean scores of shape (runs, measures)."""
     tables = np.array([scores.table() for scores in ready.scores_on(scene)])
     if np.isnan(tables).all(axis=1).any():
         raise MeasureError("no query counts for every run and measure")

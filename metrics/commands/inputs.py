@@ -177,6 +177,17 @@ def measures_of(
     return measures, convention_named(args.convention).but(args.missing, args.unjudged)
 
 
+def scores_of_runs(args: argparse.Namespace) -> "list[Scores]":
+    """The scores of the runs on the qrels, with notes on queries that nobody judged."""
+    from .. import scores_of
+
+    measures, convention = measures_of(args)
+    qrels = load_qrels(args)
+    scores = scores_of(measures, qrels, load_runs(args, args.runs), convention)
+    note_unjudged(scores)
+    return scores
+
+
 def save(path: str, text: str) -> None:
     """Write a file, or say in one line why not."""
     try:

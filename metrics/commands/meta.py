@@ -3,10 +3,7 @@ sections 5, 6 and B); and ``annotators``, how far they agree.
 """
 
 import argparse
-import csv
-import json
 import math
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -235,14 +232,12 @@ def print_json(study: Study, rows: list[Row]) -> None:
     """A record for each value; what does not exist is null."""
     plain = [inputs.plain_numbers(row) for row in rows]
     head = {"kind": study.args.kind, "convention": study.convention.name, "seed": study.args.seed}
-    print(json.dumps(head | {"rows": plain}, indent=1, allow_nan=False, ensure_ascii=False))
+    tables.print_json(head | {"rows": plain}, indent=1)
 
 
 def print_csv(study: Study, rows: list[Row]) -> None:
     """A line for each value; what does not exist is empty."""
-    out = csv.DictWriter(sys.stdout, list(rows[0]), lineterminator="\n")
-    out.writeheader()
-    out.writerows(inputs.plain_numbers(row) for row in rows)
+    tables.print_csv(list(rows[0]), [inputs.plain_numbers(row) for row in rows])
 
 
 def print_table(study: Study, rows: list[Row]) -> None:
@@ -295,7 +290,7 @@ def annotators(args: argparse.Namespace) -> None:
         weighted = sum(pair.kappa * pair.shared for pair in found)
         values[f"kappa {weights}"] = weighted / shared if shared else math.nan
     if args.format == "json":
-        print(json.dumps({"ratings": ratings.grade.size, "pairs": pairs} | inputs.plain_numbers(values), indent=2))
+        tables.print_json({"ratings": ratings.grade.size, "pairs": pairs} | inputs.plain_numbers(values))
         return
     if args.format == "csv":
         print("measure,value")

@@ -90,7 +90,6 @@ def _listed(place: Place, held: Any) -> Any:
 
 
 def _moment(place: Place, record: Any) -> tuple[Any, Any, Any, Any]:
-    """Video, start, end and grade of an object."""
     video = place.need(record, "video_name")
     return video, *place.span(record), place.need(record, "relevance")
 

@@ -191,7 +191,6 @@ def _numbered_videos(index: dict[str, Any], source: str) -> Names:
 
 
 def _lists(found: dict[str, list[Any]], source: str, names: Names | None, faults: Faults | None) -> Columns:
-    """The columns of predictions by query."""
     columns = columns_of(found, source, PREDICTION, names)
     return columns or one_by_one(
         found, source, PREDICTION, lambda place, record: _prediction(place, record, names), faults

@@ -145,7 +145,6 @@ def _in_blocks(rows: Sequence[Any], columns: Callable[[Sequence[Any]], Four]) ->
 
 
 def _four(rows: Sequence[Any]) -> Four:
-    """The four columns of rows of four."""
     _only(rows, {list}, {tuple})
     if set(map(len, rows)) != {4}:
         raise UnusualError
@@ -154,7 +153,6 @@ def _four(rows: Sequence[Any]) -> Four:
 
 
 def _fields(records: Sequence[Any], value: str) -> Four:
-    """Videos, starts, ends and values of records."""
     _only(records, {dict})
     video, spans, values = zip(*map(itemgetter("video_name", "timestamp", value), records), strict=True)
     _only(spans, {list}, {tuple})
@@ -165,7 +163,6 @@ def _fields(records: Sequence[Any], value: str) -> Four:
 
 
 def _floats(values: Sequence[Any]) -> Floats:
-    """Python's numbers as float64."""
     _only(values, NUMBERS)
     return np.fromiter(values, np.float64, len(values))
 

@@ -113,7 +113,6 @@ def read_qrels(
 
 
 def _columns(path: str | Path, format: str | None, times: Times | None) -> tuple[str, Columns]:
-    """The format and the columns of a file."""
     data, source = read_bytes(path), source_name(path)
     format = format or qrels_format(data, source)
     if format == "trec":

@@ -41,15 +41,6 @@ class Plan:
     base: str
     recipe: Recipe
 
-    def arguments(self) -> dict[str, Any]:
-        """Return the plan as a job's arguments."""
-        return asdict(self)
-
-    @classmethod
-    def of(cls, arguments: dict[str, Any]) -> Plan:
-        """Return the plan that a job's arguments say."""
-        return cls(**arguments | {"recipe": Recipe(**arguments["recipe"])})
-
 
 def captions_of(corpus: Corpus, recipe: Recipe) -> Captions:
     """Return the corpus's distinct captions, split by the recipe's seed."""
@@ -63,19 +54,19 @@ def ask_for_training(plan: Plan) -> Job:
     """
     check_plan(plan)
     unfinished = train_simcse.jobs().unfinished().filter(key=plan.name).first()
-    if unfinished and unfinished.arguments != plan.arguments():
+    if unfinished and unfinished.arguments != asdict(plan):
         raise ReeljudgeError(
             f"--name {plan.name}: is being trained with other options (job {unfinished.pk}); "
             f"wait for it, end it (manage.py jobs {unfinished.pk} --end), or choose another name"
         )
     if unfinished and unfinished.is_running:
         return unfinished
-    return train_simcse.ask(key=plan.name, **plan.arguments())
+    return train_simcse.ask(key=plan.name, **asdict(plan))
 
 
 @kind("train-simcse", "Train a SimCSE model", refusals=(CorpusError, SystemsError))
 def train_simcse(report: Report, **plan: Any) -> None:
-    made = make(Plan.of(plan), report)
+    made = make(Plan(**plan | {"recipe": Recipe(**plan["recipe"])}), report)
     report(1, 1, f"{made} is stored")
 
 

@@ -114,7 +114,6 @@ class ClipIndex:
         return [self._nearest(query, found, k) for query, found in zip(queries, candidates, strict=True)]
 
     def _nearest(self, query: Rows, candidates: Ints, k: int) -> Found:
-        """Return the nearest of the candidates by their exact distances."""
         clips = np.sort(candidates[candidates >= 0])
         away = self.rows(clips).astype(np.float64) - query
         distances = np.einsum("ij,ij->i", away, away)

@@ -132,7 +132,6 @@ class Confined:
         return None
 
     def _end(self) -> str:
-        """End the process, if there is one, and return how it ended."""
         process, self.process = self.process, None
         if process is None:
             return ""

@@ -124,7 +124,6 @@ def extractor(clip_seconds: float, vision_model: str = "", frame_rate: float = 0
 
 @cache
 def _vision(model: str) -> VisionModel:
-    """Load a vision model once in a process."""
     return VisionModel(model)
 
 

@@ -148,7 +148,6 @@ def notice_of(videos: Videos) -> str:
 
 
 def _best(found: list[Found], most: int) -> list[Found]:
-    """Return the first objects of each clip."""
     kept: list[Found] = []
     for each in found:
         if len(kept) < most or kept[-most].clip != each.clip:

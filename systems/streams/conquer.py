@@ -295,7 +295,6 @@ class Others:
 
 
 def _pools(first: Reloclnet, index: Index, pairs: Pairs, size: int) -> Iterator[Ints]:
-    """Yield the pools of some queries at a time."""
     videos = np.arange(len(pairs.videos))
     for start in range(0, len(pairs.queries), QUERIES_AT_A_TIME):
         numbers = np.arange(start, min(start + QUERIES_AT_A_TIME, len(pairs.queries)))
