@@ -60,19 +60,14 @@ def fetched(address: str, name: str, sign: Callable[[], None]) -> Iterator[Path]
     """
     bucket, prefix = _parts(address)
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / _own_name(name)
+        own = PurePosixPath(name)  # or a short name, if no disk would take it
+        file = Path(folder) / (own.name if len(own.name.encode()) <= LONGEST_NAME else f"film{own.suffix}")
         with _faults_at(f"{address.rstrip('/')}/{name}"), file.open("wb") as out:
             body = _client().get_object(Bucket=bucket, Key=prefix + name)["Body"]
             for piece in body.iter_chunks(PIECE):
                 out.write(piece)
                 sign()
         yield file
-
-
-def _own_name(name: str) -> str:
-    """Return the object's own name, or a short one if no disk would take it."""
-    own = PurePosixPath(name)
-    return own.name if len(own.name.encode()) <= LONGEST_NAME else f"film{own.suffix}"
 
 
 def _parts(address: str) -> tuple[str, str]:

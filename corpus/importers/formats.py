@@ -34,15 +34,7 @@ from corpus.importers.rows import (
     text,
 )
 from metrics import MeasureError
-from metrics.formats.annotations import (
-    SEGMENT_SECONDS,
-    Unit,
-    captions,
-    charades_line,
-    in_frames,
-    in_seconds,
-    seconds_of_segments,
-)
+from metrics.formats import annotations as published
 from metrics.formats.csv_tables import CsvLines
 from metrics.formats.errors import Place
 from metrics.formats.json_reader import Entry
@@ -62,19 +54,13 @@ def rows_of_tvr(file: Path, choice: Choice) -> Iterator[Row | Problem]:
     wanted = choice.kind or TYPES[0]
 
     def rows(where: str, record: dict[str, Any]) -> Iterator[Row]:
-        kind = _type_of(record)
+        kind = record.get("type", TYPES[0])
+        if kind not in TYPES:
+            raise BadField("type", kind, "v, t or vt")
         if wanted in (ALL, kind):
             yield _tvr_row(where, record)
 
     return each_object(file, rows)
-
-
-def _type_of(record: dict[str, Any]) -> str:
-    """Return the type of a description; one that tells none is of type v."""
-    value = record.get("type", TYPES[0])
-    if value not in TYPES:
-        raise BadField("type", value, "v, t or vt")
-    return str(value)
 
 
 def _tvr_row(where: str, record: dict[str, Any]) -> Row:
@@ -102,7 +88,7 @@ def rows_of_charades(file: Path, choice: Choice) -> Iterator[Row | Problem]:
             raise CorpusError(
                 f"not UTF-8 at byte {fault.start + 1}; expected VIDEO start end##sentence in UTF-8"
             ) from fault
-        video, start, end, sentence = charades_line(Place(str(file), where), written)
+        video, start, end, sentence = published.charades_line(Place(str(file), where), written)
         yield Row(where, name(video, "video"), start, end, None, text(sentence, "sentence"))
 
     return each_line(file, rows)
@@ -110,17 +96,17 @@ def rows_of_charades(file: Path, choice: Choice) -> Iterator[Row | Problem]:
 
 def rows_of_activitynet(file: Path, choice: Choice) -> Iterator[Row | Problem]:
     """ActivityNet Captions: an object from video to `duration`, `timestamps` and `sentences`, times in seconds."""
-    return described_videos(file, in_seconds, lambda record: record.get("duration"))
+    return described_videos(file, published.in_seconds, lambda record: record.get("duration"))
 
 
-def described_videos(file: Path, unit: Unit, length: Any) -> Iterator[Row | Problem]:
+def described_videos(file: Path, unit: published.Unit, length: Any) -> Iterator[Row | Problem]:
     """Yield the sentences of each video of a document. `length` returns a record's duration in seconds, or None."""
 
     def rows(where: str, entry: Entry) -> Iterator[Row]:
         if entry.key is None:
             raise CorpusError("the document is a list; expected an object from video to its sentences")
         video = name(entry.key, "video")
-        sentences = list(captions(str(file), entry.key, entry.value, unit))
+        sentences = list(published.captions(str(file), entry.key, entry.value, unit))
         duration = seconds_or_none(length(entry.value), "duration")
         for place, n, sentence, (start, end) in sentences:
             yield Row(place.spot, video, start, end, duration, text(sentence, f"sentences[{n - 1}]"))
@@ -145,7 +131,7 @@ def rows_of_didemo(file: Path, choice: Choice) -> Iterator[Row | Problem]:
         if not isinstance(times, list) or not times:
             raise BadField("times", times, "a list of [first, last] segments that is not empty")
         place = Place(str(file), where)
-        spans = [seconds_of_segments(place, f"field times[{n}]", each) for n, each in enumerate(times)]
+        spans = [published.seconds_of_segments(place, f"field times[{n}]", each) for n, each in enumerate(times)]
         start, end = agreed([(first, last) for first, last in spans])
         yield Row(
             where,
@@ -182,7 +168,7 @@ def _longest(segments: object) -> float | None:
         return None
     if isinstance(segments, bool) or not isinstance(segments, int) or not 0 < segments <= 10_000:
         raise BadField("num_segments", segments, "a whole number from 1 to 10,000")
-    return float(segments * SEGMENT_SECONDS)
+    return float(segments * published.SEGMENT_SECONDS)
 
 
 def rows_of_qvhighlights(file: Path, choice: Choice) -> Iterator[Row | Problem]:
@@ -208,7 +194,7 @@ def _windows(where: str, record: dict[str, Any]) -> list[Row]:
 
 def rows_of_tacos(file: Path, choice: Choice) -> Iterator[Row | Problem]:
     """TACoS in 2D-TAN's form: an object from video to `timestamps` in frames, `sentences`, `fps` and `num_frames`."""
-    return described_videos(file, in_frames, _tacos_duration)
+    return described_videos(file, published.in_frames, _tacos_duration)
 
 
 def _tacos_duration(record: dict[str, Any]) -> float | None:
@@ -297,7 +283,7 @@ IMPORTERS = (
     Importer("charades", "Charades-STA", rows_of_charades, Durations.NONE, overhang=inf),
     # Two of its sentences begin and end in the same instant.
     Importer("activitynet", "ActivityNet Captions", rows_of_activitynet, leaves_out_empty=True),
-    Importer("didemo", "DiDeMo", rows_of_didemo, Durations.BOUND, overhang=float(SEGMENT_SECONDS)),
+    Importer("didemo", "DiDeMo", rows_of_didemo, Durations.BOUND, overhang=float(published.SEGMENT_SECONDS)),
     Importer("qvhighlights", "QVHighlights", rows_of_qvhighlights),
     # Frames are counted and rates rounded, so that ends may lie behind the film; 2D-TAN's loader cuts them off there.
     Importer("tacos", "TACoS", rows_of_tacos, overhang=inf, leaves_out_empty=True),

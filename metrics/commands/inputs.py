@@ -163,8 +163,15 @@ def load_run(args: argparse.Namespace, path: str) -> "Run":
 
 
 def load_runs(args: argparse.Namespace, paths: list[str]) -> "list[Run]":
-    """The runs in several files, under names that differ wherever the paths do."""
-    return named_apart([load_run(args, path) for path in paths], paths)
+    """The runs in several files under names that differ: their own or, where two are the same, their files' names;
+    where two of these are the same, with as many of their folders as are needed.
+    """
+    runs = [load_run(args, path) for path in paths]
+    longest = max(len(Path(path).parts) for path in paths)
+    tails = [["/".join(Path(path).with_suffix("").parts[-depth:]) for path in paths] for depth in range(1, longest + 1)]
+    candidates = [[run.name for run in runs], *tails]
+    names = next((names for names in candidates if len(set(names)) == len(names)), candidates[0])
+    return [replace(run, name=name) for run, name in zip(runs, names, strict=True)]
 
 
 def measures_of(
@@ -194,17 +201,6 @@ def save(path: str, text: str) -> None:
         Path(path).write_text(text, encoding="utf-8")
     except OSError as problem:
         raise MeasureError(f"{path}: cannot be written: {problem.strerror}") from None
-
-
-def named_apart(runs: "list[Run]", paths: list[str]) -> "list[Run]":
-    """The runs under names that differ: their own or, where two are the same, their files' names; where two of
-    these are the same, with as many of their folders as are needed.
-    """
-    longest = max(len(Path(path).parts) for path in paths)
-    tails = [["/".join(Path(path).with_suffix("").parts[-depth:]) for path in paths] for depth in range(1, longest + 1)]
-    candidates = [[run.name for run in runs], *tails]
-    names = next((names for names in candidates if len(set(names)) == len(names)), candidates[0])
-    return [replace(run, name=name) for run, name in zip(runs, names, strict=True)]
 
 
 def note_unjudged(results: "Sequence[Scores | Projection]") -> None:

@@ -140,7 +140,8 @@ def _in_blocks(rows: Sequence[Any], columns: Callable[[Sequence[Any]], Four]) ->
         _only(videos, {str}, NUMBERS)
         video[here] = codes.of(videos)
         for row, values in zip(numbers, others, strict=True):
-            row[here] = _floats(values)
+            _only(values, NUMBERS)
+            row[here] = np.fromiter(values, np.float64, len(values))
     return codes, video, numbers
 
 
@@ -160,11 +161,6 @@ def _fields(records: Sequence[Any], value: str) -> Four:
         raise UnusualError
     times = list(chain.from_iterable(spans))
     return video, times[::2], times[1::2], values
-
-
-def _floats(values: Sequence[Any]) -> Floats:
-    _only(values, NUMBERS)
-    return np.fromiter(values, np.float64, len(values))
 
 
 def _texts(values: Iterable[Any]) -> tuple[str, ...]:

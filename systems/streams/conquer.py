@@ -142,7 +142,9 @@ class Conquer(Learned):
 
     def __init__(self, options: Options, folder: Path) -> None:
         super().__init__(options, folder)
-        self.first = Reloclnet(first_stage(self.numbers), folder / FIRST)
+        values = {field.name: getattr(options, field.name) for field in fields(kinds.Reloclnet)}
+        values |= {"iterations": self.numbers.first_iterations}
+        self.first = Reloclnet(kinds.Reloclnet(**values), folder / FIRST)
 
     @property
     def numbers(self) -> kinds.Conquer:
@@ -240,12 +242,6 @@ def losses_of(judged: Judged, batch: Batch, choice: float) -> torch.Tensor:
     own = torch.zeros(len(starts), dtype=torch.int64)
     chosen = functional.cross_entropy(judged.videos, own, reduction="none")
     return boundary_losses(starts, ends, batch.first, batch.last) + choice * chosen
-
-
-def first_stage(options: kinds.Conquer) -> kinds.Reloclnet:
-    """Return the options of the first stage."""
-    values = {field.name: getattr(options, field.name) for field in fields(kinds.Reloclnet)}
-    return kinds.Reloclnet(**values | {"iterations": options.first_iterations})
 
 
 def part_of(report: Report, before: int, size: int, total: int) -> Report:
