@@ -7,7 +7,7 @@ import json
 import math
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,43 +29,33 @@ LARGEST_GRADIENT = 1.0  # its norm, beyond which it is scaled down
 Progress = Callable[[int, int], None]
 
 
+def _number(default: Any, least: int, most: int, meaning: str) -> Any:
+    return field(default=default, metadata={"bounds": (least, most), "meaning": meaning})
+
+
 @dataclass(frozen=True)
 class Recipe:
-    """The numbers of the unsupervised recipe of Gao, Yao and Chen (SimCSE, EMNLP 2021), with theirs as defaults.
+    """The numbers of the unsupervised recipe of Gao, Yao and Chen (SimCSE, EMNLP 2021), with theirs as defaults."""
 
-    epochs, batch_size: how often each caption is seen, and with how many others, which are its negatives.
-    learning_rate: of AdamW, falling linearly to 0.
-    temperature: by which cosines are divided before the softmax.
-    max_tokens: the tokens of a caption that are read in training.
-    held_out: captions that are not trained on, for the report; at most a fifth of all.
-    seed: of the held-out captions, of the order, and of dropout.
-    """
-
-    epochs: int = 1
-    batch_size: int = 64
-    learning_rate: float = 3e-5
-    temperature: float = 0.05
-    max_tokens: int = 32
-    held_out: int = 1000
-    seed: int = 1
+    epochs: int = _number(1, 1, 100, "how often each caption is seen")
+    batch_size: int = _number(64, 2, 4096, "captions of a step; each has the others as negatives")
+    learning_rate: float = _number(3e-5, 0, 1, "of AdamW, falling to 0")
+    temperature: float = _number(0.05, 0, 10, "by which cosines are divided")
+    max_tokens: int = _number(32, 3, 512, "tokens of a caption that are read in training")
+    held_out: int = _number(1000, 2, 100_000, "captions kept for the report, at most a fifth of all")
+    seed: int = _number(1, 0, 2**63 - 1, "of the order, of dropout and of what is held out")
 
     def check(self) -> None:
-        """Raise BadValue if a number makes no sense."""
-        for field, least, most in (
-            ("epochs", 1, 100),
-            ("batch_size", 2, 4096),
-            ("max_tokens", 3, 512),
-            ("held_out", 2, 100_000),
-            ("seed", 0, 2**63 - 1),
-        ):
-            value = getattr(self, field)
-            if not least <= value <= most:
-                raise BadValue(f"--{field.replace('_', '-')}", f"{value}", f"{least} to {most}")
-        for field, most_allowed in (("learning_rate", 1.0), ("temperature", 10.0)):
-            number = getattr(self, field)
-            if not (math.isfinite(number) and 0 < number <= most_allowed):
-                right = f"more than 0, at most {most_allowed:g}"
-                raise BadValue(f"--{field.replace('_', '-')}", f"{number:g}", right)
+        """Raise BadValue if a number makes no sense; one with a fraction must be above its lower bound."""
+        for each in fields(self):
+            number, (least, most) = getattr(self, each.name), each.metadata["bounds"]
+            if isinstance(each.default, float):
+                is_right, right = math.isfinite(number) and least < number <= most, f"more than {least}, at most {most}"
+            else:
+                is_right, right = least <= number <= most, f"{least} to {most}"
+            if not is_right:
+                found = f"{number:g}" if isinstance(each.default, float) else f"{number}"
+                raise BadValue(f"--{each.name.replace('_', '-')}", found, right)
 
 
 @dataclass(frozen=True)
