@@ -18,7 +18,7 @@ from base.problem_documents import speaks_json
 from base.request_fields import one_of, text_in
 from campaigns.models import Membership
 from campaigns.pages import campaign_page
-from corpus.media.clip_files import clip_file
+from corpus.clip_files import clip_file
 from judging import access
 from judging.models import Assignment, Flag, Revision
 from judging.quality.exam_state import exam_state, has_just_passed, nothing_for

@@ -14,7 +14,7 @@ from typing import Any, cast
 import numpy as np
 
 from benchmarks.first_hits import IOUS, first_hits, overlaps_of, summary
-from metrics.formats.captions import charades_line
+from metrics.formats.annotations import charades_line
 from metrics.formats.errors import Place
 from systems.commands import options_of
 from systems.data import Data, Example, Query, Videos

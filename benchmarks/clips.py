@@ -21,7 +21,7 @@ from systems.clips.chamfer import chamfer, squared_distances
 from systems.clips.codes import wanted_sample
 from systems.clips.index import ClipIndex, Found
 from systems.clips.layout import CODES, ROWS, shard_folder
-from systems.clips.stages import chamfer_cost, rank_around, windows_around
+from systems.clips.two_stage import chamfer_cost, rank_around, windows_around
 from systems.data import Ints, Rows
 from systems.windows import Scales
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
+from retrieval.embedding import Vectors, encode
 from retrieval.encoders import encoder, encoder_in_bfloat16
-from retrieval.encoding import Vectors, encode
 from retrieval.nearest import nearest
-from retrieval.simcse.measuring import overlap
+from retrieval.simcse.comparing import overlap
 from systems.encoders import BUNDLED
 
 SHARED = Path(os.environ.get("REELJUDGE_SHARED", "../shared")) / "data"

@@ -8,7 +8,7 @@ import numpy as np
 
 from systems.data import Example, Floats, Ints, Rows
 from systems.exhaustive import Exhaustive, Index
-from systems.neural.samples import overlaps
+from systems.neural.contrast import overlaps
 
 IOUS = (0.5, 0.7)
 DEPTHS = (1, 10, 100)

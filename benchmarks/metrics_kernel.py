@@ -14,7 +14,7 @@ import numpy as np
 
 from metrics import default_measures, evaluator, qrels_from_dict, run_from_dict
 from metrics.formats.tables import Qrels, Run
-from metrics.measures.iou import temporal_iou
+from metrics.measures.matching import temporal_iou
 
 MOMENTS, PREDICTIONS = 40, 100
 CUTS, BARS = (10, 20, 40), (0.3, 0.5, 0.7)

@@ -18,7 +18,7 @@ from metrics.analysis.meta import paper_measures, stability
 from metrics.analysis.noise import noise_error
 from metrics.analysis.tau import signs, tau_b
 from metrics.formats.arrays import Floats
-from metrics.formats.ratings import read_ratings
+from metrics.formats.csv_tables import read_ratings
 
 SYSTEMS, QUERIES, TRIALS, SIZE = 6, 3720, 5000, 1860
 LOOPED = 200  # trials that the loop is timed on; its time grows with their number

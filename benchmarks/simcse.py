@@ -8,8 +8,7 @@ from pathlib import Path
 
 from benchmarks.ranking import SHARED, activitynet
 from retrieval.encoders import weights_hash
-from retrieval.simcse.recipe import Recipe
-from retrieval.simcse.training import load_base, train
+from retrieval.simcse.training import Recipe, load_base, train
 from systems.encoders import BUNDLED
 
 CAPTIONS, SEEDS = 320, (1, 1, 2)

@@ -19,8 +19,8 @@ from django.core.management import call_command
 
 from benchmarks.ranking import QUERIES, SHARED, activitynet, progress
 from judging.pool.queries import wording
+from metrics.formats.json_qrels import moment_fields
 from metrics.formats.moment_ids import moment_id
-from metrics.formats.training_sets import moment_fields
 from releases.training.writing import Pool, write_queries
 from retrieval.embedding import Vectors, embed
 from retrieval.nearest import BLOCK

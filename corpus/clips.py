@@ -1,7 +1,10 @@
-"""Making the rows of clips for moments, and cutting the clips that wait."""
+"""Making the rows of clips for moments, and cutting the clips that wait in a confined process."""
+
+from __future__ import annotations
 
 import logging
 import os
+import shutil
 import socket
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
@@ -11,12 +14,13 @@ from pathlib import Path
 
 from django.conf import settings
 
-from corpus.cutter import Cutter
 from corpus.errors import CorpusError, FilmAway, Unavailable
-from corpus.media.fetching import film_at
+from corpus.films import film_at
 from corpus.models import Clip, Moment
 from corpus.stored_files import Stored, store
+from systems.features.confinement import Confined
 
+CLIP = "clip.mp4"  # what the process writes
 log = logging.getLogger(__name__)
 FOLDER = "clips"  # of the store
 FOR_CORPUS_PAGE = "corpus page"  # the audience of clips on the pages of corpora, which no campaign shares
@@ -24,20 +28,49 @@ OUTCOME = ["state", "error", "file"]  # fields of a clip
 Stretch = tuple[float, float]  # start and end, in seconds
 
 
+class Cutter(Confined):
+    """Cuts clips one after the other. The process reads no files but those beside the film."""
+
+    module = "corpus.cutting"
+    packages = ("base", "corpus", "jobs", "systems")
+    doing = "cutting"
+    largest = 2**30
+    kinds = {kind.__name__: kind for kind in (CorpusError, FilmAway, Unavailable)}
+    stopped = Unavailable
+
+    def cut(
+        self,
+        source: Path,
+        start: float,
+        end: float,
+        to: Path,
+        frame_rate: float | None = None,
+        with_sound: bool = False,
+        sign: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Cut a clip as `corpus.cutting.cut` does, and call `sign` every few seconds meanwhile.
+
+        Raises CorpusError for the reasons of `corpus.cutting.cut`, and if cutting exceeds the limits; `Unavailable` if
+        somebody ended the process from outside.
+        """
+        self.ask(source, source.resolve().parent, [CLIP, start, end, frame_rate, with_sound], sign)
+        shutil.move(Path(self.writable.name) / CLIP, to)
+
+    def length(self, source: Path, sign: Callable[[], None] = lambda: None) -> float:
+        """Return the seconds that a film lasts, and call `sign` every few seconds meanwhile. Raises CorpusError if the
+        film cannot be read or does not tell them, and for the reasons of `cut`.
+        """
+        return float(self.ask(source, source.resolve().parent, None, sign))
+
+
 def clips_of(moments: Iterable[Moment], audience: str, padding: float = 0, sound: bool = False) -> dict[int, Clip]:
     """Return a clip for each moment, by the moment's key. A new clip waits for its job, or is missing.
 
-    Parameters
-    ----------
-    moments
-        Moments, with their videos.
-    audience
-        Whom the clips are for. Two audiences never share a clip, so that nobody can tell that two addresses or files
-        show the same.
-    padding
-        Seconds before and after each moment that the clip shows too, as far as the video has them.
-    sound
-        Whether the clips have sound.
+    moments: moments, with their videos.
+    audience: whom the clips are for. Two audiences never share a clip, so that nobody can tell that two addresses or
+    files show the same.
+    padding: seconds before and after each moment that the clip shows too, as far as the video has them.
+    sound: whether the clips have sound.
     """
     moments = list(moments)
     stretches = {moment.pk: (moment.video_id, *widened(moment, padding)) for moment in moments}
@@ -79,14 +112,8 @@ def make(clip: Clip, cutter: Cutter, sign: Callable[[], None] = lambda: None) ->
     """Cut a clip if it is not there yet. A fault of its film is stored with the clip, and does not stop other clips.
 
     `sign` is called every few seconds while the clip is cut. Another process may have cut the clip meanwhile: a clip
-    that is ready stays as it is.
-
-    Raises
-    ------
-    FilmAway
-        If this machine does not have the film.
-    Unavailable
-        If anything else that is not the film's fault prevents the clip now.
+    that is ready stays as it is. Raises FilmAway if this machine does not have the film. Raises Unavailable if anything
+    else that is not the film's fault prevents the clip now.
     """
     clip.refresh_from_db(fields=OUTCOME)
     if not clip.is_to_come:

@@ -9,14 +9,16 @@ from typing import Any
 
 import av
 from av import AudioFrame, VideoFrame
-from av.container import OutputContainer
+from av.container import InputContainer, OutputContainer
+from av.error import BlockingIOError as Hungry
+from av.error import EOFError as Over
+from av.filter import Graph
 from av.video.reformatter import ColorRange, Interpolation, VideoReformatter
 from PIL import Image
 
 from corpus.errors import CorpusError, kind_of
-from corpus.sound import LAYOUT, RATE, sound
 from systems.errors import SystemsError
-from systems.features.films import frames, open_film, pictures
+from systems.features.films import beginning, frames, open_film, pictures
 
 MOST_LINES = 480
 LONGEST = 600.0  # seconds
@@ -31,10 +33,13 @@ FAULTS = (CorpusError,)
 
 Packets = Iterator[Any]
 Sounds = Callable[[float], Iterator[AudioFrame]]
+RATE = 48_000  # samples a second
+LAYOUT = "stereo"
+BEFORE = 1.0  # seconds; decoders are exact only after some packets
 
 
 def work(source: Path, order: list[Any] | None, writable: Path) -> float | None:
-    """Cut the clip that `corpus.cutter` orders, or return the film's length if it orders none."""
+    """Cut the clip that `corpus.clips` orders, or return the film's length if it orders none."""
     if order is None:
         return length(source)
     name, start, end, frame_rate, with_sound = order
@@ -47,24 +52,13 @@ def cut(
 ) -> None:
     """Write the frames of [start, end) of a video file or a folder of frames as a clip.
 
-    Parameters
-    ----------
-    source
-        A video file, or a folder of pictures in the order of the numbers in their names.
-    start, end
-        Times in seconds.
-    to
-        The file to write; its name ends in .mp4.
-    frame_rate
-        The rate of a folder of frames, in frames a second.
-    with_sound
-        Whether to keep the film's sound, if it has any, from the clip's first frame until `end`.
-
-    Raises
-    ------
-    CorpusError
-        If the source cannot be read, has no picture in this time, is too large, or the clip would be too long;
-        `FilmAway` or `Unavailable` if the film is not to blame.
+    source: a video file, or a folder of pictures in the order of the numbers in their names.
+    start, end: times in seconds.
+    to: the file to write; its name ends in .mp4.
+    frame_rate: the rate of a folder of frames, in frames a second.
+    with_sound: whether to keep the film's sound, if it has any, from the clip's first frame until `end`.
+    Raises CorpusError if the source cannot be read, has no picture in this time, is too large, or the clip would be too
+    long; `FilmAway` or `Unavailable` if the film is not to blame.
     """
     if end - start > LONGEST:
         raise CorpusError(f"{source.name}: {end - start:.0f} seconds; a clip is at most {LONGEST:.0f} long")
@@ -83,12 +77,8 @@ def cut(
 
 
 def length(source: Path) -> float:
-    """Return the seconds that a video file lasts.
-
-    Raises
-    ------
-    CorpusError
-        If the file cannot be read, or does not tell how long it lasts; `FilmAway` if it is not there.
+    """Return the seconds that a video file lasts. Raises CorpusError if the file cannot be read, or does not tell how
+    long it lasts; `FilmAway` if it is not there.
     """
     try:
         with open_film(source) as film:
@@ -158,3 +148,54 @@ def _encoded_tones(stream: Any, frames: Iterator[AudioFrame]) -> Packets:
 def _rate(frame: VideoFrame) -> Fraction:
     """Return the frames a second, which decide how long the last frame of a clip stays on."""
     return 1 / (frame.duration * frame.time_base) if frame.duration and frame.time_base else Fraction(24)
+
+
+def sound(file: Path, start: float, end: float) -> Iterator[AudioFrame]:
+    """Yield stereo frames of 48,000 samples a second. The first begins at `start` and has time 0. A film without sound
+    yields nothing. Silence fills gaps, and the time before the sound begins.
+    """
+    with open_film(file) as film:
+        if stream := film.streams.best("audio"):
+            yield from _filtered(film, stream, start, end)
+
+
+def _filtered(film: InputContainer, stream: Any, start: float, end: float) -> Iterator[AudioFrame]:
+    tick, begins = stream.time_base, beginning(film) + start
+    graph = _graph(stream, end - start)
+    film.seek(max(0, round((begins - BEFORE) * av.time_base)))
+    zero = round(begins / tick)
+    for frame in film.decode(stream):
+        if frame.pts is None:
+            continue
+        frame.pts -= zero
+        if frame.pts * tick > end - start:
+            break
+        graph.push(frame)
+        yield from _ready(graph)
+    graph.push(None)
+    yield from _ready(graph)
+
+
+def _graph(stream: Any, seconds: float) -> Graph:
+    graph = Graph()
+    chain = [
+        graph.add_abuffer(template=stream),
+        # async=1 fills gaps with silence; first_pts=0 cuts or fills the time before the start.
+        graph.add("aresample", f"{RATE}:async=1:first_pts=0"),
+        graph.add("aformat", f"sample_fmts=fltp:sample_rates={RATE}:channel_layouts={LAYOUT}"),
+        graph.add("atrim", f"end_sample={round(seconds * RATE)}"),
+        graph.add("abuffersink"),
+    ]
+    graph.link_nodes(*chain).configure()
+    graph.set_audio_frame_size(1024)
+    return graph
+
+
+def _ready(graph: Graph) -> Iterator[AudioFrame]:
+    while True:
+        try:
+            frame: Any = graph.pull()
+        except (Hungry, Over):
+            return
+        frame.time_base = Fraction(1, RATE)
+        yield frame

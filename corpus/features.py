@@ -7,7 +7,7 @@ import os
 import socket
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -16,14 +16,12 @@ from django.conf import settings
 from base.errors import BadValue
 from base.text import abbreviated
 from corpus.errors import FilmAway
-from corpus.media.fetching import film_at
+from corpus.films import film_at
 from corpus.models import Corpus, Video
 from systems.data import Rows, Videos
 from systems.errors import SystemsError
-from systems.features.detections import read_objects
-from systems.features.reader import read_videos
+from systems.features.reader import read_objects, read_videos
 from systems.features.sources import HDF5
-from systems.features.vision import SIDE, VisionModel
 
 DESCRIPTOR = "descriptor"  # of the films themselves, computed here
 VISION = "vision"  # the same by the vision model of the settings
@@ -55,12 +53,8 @@ def must_be_a_set(corpus: Corpus, name: str) -> None:
 def videos_of(corpus: Corpus, name: str, clip_seconds: float, say: Say) -> Videos:
     """Return the videos of a corpus with a set of features, which is computed first if it comes from the films.
 
-    Raises
-    ------
-    SystemsError
-        Naming the video whose features are missing or do not fit, or whose film cannot be read.
-    CorpusError
-        If this machine does not have a film, or a store does not answer.
+    Raises SystemsError naming the video whose features are missing or do not fit, or whose film cannot be read. Raises
+    CorpusError if this machine does not have a film, or a store does not answer.
     """
     rows = Video.objects.filter(corpus=corpus).order_by("name")
     durations = dict(rows.values_list("name", "duration"))
@@ -89,7 +83,6 @@ def _must_be_inside(file: Path, folder: Path) -> None:
 
 def _standardised(clips: Rows) -> Rows:
     """Return features with mean 0 and deviation 1 over the corpus, because the parts of a descriptor differ in size.
-
     Where the deviation is below `LEAST_SPREAD`, it is taken to be that, so that mere noise does not grow large.
     """
     spread = np.maximum(clips.std(0, dtype=np.float64), LEAST_SPREAD)
@@ -130,19 +123,11 @@ def _computed(corpus: Corpus, name: str, clip_seconds: float, say: Say) -> Path:
 
 
 def _compute(row: Video, clip_seconds: float, model: str, folder: Path, sign: Callable[[], None]) -> None:
-    from systems.features.media import Extractor, compute
+    from systems.features.media import compute, extractor
 
     corpus = row.corpus
-    extractor = Extractor(clip_seconds, frame_rate=corpus.frame_rate or 0.0)
-    if model:
-        extractor = replace(extractor, describe=_vision(model).describe, side=SIDE)
+    made_by = extractor(clip_seconds, model, corpus.frame_rate or 0.0)
     with film_at(corpus.media_folder, row.media, sign) as film:
         if not os.access(film, os.R_OK):
             raise FilmAway(f"{row.name}: its film is not in {corpus.media_folder} on {socket.gethostname()}")
-        compute({row.name: (film, row.duration)}, extractor, folder)
-
-
-@cache
-def _vision(model: str) -> VisionModel:
-    """Load a vision model once in a process."""
-    return VisionModel(model)
+        compute({row.name: (film, row.duration)}, made_by, folder)

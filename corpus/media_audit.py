@@ -45,12 +45,8 @@ class Finding:
 def audit_media(audience: str = "", *, checksums: bool = False) -> Iterator[Finding]:
     """Yield what is wrong with the files of all clips, or with those of the clips of one audience.
 
-    Orphaned files are looked for only if no audience is named, because they belong to none.
-
-    Raises
-    ------
-    Unavailable
-        If the store does not answer.
+    Orphaned files are looked for only if no audience is named, because they belong to none. Raises Unavailable if the
+    store does not answer.
     """
     clips = Clip.objects.filter(state=Clip.State.READY)
     clips = clips.filter(audience=audience) if audience else clips
@@ -89,18 +85,17 @@ def _look_at(files: list[Stored], clips: QuerySet[Clip], seen: bytearray, *, wit
                 seen[clip.pk] = True
             if clip.size not in (None, file.size):
                 yield from _look_again(clip.pk, file.name)
-        elif with_orphans and _token(file) not in cut_now:
-            yield from _orphan(file)
+        elif with_orphans and not (_token(file) in cut_now or _is_a_clips(file)):
+            yield Finding(Fault.ORPHANED, file.name, size=file.size)
+
+
+def _is_a_clips(file: Stored) -> bool:
+    return Clip.objects.filter(token=_token(file), file=file.name).exists()
 
 
 def _token(file: Stored) -> str:
     """Return the token in a file's name, also of a copy that was not finished: `.token.random.part`."""
     return PurePath(file.name).name.lstrip(".").partition(".")[0]
-
-
-def _orphan(file: Stored) -> Iterator[Finding]:
-    if not Clip.objects.filter(token=_token(file), file=file.name).exists():
-        yield Finding(Fault.ORPHANED, file.name, size=file.size)
 
 
 def _look_again(pk: int, name: str) -> Iterator[Finding]:
@@ -114,7 +109,6 @@ def _look_again(pk: int, name: str) -> Iterator[Finding]:
 
 
 def _read(pk: int, name: str) -> Iterator[Finding]:
-    """Read a file and compare its checksum."""
     stored = read(name)
     clip = Clip.objects.filter(pk=pk, file=name, state=Clip.State.READY).first()
     if clip and stored and stored.size == clip.size and stored.sha256 != clip.sha256:

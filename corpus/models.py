@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
 
 from django.db import models
 from django.db.models import F, Q
 
 from base.errors import ReeljudgeError
 from metrics.formats.moment_ids import moment_id
+
+Span = tuple[str, float, float]  # video, start and end in seconds
+DIGITS = 3  # of seconds, as in the ids of moments
 
 
 class WholeCorpora(models.Manager["Corpus"]):
@@ -18,13 +22,7 @@ class WholeCorpora(models.Manager["Corpus"]):
         return super().get_queryset().filter(is_whole=True)
 
     def named(self, name: str) -> Corpus:
-        """Return the corpus of that name.
-
-        Raises
-        ------
-        ReeljudgeError
-            If there is none; it says which there are.
-        """
+        """Return the corpus of that name. Raises ReeljudgeError if there is none; it says which there are."""
         if corpus := self.filter(name=name).first():
             return corpus
         names = ", ".join(self.order_by("name").values_list("name", flat=True)[:20]) or "none yet"
@@ -166,3 +164,29 @@ class Moment(models.Model):
     @property
     def length(self) -> float:
         return self.end - self.start
+
+
+def moments_at(corpus: Corpus, spans: Sequence[Span]) -> list[Moment]:
+    """Return the moment at each span: that of the corpus with the same id if there is one, else a predicted one.
+
+    Times are rounded to milliseconds, and an end behind the video's end becomes that end. Raises Video.DoesNotExist if
+    the corpus has no such video.
+    """
+    videos = {video.name: video for video in Video.objects.filter(corpus=corpus, name__in={s[0] for s in spans})}
+    known: dict[str, Moment] = {}
+    listed = Moment.everything.filter(video__in=[each.pk for each in videos.values()]).select_related("video")
+    for moment in listed.order_by("predicted", "pk"):
+        known.setdefault(str(moment), moment)
+    found = []
+    for name, start, end in spans:
+        if name not in videos:
+            raise Video.DoesNotExist(f"{corpus}: no video {name}")
+        video, start = videos[name], round(start, DIGITS)
+        end = min(round(end, DIGITS), video.duration)
+        key = moment_id(name, start, end)
+        if key not in known:
+            known[key] = Moment.everything.create(
+                video=video, start=start, end=end, description="", caption="", predicted=True
+            )
+        found.append(known[key])
+    return found

@@ -38,11 +38,7 @@ class Stored:
 
 def store(name: str, file: Path) -> Stored:
     """Store a file with the same time as all others, in place of one of the same name. It is there whole or not at all.
-
-    Raises
-    ------
-    Unavailable
-        If the store does not answer, or has no room.
+    Raises Unavailable if the store does not answer, or has no room.
     """
     with file.open("rb") as content:
         checksum = hashlib.file_digest(content, "sha256").hexdigest()
@@ -81,12 +77,8 @@ def _store_faults() -> Iterator[None]:
 
 
 def files_in(folder: str) -> Iterator[Stored]:
-    """Yield the files of a folder of the store, in any order and without reading them.
-
-    Raises
-    ------
-    Unavailable
-        If the store does not answer.
+    """Yield the files of a folder of the store, in any order and without reading them. Raises Unavailable if the store
+    does not answer.
     """
     with _store_faults():
         if not isinstance(default_storage, FileSystemStorage):
@@ -105,12 +97,8 @@ def _objects_in(folder: str) -> Iterator[Stored]:
 
 
 def read(name: str) -> Stored | None:
-    """Return the size and the checksum of a stored file, or None if there is none.
-
-    Raises
-    ------
-    Unavailable
-        If the store does not answer.
+    """Return the size and the checksum of a stored file, or None if there is none. Raises Unavailable if the store does
+    not answer.
     """
     with _store_faults():
         try:
@@ -125,20 +113,13 @@ def read(name: str) -> Stored | None:
 
 
 def opened(file: FieldFile) -> File[bytes]:
-    """Open a stored file without reading any of it.
-
-    Raises
-    ------
-    OSError
-        If the file is gone.
-    """
+    """Open a stored file without reading any of it. Raises OSError if the file is gone."""
     found: File[bytes] = file.storage.open(file.name or "")
     return found
 
 
 class Part:
     """The bytes from `start` to `stop` of a stored file, in chunks. From an S3 store only these bytes are fetched.
-
     Django closes it together with the response that streams it, even if nobody reads the response.
     """
 

@@ -11,7 +11,7 @@ import altair as alt
 from . import theme
 from .analysis.meta import spelt
 from .formats.errors import MeasureError
-from .measures.grammar import parse_measure
+from .measures.definitions import parse_measure
 
 Rows = list[dict[str, Any]]
 KINDS = (".svg", ".png", ".pdf")
@@ -78,9 +78,8 @@ def select(data: alt.Data, rows: Rows) -> Any:
 
 
 def matrix(data: alt.Data, rows: Rows, sides: tuple[str, str], value: tuple[str, str], most: float) -> Any:
-    """Coloured cells with their numbers: a value from -most to most for each two of the sides, down and across.
-
-    A cell without a value stays empty.
+    """Coloured cells with their numbers: a value from -most to most for each two of the sides, down and across. A cell
+    without a value stays empty.
     """
     (down, across), (name, title) = sides, value
     across_order, down_order = _order(rows, across), _order(rows, down)

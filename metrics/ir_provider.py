@@ -22,15 +22,14 @@ from ir_measures.measures.base import Agg, Measure, ParamInfo, register, registr
 from ir_measures.util import Metric, QrelsConverter, RunConverter
 
 from .formats.arrays import Floats
-from .formats.by_id import IdQrels, IdRun
-from .measures.aggregate import aggregate, reported
+from .formats.dicts import IdQrels, IdRun
 from .measures.conventions import CONVENTIONS, Convention, convention_named
-from .measures.definitions import DEFINITIONS
+from .measures.definitions import DEFINITIONS, parse_measure
 from .measures.evaluate import Evaluator
-from .measures.grammar import parse_measure
 from .measures.ground import Ground
 from .measures.measure import Definition
 from .measures.measure import Measure as OurMeasure
+from .measures.results import aggregate, reported
 
 _THEIR_VALUE_OF = util._ast_to_value
 

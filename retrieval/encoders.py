@@ -58,9 +58,8 @@ def fingerprint(name: str | None = None) -> str:
 
 
 def model_key() -> str:
-    """Return what things made by the model of the settings are stored under, such as vectors.
-
-    It is the fingerprint, or the name of a model that has no file of weights.
+    """Return what things made by the model of the settings are stored under, such as vectors. It is the fingerprint, or
+    the name of a model that has no file of weights.
     """
     return fingerprint() or model_name()
 
@@ -156,13 +155,7 @@ def _read(file: Path) -> dict[str, Any]:
 
 
 def encoder(name: str) -> SentenceTransformer:
-    """Load a model once in a process.
-
-    Raises
-    ------
-    CorpusError
-        If it cannot be loaded.
-    """
+    """Load a model once in a process. Raises CorpusError if it cannot be loaded."""
     try:
         return encoders.encoder(name)
     except SystemsError as fault:

@@ -1,15 +1,175 @@
-"""Stored embeddings of texts, the indexes of corpora, and the models that were trained here."""
+"""Stored embeddings, indexes and trained models; and the cast of a corpus, and what its descriptions became."""
+
+from __future__ import annotations
 
 from pathlib import Path
 
 from django.conf import settings
 from django.db import models
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.db.models.functions import Now
 
-from corpus.models import Corpus
-from retrieval.rewriting.models import CaptionFigures, CastName, Rewording, Substitution
+from corpus.models import Corpus, Moment
+from jobs.models import Job
 
-__all__ = ["CaptionFigures", "CastName", "Rewording", "SearchIndex", "Substitution", "TrainedEncoder", "Vector"]
+REWORD = "reword-descriptions"  # the kind of job, which judging carries out
+LONGEST_NAME = 100  # characters, also of noun phrases
+
+
+class CastName(models.Model):
+    """A capitalised word or name of a corpus: whom it names, or that it names no person.
+
+    phrase: the common noun that takes the name's place, without an article, as in `old woman`.
+    same_as: another name of the same person, which has the phrase; empty if the person has no other name.
+    stays: whether the name is no person's, so that captions keep it.
+    """
+
+    corpus = models.ForeignKey(Corpus, models.CASCADE, related_name="cast")
+    name = models.CharField(max_length=LONGEST_NAME)
+    phrase = models.CharField(max_length=LONGEST_NAME, blank=True)
+    same_as = models.CharField(max_length=LONGEST_NAME, blank=True)
+    stays = models.BooleanField(default=False)
+    confirmed = models.BooleanField(default=False, help_text="whether the lead has confirmed a drafted name")
+    count = models.PositiveIntegerField(default=0, help_text="descriptions that contain it")
+    contexts = models.JSONField(default=list, help_text="a few descriptions that contain it")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["corpus", "name"], name="one_entry_per_name_in_cast"),
+            models.CheckConstraint(
+                condition=Q(confirmed=False) | Q(stays=True) | ~Q(phrase=""), name="confirmed_name_has_a_phrase"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Substitution(models.Model):
+    """An order to reword the descriptions of a corpus: by what, for whom, and at what cost."""
+
+    class By(models.TextChoices):
+        CAST = "cast", "the cast list"
+        CHAT = "chat", "the chat endpoint"
+
+    corpus = models.ForeignKey(Corpus, models.CASCADE, related_name="substitutions")
+    by = models.CharField(max_length=10, choices=By.choices)
+    model = models.CharField(max_length=200, blank=True, help_text="of the chat endpoint")
+    again = models.BooleanField(default=False, help_text="whether verified captions are made again")
+    asked_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+    at = models.DateTimeField(db_default=Now())
+    ended = models.DateTimeField(null=True)
+    descriptions = models.PositiveIntegerField(default=0, help_text="distinct ones that it had to reword")
+    requests = models.PositiveIntegerField(default=0)
+    retries = models.PositiveIntegerField(default=0, help_text="requests that repeat or divide an earlier one")
+    input_tokens = models.PositiveBigIntegerField(default=0)
+    output_tokens = models.PositiveBigIntegerField(default=0)
+    input_price = models.FloatField(default=0, help_text="for a million tokens")
+    output_price = models.FloatField(default=0, help_text="for a million tokens")
+
+    def __str__(self) -> str:
+        return f"substitution {self.pk} by {self.get_by_display()}"
+
+    @property
+    def cost(self) -> float:
+        """What the tokens so far cost, in the currency of the prices."""
+        return (self.input_tokens * self.input_price + self.output_tokens * self.output_price) / 1e6
+
+
+class RewordingQuerySet(models.QuerySet["Rewording"]):
+    def settled(self) -> RewordingQuerySet:
+        """Return those whose text is a caption: it passed the checks, or a lead accepted it."""
+        return self.filter(state__in=[Rewording.State.VERIFIED, Rewording.State.ACCEPTED])
+
+    def queued(self) -> RewordingQuerySet:
+        """Return those that wait for a lead."""
+        return self.filter(state=Rewording.State.QUEUED)
+
+    def under_way(self) -> RewordingQuerySet:
+        """Return those that a substitution still has to work on."""
+        return self.exclude(state__in=[Rewording.State.VERIFIED, Rewording.State.ACCEPTED, Rewording.State.QUEUED])
+
+
+class Rewording(models.Model):
+    """What one description of a corpus became. All moments with this description share it."""
+
+    class State(models.TextChoices):
+        OPEN = "open", "to be reworded"
+        PROPOSED = "proposed", "proposed, not checked yet"
+        AGAIN = "again", "failed a check once"
+        VERIFIED = "verified", "passed both checks"
+        QUEUED = "queued", "waits for a lead"
+        ACCEPTED = "accepted", "accepted by a lead"
+
+    corpus = models.ForeignKey(Corpus, models.CASCADE, related_name="rewordings", db_index=False)
+    before = models.TextField(help_text="the description")
+    after = models.TextField(blank=True, help_text="the caption, or what is proposed as one")
+    state = models.CharField(max_length=10, choices=State.choices, default=State.OPEN)
+    substitution = models.ForeignKey(Substitution, models.RESTRICT, related_name="rewordings")
+    made_by = models.CharField(max_length=300, help_text="the cast list's fingerprint, or the chat model's name")
+    attempts = models.PositiveSmallIntegerField(default=0)
+    similarity = models.FloatField(null=True, help_text="of the description and the caption, from -1 to 1")
+    encoder = models.CharField(max_length=200, blank=True, help_text="the model that gave the similarity")
+    replaced = models.JSONField(default=list, help_text="pairs of words before and words after")
+    why = models.TextField(blank=True, help_text="what the checks said")
+    by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+", help_text="the lead who accepted it"
+    )
+    at = models.DateTimeField(null=True, help_text="when the lead accepted it")
+
+    objects = RewordingQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["corpus", "before"], name="one_rewording_per_description"),
+            models.CheckConstraint(
+                condition=~Q(state__in=["verified", "accepted"]) | ~Q(after=""), name="captions_are_not_empty"
+            ),
+            models.CheckConstraint(
+                condition=Q(state="accepted", by__isnull=False, at__isnull=False)
+                | (~Q(state="accepted") & Q(by__isnull=True, at__isnull=True)),
+                name="who_accepted_is_on_record",
+            ),
+        ]
+        indexes = [models.Index(fields=["corpus", "state"], name="rewordings_by_state")]
+
+    def __str__(self) -> str:
+        return self.after or self.before
+
+
+class CaptionFigures(models.Model):
+    """How many descriptions and captions a large corpus has, and what was replaced in them, as last counted."""
+
+    corpus = models.OneToOneField(Corpus, models.CASCADE, related_name="caption_figures")
+    figures = models.JSONField()
+    mark = models.JSONField(help_text="changes whenever the captions do")
+    at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        verbose_name_plural = "caption figures"
+
+    def __str__(self) -> str:
+        return f"captions of {self.corpus}"
+
+
+def is_under_way(corpus: Corpus) -> bool:
+    """Return whether a job is rewording the corpus, or waits to do so."""
+    return Job.objects.unfinished().filter(kind=REWORD, row=corpus.pk).exists()
+
+
+def may_become_queries(corpus: Corpus) -> QuerySet[Moment]:
+    """Return the moments whose captions may become queries.
+
+    In a corpus that nobody has ever begun to reword, these are all moments. In any other they are those whose
+    caption passed the checks or was accepted by a lead, and those to which the corpus itself gave a caption.
+    """
+    moments = Moment.objects.filter(video__corpus=corpus)
+    rewordings = Rewording.objects.filter(corpus=corpus)
+    if not rewordings.exists():
+        return moments
+    own = rewordings.filter(before=OuterRef("description"))
+    is_given = ~Q(caption=F("description")) & ~Exists(own)
+    return moments.filter(Exists(own.settled().filter(after=OuterRef("caption"))) | is_given)
 
 
 class Vector(models.Model):

@@ -24,12 +24,8 @@ ROUNDING = np.float32(1e-5)
 class Nearest:
     """The k nearest of n captions for each of m queries, best first.
 
-    Attributes
-    ----------
-    indices : array of shape (m, k)
-        Indices into the captions.
-    similarities : array of shape (m, k), float64
-        Cosines in [-1, 1].
+    indices: array of shape (m, k): indices into the captions.
+    similarities: array of shape (m, k), float64: cosines in [-1, 1].
     """
 
     indices: Indices
@@ -44,19 +40,11 @@ def nearest(
     The product in float32 only chooses the captions that can be among the k. Their cosines are computed again in
     float64, so that neither the size of blocks nor the number of threads changes the result.
 
-    Parameters
-    ----------
-    queries : array of shape (m, d), float32
-        Vectors of length 1.
-    captions : array of shape (n, d), float32
-        Vectors of length 1.
-    k
-        The number of captions for each query; if there are fewer, all n.
-    report
-        A function that is called with the number of queries that are done and the number of all.
+    queries: array of shape (m, d), float32: vectors of length 1.
+    captions: array of shape (n, d), float32: vectors of length 1.
+    k: the number of captions for each query; if there are fewer, all n.
+    report: a function that is called with the number of queries that are done and the number of all.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> axes = np.eye(3, dtype=np.float32)
     >>> nearest(axes[:1], axes, 2).indices.tolist()
@@ -80,29 +68,14 @@ def nearest(
     return Nearest(indices, similarities)
 
 
-def nearest_distinct(
-    queries: Floats,
-    captions: Floats,
-    labels: Indices,
-    k: int,
-    report: Callable[[int, int], None] = lambda done, total: None,
-) -> Nearest:
+def nearest_distinct(queries: Floats, captions: Floats, labels: Indices, k: int) -> Nearest:
     """Return for each query the k nearest captions of which no two have the same label: of equal labels, the nearest.
 
     As `nearest`, with one more parameter.
 
-    Parameters
-    ----------
-    labels : array of shape (n,), integers
-        What each caption stands for, such as the number of its moment.
+    labels: array of shape (n,), integers: what each caption stands for, such as the number of its moment.
+    The result is of shape (m, k); if there are fewer labels, all of them.
 
-    Returns
-    -------
-    Nearest
-        Of shape (m, k); if there are fewer labels, all of them.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> axes = np.eye(3, dtype=np.float32)
     >>> nearest_distinct(axes[:1], axes[[0, 0, 1]], np.array([5, 5, 6]), 2).indices.tolist()
@@ -111,8 +84,8 @@ def nearest_distinct(
     different = len(np.unique(labels))
     k = min(k, different)
     if different == len(labels):
-        return nearest(queries, captions, k, report)
-    deep = nearest(queries, captions, k + SPARE, report)
+        return nearest(queries, captions, k)
+    deep = nearest(queries, captions, k + SPARE)
     is_first = _first_of_label(labels[deep.indices])
     places = np.argsort(~is_first, axis=1, kind="stable")[:, :k]  # the first of each label, in their order
     found = Nearest(np.take_along_axis(deep.indices, places, 1), np.take_along_axis(deep.similarities, places, 1))

@@ -29,9 +29,9 @@ from jobs.errors import JobLeft
 from jobs.models import Job
 from jobs.registry import Report, each_hour, kind
 from metrics import MeasureError, MeasureWarning
+from metrics.formats import RUN_FORMATS, TASKS
 from metrics.formats.checks import Known
 from metrics.formats.errors import Faults
-from metrics.formats.names import RUN_FORMATS, TASKS
 from metrics.formats.runs import check_run_file
 from metrics.formats.tables import Run as Predictions
 from runs.models import Arrival, Run, Submission, TrainedSystem

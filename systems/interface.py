@@ -26,16 +26,10 @@ CARD = "system.json"  # what a folder says about the system that is stored in it
 class Progress:
     """How far a system is with its work.
 
-    Attributes
-    ----------
-    done, total
-        Steps.
-    text
-        What is done, for people.
-    loss
-        Mean loss since the last time; None if this is not training.
-    validation
-        Value of the validation's measure, if it was measured just now.
+    done, total: steps.
+    text: what is done, for people.
+    loss: mean loss since the last time; None if this is not training.
+    validation: value of the validation's measure, if it was measured just now.
     """
 
     done: int
@@ -127,24 +121,14 @@ class System(ABC):
 class Entry:
     """A system, as far as it can be told without loading it.
 
-    Attributes
-    ----------
-    title
-        What people call it.
-    at
-        Its module and class, as `neural.mcn:Mcn`.
-    options
-        The class of its options; the fields' defaults are those that a form shows.
-    needs
-        What the videos must have besides durations: `clips`, `objects`, `subtitles`.
-    learns
-        Whether it must be trained.
-    reads
-        Whether it reads the words of queries.
-    sees_objects
-        Whether it uses detected objects, if the collection has them.
-    differs
-        In what it differs from its authors' code, in whole sentences; empty if nothing is known.
+    title: what people call it.
+    at: its module and class, as `neural.mcn:Mcn`.
+    options: the class of its options; the fields' defaults are those that a form shows.
+    needs: what the videos must have besides durations: `clips`, `objects`, `subtitles`.
+    learns: whether it must be trained.
+    reads: whether it reads the words of queries.
+    sees_objects: whether it uses detected objects, if the collection has them.
+    differs: in what it differs from its authors' code, in whole sentences; empty if nothing is known.
     """
 
     title: str
@@ -196,13 +180,7 @@ SYSTEMS = {
 
 
 def entry(name: str) -> Entry:
-    """Return what is known of the system of this name.
-
-    Raises
-    ------
-    BadOption
-        If there is none.
-    """
+    """Return what is known of the system of this name. Raises BadOption if there is none."""
     if name not in SYSTEMS:
         raise BadOption("system", repr(name), f"one of {', '.join(SYSTEMS)}")
     return SYSTEMS[name]
@@ -224,13 +202,7 @@ def system(name: str, folder: Path, **options: Any) -> System:
 
 
 def system_in(folder: Path) -> System:
-    """Make the system whose folder this is.
-
-    Raises
-    ------
-    SystemsError
-        If it is none.
-    """
+    """Make the system whose folder this is. Raises SystemsError if it is none."""
     if not (folder / CARD).exists():
         raise SystemsError(f"{folder}: holds no system; train one there first")
     card = read_json(folder / CARD)

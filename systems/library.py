@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING or __package__ == "systems":
     from metrics import Evaluator, MeasureError, Qrels, Run, as_qrels, parse_measure, qrels_from_dict
     from metrics.commands.main import Parser
+    from metrics.formats.json_qrels import read_training_set
     from metrics.formats.json_reader import read_json
     from metrics.formats.json_runs import read_durations, run_as_ranking
-    from metrics.formats.training_sets import read_training_set
 else:
     from reeljudge import Evaluator, MeasureError, Qrels, Run, as_qrels, parse_measure, qrels_from_dict
     from reeljudge.commands.main import Parser
+    from reeljudge.formats.json_qrels import read_training_set
     from reeljudge.formats.json_reader import read_json
     from reeljudge.formats.json_runs import read_durations, run_as_ranking
-    from reeljudge.formats.training_sets import read_training_set
 
 __all__ = [
     "Evaluator",

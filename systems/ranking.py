@@ -28,14 +28,9 @@ class Ranked(NamedTuple):
 def rank(windows: Windows, scores: Rows | Floats, depth: int, nms: float) -> Ranked:
     """Rank windows by their scores, of which equal ones keep the windows' order.
 
-    Parameters
-    ----------
-    scores
-        Shape (windows,).
-    depth
-        How many moments are wanted.
-    nms
-        IoU above which a moment is dropped for a better one; 1 keeps all.
+    scores: shape (windows,).
+    depth: how many moments are wanted.
+    nms: IoU above which a moment is dropped for a better one; 1 keeps all.
     """
     wanted = depth * SPARE
     while True:
@@ -62,15 +57,8 @@ def run_of(
 ) -> Run:
     """Make a run of the queries' ranked moments, in their order.
 
-    Parameters
-    ----------
-    names
-        Of the videos, by number.
-
-    Raises
-    ------
-    SystemsError
-        If there is no query.
+    names: of the videos, by number.
+    Raises SystemsError if there is no query.
     """
     must_ask(queries)
     lists = []
@@ -103,12 +91,8 @@ def suppress(video: Ints, start: Floats, end: Floats, threshold: float, depth: i
     A moment is dropped if its IoU with a better one of its video that stays is higher than the threshold, as in
     `metrics.temporal_nms`.
 
-    Parameters
-    ----------
-    video, start, end
-        Moments, best first: shape (moments,). Times are in seconds.
-    threshold
-        From 0 to 1; at 1 nothing is dropped.
+    video, start, end: moments, best first: shape (moments,). Times are in seconds.
+    threshold: from 0 to 1; at 1 nothing is dropped.
     """
     if threshold >= 1:
         return np.arange(min(depth, len(video)), dtype=np.int64)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import SystemsError
-from .features.npy import find_npy
+from .features.sources import find_npy
 from .library import MeasureError
 from .library import read_json as parse_json
 
@@ -22,12 +22,8 @@ TREE = "tree"  # the array of a file that says where its others belong
 
 
 def write(file: Path, fill: Callable[[BinaryIO], object]) -> None:
-    """Let `fill` write a new file, which then replaces the one that was there.
-
-    Raises
-    ------
-    SystemsError
-        If it cannot be stored, such as on a full disk. The old file is as it was.
+    """Let `fill` write a new file, which then replaces the one that was there. Raises SystemsError if it cannot be
+    stored, such as on a full disk. The old file is as it was.
     """
     new = file.with_name(f"{file.name}.{os.getpid()}.new")
     try:
@@ -50,13 +46,7 @@ def write_json(file: Path, content: object) -> None:
 
 
 def read_json(file: Path) -> Any:
-    """Return a file's content.
-
-    Raises
-    ------
-    SystemsError
-        If it cannot be read.
-    """
+    """Return a file's content. Raises SystemsError if it cannot be read."""
     try:
         return parse_json(file.read_bytes(), strict=False)
     except (OSError, MeasureError) as fault:
@@ -69,13 +59,7 @@ def write_arrays(file: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
 
 
 def read_arrays(file: Path) -> dict[str, NDArray[Any]]:
-    """Return what `write_arrays` stored.
-
-    Raises
-    ------
-    SystemsError
-        If it cannot be read.
-    """
+    """Return what `write_arrays` stored. Raises SystemsError if it cannot be read."""
     try:
         return _arrays(file)
     except UNREADABLE as fault:
@@ -112,14 +96,8 @@ def write_tree(file: Path, tree: Any) -> None:
 
 
 def read_tree(file: Path, tensor: Callable[[NDArray[Any]], Any]) -> Any:
-    """Return what `write_tree` stored, with a tensor for each array.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    SystemsError
-        If it cannot be read.
+    """Return what `write_tree` stored, with a tensor for each array. Raises FileNotFoundError if there is no such file.
+    Raises SystemsError if it cannot be read.
     """
 
     def deep(node: Any) -> Any:

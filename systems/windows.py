@@ -15,9 +15,8 @@ WIDEST_STRIDE = 10.0  # as a share of a window's length
 
 @dataclass(frozen=True)
 class Scales:
-    """The lengths of windows in clips, and their stride as a share of the length (STAL, Section 4.1 and Table 2).
-
-    The defaults are those of Charades-STA, with clips of three seconds.
+    """The lengths of windows in clips, and their stride as a share of the length (STAL, Section 4.1 and Table 2). The
+    defaults are those of Charades-STA, with clips of three seconds.
     """
 
     shortest: int = 2
@@ -33,23 +32,14 @@ class Scales:
             right = f"a share of the window's length, above 0, at most {WIDEST_STRIDE:g}"
             raise BadOption("stride", f"{self.stride:g}", right)
 
-    def stride_of(self, length: int) -> int:
-        """Return by how many clips windows of so many clips are moved on."""
-        return max(1, round(self.stride * length))
-
 
 @dataclass(frozen=True, eq=False)
 class Windows:
     """Candidate moments, sorted by video; each array has shape (windows,).
 
-    Attributes
-    ----------
-    video
-        The video's number.
-    first, stop
-        Clips first to stop - 1 of the video.
-    start, end
-        In seconds; the end is cut at the video's end.
+    video: the video's number.
+    first, stop: clips first to stop - 1 of the video.
+    start, end: in seconds; the end is cut at the video's end.
     """
 
     video: Ints
@@ -94,7 +84,7 @@ def slide(duration: Floats, clip_seconds: float, scales: Scales, counts: Ints | 
     counts = clips_in(duration, clip_seconds) if counts is None else counts
     parts = []
     for length in range(scales.shortest, scales.longest + 1):
-        stride = scales.stride_of(length)
+        stride = max(1, round(scales.stride * length))
         each = -(-counts // stride)
         video = np.repeat(np.arange(len(counts)), each)
         first = (np.arange(len(video)) - np.repeat(np.cumsum(each) - each, each)) * stride

@@ -1,7 +1,8 @@
 """What a run of the tests makes once and copies often: migrated databases and collected static files.
 
 The first process that asks makes it; all processes of the run share one folder, which ends with the run. Run as a
-program, this module clears away the folder that the environment names, and its databases: tests/run.sh has one for two runs.
+program, this module clears away the folder that the environment names, and its databases: the two runs of tests/run.sh
+share one.
 """
 
 from __future__ import annotations

@@ -21,12 +21,9 @@ from campaigns import access
 from corpus.importers.rows import LONGEST_TEXT
 from corpus.models import Corpus
 from judging.pool.rewording import PAIRS, WORDS, By, accept_caption, ask_for_rewording, state_of
-from retrieval.models import CastName, Rewording, Substitution
-from retrieval.rewriting.cast_file import NAMES_ON_A_PAGE, names_of, save_names
-from retrieval.rewriting.counting import Estimate, counted
-from retrieval.rewriting.drafting import draft_cast
-from retrieval.rewriting.models import LONGEST_NAME
-from retrieval.rewriting.replaced import Word
+from retrieval.models import LONGEST_NAME, CastName, Rewording, Substitution
+from retrieval.rewriting.cast_file import NAMES_ON_A_PAGE, draft_cast, names_of, save_names
+from retrieval.rewriting.counting import Estimate, Word, counted
 
 BY_FREQUENCY = ("-count", "name")
 

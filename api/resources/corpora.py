@@ -12,11 +12,11 @@ from api.fields import Body, Page, PageQuery, Query, Shape, Text, Whole, shape
 from api.operations import OR_LATER, Representation, Rows, changes, reads, starts, under_way
 from api.resource import CAMPAIGN, ClipAddress, Resource, clip_address
 from api.resources.jobs import JobShape
+from corpus.clip_files import clip_file
 from corpus.clips import FOR_CORPUS_PAGE, clips_of
-from corpus.media.clip_files import clip_file
+from corpus.counting import figures_of
 from corpus.models import Clip as CorpusClip
 from corpus.models import Corpus, Moment
-from corpus.size.counting import figures_of
 from judging import access
 from judging.pool.clips import clips_found, cut_for_search, prepare_clip
 from reports.tables.moments import LONGEST_SEARCH, moments_found

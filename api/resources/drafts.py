@@ -35,7 +35,7 @@ from base.errors import Unfit
 from base.transactions import all_or_nothing, locked
 from campaigns.models import Campaign, Draft, Membership, Upload
 from campaigns.uploads import begin, remove_draft
-from corpus.importers.registry import FORMATS
+from corpus.importers.formats import FORMATS
 from judging import access
 from judging.drafts import changes as steps
 from judging.drafts import forms

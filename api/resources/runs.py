@@ -22,7 +22,7 @@ from base.errors import BadValue, Unfit
 from campaigns.models import Upload
 from campaigns.models.draft import ArrivingFile
 from campaigns.uploads import take_piece
-from metrics.formats.names import RUN_FORMATS, TASKS
+from metrics.formats import RUN_FORMATS, TASKS
 from runs import access
 from runs.models import Arrival, Run, Score, Scoring, Submission, Visibility
 from runs.receiving import MOST_MIB, RunForm, announce, describe, must_be_open, submit

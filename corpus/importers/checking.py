@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corpus.errors import CorpusError, Problem
-from corpus.importers.interface import OVERHANG, Importer, Source
-from corpus.importers.report import Report
+from corpus.importers.interface import OVERHANG, Importer, Report, Source
 from corpus.importers.rows import Row
 
 FIRST = 5  # moments that a report shows
@@ -43,14 +42,9 @@ class Fingerprints:
 class Checker:
     """Reads a source once. `rows` yields what is right in it; the report counts, and tells what is wrong.
 
-    Parameters
-    ----------
-    stored
-        The durations of the corpus's videos, in seconds, by their names. `lengths` has those of new videos.
-    measured
-        Returns the length of a video's film, or None if there is no film.
-    sign
-        Is called with the number of rows from time to time.
+    stored: the durations of the corpus's videos, in seconds, by their names. `lengths` has those of new videos.
+    measured: returns the length of a video's film, or None if there is no film.
+    sign: is called with the number of rows from time to time.
     """
 
     def __init__(
@@ -90,7 +84,9 @@ class Checker:
                     self._count(checked)
                     yield checked
         except CorpusError as fault:  # of the file as a whole, which is read no further
-            self.report.add_problem(Problem(file, "", _with_file(file, fault)))
+            message = str(fault)
+            named = message if message.startswith(f"{file}: ") else f"{file}: {message}"
+            self.report.add_problem(Problem(file, "", named))
 
     def _checked(self, file: Path, row: Row) -> Row | None:
         if row.video in self._unknown:
@@ -152,9 +148,3 @@ class Checker:
             report.first.append(row)
         if report.rows % SIGN_EVERY == 0:
             self.sign(report.rows)
-
-
-def _with_file(file: Path, fault: CorpusError) -> str:
-    """Return the message with the file's name at its beginning."""
-    message = str(fault)
-    return message if message.startswith(f"{file}: ") else f"{file}: {message}"

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corpus.importers.checking import Checker, Fingerprints
-from corpus.importers.report import Report
+from corpus.importers.interface import Report
 from corpus.importers.rows import Row
 from corpus.models import Corpus, Moment
 

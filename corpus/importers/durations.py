@@ -22,12 +22,8 @@ def read_durations(file: Path) -> dict[str, float]:
     """Return the seconds of each video that a file tells.
 
     JSON is an object from video to seconds, to a list that begins with them, or to an object with a field `duration`;
-    it may be divided into splits. A CSV has a column `video` or `id`, and a column `duration` or `length`.
-
-    Raises
-    ------
-    CorpusError
-        Naming the file, and the video or the line that is wrong.
+    it may be divided into splits. A CSV has a column `video` or `id`, and a column `duration` or `length`. Raises
+    CorpusError naming the file, and the video or the line that is wrong.
     """
     try:
         if file.stat().st_size > LARGEST:
@@ -55,13 +51,11 @@ def _of_json(content: bytes) -> Iterator[tuple[str, float]]:
     is_divided = all(isinstance(value, dict) and "duration" not in value for value in found.values())
     for level in found.values() if is_divided else [found]:
         for video, value in level.items():
-            yield video, _positive(video, _duration_of(value))
-
-
-def _duration_of(value: Any) -> Any:
-    if isinstance(value, dict):
-        return value.get("duration")
-    return value[0] if isinstance(value, list) and value else value
+            if isinstance(value, dict):
+                value = value.get("duration")
+            elif isinstance(value, list) and value:
+                value = value[0]
+            yield video, _positive(video, value)
 
 
 def _of_csv(content: str) -> Iterator[tuple[str, float]]:

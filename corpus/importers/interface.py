@@ -1,22 +1,72 @@
-"""What an importer is: the name of a format, how its files are read, and what is known of its times."""
+"""What an importer is: the name of a format, how its files are read and what is known of its times; and its report."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, TypeVar
 
-from corpus.errors import CorpusError, Problem
+from corpus.errors import BadLines, CorpusError, Problem
+from corpus.films import MediaFolder
 from corpus.importers.rows import Row, json_object, lines
-from corpus.media.finding import MediaFolder
 from metrics import MeasureError
-from metrics.formats.errors import Place
-from metrics.formats.json_entries import Entry, json_entries
+from metrics.formats.json_reader import Entry, json_entries
 
+HOW_TO_GIVE_DURATIONS = (
+    "give them in a file (--durations: JSON from video to seconds, or a CSV with the columns video and duration), "
+    "or give the films (--media), which tell their lengths"
+)
 OVERHANG = 1.0  # seconds; a moment that ends at most so much after its video is cut off there
+
+
+@dataclass
+class Report:
+    """What was found in the files of a source, beside what the corpus holds already.
+
+    A moment is *changed* if the corpus has another description for the same times of the same video, and that other one
+    is not in the files; or if the files give it another caption. It is *gone* if it is stored and nothing in the files
+    is at its times.
+    """
+
+    rows: int = 0  # described moments that are right
+    videos: int = 0  # of these moments
+    new: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    gone: int = 0
+    repeated: int = 0  # moments that are in the files again, word for word
+    clipped: int = 0  # moments that were cut off at the end of their videos
+    left_out: int = 0  # sentences whose times have no length, in formats that have such
+    first: list[Row] = field(default_factory=list)  # the first moments, to be looked at
+    problems: list[Problem] = field(default_factory=list)  # the first of them
+    wrong: int = 0  # how many problems there are
+    # Of the videos, in seconds, also of those stored before.
+    lengths: MutableMapping[str, float] = field(default_factory=dict)
+    without_duration: int = 0  # videos of which nothing tells the length
+    # What an import did; a preview does nothing.
+    videos_added: int = 0
+    moments_added: int = 0
+    replaced: int = 0  # changed moments that took the place of stored ones
+    with_media: int = 0  # videos of the corpus
+
+    @property
+    def is_fine(self) -> bool:
+        return not self.wrong and self.rows > 0
+
+    @property
+    def hints(self) -> list[str]:
+        """What helps against the problems, beside what each of them says."""
+        if self.without_duration < 2:  # of one video, its line says as much
+            return []
+        return [f"{self.without_duration:,} videos have no duration; {HOW_TO_GIVE_DURATIONS}."]
+
+    def add_problem(self, problem: Problem) -> None:
+        self.wrong += 1
+        if len(self.problems) < BadLines.MOST_PROBLEMS:
+            self.problems.append(problem)
 
 
 class Durations(StrEnum):
@@ -34,12 +84,13 @@ class Choice(NamedTuple):
     columns: Mapping[str, str] = {}
 
 
+Part = TypeVar("Part")
 Reader = Callable[[Path, Choice], Iterator[Row | Problem]]
 
 
 @dataclass(frozen=True)
 class Importer:
-    """The reader of one format. `corpus.importers.registry` names all of them."""
+    """The reader of one format. `corpus.importers.formats` names all of them."""
 
     name: str
     title: str
@@ -83,45 +134,35 @@ class Source:
         return Choice(self.kind, self.columns)
 
 
-def each_line(file: Path, row: Callable[[int, bytes], Row | None]) -> Iterator[Row | Problem]:
-    """Yield what `row` makes of each line, unless that is None, or what is wrong with the line."""
-    for number, line in lines(file):
-        try:
-            found = row(number, line)
-        except (CorpusError, MeasureError) as fault:
-            yield problem(file, f"line {number}", fault)
-        else:
-            if found:
-                yield found
+def each_line(file: Path, rows: Callable[[str, bytes], Iterable[Row]]) -> Iterator[Row | Problem]:
+    """Yield what `rows` makes of each line and its place, or what is wrong with the line."""
+    return _each(file, ((f"line {number}", line) for number, line in lines(file)), rows)
 
 
-def each_object(file: Path, row: Callable[[str, dict[str, Any]], Iterable[Row]]) -> Iterator[Row | Problem]:
-    """Yield what `row` makes of the JSON object in each line, or what is wrong with the line."""
-    for number, line in lines(file):
-        where = f"line {number}"
+def each_object(file: Path, rows: Callable[[str, dict[str, Any]], Iterable[Row]]) -> Iterator[Row | Problem]:
+    """Yield what `rows` makes of the JSON object in each line, or what is wrong with the line."""
+    return each_line(file, lambda where, line: rows(where, json_object(line)))
+
+
+def each_entry(file: Path, rows: Callable[[str, Entry], Iterable[Row]]) -> Iterator[Row | Problem]:
+    """Yield what `rows` makes of each entry of a JSON document, or what is wrong with the entry."""
+    with opened(file) as document:
+        yield from _each(file, ((where(entry), entry) for entry in json_entries(document, str(file))), rows)
+
+
+def _each(
+    file: Path, parts: Iterable[tuple[str, Part]], rows: Callable[[str, Part], Iterable[Row]]
+) -> Iterator[Row | Problem]:
+    for where, part in parts:
         try:
-            yield from row(where, json_object(line))
+            yield from rows(where, part)
         except (CorpusError, MeasureError) as fault:
             yield problem(file, where, fault)
-
-
-def each_entry(file: Path, rows: Callable[[Entry], Iterable[Row]]) -> Iterator[Row | Problem]:
-    """Yield what `rows` makes of each entry of a JSON document, or what is wrong with the entry."""
-    with _opened(file) as document:
-        for entry in json_entries(document, str(file)):
-            try:
-                yield from rows(entry)
-            except (CorpusError, MeasureError) as fault:
-                yield problem(file, where(entry), fault)
 
 
 def where(entry: Entry) -> str:
     """Return how messages name an entry of a JSON document."""
     return f"line {entry.line}, entry {entry.number}" if entry.key is None else f"video {entry.key!r}"
-
-
-def place_of(file: Path, where: str) -> Place:
-    return Place(str(file), where)
 
 
 def problem(file: Path, where: str, fault: Exception) -> Problem:
@@ -134,7 +175,8 @@ def problem(file: Path, where: str, fault: Exception) -> Problem:
 
 
 @contextmanager
-def _opened(file: Path) -> Iterator[Any]:
+def opened(file: Path) -> Iterator[BinaryIO]:
+    """Open a file; whatever is wrong with it as a whole becomes a CorpusError."""
     try:
         with file.open("rb") as document:
             yield document

@@ -3,78 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
-from types import TracebackType
+from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
-from django.conf import settings
-
 from base.text import printable
-from corpus.cutter import Cutter
+from corpus.clips import cutter
 from corpus.errors import CorpusError
+from corpus.films import MediaFolder, film_at
+from corpus.importers.formats import importer_of
 from corpus.importers.interface import Source
-from corpus.importers.registry import importer_of
 from corpus.importers.rows import Row
-from corpus.media.fetching import film_at
-from corpus.media.finding import MediaFolder
 from systems.features.films import PICTURES
 
 TOLERANCE = 1.0  # seconds by which a film and the corpus may differ
 NOT_TOLD = "field duration: missing, and its film does not tell it: "
-
-
-class FilmLengths:
-    """Tells the lengths of the films in a folder. The process that reads them begins with the first question.
-
-    `sign` is called every few seconds while a film is read.
-    """
-
-    def __init__(self, media: MediaFolder | None, sign: Callable[[], None] = lambda: None) -> None:
-        self.media, self.sign = media, sign
-        self.cutter = Cutter(seconds=settings.CUTTING_SECONDS, memory=settings.CUTTING_MEMORY)
-
-    def __enter__(self) -> FilmLengths:
-        self.cutter.__enter__()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.cutter.__exit__(kind, fault, trace)
-
-    def length(self, video: str) -> float | None:
-        """Return the seconds that a video's film lasts; None if there is no film.
-
-        Raises
-        ------
-        CorpusError
-            If the film cannot be read, or does not tell its length.
-        """
-        place = self.media.place(video) if self.media else ""
-        if self.media is None or not place:
-            return None
-        with film_at(self.media.folder, place, self.sign) as film:
-            if film.is_dir():
-                pictures = sum(file.suffix.lower() in PICTURES for file in film.iterdir())
-                return pictures / (self.media.frame_rate or 1)
-            try:
-                return self.cutter.length(film, self.sign)
-            except CorpusError as fault:
-                raise CorpusError(f"{NOT_TOLD}{fault}") from fault
-
-
 Measured = Callable[[str], float | None]
 
 
-def film_lengths(
-    source: Source, known: Mapping[str, float], sign: Callable[[int], None] = lambda films: None
-) -> Measured:
-    """Look at the films of all videos whose lengths only their films tell, and return what `FilmLengths.length` would.
+@contextmanager
+def lengths_in(media: MediaFolder | None, sign: Callable[[], None] = lambda: None) -> Iterator[Measured]:
+    """Give a function that returns the seconds that a video's film lasts, or None if there is no film. It raises
+    CorpusError if the film cannot be read, or does not tell its length. `sign` is called every few seconds meanwhile.
+    """
+    with cutter() as cutting:
 
-    Parameters
-    ----------
-    known
-        The lengths of videos that were stored before, in seconds, by their names.
+        def length(video: str) -> float | None:
+            if media is None or not (place := media.place(video)):
+                return None
+            with film_at(media.folder, place, sign) as film:
+                if film.is_dir():
+                    pictures = sum(file.suffix.lower() in PICTURES for file in film.iterdir())
+                    return pictures / (media.frame_rate or 1)
+                try:
+                    return cutting.length(film, sign)
+                except CorpusError as fault:
+                    raise CorpusError(f"{NOT_TOLD}{fault}") from fault
+
+        yield length
+
+
+def film_lengths(source: Source, known: Mapping[str, float]) -> Measured:
+    """Look at the films of all videos whose lengths only their films tell, and return what tells them.
+
+    known: the lengths of videos that were stored before, in seconds, by their names.
     """
     found: dict[str, float | CorpusError | None] = {}
 
@@ -85,11 +56,10 @@ def film_lengths(
         return outcome
 
     if source.media:
-        with FilmLengths(source.media, lambda: sign(len(found))) as films:
+        with lengths_in(source.media) as measured:
             for video in _untold(source):
                 if video not in known and video not in found:
-                    found[video] = _length_or_fault(films, video)
-                    sign(len(found))
+                    found[video] = _length_or_fault(measured, video)
     return length
 
 
@@ -103,9 +73,9 @@ def _untold(source: Source) -> Iterator[str]:
                     yield row.video
 
 
-def _length_or_fault(films: FilmLengths, video: str) -> float | CorpusError | None:
+def _length_or_fault(measured: Measured, video: str) -> float | CorpusError | None:
     try:
-        return films.length(video)
+        return measured(video)
     except CorpusError as fault:
         return fault
 
@@ -125,25 +95,20 @@ def misfits(
 ) -> Iterator[Misfit]:
     """Yield the videos whose films do not fit.
 
-    Parameters
-    ----------
-    lengths
-        The durations of videos, in seconds, by their names.
-    media
-        The folder of films. Each of them is opened, which takes some milliseconds.
-    sign
-        Is called with the number of films looked at.
+    lengths: the durations of videos, in seconds, by their names.
+    media: the folder of films. Each of them is opened, which takes some milliseconds.
+    sign: is called with the number of films looked at.
     """
-    with FilmLengths(media) as films:
+    with lengths_in(media) as measured:
         for number, (video, length) in enumerate(lengths.items(), 1):
-            if fault := _fault(films, video, length):
+            if fault := _fault(measured, video, length):
                 yield Misfit(video, fault)
             sign(number)
 
 
-def _fault(films: FilmLengths, video: str, length: float) -> str:
+def _fault(measured: Measured, video: str, length: float) -> str:
     try:
-        found = films.length(video)
+        found = measured(video)
     except CorpusError as fault:
         return str(fault).removeprefix(NOT_TOLD)
     if found is None:

@@ -1,22 +1,27 @@
-"""Storing all moments of a source, or none; and finding out beforehand what would be stored."""
+"""Storing all moments of a source, or none; finding out beforehand what would be stored; and storing part by part.
+
+A transaction around all of a large corpus would keep everybody else from writing to SQLite until it ends, and nothing
+could renew the lease of a job meanwhile. So a new corpus can be stored where nobody sees it until it is whole.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace as replace_in
 from itertools import islice
 
 from django.db import transaction
+from django.db.models import Model, QuerySet
 
 from base.text import abbreviated, storable
 from corpus.errors import BadLines, CorpusError, Problem
 from corpus.importers.checking import Checker
 from corpus.importers.comparison import Stored, compare, replace
-from corpus.importers.interface import Source
-from corpus.importers.lengths import FilmLengths, Measured, film_lengths
-from corpus.importers.registry import importer_of
-from corpus.importers.report import Report
+from corpus.importers.formats import importer_of
+from corpus.importers.interface import Report, Source
+from corpus.importers.lengths import Measured, film_lengths, lengths_in
 from corpus.importers.rows import Row
 from corpus.models import Corpus, Moment, Video
 
@@ -25,32 +30,25 @@ __all__ = ["Report", "Source", "first_look", "load", "preview"]
 CHUNK = 2000  # rows in memory at a time
 BEGINNING = 1000  # rows of a file, for a first look
 Sign = Callable[[int], None]
+UNFINISHED = "unfinished "  # with the key, the name of a corpus that is not whole
+AT_A_TIME = 2000  # rows in one transaction
 
 
 def preview(source: Source, name: str = "", sign: Sign = lambda rows: None) -> Report:
     """Read and check all of a source, and compare it with what is stored, without storing anything.
 
-    Parameters
-    ----------
-    source
-        The files, their format, and what a person chose beside them.
-    name
-        The corpus into which they would go. Without a name, or if there is none of that name, every moment is new.
-    sign
-        Is called with the number of rows read so far, every 2,000 rows.
-
-    Returns
-    -------
-    Report
-        `is_fine` says whether `load` would store it. `problems` holds the first 100 problems (each with its `file`,
-        `where` in it, and `message`; `str` makes a line of them), `wrong` how many there are, and `hints` what helps.
-        `rows`, `videos`, `new`, `changed`, `unchanged`, `gone`, `repeated`, `clipped` and `left_out` are counts, and
-        `first` holds the first moments. Nothing that is wrong with the source raises an error.
+    source: the files, their format, and what a person chose beside them.
+    name: the corpus into which they would go. Without a name, or if there is none of that name, every moment is new.
+    sign: is called with the number of rows read so far, every 2,000 rows.
+    The report's `is_fine` says whether `load` would store it. `problems` holds the first 100 problems (each with its
+    `file`, `where` in it, and `message`; `str` makes a line of them), `wrong` how many there are, and `hints` what
+    helps. `rows`, `videos`, `new`, `changed`, `unchanged`, `gone`, `repeated`, `clipped` and `left_out` are counts, and
+    `first` holds the first moments. Nothing that is wrong with the source raises an error.
     """
     try:
         corpus = _checked(name, source) if name else None
-        with FilmLengths(source.media, lambda: sign(checker.report.rows)) as films:
-            checker = Checker(source, importer_of(source), _lengths(corpus), films.length, sign)
+        with lengths_in(source.media, lambda: sign(checker.report.rows)) as length:
+            checker = Checker(source, importer_of(source), _lengths(corpus), length, sign)
             for _ in checker.rows():
                 pass
     except CorpusError as fault:
@@ -60,9 +58,8 @@ def preview(source: Source, name: str = "", sign: Sign = lambda rows: None) -> R
 
 
 def first_look(source: Source) -> Report:
-    """Read and check the beginning of a source, so that a wrong file, format or column is told at once.
-
-    Durations that only the films tell are taken for granted, because the films may come later.
+    """Read and check the beginning of a source, so that a wrong file, format or column is told at once. Durations that
+    only the films tell are taken for granted, because the films may come later.
     """
     try:
         importer = importer_of(source)
@@ -81,31 +78,26 @@ def _refused(source: Source, fault: CorpusError) -> Report:
     return report
 
 
-def load(name: str, source: Source, replacing: bool = False, sign: Sign = lambda rows: None) -> Report:
+def load(name: str, source: Source, replacing: bool = False) -> Report:
     """Import a source into the corpus of that name, all or nothing. Importing it again adds nothing.
 
     Nothing that is stored is changed or removed, unless `replacing` is asked for: then a changed description takes the
     place of the stored one, and a changed caption too, except of moments that something refers to, such as candidates.
-    Films are measured before the transaction begins, because that can take hours.
-
-    Raises
-    ------
-    BadLines
-        If anything in the files is wrong; it names the first 100 problems. Nothing is stored then.
-    CorpusError
-        If the corpus has another format, or the source chooses what its format does not have.
+    Films are measured before the transaction begins, because that can take hours. Raises BadLines if anything in the
+    files is wrong; it names the first 100 problems. Nothing is stored then. Raises CorpusError if the corpus has
+    another format, or the source chooses what its format does not have.
     """
     known = _lengths(_checked(name, source))
-    return _load(name, source, film_lengths(source, known, sign), replacing, sign)
+    return _load(name, source, film_lengths(source, known), replacing)
 
 
 @transaction.atomic
-def _load(name: str, source: Source, measured: Measured, replacing: bool, sign: Sign) -> Report:
+def _load(name: str, source: Source, measured: Measured, replacing: bool) -> Report:
     corpus = _checked(name, source)
     stored = Stored(corpus)
     before = len(stored.keys)
     corpus = _kept(corpus or Corpus(name=name, format=source.format), source)
-    checker = Checker(source, importer_of(source), _lengths(corpus), measured, sign)
+    checker = Checker(source, importer_of(source), _lengths(corpus), measured)
     report = _fill(corpus, checker, stored)
     changed = compare(stored, checker.prints, report)
     report.moments_added = Moment.objects.filter(video__corpus=corpus).count() - before
@@ -120,16 +112,12 @@ def _load(name: str, source: Source, measured: Measured, replacing: bool, sign: 
 
 def fill(corpus: Corpus, source: Source, sign: Sign = lambda rows: None) -> Report:
     """Store a source in a corpus that holds nothing and that nobody sees yet, some thousand rows in a transaction.
-
-    Raises
-    ------
-    BadLines, CorpusError
-        As `load`. What was stored until then stays.
+    Raises BadLines and CorpusError as `load` does. What was stored until then stays.
     """
     importer = importer_of(source)
     _kept(corpus, source)
-    with FilmLengths(source.media, lambda: sign(checker.report.rows)) as films:
-        checker = Checker(source, importer, {}, films.length, sign)
+    with lengths_in(source.media, lambda: sign(checker.report.rows)) as length:
+        checker = Checker(source, importer, {}, length, sign)
         report = _fill(corpus, checker, Stored(corpus))
     if source.media:
         report.with_media = source.media.attach(corpus.videos.all(), lambda: sign(report.rows))
@@ -145,7 +133,6 @@ def _fill(corpus: Corpus, checker: Checker, stored: Stored) -> Report:
 
 
 def _checked(name: str, source: Source) -> Corpus | None:
-    """Return the corpus of that name, if there is one."""
     if not 0 < len(name.strip()) <= 100 or not storable(name):
         raise CorpusError(f"name: {abbreviated(name)}; expected 1 to 100 characters")
     corpus = Corpus.objects.filter(name=name).first()
@@ -201,3 +188,52 @@ def _moments(rows: list[Row], keys: dict[str, int]) -> Iterator[Moment]:
             description=row.description,
             caption=row.caption or row.description,
         )
+
+
+@contextmanager
+def staged(key: str, source: Source, sign: Sign) -> Iterator[Corpus]:
+    """Store a source as a corpus that nobody sees, and delete it again unless it was revealed inside.
+
+    What another attempt with this key has left is deleted first. Raises BadLines if anything in the files is wrong; it
+    names the first 100 problems. Nothing is stored then. Raises CorpusError if the source chooses what its format does
+    not have.
+    """
+    for left in Corpus.everything.filter(name=f"{UNFINISHED}{key}", is_whole=False):
+        forget(left, sign)
+    corpus = Corpus(name=f"{UNFINISHED}{key}", format=source.format, is_whole=False)
+    try:
+        fill(corpus, source, sign)
+        yield corpus
+    finally:
+        if corpus.pk and Corpus.everything.filter(pk=corpus.pk, is_whole=False).exists():
+            forget(corpus, sign)
+
+
+def reveal(corpus: Corpus, name: str) -> None:
+    """Give a staged corpus its name, with which everybody sees it. Raises CorpusError if there is a corpus of this
+    name.
+    """
+    if Corpus.objects.filter(name=name).exists():
+        raise CorpusError(f"The corpus {name} exists already; choose it, or another name")
+    corpus.name, corpus.is_whole = name, True
+    corpus.save(update_fields=["name", "is_whole"])
+
+
+def unfinished() -> Iterator[tuple[str, Corpus]]:
+    """Yield the staged corpora with their keys."""
+    for corpus in Corpus.everything.filter(is_whole=False):
+        yield corpus.name.removeprefix(UNFINISHED), corpus
+
+
+def forget(corpus: Corpus, sign: Sign = lambda rows: None) -> None:
+    """Delete a staged corpus, part by part. `sign` is called with 0 after each part."""
+    _delete(Moment.objects.filter(video__corpus=corpus), sign)
+    _delete(Video.objects.filter(corpus=corpus), sign)
+    Corpus.everything.filter(pk=corpus.pk, is_whole=False).delete()
+
+
+def _delete(rows: QuerySet[Moment] | QuerySet[Video], sign: Sign) -> None:
+    kind: type[Model] = rows.model
+    while keys := list(rows.order_by().values_list("pk", flat=True)[:AT_A_TIME]):
+        kind._default_manager.filter(pk__in=keys).delete()
+        sign(0)

@@ -1,9 +1,9 @@
-"""What readers of corpus files yield, and checking the fields of a line or an entry."""
+"""What readers of corpus files yield, the fields of a line or an entry, and the columns that hold them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,12 +17,21 @@ LONGEST_LINE = 1_000_000  # bytes
 # Bytes of UTF-8: what an index of PostgreSQL holds in a row, with room for its other columns.
 LONGEST_TEXT = 2500
 LONGEST_NAME = 300  # bytes of UTF-8
+# Each field with what it holds. Without the first four there is no moment.
+FIELDS = {
+    "video": "the name of the video",
+    "start": "where the moment begins, in seconds or as h:mm:ss",
+    "end": "where it ends",
+    "description": "what the moment shows",
+    "duration": "the length of the video",
+    "caption": "the text that is compared with queries; by default the description",
+}
+NEEDED = ("video", "start", "end", "description")
 
 
 class Row(NamedTuple):
-    """One described moment, with times in seconds, and where the file tells it ("line 3").
-
-    `duration` is None if the file does not tell the video's, and `caption` if it gives no text beside the description.
+    """One described moment, with times in seconds, and where the file tells it ("line 3"). `duration` is None if the
+    file does not tell the video's, and `caption` if it gives no text beside the description.
     """
 
     where: str
@@ -42,12 +51,8 @@ class BadField(CorpusError):
 
 
 def lines(file: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield the file's lines with their numbers, counted from 1, without blank lines.
-
-    Raises
-    ------
-    CorpusError
-        If the file cannot be read, or a line is longer than `LONGEST_LINE`.
+    """Yield the file's lines with their numbers, counted from 1, without blank lines. Raises CorpusError if the file
+    cannot be read, or a line is longer than `LONGEST_LINE`.
     """
     try:
         with file.open("rb") as source:
@@ -69,12 +74,8 @@ def json_object(line: bytes) -> dict[str, Any]:
 
 
 def text(value: object, field: str, longest: int = LONGEST_TEXT) -> str:
-    """Return the text that a field holds, without white space at its ends.
-
-    Raises
-    ------
-    BadField
-        If it is empty, no text, longer than so many bytes of UTF-8, or nothing that a database can store.
+    """Return the text that a field holds, without white space at its ends. Raises BadField if it is empty, no text,
+    longer than so many bytes of UTF-8, or nothing that a database can store.
     """
     if not isinstance(value, str) or not value.strip():
         raise BadField(field, value, "a text that is not empty")
@@ -101,12 +102,8 @@ def seconds_or_none(value: object, field: str) -> float | None:
 
 
 def number(value: object, field: str, kind: str = "number") -> float:
-    """Return a finite number.
-
-    Raises
-    ------
-    BadField
-        For anything else, such as a text, a truth value, NaN or an infinity; it says which kind is expected.
+    """Return a finite number. Raises BadField for anything else, such as a text, a truth value, NaN or an infinity; it
+    says which kind is expected.
     """
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise BadField(field, value, f"a {kind}")
@@ -117,3 +114,33 @@ def number(value: object, field: str, kind: str = "number") -> float:
     if not math.isfinite(found):
         raise BadField(field, str(value)[:20], f"a finite {kind}")
     return found
+
+
+def keys_of(columns: Mapping[str, str]) -> dict[str, str]:
+    """Return for each field the column or key that holds it: its own name, unless `columns` tells another. Raises
+    CorpusError if `columns` names a field that there is not.
+    """
+    for field in columns:
+        if field not in FIELDS:
+            raise CorpusError(f"field {printable(field)}: unknown; expected one of {', '.join(FIELDS)}")
+    return {field: columns.get(field, field) for field in FIELDS}
+
+
+def places_of(header: Sequence[str], columns: Mapping[str, str], file: Path) -> dict[str, int]:
+    """Return where in a line of the CSV each field stands; fields that need not be there may be missing. Raises
+    CorpusError if the file lacks a column that is needed, or one that `columns` names.
+    """
+    places = {}
+    lower = [name.lower() for name in header]
+    for field, column in keys_of(columns).items():
+        if column in header:
+            places[field] = header.index(column)
+        elif field not in columns and column in lower:
+            places[field] = lower.index(column)
+        elif field in columns or field in NEEDED:
+            there = printable(", ".join(header)[:300])
+            raise CorpusError(
+                f"line 1: no column {printable(column)}, for the field {field}; there are: {there}. "
+                f"--columns {field}=NAME tells another"
+            )
+    return places

@@ -22,8 +22,7 @@ from campaigns.models.draft import token
 from campaigns.uploads import keep_films_only, read_whole
 from corpus.errors import BadLines, CorpusError
 from corpus.importers.load import Report as Imported
-from corpus.importers.load import preview
-from corpus.importers.staging import forget, reveal, unfinished
+from corpus.importers.load import forget, preview, reveal, unfinished
 from corpus.models import Corpus
 from jobs.registry import Report, each_hour, kind
 from judging.drafts.corpora import corpus_of, store_corpus

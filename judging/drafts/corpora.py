@@ -12,7 +12,7 @@ from base.transactions import locked
 from campaigns.models import Draft, Upload
 from campaigns.uploads import remove
 from corpus.errors import CorpusError
-from corpus.importers.staging import reveal, staged
+from corpus.importers.load import reveal, staged
 from corpus.models import Corpus
 from jobs.registry import Report, kind
 from judging.drafts.sources import must_be_here, partial_films, source_of

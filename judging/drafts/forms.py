@@ -17,8 +17,8 @@ from campaigns.access import corpora_open_to
 from campaigns.models import Campaign, Draft, Membership
 from campaigns.pages import Lines
 from campaigns.settings import COLUMNS, SECTIONS
-from corpus.importers.fields import FIELDS
-from corpus.importers.registry import FORMATS
+from corpus.importers.formats import FORMATS
+from corpus.importers.rows import FIELDS
 from corpus.models import Corpus
 from judging.pool.queries import LONGEST_SPLIT
 from judging.pool.selection import LARGEST_SEED, Counts

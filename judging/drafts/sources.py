@@ -16,14 +16,13 @@ from django.core.cache import cache
 
 from campaigns.models import Draft, Upload
 from corpus.errors import CorpusError
+from corpus.films import MediaFolder, is_remote, media_at
 from corpus.importers.durations import read_durations
+from corpus.importers.formats import importer_of
 from corpus.importers.interface import Source
 from corpus.importers.lengths import misfits
 from corpus.importers.load import first_look
-from corpus.importers.registry import importer_of
 from corpus.importers.rows import Row
-from corpus.media.fetching import is_remote
-from corpus.media.finding import MediaFolder, media_at
 from jobs.errors import JobLeft
 from jobs.registry import Report
 

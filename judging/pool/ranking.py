@@ -19,8 +19,8 @@ from judging.pool import opening
 from judging.pool.queries import wording
 from retrieval.embedding import embed, model_name
 from retrieval.encoders import same_model
+from retrieval.models import is_under_way
 from retrieval.nearest import Nearest, nearest
-from retrieval.rewriting.models import is_under_way
 
 QUERIES_AT_A_TIME = 50
 

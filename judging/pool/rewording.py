@@ -23,11 +23,10 @@ from jobs.models import Job
 from jobs.registry import SELF, Report, kind
 from judging.models import Candidate
 from judging.pool.ranking import rank_candidates
-from retrieval.models import CastName
+from retrieval.models import REWORD, CastName, Rewording, Substitution, is_under_way
+from retrieval.rewriting.cast_file import draft_cast
+from retrieval.rewriting.checks import differences
 from retrieval.rewriting.counting import count_captions, counted
-from retrieval.rewriting.drafting import draft_cast
-from retrieval.rewriting.models import REWORD, Rewording, Substitution, is_under_way
-from retrieval.rewriting.substituters import differences
 from retrieval.rewriting.substituting import carry_out
 
 SUBSTITUTIONS, WORDS, PAIRS = 10, 12, 50  # as many as are listed

@@ -20,7 +20,7 @@ from corpus.models import Corpus
 from judging.models import Kind, Query
 from judging.pool.queries import wording
 from metrics.formats.moment_ids import moment_id
-from retrieval.rewriting.models import may_become_queries
+from retrieval.models import may_become_queries
 
 RULE = "smallest SHA-256, 1"  # how captions are drawn; it has a version, because the seed means nothing without it
 VALIDATION, TEST = "val", "test"  # splits

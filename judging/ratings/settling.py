@@ -10,7 +10,7 @@ from campaigns.models.campaign import TOLERANCE
 from judging.consensus import Outcome, Status, consensus
 from judging.models.pool import ANNOTATORS
 from metrics import MeasureError
-from metrics.formats.ratings import rating_rows
+from metrics.formats.csv_tables import rating_rows
 
 MOST_RATINGS = 4  # of a pair
 

@@ -19,10 +19,8 @@ from campaigns.pages import while_working
 from corpus.models import Corpus
 from judging.pool.rewording import PAIRS, WORDS, By, accept_caption, ask_for_rewording, count_waiting, jobs_of, state_of
 from retrieval.models import CastName, Rewording
-from retrieval.rewriting.cast_file import NAMES_ON_A_PAGE, names_of, save_names
-from retrieval.rewriting.counting import counted
-from retrieval.rewriting.drafting import draft_cast
-from retrieval.rewriting.replaced import rows
+from retrieval.rewriting.cast_file import NAMES_ON_A_PAGE, draft_cast, names_of, save_names
+from retrieval.rewriting.counting import counted, rows
 
 ON_A_PAGE = 25
 SHOWN = {"": "All", "open": "To be confirmed", "confirmed": "Confirmed"}

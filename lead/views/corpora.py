@@ -13,8 +13,8 @@ from base.request_fields import text_in, whole_in
 from campaigns.models import Campaign
 from campaigns.pages import campaign_page
 from corpus.clips import FOR_CORPUS_PAGE, clips_of
+from corpus.counting import figures_of
 from corpus.models import Clip, Corpus, Moment
-from corpus.size.counting import figures_of
 from jobs.models import Job
 from judging import access
 from judging.pool.clips import clips_found, cut_clip, cut_for_search, prepare_clip

@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from ..formats.arrays import Floats
-from ..formats.ratings import Ratings
+from ..formats.csv_tables import Ratings
 
 Weights = Literal["plain", "linear", "quadratic"]
 Scale = Literal["nominal", "ordinal", "interval"]
@@ -48,16 +48,10 @@ def kappa(one: Floats, other: Floats, weights: Weights = "plain") -> float:
 def kappa_of(table: Floats, values: Floats, weights: Weights = "plain") -> float:
     """Cohen's kappa of a table of counts: candidates that one gave the row's grade and the other the column's.
 
-    Parameters
-    ----------
-    table
-        Shape (grades, grades). It may hold the pairs of several people, such as one annotator and everybody who
-        judged the same candidates.
-    values
-        The grades of rows and columns, shape (grades,).
+    table: shape (grades, grades). It may hold the pairs of several people, such as one annotator and everybody who
+    judged the same candidates.
+    values: the grades of rows and columns, shape (grades,).
 
-    Examples
-    --------
     >>> kappa_of(np.array([[1.0, 1.0], [0.0, 2.0]]), np.array([0.0, 1.0]))
     0.5
     """
@@ -101,15 +95,9 @@ def alpha(ratings: Ratings, scale: Scale = "ordinal") -> float:
 def alpha_of(counts: Floats, grades: Floats, scale: Scale = "ordinal") -> float:
     """Krippendorff's alpha of a table of counts: how many ratings of each grade each candidate has.
 
-    Parameters
-    ----------
-    counts
-        Shape (candidates, grades); candidates with a single rating do not count.
-    grades
-        The grades of the columns, ascending, shape (grades,).
+    counts: shape (candidates, grades); candidates with a single rating do not count.
+    grades: the grades of the columns, ascending, shape (grades,).
 
-    Examples
-    --------
     >>> alpha_of(np.array([[2.0, 0.0], [1.0, 1.0]]), np.array([0.0, 1.0]), "nominal")
     0.0
     """
@@ -142,9 +130,8 @@ class PairKappa(NamedTuple):
 
 
 def kappas(ratings: Ratings, weights: Weights = "plain", least: int = 30) -> list[PairKappa]:
-    """Kappa of every two annotators who share at least `least` candidates.
-
-    Of an annotator who rated a candidate more than once, the first rating counts.
+    """Kappa of every two annotators who share at least `least` candidates. Of an annotator who rated a candidate more
+    than once, the first rating counts.
     """
     people, who = np.unique(ratings.annotator, return_inverse=True)
     candidates, which = np.unique(ratings.candidate, return_inverse=True)

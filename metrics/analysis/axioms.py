@@ -13,8 +13,8 @@ from ..formats.arrays import Bools, Floats, Ints
 from ..formats.dicts import qrels_from_dict, run_from_dict
 from ..formats.errors import MeasureError, MeasureWarning
 from ..measures.conventions import Convention
+from ..measures.definitions import parse_measure
 from ..measures.evaluate import calc
-from ..measures.grammar import parse_measure
 from ..measures.measure import Measure
 
 Axiom = Literal["INV-k", "MON-k"]
@@ -26,9 +26,7 @@ LONGEST = 10
 
 
 class Counterexample(NamedTuple):
-    """IoUs of a list, the rank (from 1) that changes, the IoU it changes to, and the scores before
-    and after.
-    """
+    """IoUs of a list, the rank (from 1) that changes, the IoU it changes to, and the scores before and after."""
 
     ious: tuple[float, ...]
     rank: int
@@ -44,26 +42,9 @@ def counterexample(
 
     The query has one relevant moment; lists are as long as the cutoff, at most 10.
 
-    Parameters
-    ----------
-    measure, convention
-        The measure, and the convention under which it is computed.
-    axiom
-        `INV-k` or `MON-k`.
-    seed
-        Of the random cases.
+    seed: of the random cases.
+    Raises MeasureError for a measure that does not look at the IoU of moments. See AxIoU, sections 5 and A.
 
-    Raises
-    ------
-    MeasureError
-        For a measure that does not look at the IoU of moments.
-
-    References
-    ----------
-    AxIoU, sections 5 and A.
-
-    Examples
-    --------
     R@K,θ satisfies INV-k but not MON-k (the paper's Properties 1 and 2), AxIoU both (7 and 8):
 
     >>> [counterexample("R@5,0.5", axiom) is None for axiom in AXIOMS]
@@ -85,9 +66,7 @@ def counterexample(
 
 
 def _cases(width: int, axiom: Axiom, seed: int) -> tuple[Floats, Floats, Ints]:
-    """Lists of IoUs before and after, and the rank (from 0) at which they differ, as the axiom's
-    conditions say.
-    """
+    """Lists of IoUs before and after, and the rank (from 0) at which they differ, as the axiom's conditions say."""
     rng = np.random.default_rng(seed)
     before = rng.integers(0, STEPS + 1, (TRIALS, width)) // rng.integers(1, 4, (TRIALS, 1))  # some are poor
     rank = rng.integers(0, width, TRIALS)

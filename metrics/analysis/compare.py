@@ -8,9 +8,9 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from ..formats import check_name
 from ..formats.arrays import Floats
 from ..formats.errors import MeasureError
-from ..formats.names import check_name
 from ..measures.measure import Measure
 from ..measures.results import Scores, check_scores
 
@@ -198,17 +198,10 @@ def bootstrap_columns(
 ) -> tuple[Floats, Floats]:
     """Percentile bootstrap intervals of the means of many columns, over the same resamples of the queries.
 
-    Parameters
-    ----------
-    values
-        Floats of shape (queries, columns); NaN are queries that do not count in a column.
-    coverage, seed, resamples
-        Share of the resampled means that an interval holds, and how the resamples are drawn: as many queries as
-        count in any column; those that do not count in a column are left out of its mean.
-
-    Returns
-    -------
-    The lower and the upper ends, of shape (columns,); NaN where no query counts.
+    values: floats of shape (queries, columns); NaN are queries that do not count in a column.
+    coverage, seed, resamples: share of the resampled means that an interval holds, and how the resamples are drawn: as
+    many queries as count in any column; those that do not count in a column are left out of its mean.
+    Returns the lower and the upper ends, of shape (columns,); NaN where no query counts.
     """
     values = values[~np.isnan(values).all(axis=1)]
     drawn, there = _drawn(len(values), seed, resamples), ~np.isnan(values)
@@ -277,9 +270,7 @@ def wilcoxon(difference: Floats, rng: np.random.Generator, resamples: int) -> fl
 
 
 def randomisation(difference: Floats, rng: np.random.Generator, resamples: int) -> float:
-    """Share of random signs that make the mean difference at least as large; the observed signs count as
-    one of them.
-    """
+    """Share of random signs that make the mean difference at least as large; the observed ones count too."""
     observed = abs(difference.sum()) * (1 - 1e-12)
     at_once, extreme = max(1, BLOCK // difference.size), 0
     for done in range(0, resamples, at_once):

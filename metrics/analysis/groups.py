@@ -14,9 +14,7 @@ SEED = r"[-_./]?seed[-_.=]?\d+|[-_.]\d+$"
 
 
 class Spread(NamedTuple):
-    """Mean over runs, and sample standard deviation (n − 1); None where no run has a value, or fewer than
-    two have.
-    """
+    """Mean over runs, and sample standard deviation (n − 1); None where no run has a value, or fewer than two have."""
 
     mean: float | None
     deviation: float | None

@@ -60,27 +60,11 @@ def means_by_grading(
 ) -> Floats:
     """Mean of each measure over the queries, under each grading.
 
-    Parameters
-    ----------
-    ground
-        All moments that a grading may grade; their own grades do not matter.
-    runs
-        The runs.
-    gradings
-        int8 of shape (gradings, moments): a grade for each row of the qrels, −1 where the grading has none.
-    measures
-        nDCG_IoU with a threshold and a cutoff, and nothing else.
-    convention
-        A convention or its name.
-
-    Returns
-    -------
-    Floats of shape (gradings, runs, measures), on the scale from 0 to 1; NaN where no query counts.
-
-    Raises
-    ------
-    MeasureError
-        For another measure.
+    ground: all moments that a grading may grade; their own grades do not matter.
+    gradings: int8 of shape (gradings, moments): a grade for each row of the qrels, −1 where the grading has none.
+    measures: nDCG_IoU with a threshold and a cutoff, and nothing else.
+    Returns floats of shape (gradings, runs, measures), on the scale from 0 to 1; NaN where no query counts. Raises
+    MeasureError for another measure.
     """
     _must_be_ndcg(measures)
     options = convention_named(convention).graded
@@ -219,10 +203,8 @@ def _kinds(
 ) -> tuple[Ints, list[Ints], NDArray[np.int16]]:
     """How the gradings differ on groups of moments: which of them take part, or how all are graded where IoUs tie.
 
-    Returns
-    -------
-    The row of each group, shared by groups of the same moments; a grading of each kind, by row; and the kind of each
-    grading, of shape (rows, gradings).
+    Returns the row of each group, shared by groups of the same moments; a grading of each kind, by row; and the kind of
+    each grading, of shape (rows, gradings).
     """
     coefficients = np.random.default_rng(0).integers(1, 2**62, size=64) | 1
     begins = np.flatnonzero(np.diff(own, prepend=-1))

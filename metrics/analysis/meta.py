@@ -11,7 +11,7 @@ import numpy as np
 
 from ..formats.arrays import Bools, Floats, Ints
 from ..formats.errors import MeasureError
-from ..measures.grammar import parse_measure
+from ..measures.definitions import parse_measure
 from ..measures.measure import Measure
 from ..measures.results import Scores
 from .tau import signs, tau_b
@@ -50,9 +50,7 @@ def score_block(scores: Sequence[Scores]) -> Floats:
 
 
 def agreement(block: Floats) -> Floats:
-    """τ-b between the rankings of systems by each two measures: shape (measures, measures); AxIoU,
-    section 6.2.
-    """
+    """τ-b between the rankings of systems by each two measures: shape (measures, measures); AxIoU, section 6.2."""
     ranking = signs(block.mean(axis=1).T)
     return tau_b(ranking[:, None], ranking[None])
 
@@ -167,9 +165,8 @@ def _rank(by_query: Floats, systems: int, scratch: Floats, masks: Bools) -> Floa
 def _masks(queries: int, size: int, trials: int, seed: np.random.SeedSequence) -> Iterator[Bools]:
     """Random subsets of exactly `size` queries, in blocks of shape (trials, queries).
 
-    A subset is where random keys are among the `size` smallest. A row with a tie at the edge is drawn again;
-    as no query is more likely to tie than another, all subsets stay equally likely. Short keys are quick to
-    draw and select.
+    A subset is where random keys are among the `size` smallest. A row with a tie at the edge is drawn again; as no
+    query is more likely to tie than another, all subsets stay equally likely. Short keys are quick to draw and select.
     """
     bits = np.random.SFC64(seed)
     key: type[np.unsignedinteger[Any]] = np.uint16 if queries <= SHORT_KEYS else np.uint32

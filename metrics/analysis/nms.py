@@ -8,16 +8,14 @@ import numpy as np
 from ..formats.arrays import Bools, Ints
 from ..formats.runs import as_run
 from ..formats.tables import Run
-from ..measures.iou import check_threshold
-from ..measures.matching import Pairs, Spans, join, ranks
+from ..measures.matching import Pairs, Spans, check_threshold, join, ranks
 
 
 def temporal_nms(source: Any, iou: float) -> Run:
     """The run without predictions that overlap a better one of their query and video too much.
 
-    Predictions are looked at by score, highest first; of equal scores the first in the list. One is dropped if
-    its IoU with a prediction that was kept is higher than the threshold. What is kept stays in its order, with
-    its score.
+    Predictions are looked at by score, highest first; of equal scores the first in the list. One is dropped if its IoU
+    with a prediction that was kept is higher than the threshold. What is kept stays in its order, with its score.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ from ..formats.tables import Qrels, Run
 from ..measures.conventions import Convention, convention_named
 from ..measures.evaluate import Evaluator
 from ..measures.ground import Ground
-from ..measures.iou import temporal_iou
+from ..measures.matching import temporal_iou
 from ..measures.measure import Measure
 from ..measures.scene import Scene
 
@@ -144,7 +144,6 @@ def noisy(qrels: Qrels, level: float, model: NoiseModel, rng: np.random.Generato
 
 
 def _means(ready: Evaluator, scene: Scene) -> Floats:
-    """Mean scores of shape (runs, measures)."""
     tables = np.array([scores.table() for scores in ready.scores_on(scene)])
     if np.isnan(tables).all(axis=1).any():
         raise MeasureError("no query counts for every run and measure")

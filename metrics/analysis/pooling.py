@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..formats import HIGHEST_GRADE
 from ..formats.arrays import Bools, Floats, Ints
 from ..formats.tables import Qrels, Run
 from ..measures import scores
@@ -26,16 +27,10 @@ BLOCK = 4096  # moments at a time
 class Found:
     """Moments that runs found, by query, and in a query by the best rank.
 
-    Attributes
-    ----------
-    queries, names
-        Ids of queries, and names of videos.
-    query, video
-        int64 of shape (moments,): numbers of them.
-    start, end
-        Floats of shape (moments,): seconds.
-    ranks
-        int64 of shape (moments, runs): the best rank at which a run has the moment, from 1; 0 if it does not.
+    queries, names: ids of queries, and names of videos.
+    query, video: int64 of shape (moments,): numbers of them.
+    start, end: floats of shape (moments,): seconds.
+    ranks: int64 of shape (moments, runs): the best rank at which a run has the moment, from 1; 0 if it does not.
     """
 
     queries: tuple[str, ...]
@@ -56,12 +51,7 @@ class Found:
 
 
 def undecided(
-    ground: Ground,
-    runs: Sequence[Run],
-    depth: int,
-    iou: float,
-    convention: str | Convention = "paper",
-    same: float = SAME,
+    ground: Ground, runs: Sequence[Run], depth: int, iou: float, convention: str | Convention = "paper"
 ) -> Found:
     """The predictions among the first ranks that match no judged moment, whatever its grade.
 
@@ -69,17 +59,8 @@ def undecided(
     these are decided. Of one query, going down the ranks, a prediction that overlaps one before it enough is the same
     moment, which has the times of the first.
 
-    Parameters
-    ----------
-    ground
-        The judged moments.
-    depth, iou
-        K and μ.
-    same
-        IoU from which two predictions are one moment.
+    depth, iou: K and μ.
 
-    Examples
-    --------
     The first run finds a judged moment and another one, which the second run has a little later in the film:
 
     >>> from metrics import qrels_from_dict, run_from_dict
@@ -100,7 +81,7 @@ def undecided(
     free, run, query = free[order], run[order], query[order]
     names = dict.fromkeys([*ground.qrels.names, *(name for each in scene.runs for name in each.names)])
     spans, rank = spans.take(free)._replace(unit=query), rank[free]
-    leader = _leaders(spans, same)
+    leader = _leaders(spans)
     rows, moment = np.unique(leader, return_inverse=True)
     best = np.full((rows.size, len(runs)), np.iinfo(np.int64).max)
     np.minimum.at(best, (moment.reshape(-1), run), rank + 1)
@@ -109,10 +90,10 @@ def undecided(
     return Found(ground.queries, tuple(names), *columns, best)
 
 
-def _leaders(spans: Spans, same: float) -> Ints:
+def _leaders(spans: Spans) -> Ints:
     """For each prediction, by query and rank, the row of the one before it that is the same moment, or its own."""
     place = ranks(spans.unit)
-    pairs = join(spans, place, spans, "lengths", same)
+    pairs = join(spans, place, spans, "lengths", SAME)
     kept = kept_down_the_ranks(pairs, place)
     leader = np.arange(spans.unit.size)
     joins = ~kept[pairs.prediction] & kept[pairs.moment] & (place[pairs.moment] < pairs.rank)
@@ -123,13 +104,7 @@ def _leaders(spans: Spans, same: float) -> Ints:
 
 
 def influence(
-    found: Found,
-    ground: Ground,
-    runs: Sequence[Run],
-    depth: int,
-    iou: float,
-    convention: str | Convention = "paper",
-    highest: int = 4,
+    found: Found, ground: Ground, runs: Sequence[Run], depth: int, iou: float, convention: str | Convention = "paper"
 ) -> Floats:
     """How much each moment could change the order of the runs by NDCG@K, IoU≥μ, if it alone were judged perfect.
 
@@ -138,19 +113,9 @@ def influence(
     takes many of its kind. The sum over all pairs of runs is returned. Which of the two found the moment does not
     matter: judging only what the one behind found would favour it.
 
-    Parameters
-    ----------
-    found
-        From `undecided` with the same arguments.
-    highest
-        The highest grade.
+    found: from `undecided` with the same arguments.
+    Returns floats of shape (moments,), from 0 to the number of pairs of runs.
 
-    Returns
-    -------
-    Floats of shape (moments,), from 0 to the number of pairs of runs.
-
-    Examples
-    --------
     Two runs are tied, and one of them found another moment:
 
     >>> from metrics import qrels_from_dict, run_from_dict
@@ -162,12 +127,12 @@ def influence(
     ([1.0, 1.0], [[2, 0], [0, 2]])
     """
     options = convention_named(convention).options("graded")
-    values, best, raised = _scores(ground, runs, depth, iou, convention_named(convention), options, highest)
+    values, best, raised = _scores(ground, runs, depth, iou, convention_named(convention), options)
     counted = max(1, int((best > 0).sum()))
     first, second = np.triu_indices(len(runs), 1)
     mean = values.sum(axis=0) / counted
     gap = np.abs(mean[first] - mean[second])
-    top = scores.gains(np.array([highest]), options.gain)[0]
+    top = scores.gains(np.array([HIGHEST_GRADE]), options.gain)[0]
     gained = np.append(0.0, top / scores.discounts("log2", depth))
     total = np.zeros(len(found))
     for low in range(0, len(found), BLOCK):
@@ -183,14 +148,14 @@ def influence(
 
 
 def _scores(
-    ground: Ground, runs: Sequence[Run], depth: int, iou: float, convention: Convention, options: Options, highest: int
+    ground: Ground, runs: Sequence[Run], depth: int, iou: float, convention: Convention, options: Options
 ) -> tuple[Floats, Floats, Floats]:
     """NDCG by query and run, and DCG of each query's ideal ranking, without and with one more perfect moment."""
     evaluator = Evaluator([f"nDCG_IoU(iou={iou})@{depth}"], ground, convention.but(unjudged="skip"))
     scene = evaluator.scene(list(runs))
     values = np.stack([each.table()[:, 0] for each in evaluator.scores_on(scene)], axis=1)
     gains = ideal(scene, options.lowest, options.gain)[: scene.queries]
-    top = np.full((scene.queries, 1), scores.gains(np.array([highest]), options.gain)[0])
+    top = np.full((scene.queries, 1), scores.gains(np.array([HIGHEST_GRADE]), options.gain)[0])
     best, raised = (scores.dcg(each[:, :depth])[:, -1] for each in (gains, np.concatenate([top, gains], axis=1)))
     return np.nan_to_num(values), best, raised
 
@@ -208,20 +173,11 @@ def means_without_own(
     The difference to the run's score on the whole pool is how much the pool favours it, and so how much too low an
     equally good system scores that took no part in the pool.
 
-    Parameters
-    ----------
-    finders
-        bool of shape (rows of the qrels, groups): which groups found a moment. Rows that nobody found are of the pool
-        that the runs had no part in, and always stay.
-    group
-        The number of each run's group, such as the seeds of a system. A group is left out as a whole.
+    finders: bool of shape (rows of the qrels, groups): which groups found a moment. Rows that nobody found are of the
+    pool that the runs had no part in, and always stay.
+    group: the number of each run's group, such as the seeds of a system. A group is left out as a whole.
+    Returns floats of shape (runs, measures).
 
-    Returns
-    -------
-    Floats of shape (runs, measures).
-
-    Examples
-    --------
     A run alone found the only relevant moment that is not in the first pool:
 
     >>> from metrics import qrels_from_dict, run_from_dict

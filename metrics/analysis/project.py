@@ -15,7 +15,7 @@ from ..formats.runs import as_run
 from ..formats.tables import Qrels, Run
 from ..measures.conventions import Convention, Options, convention_named
 from ..measures.ground import Ground, Pick, Plan
-from ..measures.iou import check_threshold
+from ..measures.matching import check_threshold
 from ..measures.scene import Scene
 from ..measures.scores import gains
 
@@ -24,16 +24,9 @@ from ..measures.scores import gains
 class Projection:
     """A run and qrels as trec_eval's wrappers take them.
 
-    Attributes
-    ----------
-    name
-        Name of the run.
-    run
-        ``run[query][id] = score``; scores fall strictly with the rank, so that trec_eval has no ties to break.
-    qrels
-        ``qrels[query][id] = gain``, an integer.
-    unjudged
-        Queries of the run that nobody judged, and that were left out.
+    run: ``run[query][id] = score``; scores fall strictly with the rank, so that trec_eval has no ties to break.
+    qrels: ``qrels[query][id] = gain``, an integer.
+    unjudged: queries of the run that nobody judged, and that were left out.
     """
 
     name: str

@@ -1,13 +1,30 @@
-"""The requests that both clients make: the addresses of the API, and what is read from its answers."""
+"""The requests that both clients make: addresses of the API, the submission of a run, and what is read from answers."""
 
-from collections.abc import Sequence
-from pathlib import Path
+import csv
+import hashlib
+import io
+from collections.abc import Callable, Sequence
+from pathlib import Path, PurePath
 from typing import Any
 from urllib.parse import quote
+from uuid import uuid4
 
-from .exports import frame_of, rows_in
-from .requests import Answer, Ask, Steps, answer_to, json_of, rows_of, until
-from .shapes import Choices, Leaderboard, OwnCampaign, Progress, RunScores, StoredRun
+from ..formats.errors import MeasureError
+from ..formats.files import read_beginning
+from ..formats.json_reader import read_json
+from .requests import Answer, ApiError, Ask, Steps, answer_to, below_api, json_of, one_line, rows_of, until
+from .shapes import About, Choices, Leaderboard, OwnCampaign, Progress, RunScores, StoredRun
+
+Rows = list[dict[str, Any]]
+NUMBERS: dict[str, Callable[[str], float]] = {
+    "start": float,
+    "end": float,
+    "worker": int,
+    "relevance": int,
+    "iteration": int,
+}
+TREC = ("query_id", "iteration", "moment_id", "relevance")
+PIECE = 1 << 20  # bytes
 
 
 def inside(campaign: str, *parts: object) -> str:
@@ -64,3 +81,122 @@ def leaderboard(campaign: str, measures: Sequence[str], seeds: bool, choices: Ch
     query |= {"m": list(measures)} if measures else {}
     query |= {"seeds": "together"} if seeds else {}
     return json_of(Ask("GET", inside(campaign, "leaderboard"), query))
+
+
+def rows_in(file: str, content: bytes) -> Rows:
+    """Return the records of an exported file; ids stay as the file has them, and times are seconds. Raises MeasureError
+    if this kind of file holds no records.
+    """
+    text, kind = content.decode(), PurePath(file).suffix
+    if kind == ".txt":
+        return [_with_numbers(dict(zip(TREC, line.split(), strict=True))) for line in text.splitlines()]
+    if kind == ".csv":
+        return [_with_numbers(row) for row in csv.DictReader(io.StringIO(text, newline=""))]
+    if kind == ".jsonl":
+        return [read_json(line) for line in text.split("\n") if line]
+    if kind == ".json":
+        return [read_json(text)]
+    raise MeasureError(f"{file}: not a table; expected a file that ends in .txt, .csv, .jsonl or .json")
+
+
+def _with_numbers(row: dict[str, str]) -> dict[str, Any]:
+    return {name: NUMBERS[name](value) if name in NUMBERS else value for name, value in row.items()}
+
+
+def frame_of(rows: Rows) -> Any:
+    """Return a pandas data frame of the rows, or the rows themselves where pandas is not installed."""
+    try:
+        import pandas  # type: ignore[import-untyped]
+    except ImportError:
+        return rows
+    return pandas.DataFrame(rows)
+
+
+class RunRefused(MeasureError):
+    """A server found faults in a run, and stored nothing.
+
+    `messages` has the first hundred faults, each with its place, its field and what would be right; `count` is the
+    number of all.
+    """
+
+    def __init__(self, file: str, messages: list[str], count: int) -> None:
+        self.messages, self.count = tuple(map(one_line, messages)), count
+        faults = "one fault" if count == 1 else f"{count} faults, the first"
+        super().__init__(f"{file}: not stored because of {faults}: {self.messages[0]}")
+
+
+def submit(
+    campaign: str, file: str | Path, name: str | None, videos: str | Path | None, about: About, patience: float
+) -> Steps[StoredRun]:
+    """Send a run, and return it once the server has checked and stored it. Raises MeasureError if a file cannot be
+    read, which is found out before anything is sent. Raises RunRefused if the server finds faults in the run.
+    """
+    files = {"run": Path(file)} | ({"videos": Path(videos)} if videos else {})
+    for path in files.values():
+        read_beginning(path)
+    payload = {field: value for field, value in about.items() if value is not None}
+    payload["name"] = name or Path(file).name.partition(".")[0] or Path(file).name
+    key = {"Idempotency-Key": str(uuid4())}
+    made = yield from json_of(Ask("POST", inside(campaign, "runs"), payload=payload, headers=key))
+    where = inside(campaign, "submissions", made["token"])
+    for purpose, path in files.items():
+        yield from _send(where, purpose, path)
+    yield from _check(where, patience)
+    found = yield from json_of(Ask("GET", where))
+    if found["run"] is None:
+        findings = found["findings"] or {"told": ["the check came to no end; submit it again"], "count": 1}
+        raise RunRefused(str(file), findings["told"], findings["count"])
+    return (yield from run(campaign, found["run"]))
+
+
+def _send(where: str, purpose: str, path: Path) -> Steps[None]:
+    """Send a file in pieces; where an answer was lost, go on at the place that the server names."""
+    payload = {"purpose": purpose, "name": path.name, "size": path.stat().st_size}
+    file = yield from json_of(Ask("POST", f"{where}/files", payload=payload))
+    address = f"{where}/files/{file['token']}"
+    while not file["whole"]:
+        before = file["received"]
+        try:
+            file = yield from json_of(_piece(address, path, before))
+        except ApiError as fault:
+            if "Upload-Offset" not in fault.fields:
+                raise
+            file = yield from json_of(Ask("GET", address))
+            if file["received"] == before:
+                raise
+
+
+def _piece(address: str, path: Path, place: int) -> Ask:
+    try:
+        with path.open("rb") as file:
+            file.seek(place)
+            content = file.read(PIECE)
+    except OSError as problem:
+        raise MeasureError(f"{path}: cannot be read: {problem.strerror}") from None
+    if not content:
+        raise MeasureError(f"{path}: became shorter while it was sent; submit it again")
+    headers = {
+        "Content-Type": "application/octet-stream",
+        "Upload-Offset": str(place),
+        "Upload-Checksum": f"sha256 {hashlib.sha256(content).hexdigest()}",
+    }
+    return Ask("PATCH", address, content=content, headers=headers)
+
+
+def _check(where: str, patience: float) -> Steps[None]:
+    """Have the server check the files, and wait for the job that does."""
+    try:
+        begun = yield from answer_to(Ask("POST", f"{where}/check"))
+    except ApiError as fault:
+        if fault.status != 409:
+            raise
+        return  # It is a run already: this was sent again, because the first answer was lost.
+    job = below_api(begun.headers["location"])
+
+    def look() -> Steps[Any]:
+        found = yield from json_of(Ask("GET", job))
+        if found["state"] == "failed":
+            raise MeasureError(f"the check of this run broke off: {one_line(found['error'])}")
+        return found if found["state"] == "done" else None
+
+    yield from until(look, patience, "the run is sent, but its check is not done")

@@ -1,18 +1,24 @@
-"""Requests as values, and how their answers are judged.
+"""Requests as values, how their answers are judged, and how both are translated for httpx.
 
 What a client does is written once, as generators that yield requests and receive answers. The two
-clients send these in their own way. Nothing here needs httpx.
+clients send these in their own way.
 """
 
-from collections.abc import Callable, Generator, Mapping
+import os
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
-from typing import Any, TypeAlias, TypeVar
-from urllib.parse import unquote
+from typing import IO, TYPE_CHECKING, Any, TypeAlias, TypeVar
+from urllib.parse import unquote, urlsplit
 
 from ..formats.errors import MeasureError
 from ..formats.json_reader import read_json
+
+if TYPE_CHECKING:
+    import httpx
+
 
 API = "/api/v1/"
 BROKEN = 0  # the status where there was no answer
@@ -21,6 +27,10 @@ WAITS = (0.5, 1.0, 2.0)  # seconds before what came to nothing is sent again
 LONGEST_WAIT = 60.0  # seconds that a server may ask for
 FIRST_LOOK, SLOWEST_LOOK = 0.1, 5.0  # seconds between looks at work that a server does
 MOST_OF_A_PAGE = 200
+T = TypeVar("T")
+ADDRESS, TOKEN = "REELJUDGE_ADDRESS", "REELJUDGE_TOKEN"
+PATIENCE = 600.0  # seconds
+TIMEOUT = 60.0  # seconds
 
 
 class ApiError(MeasureError):
@@ -74,17 +84,12 @@ class Answer:
         return min(float(seconds), LONGEST_WAIT) if seconds.isdecimal() else 0.0
 
 
-T = TypeVar("T")
 Steps: TypeAlias = Generator[Ask | Pause, Answer, T]
 
 
 def answer_to(ask: Ask) -> Steps[Answer]:
-    """Return the answer to a request; what a server cannot do now is asked again, a few times.
-
-    Raises
-    ------
-    ApiError
-        If the answer is an error.
+    """Return the answer to a request; what a server cannot do now is asked again, a few times. Raises ApiError if the
+    answer is an error.
     """
     for pause in WAITS:
         answer = yield ask
@@ -119,13 +124,7 @@ def below_api(address: str) -> str:
 
 
 def until(look: Callable[[], Steps[T | None]], patience: float, late: str) -> Steps[T]:
-    """Look again and again until there is something.
-
-    Raises
-    ------
-    MeasureError
-        If there is nothing after so many seconds.
-    """
+    """Look again and again until there is something. Raises MeasureError if there is nothing after so many seconds."""
     end, pause = monotonic() + patience, FIRST_LOOK
     while (found := (yield from look())) is None:
         if monotonic() + pause > end:
@@ -154,3 +153,76 @@ def problem(ask: Ask, answer: Answer) -> ApiError:
 def one_line(text: str) -> str:
     """Return a text of somebody else's without what could move a terminal's cursor."""
     return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
+
+
+class Site:
+    """Where a server is, and the token that says who asks, which is never printed."""
+
+    def __init__(self, address: str | None, token: str | None) -> None:
+        self.address = _address(address or os.environ.get(ADDRESS, ""))
+        self._token = _token(token or os.environ.get(TOKEN, ""))
+        try:
+            import httpx
+        except ImportError:
+            raise MeasureError("this needs httpx: pip install 'reeljudge[client]'") from None
+        self.httpx = httpx
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.address!r})"
+
+    def options(self, timeout: float) -> dict[str, Any]:
+        headers = {"Authorization": f"Bearer {self._token}", "Accept": "application/json"}
+        return {"base_url": self.address + API, "headers": headers, "timeout": timeout}
+
+    def broken(self, fault: Exception) -> Answer:
+        message = f"{self.address} does not answer: {str(fault) or type(fault).__name__}"
+        return Answer(BROKEN, message.encode())
+
+
+def request_of(ask: Ask) -> dict[str, Any]:
+    given = {"params": ask.query or None, "json": ask.payload, "content": ask.content}
+    params = {name: value for name, value in given.items() if value is not None}
+    return {"method": ask.method, "url": ask.path, "headers": dict(ask.headers)} | params
+
+
+def answer_of(found: "httpx.Response", content: bytes = b"") -> Answer:
+    return Answer(found.status_code, content, {name.lower(): text for name, text in found.headers.items()})
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[IO[bytes]]:
+    """A file that has its name only once all of it is written."""
+    part = path.with_name(f"{path.name}.part")
+    try:
+        with part.open("wb") as file:
+            yield file
+        part.replace(path)
+    except OSError as problem:
+        raise MeasureError(f"{path}: cannot be written: {problem.strerror}") from None
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _address(text: str) -> str:
+    """Return the address of a server without the path of its API."""
+    if not text:
+        raise MeasureError(f"no address of a server: give it, or set {ADDRESS}")
+    address = text.strip().rstrip("/").removesuffix(API.rstrip("/"))
+    try:
+        parts = urlsplit(address)
+        usable = parts.scheme in ("http", "https") and parts.hostname and not parts.query + parts.fragment
+        usable = usable and parts.port != 0 and parts.username is None and address.isprintable()
+    except ValueError:
+        usable = False
+    if not usable:
+        raise MeasureError("the address of the server is none; expected one such as https://judge.example.org")
+    return address
+
+
+def _token(text: str) -> str:
+    if not text.strip():
+        raise MeasureError(f"no token: make one on the page Your account, Tokens, and set {TOKEN}")
+    token = text.strip()
+    if not token.isascii() or not token.isprintable() or " " in token:
+        raise MeasureError("the token is none: it has signs that no token has; copy it again")
+    return token

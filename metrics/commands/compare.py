@@ -2,7 +2,6 @@
 
 import argparse
 import csv
-import json
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -35,16 +34,12 @@ def add(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    from .. import MeasureError, scores_of
+    from .. import MeasureError
     from ..analysis.compare import compare
 
     if not 0 < args.level < 1:
         raise MeasureError(f"--level is {args.level}; it must lie between 0 and 1")
-    measures, convention = inputs.measures_of(args)
-    qrels = inputs.load_qrels(args)
-    scores = scores_of(measures, qrels, inputs.load_runs(args, args.runs), convention)
-    inputs.note_unjudged(scores)
-    found = compare(scores, args.baseline, args.test, args.level, args.seed, args.resamples)
+    found = compare(inputs.scores_of_runs(args), args.baseline, args.test, args.level, args.seed, args.resamples)
     PRINT[args.format](found)
 
 
@@ -133,7 +128,7 @@ def print_json(found: "Comparison") -> None:
         "runs": means,
         "differences": differences,
     }
-    print(json.dumps(result, indent=2, allow_nan=False, ensure_ascii=False))
+    tables.print_json(result)
 
 
 PRINT = {"table": print_table, "csv": print_csv, "json": print_json, "latex": print_latex, "markdown": print_markdown}

@@ -2,7 +2,6 @@
 
 import argparse
 import csv
-import json
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -37,13 +36,9 @@ def add(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    from .. import scores_of
     from ..analysis.groups import SEED, grouped
 
-    measures, convention = inputs.measures_of(args)
-    qrels = inputs.load_qrels(args)
-    scores = scores_of(measures, qrels, inputs.load_runs(args, args.runs), convention)
-    inputs.note_unjudged(scores)
+    scores = inputs.scores_of_runs(args)
     note_left_out(scores)
     groups = [] if args.group is None else grouped(scores, args.group or SEED)
     PRINT[args.format](scores, groups, args.per_query)
@@ -76,7 +71,7 @@ def print_json(scores: "list[Scores]", groups: "list[Group]", per_query: bool) -
             }
             for group in groups
         }
-    print(json.dumps(result, indent=2, allow_nan=False, ensure_ascii=False))
+    tables.print_json(result)
 
 
 def described(scores: "Scores") -> dict[str, Any]:

@@ -8,8 +8,8 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..formats import ANY_GRADE, HIGHEST_GRADE, QRELS_FORMATS, RUN_FORMATS, TASKS
 from ..formats.errors import MeasureError
-from ..formats.names import ANY_GRADE, HIGHEST_GRADE, QRELS_FORMATS, RUN_FORMATS, TASKS
 
 if TYPE_CHECKING:
     from .. import Convention, Measure, Qrels, Run, Scores
@@ -140,15 +140,10 @@ def load_qrels(args: argparse.Namespace) -> "Qrels":
     from ..formats.qrels import read_qrels
     from ..formats.runs import look_at_run
 
-    for path in runs_of(args):
+    one = [args.run_file] if getattr(args, "run_file", None) else []
+    for path in one + list(getattr(args, "runs", None) or []):
         look_at_run(path, args.format_run)
     return read_qrels(args.qrels, args.format_qrels, args.moments, is_lenient(args) or None, args.scale)
-
-
-def runs_of(args: argparse.Namespace) -> list[str]:
-    """The paths of all runs that a command takes."""
-    one = [args.run_file] if getattr(args, "run_file", None) else []
-    return one + list(getattr(args, "run_files", None) or getattr(args, "runs", None) or [])
 
 
 def is_lenient(args: argparse.Namespace) -> bool:
@@ -168,8 +163,15 @@ def load_run(args: argparse.Namespace, path: str) -> "Run":
 
 
 def load_runs(args: argparse.Namespace, paths: list[str]) -> "list[Run]":
-    """The runs in several files, under names that differ wherever the paths do."""
-    return named_apart([load_run(args, path) for path in paths], paths)
+    """The runs in several files under names that differ: their own or, where two are the same, their files' names;
+    where two of these are the same, with as many of their folders as are needed.
+    """
+    runs = [load_run(args, path) for path in paths]
+    longest = max(len(Path(path).parts) for path in paths)
+    tails = [["/".join(Path(path).with_suffix("").parts[-depth:]) for path in paths] for depth in range(1, longest + 1)]
+    candidates = [[run.name for run in runs], *tails]
+    names = next((names for names in candidates if len(set(names)) == len(names)), candidates[0])
+    return [replace(run, name=name) for run, name in zip(runs, names, strict=True)]
 
 
 def measures_of(
@@ -182,23 +184,23 @@ def measures_of(
     return measures, convention_named(args.convention).but(args.missing, args.unjudged)
 
 
+def scores_of_runs(args: argparse.Namespace) -> "list[Scores]":
+    """The scores of the runs on the qrels, with notes on queries that nobody judged."""
+    from .. import scores_of
+
+    measures, convention = measures_of(args)
+    qrels = load_qrels(args)
+    scores = scores_of(measures, qrels, load_runs(args, args.runs), convention)
+    note_unjudged(scores)
+    return scores
+
+
 def save(path: str, text: str) -> None:
     """Write a file, or say in one line why not."""
     try:
         Path(path).write_text(text, encoding="utf-8")
     except OSError as problem:
         raise MeasureError(f"{path}: cannot be written: {problem.strerror}") from None
-
-
-def named_apart(runs: "list[Run]", paths: list[str]) -> "list[Run]":
-    """The runs under names that differ: their own or, where two are the same, their files' names; where two of
-    these are the same, with as many of their folders as are needed.
-    """
-    longest = max(len(Path(path).parts) for path in paths)
-    tails = [["/".join(Path(path).with_suffix("").parts[-depth:]) for path in paths] for depth in range(1, longest + 1)]
-    candidates = [[run.name for run in runs], *tails]
-    names = next((names for names in candidates if len(set(names)) == len(names)), candidates[0])
-    return [replace(run, name=name) for run, name in zip(runs, names, strict=True)]
 
 
 def note_unjudged(results: "Sequence[Scores | Projection]") -> None:

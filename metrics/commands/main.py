@@ -9,14 +9,17 @@ import signal
 import sys
 import warnings
 from collections.abc import Sequence
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NoReturn
 
 from .. import __version__
 from ..formats.errors import MeasureError, MeasureWarning
-from . import annotators, axioms, compare, convert, evaluate, inputs, meta, project, server, systems
+from . import compare, convert, evaluate, inputs, meta, server
 
-COMMANDS = (evaluate, compare, convert, project, meta, axioms, annotators, server, systems)
+COMMANDS = (evaluate, compare, convert, meta, server)
+SYSTEMS = "systems"  # the command whose own commands are those of the systems' library
 INTERRUPTED = 128 + signal.SIGINT  # as a shell reports it
 
 
@@ -31,8 +34,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit code: 0, 2 for bad input, 130 after Ctrl-C."""
     arguments = sys.argv[1:] if arguments is None else arguments
     try:
-        if arguments[:1] == [systems.NAME]:
-            return systems.main(arguments[1:], program())
+        if arguments[:1] == [SYSTEMS]:
+            return systems(arguments[1:], program())
         args = parser().parse_args(arguments)
         with warnings.catch_warnings():
             warnings.simplefilter("always", MeasureWarning)
@@ -52,6 +55,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
+def systems(arguments: Sequence[str], program: str) -> int:
+    """Run a command of the systems' library, which reads its arguments itself; returns the exit code."""
+    if find_spec("torch") is None:
+        print("error: systems need PyTorch: pip install 'reeljudge[systems]'", file=sys.stderr)
+        return 2
+    package = __name__.partition(".")[0]
+    module = "systems.commands" if package == "metrics" else f"{package}.systems.commands"
+    code: int = import_module(module).main(arguments, f"{program} {SYSTEMS}")
+    return code
+
+
 def note(message: Warning | str, *place: Any, **more: Any) -> None:
     """Say a warning in one line; who warned where is of no use here."""
     print(f"note: {' '.join(str(message).split())}", file=sys.stderr)
@@ -68,6 +82,7 @@ def parser() -> Parser:
     commands = top.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
     for command in COMMANDS:
         command.add(commands)
+    commands.add_parser(SYSTEMS, help="train, index and search systems that rank moments of videos", add_help=False)
     return top
 
 

@@ -1,12 +1,9 @@
-"""``agreement``, ``stability``, ``noise``, ``ties``, ``select``: how good the measures are (AxIoU, sections 6
-and B).
+"""``agreement``, ``stability``, ``noise``, ``ties``, ``select``, ``axioms``: how good the measures are (AxIoU,
+sections 5, 6 and B); and ``annotators``, how far they agree.
 """
 
 import argparse
-import csv
-import json
 import math
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -15,6 +12,7 @@ from . import inputs, tables
 
 if TYPE_CHECKING:
     from .. import Convention, Measure, Qrels, Run, Scores
+    from ..analysis.agreement import Scale, Weights
     from ..formats.arrays import Floats
 
 Row = dict[str, Any]
@@ -24,6 +22,37 @@ HELP = {
     "noise": "error of measures when boundaries are noisy",
     "ties": "share of queries on which all systems tie",
     "select": "z-scores of the systems that measures select",
+}
+
+SCALES: tuple["Scale", ...] = ("nominal", "ordinal", "interval")
+WEIGHTS: tuple["Weights", ...] = ("plain", "linear", "quadratic")
+ONE_OF_EACH = (
+    "R@5,0.5",
+    "AP@5,0.5",
+    "DCG_IoU@5",
+    "AxIoU@5",
+    "NCxIoU(p=uniform)@5",
+    "NCxIoU(p=geometric)@5",
+    "NCxIoU(p=err)@5",
+    "nDCG_IoU(iou=0.5)@5",
+    "Recall_IoU(iou=0.5)@5",
+    "mAP_IoU(iou=0.5)@5",
+    "MedianRank(iou=0.5)",
+)
+MATRICES = {
+    "agreement": [("measure", "other", "tau", "tau-b between measures")],
+    "stability": [
+        ("size", "measure", "mean", "mean of tau-b over the trials"),
+        ("size", "measure", "variance", "variance of tau-b over the trials"),
+        ("size", "measure", "undefined", "trials without a tau-b, because a ranking ties all systems"),
+    ],
+    "noise": [
+        ("level", "measure", "rmse", "root mean square error"),
+        ("level", "measure", "mae", "mean absolute error"),
+        ("level", "measure", "bias", "squared bias"),
+        ("level", "measure", "variance", "variance"),
+    ],
+    "select": [("validation", "test", "z", "z-score, on the measure above, of the system that a measure selects")],
 }
 
 
@@ -65,6 +94,8 @@ def add(commands: Any) -> None:
         if kind in OPTIONS:
             OPTIONS[kind](parser)
         parser.set_defaults(run=run, kind=kind)
+    add_axioms(commands.add_parser("axioms", help="which measure satisfies INV-k and MON-k"))
+    add_annotators(commands.add_parser("annotators", help="Krippendorff's alpha and Cohen's kappa of raw ratings"))
 
 
 def add_stability(parser: argparse.ArgumentParser) -> None:
@@ -99,6 +130,21 @@ def add_select(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--test-measures", nargs="+", metavar="MEASURE", help="default: the same measures")
 
 
+def add_axioms(parser: argparse.ArgumentParser) -> None:
+    inputs.add_measures(parser, "one of each kind")
+    inputs.add_seed(parser)
+    parser.set_defaults(run=axioms)
+
+
+def add_annotators(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--ratings", required=True, metavar="FILE", help="CSV: pair_id,worker,relevance")
+    least = "shared candidates that a kappa needs (default 30)"
+    parser.add_argument("--least", type=inputs.whole(1), default=30, help=least)
+    inputs.add_scale(parser)
+    inputs.add_format(parser)
+    parser.set_defaults(run=annotators)
+
+
 def run(args: argparse.Namespace) -> None:
     from ..analysis.meta import paper_measures
 
@@ -111,10 +157,11 @@ def run(args: argparse.Namespace) -> None:
     PRINT[args.format](study, rows)
 
 
-def agreement_rows(study: Study) -> list[Row]:
+def block_rows(study: Study) -> list[Row]:
+    """The records of `agreement` and `ties`, which look at nothing but the scores."""
     from ..analysis import records
 
-    return records.agreement(study.measures, study.block())
+    return {"agreement": records.agreement, "ties": records.ties}[study.args.kind](study.measures, study.block())
 
 
 def stability_rows(study: Study) -> list[Row]:
@@ -138,12 +185,6 @@ def noise_rows(study: Study) -> list[Row]:
     what = (study.measures, study.qrels, study.runs, study.convention)
     found = noise_error(*what, args.levels, args.datasets, args.model, args.seed)
     return records.noise(study.measures, found)
-
-
-def ties_rows(study: Study) -> list[Row]:
-    from ..analysis import records
-
-    return records.ties(study.measures, study.block())
 
 
 def select_rows(study: Study) -> list[Row]:
@@ -191,14 +232,12 @@ def print_json(study: Study, rows: list[Row]) -> None:
     """A record for each value; what does not exist is null."""
     plain = [inputs.plain_numbers(row) for row in rows]
     head = {"kind": study.args.kind, "convention": study.convention.name, "seed": study.args.seed}
-    print(json.dumps(head | {"rows": plain}, indent=1, allow_nan=False, ensure_ascii=False))
+    tables.print_json(head | {"rows": plain}, indent=1)
 
 
 def print_csv(study: Study, rows: list[Row]) -> None:
     """A line for each value; what does not exist is empty."""
-    out = csv.DictWriter(sys.stdout, list(rows[0]), lineterminator="\n")
-    out.writeheader()
-    out.writerows(inputs.plain_numbers(row) for row in rows)
+    tables.print_csv(list(rows[0]), [inputs.plain_numbers(row) for row in rows])
 
 
 def print_table(study: Study, rows: list[Row]) -> None:
@@ -218,31 +257,60 @@ def print_table(study: Study, rows: list[Row]) -> None:
             print("\n".join(tables.aligned(tables.matrix(rows, down, across, value))))
 
 
-MATRICES = {
-    "agreement": [("measure", "other", "tau", "tau-b between measures")],
-    "stability": [
-        ("size", "measure", "mean", "mean of tau-b over the trials"),
-        ("size", "measure", "variance", "variance of tau-b over the trials"),
-        ("size", "measure", "undefined", "trials without a tau-b, because a ranking ties all systems"),
-    ],
-    "noise": [
-        ("level", "measure", "rmse", "root mean square error"),
-        ("level", "measure", "mae", "mean absolute error"),
-        ("level", "measure", "bias", "squared bias"),
-        ("level", "measure", "variance", "variance"),
-    ],
-    "select": [("validation", "test", "z", "z-score, on the measure above, of the system that a measure selects")],
-}
+def axioms(args: argparse.Namespace) -> None:
+    from .. import parse_measures
+    from ..analysis.axioms import AXIOMS, counterexample
+
+    measures, convention = inputs.measures_of(args, lambda: parse_measures(ONE_OF_EACH))
+    rows = [["measure", *AXIOMS, "counterexample"]]
+    for measure in measures:
+        found = [counterexample(measure, axiom, convention, args.seed) for axiom in AXIOMS]
+        cases = [
+            f"{axiom}: {[round(x, 3) for x in case.ious]}, rank {case.rank} to {case.better:g}: "
+            f"{case.before:.3f} to {case.after:.3f}"
+            for axiom, case in zip(AXIOMS, found, strict=True)
+            if case
+        ]
+        answers = ["no" if broken else "yes" for broken in found]
+        rows.append([measure.spelling, *answers, "; ".join(cases)])
+    print("\n".join(tables.aligned(rows)))
+    print(f"convention {convention.name}")
+
+
+def annotators(args: argparse.Namespace) -> None:
+    from ..analysis.agreement import alpha, kappas
+    from ..formats.csv_tables import read_ratings
+
+    ratings = read_ratings(args.ratings, args.scale)
+    values: dict[str, float] = {f"alpha {scale}": alpha(ratings, scale) for scale in SCALES}
+    pairs = 0
+    for weights in WEIGHTS:
+        found = [pair for pair in kappas(ratings, weights, args.least) if not math.isnan(pair.kappa)]
+        pairs, shared = len(found), sum(pair.shared for pair in found)
+        weighted = sum(pair.kappa * pair.shared for pair in found)
+        values[f"kappa {weights}"] = weighted / shared if shared else math.nan
+    if args.format == "json":
+        tables.print_json({"ratings": ratings.grade.size, "pairs": pairs} | inputs.plain_numbers(values))
+        return
+    if args.format == "csv":
+        print("measure,value")
+        print("\n".join(f"{name},{value!r}" for name, value in values.items()))
+        return
+    print(f"{ratings.grade.size} ratings; kappa over {pairs} pairs of annotators, weighted by shared candidates")
+    for name, value in values.items():
+        print(f"{name:16}  {value:.3f}")
+
+
 OPTIONS: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "stability": add_stability,
     "noise": add_noise,
     "select": add_select,
 }
 ROWS: dict[str, Callable[[Study], list[Row]]] = {
-    "agreement": agreement_rows,
+    "agreement": block_rows,
     "stability": stability_rows,
     "noise": noise_rows,
-    "ties": ties_rows,
+    "ties": block_rows,
     "select": select_rows,
 }
 PRINT = {"table": print_table, "json": print_json, "csv": print_csv}

@@ -1,14 +1,12 @@
 """``submit``, ``scores``, ``leaderboard``, ``download``: runs and files of a Reeljudge on a server."""
 
 import argparse
-import csv
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..formats import RUN_FORMATS, TASKS
 from ..formats.errors import MeasureError
-from ..formats.names import RUN_FORMATS, TASKS
 from . import inputs, tables
 
 if TYPE_CHECKING:
@@ -116,11 +114,11 @@ def print_scores(args: argparse.Namespace, run: "StoredRun", found: "RunScores")
     from ..client.requests import one_line
 
     if args.format == "json":
-        _print_json({"run": run["number"], "name": run["name"], **found})
+        tables.print_json({"run": run["number"], "name": run["name"], **found})
         return
     if args.format == "csv":
         rows = [{"run": run["number"], "release": found["release"], **score} for score in found["scores"]]
-        _print_csv(["run", "release", "convention", "measure", *WIDTHS], rows)
+        tables.print_csv(["run", "release", "convention", "measure", *WIDTHS], rows)
         return
     where = "no release yet" if found["release"] is None else f"release {found['release']}"
     print(f"run {run['number']}, {one_line(run['name'])}: {where}, convention {args.convention}")
@@ -148,7 +146,7 @@ def leaderboard(args: argparse.Namespace) -> None:
     with client_of(args) as client:
         found = client.leaderboard(args.campaign, args.measures, seeds=args.seeds, **choices)
     if args.format == "json":
-        _print_json(found)
+        tables.print_json(found)
         return
     if args.format == "csv":
         rows = [
@@ -156,7 +154,7 @@ def leaderboard(args: argparse.Namespace) -> None:
             for row in found["rows"]
             for measure, numbers in row["scores"].items()
         ]
-        _print_csv(["run", "system", "measure", *WIDTHS, "deviation", "difference", "p"], rows)
+        tables.print_csv(["run", "system", "measure", *WIDTHS, "deviation", "difference", "p"], rows)
         return
     about = f"release {found['release']}, convention {found['convention']}, {found['queries']} queries"
     print(f"{found['campaign']}, {about}")
@@ -182,14 +180,3 @@ def download(args: argparse.Namespace) -> None:
             to = args.out or f"{args.campaign}-run{args.number}-{Path(run['filename']).name}"
             client.download_run(args.campaign, args.number, to)
     print(to)
-
-
-def _print_json(found: Any) -> None:
-    print(json.dumps(found, indent=2, allow_nan=False, ensure_ascii=False))
-
-
-def _print_csv(columns: list[str], rows: list[dict[str, Any]]) -> None:
-    """A line for each record; what does not exist is empty."""
-    out = csv.DictWriter(sys.stdout, columns, lineterminator="\n", extrasaction="ignore")
-    out.writeheader()
-    out.writerows(rows)

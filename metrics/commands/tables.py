@@ -1,6 +1,9 @@
-"""Printing rows of text as aligned tables, and long lists of values as matrices."""
+"""Printing: rows of text as aligned tables, long lists of values as matrices, and records as JSON and CSV."""
 
+import csv
+import json
 import math
+import sys
 from typing import Any
 
 Cells = list[list[str]]
@@ -40,3 +43,14 @@ def matrix(rows: list[dict[str, Any]], down: str, across: str, value: str) -> Ce
 
 def _side(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def print_json(found: Any, indent: int = 2) -> None:
+    print(json.dumps(found, indent=indent, allow_nan=False, ensure_ascii=False))
+
+
+def print_csv(columns: list[str], rows: list[dict[str, Any]]) -> None:
+    """A line for each record; what does not exist is empty."""
+    out = csv.DictWriter(sys.stdout, columns, lineterminator="\n", extrasaction="ignore")
+    out.writeheader()
+    out.writerows(rows)

@@ -7,14 +7,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from . import ANY_GRADE, HIGHEST_GRADE
 from .arrays import Bools, Floats, Ints
 from .columns import Columns
 from .errors import MOST_KEPT, Faults, MeasureWarning, Place, show
 from .moment_ids import moment_id
-from .names import ANY_GRADE, HIGHEST_GRADE
 
 TWICE, SPAN = "moment {moment} stands twice in its query", "timestamp {span}"  # of messages
 LATEST = 1e12  # seconds; its milliseconds are exact in float64
+SLACK = 2.0  # seconds; a system that cuts videos into clips ends its last one a little after the video
 
 
 class Checks(NamedTuple):
@@ -144,9 +145,6 @@ def warn(columns: Columns) -> None:
         warnings.warn(f"{columns.source}: {note}", MeasureWarning, stacklevel=4)
 
 
-SLACK = 2.0  # seconds; a system that cuts videos into clips ends its last one a little after the video
-
-
 class Known(NamedTuple):
     """What a run may name: the ids of queries, and the seconds of each video."""
 
@@ -162,9 +160,8 @@ class Check(NamedTuple):
 
 
 def find_faults(columns: Columns, known: Known, faults: Faults) -> None:
-    """Add what is wrong with the predictions, in the order of the file.
-
-    A query that nobody knows is told once; each other fault belongs to one prediction.
+    """Add what is wrong with the predictions, in the order of the file. A query that nobody knows is told once; each
+    other fault belongs to one prediction.
     """
     for number in np.flatnonzero(np.bincount(columns.group, minlength=len(columns.queries)) == 0).tolist():
         if columns.queries[number] not in known.queries:

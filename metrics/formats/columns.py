@@ -47,9 +47,7 @@ class Columns:
         return Place(self.source, self.where(row)).fail(message)
 
     def order(self) -> tuple[Ints | slice, Ints]:
-        """The order that brings the rows of each query together, and where each query's rows begin and the
-        last end.
-        """
+        """The order that brings the rows of each query together, and where each query's rows begin and the last end."""
         counts = np.bincount(self.group, minlength=len(self.queries))
         offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         if not (self.group[1:] < self.group[:-1]).any():

@@ -1,15 +1,19 @@
-"""CSV and TSV: lines, rows by the names of their columns, qrels, and the side file with exact times of moment ids."""
+"""CSV and TSV: lines, rows by the names of their columns, qrels, raw ratings, and the side file of moment ids."""
 
 import csv
 import io
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
+import numpy as np
+
+from . import HIGHEST_GRADE
+from .arrays import Ints
 from .columns import MOMENT, Columns, Rows
-from .errors import MeasureError, Place
-from .files import read_text
+from .errors import MeasureError, Place, show
+from .files import read_text, source_name
 from .moment_ids import parse_moment_id
 from .tables import Qrels, Table
 
@@ -19,6 +23,8 @@ NEEDED = "query_id, video_name, start, end, relevance"
 SIDE_COLUMNS = ["moment_id", "video", "start", "end"]
 
 Times = dict[str, tuple[str, float, float]]
+COLUMNS = ("pair_id", "worker", "relevance")
+ROUNDS = {"1": 1, "2": 2}
 
 
 class CsvLine(NamedTuple):
@@ -30,12 +36,8 @@ class CsvLine(NamedTuple):
 
 
 class CsvLines:
-    """The header and the records of a CSV, a TSV, or a CSV with semicolons. Blank lines are passed over.
-
-    Raises
-    ------
-    MeasureError
-        If there is no header, or a column stands twice in it.
+    """The header and the records of a CSV, a TSV, or a CSV with semicolons. Blank lines are passed over. Raises
+    MeasureError if there is no header, or a column stands twice in it.
     """
 
     def __init__(self, lines: Iterable[str], source: str) -> None:
@@ -81,11 +83,8 @@ def separator_of(first_line: str) -> str:
 def csv_rows(text: str, source: str, needed: Sequence[str] = ()) -> Iterator[tuple[Place, dict[str, str]]]:
     """Rows of a CSV (or TSV, or with semicolons) by the names in its first line; blank lines are passed over.
 
-    Raises
-    ------
-    MeasureError
-        If the first line lacks a needed column. If a line has not as many fields as the first, or is no CSV; it
-        names the line.
+    Raises MeasureError if the first line lacks a needed column. If a line has not as many fields as the first, or is no
+    CSV; it names the line.
     """
     between = separator_of(text.split("\n", 1)[0])
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=between)
@@ -155,3 +154,65 @@ def side_file(table: Table) -> str:
             )
         writer.writerow([moment, video, repr(start), repr(end)])
     return out.getvalue()
+
+
+class Rating(NamedTuple):
+    """One line of a file of ratings."""
+
+    pair: str
+    worker: str
+    grade: int
+    round: int | None = None  # 1 or 2; None if the file does not say it
+
+
+class Ratings(NamedTuple):
+    """One rating a row: int64 numbers of candidate and annotator, and the grade; each of shape (ratings,)."""
+
+    candidate: Ints
+    annotator: Ints
+    grade: Ints
+
+    @classmethod
+    def of(cls, ratings: Iterable[Rating]) -> Self:
+        """Number pairs and workers from 0, in the order in which they come."""
+        pairs: dict[str, int] = {}
+        workers: dict[str, int] = {}
+        rows = [
+            (pairs.setdefault(pair, len(pairs)), workers.setdefault(worker, len(workers)), grade)
+            for pair, worker, grade, _ in ratings
+        ]
+        return cls(*np.array(rows, dtype=np.int64).reshape(-1, 3).T)
+
+
+def read_ratings(path: str | Path, highest: int = HIGHEST_GRADE) -> Ratings:
+    """Ratings from a file as arrays; the file and the errors are those of `rating_rows`."""
+    return Ratings.of(rating for _, rating in rating_rows(path, highest))
+
+
+def rating_rows(path: str | Path, highest: int = HIGHEST_GRADE) -> Iterator[tuple[Place, Rating]]:
+    """Ratings with their places, in the order of a CSV with the columns pair_id, worker and relevance.
+
+    Pairs and workers are texts that are not blank; a relevance is an integer from 0 to `highest`. A column round, if
+    there is one, holds 1 or 2. The columns are found by their names; further columns and blank lines are passed over.
+    Raises MeasureError if the file cannot be read, a column is missing, there are no ratings, or one is wrong; it names
+    the line and the field.
+    """
+    source = source_name(path)
+    grades = {str(grade): grade for grade in range(highest + 1)}
+    place = None
+    for place, row in csv_rows(read_text(path), source, COLUMNS):
+        grade = grades.get(row["relevance"])
+        if grade is None:
+            raise _wrong(place, row, "relevance", f"an integer from 0 to {highest}")
+        for name in COLUMNS[:2]:
+            if not row[name].strip():
+                raise _wrong(place, row, name, "an id")
+        if row.get("round", "1") not in ROUNDS:
+            raise _wrong(place, row, "round", "1 or 2")
+        yield place, Rating(row["pair_id"], row["worker"], grade, ROUNDS.get(row.get("round", "")))
+    if place is None:
+        raise MeasureError(f"{source}: holds no ratings; expected lines of {','.join(COLUMNS)}")
+
+
+def _wrong(place: Place, row: dict[str, str], name: str, right: str) -> MeasureError:
+    return place.fail(f"field {name}: {show(row[name])}; expected {right}")

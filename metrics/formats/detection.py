@@ -42,11 +42,8 @@ def format_of_records(records: list[Any], source: str) -> str:
             raise MeasureError(f"{source}: these look like AxIoU's predictions, not its ground truth; {SWAPPED}")
         return "axiou"
     there = first if isinstance(first, dict) else {}
-    if "relevant_moment" in there:
-        return "nested"
-    signs = {"relevance": "jsonl", "vid_name": "tvr", "relevant_windows": "qvhighlights", "times": "didemo"}
-    if "video_name" in there:
-        return "jsonl"
+    signs = {"relevant_moment": "nested", "video_name": "jsonl", "relevance": "jsonl", "vid_name": "tvr"}
+    signs |= {"relevant_windows": "qvhighlights", "times": "didemo"}
     found = next((format for sign, format in signs.items() if sign in there), None)
     if not found:
         _refuse_run(there, source)

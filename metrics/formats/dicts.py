@@ -1,17 +1,26 @@
-"""Qrels and runs from dicts of lists, ``{query: [(video, start, end, value), …]}`` or with objects in the lists."""
+"""Qrels and runs from dicts: of lists by query, or by moment id as trec_eval's wrappers take them."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import cached_property
+from itertools import chain
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from . import ANY_GRADE, HIGHEST_GRADE
+from .arrays import Floats, Ints
 from .checks import Checks
 from .columns import MOMENT, PREDICTION, Columns, Kind
 from .errors import MeasureError, Place, show
 from .json_files import no_collecting
 from .lists import columns_of, one_by_one
-from .names import HIGHEST_GRADE
+from .moment_ids import parse_moment_id
 from .tables import Qrels, Run
 
 Lists = Mapping[Any, Iterable[Any]]
+ById = Mapping[Any, Mapping[str, Any]]
 
 
 def run_from_dict(predictions: Lists, name: str = "run", lenient: bool = True) -> Run:
@@ -59,3 +68,160 @@ def _item(place: Place, item: Any, kind: Kind) -> tuple[Any, Any, Any, Any]:
     if not isinstance(item, tuple | list) or len(item) != 4:
         raise place.fail(f"must be (video, start, end, {kind.word}) or an object with those fields")
     return tuple(item)
+
+
+def is_by_id(source: object) -> bool:
+    """Whether a source is a mapping from queries to mappings from moment ids."""
+    return isinstance(source, Mapping) and isinstance(next(iter(source.values()), None), Mapping)
+
+
+def _by_query(source: ById, name: str, value: str) -> dict[str, Mapping[str, Any]]:
+    """The mappings from moment ids by query, at least one; anything else among them is an error."""
+    if not source:
+        raise MeasureError(f"{name}: the {name} {'is' if name == 'run' else 'are'} empty: at least one query is needed")
+    for query, held in source.items():
+        if not isinstance(held, Mapping):
+            raise MeasureError(
+                f"{name}: query {str(query)!r} is {show(held)}; it must be {{moment id: {value}}}, as the first one"
+            )
+    return {str(query): held for query, held in source.items()}
+
+
+class IdQrels:
+    """Grades of moments by query and moment id.
+
+    lenient, highest: as in `read_qrels`.
+    Raises MeasureError for empty qrels, and for a grade that is not an integer from 0 to `highest`.
+    """
+
+    def __init__(self, source: ById, lenient: bool = False, highest: int = HIGHEST_GRADE) -> None:
+        self.lenient, self.highest = lenient, ANY_GRADE if lenient else highest
+        self.grades = _by_query(source, "qrels", "grade")
+        self.queries = tuple(self.grades)
+        self._grade = self._read_grades()
+
+    def _read_grades(self) -> Ints:
+        values = list(chain.from_iterable(held.values() for held in self.grades.values()))
+        if set(map(type, values)) <= {int} and 0 <= min(values, default=0) <= max(values, default=0) <= self.highest:
+            return np.array(values, dtype=np.int64)
+        for query, held in self.grades.items():
+            for moment, grade in held.items():
+                if isinstance(grade, bool) or not _is_grade(grade, self.highest):
+                    raise MeasureError(
+                        f"qrels: query {query!r}, moment {moment!r}: grade is {show(grade)}; "
+                        f"it must be an integer from 0 to {self.highest}"
+                    )
+        return np.array(values, dtype=np.int64)
+
+    def columns(self) -> tuple[Ints, Ints]:
+        """Number of the query and grade of every moment: two arrays of shape (moments,)."""
+        sizes = [len(held) for held in self.grades.values()]
+        return np.repeat(np.arange(len(sizes), dtype=np.int64), sizes), self._grade
+
+    @cached_property
+    def table(self) -> Qrels:
+        """The same as spans; raises MeasureError for an id that does not say its times."""
+        spans = {
+            query: [(*parse_moment_id(moment, f"qrels: query {query!r}"), grade) for moment, grade in held.items()]
+            for query, held in self.grades.items()
+        }
+        table = qrels_from_dict(spans, lenient=self.lenient, highest=self.highest)
+        return replace(table, ids=tuple(chain.from_iterable(self.grades.values())))
+
+
+class IdRun:
+    """Scores of moments by query and moment id.
+
+    lenient: as in `read_run`.
+    Raises MeasureError for an empty run, and for a score that is not a finite number.
+    """
+
+    name = "run"
+
+    def __init__(self, source: ById, lenient: bool = True) -> None:
+        self.lenient = lenient
+        self.lists = _by_query(source, self.name, "score")
+        self.queries = tuple(self.lists)
+        self.durations: Mapping[str, float] = {}
+        self._sizes = np.array([len(found) for found in self.lists.values()], dtype=np.int64)
+        self._ids = list(chain.from_iterable(self.lists.values()))
+        self._scores = self._read_scores()
+
+    def _read_scores(self) -> Floats:
+        values = chain.from_iterable(found.values() for found in self.lists.values())
+        try:
+            scores = np.fromiter(values, np.float64, len(self._ids))
+        except (TypeError, ValueError, OverflowError):
+            scores = np.full(1, np.nan)
+        if np.isfinite(scores).all():
+            return scores
+        pairs = ((query, moment) for query, found in self.lists.items() for moment in found)
+        query, moment = next(pair for pair in pairs if not _is_number(self.lists[pair[0]][pair[1]]))
+        raise MeasureError(
+            f"{self.name}: query {query!r}, moment {moment!r}: score is "
+            f"{show(self.lists[query][moment])}; it must be a finite number"
+        )
+
+    def ranked(self, depth: int) -> tuple[Ints, list[str]]:
+        """The moments of every query as trec_eval ranks them: by score in float32, highest first; ties by id,
+        descending.
+
+        depth: number of moments of each query; 0 for all.
+        Returns number of moments of each query, int64 of shape (queries,), and the ids, one query after the other.
+        """
+        unit = np.repeat(np.arange(self._sizes.size, dtype=np.int64), self._sizes)
+        with np.errstate(over="ignore"):
+            scores = self._scores.astype(np.float32)
+        order = self._ties_by_id(_sorted_by_query(-scores, self._sizes), scores, unit)
+        rank = np.arange(unit.size) - np.repeat(np.cumsum(self._sizes) - self._sizes, self._sizes)
+        kept = order[rank < depth] if depth else order
+        sizes = np.minimum(self._sizes, depth) if depth else self._sizes
+        return sizes, [self._ids[row] for row in kept.tolist()]
+
+    def _ties_by_id(self, order: Ints, scores: NDArray[np.float32], unit: Ints) -> Ints:
+        """The same order with ids descending where a query's scores are equal."""
+        same = (np.diff(scores[order]) == 0) & (np.diff(unit[order]) == 0)
+        if not same.any():
+            return order
+        edges = np.flatnonzero(np.diff(np.concatenate([[False], same, [False]]).astype(np.int8)))
+        for low, high in edges.reshape(-1, 2).tolist():
+            tied = sorted(order[low : high + 1].tolist(), key=self._ids.__getitem__, reverse=True)
+            order[low : high + 1] = tied
+        return order
+
+    @cached_property
+    def table(self) -> Run:
+        """The same as spans, in rank order; raises MeasureError for an id that does not say its times."""
+        sizes, ids = self.ranked(0)
+        ends = np.cumsum(sizes).tolist()
+        spans = {}
+        for query, low, high in zip(self.queries, [0, *ends[:-1]], ends, strict=True):
+            where, found = f"{self.name}: query {query!r}", self.lists[query]
+            spans[query] = [(*parse_moment_id(id, where), float(found[id])) for id in ids[low:high]]
+        return run_from_dict(spans, self.name, self.lenient)
+
+
+def _is_grade(value: Any, highest: int) -> bool:
+    try:
+        return bool(int(value) == value and 0 <= value <= highest)
+    except (TypeError, ValueError, OverflowError):
+        return False
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        return abs(float(value)) < float("inf")
+    except (TypeError, ValueError, OverflowError):
+        return False
+
+
+def _sorted_by_query(keys: NDArray[np.float32], sizes: Ints) -> Ints:
+    """Rows that sort the keys of each query in ascending order; `sizes` says how many keys each query has."""
+    width = int(sizes.max(initial=0))
+    if sizes.size * width > 4 * keys.size + 1_000_000:  # a few lists are much longer than the others
+        return np.lexsort((keys, np.repeat(np.arange(sizes.size), sizes))).astype(np.int64)
+    there = np.arange(width) < sizes[:, None]
+    table = np.full(there.shape, np.inf, dtype=np.float32)
+    table[there] = keys
+    rows = np.argsort(table, axis=1, kind="stable") + (np.cumsum(sizes) - sizes)[:, None]
+    return np.asarray(rows[there], dtype=np.int64)

@@ -8,9 +8,8 @@ BEGINNING, END = 600, 200  # characters of a line that is too long
 
 
 class MeasureError(ValueError):
-    """Bad input: the message says what was wrong, where, and what would be right.
-
-    What a message quotes may be of any length, and may hold what a terminal obeys. The message does not.
+    """Bad input: the message says what was wrong, where, and what would be right. What a message quotes may be of any
+    length, and may hold what a terminal obeys. The message does not.
     """
 
     def __init__(self, message: str) -> None:

@@ -23,13 +23,8 @@ UNPACK, MOST_UNPACKED = "REELJUDGE_UNPACK_MIB", "512"
 
 
 def read_bytes(path: str | Path) -> bytes:
-    """Bytes of a file of text, unpacked if it is gzip; ``-`` is standard input.
-
-    Raises
-    ------
-    MeasureError
-        If the file cannot be read, is empty, is not UTF-8 text, or unpacks to more than 512 MiB or as many as
-        `REELJUDGE_UNPACK_MIB` says.
+    """Bytes of a file of text, unpacked if it is gzip; ``-`` is standard input. Raises MeasureError if the file cannot
+    be read, is empty, is not UTF-8 text, or unpacks to more than 512 MiB or as many as `REELJUDGE_UNPACK_MIB` says.
     """
     source = source_name(path)
     with _readable(source):
@@ -96,12 +91,8 @@ def _check_text(data: bytes, source: str) -> None:
 
 
 def numbered_lines(file: BinaryIO, source: str, longest: int = -1) -> Iterator[tuple[int, bytes]]:
-    """The lines that are not blank, with their numbers from 1.
-
-    Raises
-    ------
-    MeasureError
-        If a line is longer than so many bytes; -1: it may be of any length.
+    """The lines that are not blank, with their numbers from 1. Raises MeasureError if a line is longer than so many
+    bytes; -1: it may be of any length.
     """
     for number in count(1):
         line = file.readline(longest + 1 if longest >= 0 else -1)

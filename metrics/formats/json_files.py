@@ -92,9 +92,8 @@ def no_collecting() -> Iterator[None]:
 
 
 def _written_keys(data: bytes) -> Iterator[int]:
-    """Upper bounds for the number of keys that JSON writes, in objects with repeated keys too.
-
-    There are at least as many colons as keys. Where texts hold colons, quotes before colons are counted.
+    """Upper bounds for the number of keys that JSON writes, in objects with repeated keys too. There are at least as
+    many colons as keys. Where texts hold colons, quotes before colons are counted.
     """
     yield data.count(b":")
     yield len(KEY.findall(data)) if SPACED_KEY.search(data) else data.count(b'":')

@@ -1,15 +1,16 @@
 """The one reader of JSON that comes from outside: its limits, and what it says where something is wrong."""
 
+import codecs
 import json
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain
 from math import isfinite
 from operator import itemgetter
-from typing import Any
+from typing import Any, BinaryIO, NamedTuple
 
 from .errors import MeasureError, show
 
@@ -19,26 +20,20 @@ MANY = 1000
 BOM = "\ufeff"
 SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 SURROGATE_IN_BYTES = re.compile(SURROGATE.pattern.encode())
+CHUNK = 65_536  # bytes
+LONGEST_ENTRY = 10_000_000  # characters
+SPACE = " \t\n\r"
 
 
 def read_json(text: bytes | str, strict: bool = True, line: int | None = None) -> Any:
     """Return the value that JSON writes.
 
-    Parameters
-    ----------
-    text
-        JSON in UTF-8.
-    strict
-        Whether NaN, infinities, numbers that a float cannot hold, and halves of surrogate pairs are refused. A caller
-        that checks its fields itself takes them from here, and then names the field.
-    line
-        The number of this line in its file, if the text is one; 0 if the caller names the line.
-
-    Raises
-    ------
-    MeasureError
-        With line and column, if this is no JSON in UTF-8; if a key stands twice in an object, a number has too many
-        digits, or lists and objects are more than 64 levels deep.
+    text: JSON in UTF-8.
+    strict: whether NaN, infinities, numbers that a float cannot hold, and halves of surrogate pairs are refused. A
+    caller that checks its fields itself takes them from here, and then names the field.
+    line: the number of this line in its file, if the text is one; 0 if the caller names the line.
+    Raises MeasureError with line and column, if this is no JSON in UTF-8; if a key stands twice in an object, a number
+    has too many digits, or lists and objects are more than 64 levels deep.
     """
     try:
         written = (text.decode() if isinstance(text, bytes) else text).removeprefix(BOM)
@@ -83,12 +78,8 @@ def refuse_half_pairs(found: Any, text: str, start: int = 0, end: int = sys.maxs
 
 
 def number_of_keys(found: Any) -> int:
-    """Number of keys of all objects in parsed JSON: fewer than were written where a key stands twice.
-
-    Raises
-    ------
-    MeasureError
-        If lists and objects are too deep inside each other.
+    """Number of keys of all objects in parsed JSON: fewer than were written where a key stands twice. Raises
+    MeasureError if lists and objects are too deep inside each other.
     """
     keys, depth, level = 0, 0, [found]
     while level:
@@ -162,3 +153,126 @@ DECODER = json.JSONDecoder(object_pairs_hook=_no_key_twice)
 STRICT = json.JSONDecoder(
     object_pairs_hook=_no_key_twice, parse_int=_whole, parse_float=_number, parse_constant=_no_constant
 )
+
+
+class Entry(NamedTuple):
+    """A value of a list or of an object, with its number from 1, the line where it begins, and its key in an object."""
+
+    number: int
+    line: int
+    key: str | None
+    value: Any
+
+
+def json_entries(file: BinaryIO, source: str) -> Iterator[Entry]:
+    """Yield the entries of a document that is a list or an object.
+
+    file: the document, in UTF-8.
+    Raises MeasureError if the document is no list and no object, its JSON is broken, an entry is too long, or a key
+    stands twice. The entries before have been yielded then.
+    """
+    text = _Text(file, source)
+    opening = text.sign()
+    if opening not in ("[", "{"):
+        found = "is empty" if not opening else f"begins with {opening!r}"
+        raise MeasureError(f"{source}: {found}; expected a JSON list or object")
+    text.take(opening)
+    closing, seen, number = {"[": "]", "{": "}"}[opening], set[str](), 0
+    while text.sign() != closing:
+        if number:
+            text.take(",")
+        number += 1
+        text.sign()
+        line, key = text.line(), None
+        if opening == "{":
+            key = text.key()
+            if key in seen:
+                raise text.fail(f"key {key!r} stands twice", line)
+            seen.add(key)
+        yield Entry(number, line, key, text.value())
+    text.take(closing)
+    if text.sign():
+        raise text.fail("there is more after the document's end; expected one list or object")
+
+
+class _Text:
+    """The part of the document that is in memory, and a place in it."""
+
+    def __init__(self, file: BinaryIO, source: str) -> None:
+        self.file, self.source = file, source
+        self.decoder = codecs.getincrementaldecoder("utf-8-sig")()
+        self.text, self.at, self.is_over = "", 0, False
+        self.lines_before = 0  # of `text`
+
+    def line(self) -> int:
+        return self.lines_before + self.text.count("\n", 0, self.at) + 1
+
+    def fail(self, message: str, line: int | None = None) -> MeasureError:
+        return MeasureError(f"{self.source}: line {line or self.line()}: {message}")
+
+    def sign(self) -> str:
+        """Return the next sign that is no white space, without taking it; empty at the end."""
+        while True:
+            while self.at < len(self.text) and self.text[self.at] in SPACE:
+                self.at += 1
+            if self.at < len(self.text) or self.is_over:
+                return self.text[self.at : self.at + 1]
+            self._read(CHUNK)
+
+    def take(self, wanted: str) -> None:
+        if (found := self.sign()) != wanted:
+            there = repr(found) if found else "the end of the file"
+            raise self.fail(f"broken JSON: {there} where {wanted!r} should stand")
+        self.at += 1
+
+    def key(self) -> str:
+        found = self.value()
+        if not isinstance(found, str):
+            raise self.fail("broken JSON: a key of an object must be a text")
+        self.take(":")
+        return found
+
+    def value(self) -> Any:
+        """Take the next value, reading as much of the file as it needs."""
+        self.sign()
+        while True:
+            fault: ValueError | RecursionError | None = None
+            try:
+                found, end = DECODER.raw_decode(self.text, self.at)
+            except (ValueError, RecursionError) as problem:
+                fault = problem
+            there = len(self.text) - self.at
+            if fault and (self.is_over or there > LONGEST_ENTRY):
+                raise self._broken(fault, there) from None
+            if not fault and (end < len(self.text) or self.is_over):  # else a number may go on
+                self._check(found, end)
+                self.at = end
+                return found
+            self._read(max(CHUNK, there))
+
+    def _check(self, found: Any, end: int) -> None:
+        try:
+            refuse_depth(found, self.text, self.at, end)
+            refuse_half_pairs(found, self.text, self.at, end)
+        except MeasureError as fault:
+            raise self.fail(str(fault)) from None
+
+    def _broken(self, fault: ValueError | RecursionError, there: int) -> MeasureError:
+        if not isinstance(fault, json.JSONDecodeError):
+            return self.fail(fault_of(fault))
+        if there > LONGEST_ENTRY and fault.pos - self.at > LONGEST_ENTRY:
+            return self.fail(f"an entry of more than {LONGEST_ENTRY:,} characters; is this the right file?")
+        line = self.lines_before + self.text.count("\n", 0, fault.pos) + 1
+        return self.fail(fault_of(fault), line)
+
+    def _read(self, size: int) -> None:
+        """Forget what was taken, and read on."""
+        self.lines_before += self.text.count("\n", 0, self.at)
+        data = self.file.read(size)
+        self.is_over = not data
+        try:
+            self.text = self.text[self.at :] + self.decoder.decode(data, self.is_over)
+        except UnicodeDecodeError:
+            line = self.lines_before + self.text.count("\n", self.at) + 1
+            raise MeasureError(f"{self.source}: line {line} or later: is not UTF-8 text") from None
+        self.at = 0

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from . import annotations
+from . import TASKS, annotations
 from .columns import PREDICTION, Columns
 from .detection import run_format
 from .errors import Faults, MeasureError, Place, show
@@ -21,7 +21,6 @@ from .json_files import (
     write_json,
 )
 from .lists import Names, columns_of, one_by_one, texts_of
-from .names import TASKS
 from .tables import Run
 
 Index = Mapping[str, int]
@@ -192,7 +191,6 @@ def _numbered_videos(index: dict[str, Any], source: str) -> Names:
 
 
 def _lists(found: dict[str, list[Any]], source: str, names: Names | None, faults: Faults | None) -> Columns:
-    """The columns of predictions by query."""
     columns = columns_of(found, source, PREDICTION, names)
     return columns or one_by_one(
         found, source, PREDICTION, lambda place, record: _prediction(place, record, names), faults

@@ -140,12 +140,12 @@ def _in_blocks(rows: Sequence[Any], columns: Callable[[Sequence[Any]], Four]) ->
         _only(videos, {str}, NUMBERS)
         video[here] = codes.of(videos)
         for row, values in zip(numbers, others, strict=True):
-            row[here] = _floats(values)
+            _only(values, NUMBERS)
+            row[here] = np.fromiter(values, np.float64, len(values))
     return codes, video, numbers
 
 
 def _four(rows: Sequence[Any]) -> Four:
-    """The four columns of rows of four."""
     _only(rows, {list}, {tuple})
     if set(map(len, rows)) != {4}:
         raise UnusualError
@@ -154,7 +154,6 @@ def _four(rows: Sequence[Any]) -> Four:
 
 
 def _fields(records: Sequence[Any], value: str) -> Four:
-    """Videos, starts, ends and values of records."""
     _only(records, {dict})
     video, spans, values = zip(*map(itemgetter("video_name", "timestamp", value), records), strict=True)
     _only(spans, {list}, {tuple})
@@ -162,12 +161,6 @@ def _fields(records: Sequence[Any], value: str) -> Four:
         raise UnusualError
     times = list(chain.from_iterable(spans))
     return video, times[::2], times[1::2], values
-
-
-def _floats(values: Sequence[Any]) -> Floats:
-    """Python's numbers as float64."""
-    _only(values, NUMBERS)
-    return np.fromiter(values, np.float64, len(values))
 
 
 def _texts(values: Iterable[Any]) -> tuple[str, ...]:
@@ -193,9 +186,8 @@ def one_by_one(
     read: Callable[[Place, Any], tuple[Any, Any, Any, Any]],
     faults: Faults | None = None,
 ) -> Columns:
-    """Columns of lists by query; `read` gives video, start, end and value of an item.
-
-    With `faults`, items that cannot be read are added to them and left out; without, the first is an error.
+    """Columns of lists by query; `read` gives video, start, end and value of an item. With `faults`, items that cannot
+    be read are added to them and left out; without, the first is an error.
     """
     rows = Rows(source, kind, dict.fromkeys(map(str, found)))
     for query, items in found.items():

@@ -1,24 +1,23 @@
 """Qrels from whatever a researcher has in hand: a file in any format of the field, a dict, or a data frame."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from . import annotations, captions
-from .by_id import IdQrels, is_by_id
+from . import GRADED_QRELS, HIGHEST_GRADE, QRELS_FORMATS, annotations, check_name
 from .checks import Checks
 from .columns import MOMENT, Columns, columns_of_frame
 from .csv_tables import Times, csv_qrels, read_side_file
 from .detection import format_of_records, qrels_format
-from .dicts import qrels_from_dict
+from .dicts import IdQrels, is_by_id, qrels_from_dict
 from .files import read_bytes, source_name, text_of
 from .json_files import Records, no_collecting
 from .json_qrels import jsonl_qrels, nested_qrels, qrels_as_jsonl, qrels_as_nested, qrels_records
-from .names import GRADED_QRELS, HIGHEST_GRADE, QRELS_FORMATS, check_name
 from .tables import Qrels
 from .trec import qrels_as_trec, trec_qrels
 
-TEXT_READERS: dict[str, Callable[[str, str], Columns]] = {"csv": csv_qrels, "charades": captions.charades_qrels}
+TEXT_READERS: dict[str, Callable[[str, str], Columns]] = {"csv": csv_qrels, "charades": annotations.charades_qrels}
 RECORD_READERS: dict[str, Callable[[Records], Columns]] = {
     "jsonl": jsonl_qrels,
     "nested": nested_qrels,
@@ -26,8 +25,8 @@ RECORD_READERS: dict[str, Callable[[Records], Columns]] = {
     "qvhighlights": annotations.qvhighlights_qrels,
     "didemo": annotations.didemo_qrels,
     "axiou": annotations.axiou_qrels,
-    "activitynet": captions.activitynet_qrels,
-    "tacos": captions.tacos_qrels,
+    "activitynet": partial(annotations.captions_qrels, unit=annotations.in_seconds),
+    "tacos": partial(annotations.captions_qrels, unit=annotations.in_frames),
 }
 QRELS_WRITERS: dict[str, Callable[[Qrels], str]] = {
     "jsonl": qrels_as_jsonl,
@@ -114,7 +113,6 @@ def read_qrels(
 
 
 def _columns(path: str | Path, format: str | None, times: Times | None) -> tuple[str, Columns]:
-    """The format and the columns of a file."""
     data, source = read_bytes(path), source_name(path)
     format = format or qrels_format(data, source)
     if format == "trec":

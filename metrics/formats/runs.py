@@ -4,17 +4,16 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from .by_id import IdRun, is_by_id
+from . import RUN_FORMATS, check_name
 from .checks import Checks, Known, find_faults
 from .columns import PREDICTION, Columns, columns_of_frame
 from .csv_tables import read_side_file
 from .detection import refuse_qrels_at_a_glance, run_is_trec
-from .dicts import run_from_dict
+from .dicts import IdRun, is_by_id, run_from_dict
 from .errors import Faults, MeasureError
 from .files import STANDARD_INPUT, read_beginning, read_bytes, source_name
 from .json_files import no_collecting
 from .json_runs import read_video_index, run_as_ranking, run_as_tvretrieval, run_columns
-from .names import RUN_FORMATS, check_name
 from .tables import Run
 from .trec import run_as_trec, trec_run
 
@@ -26,9 +25,7 @@ RUN_WRITERS: dict[str, Callable[[Run], str]] = {
 
 
 def as_run(source: Any, lenient: bool = True) -> Run:
-    """A run from a run, a path, a dict or a data frame; as `as_qrels`, with a score for the grade,
-    in rank order.
-    """
+    """A run from a run, a path, a dict or a data frame; as `as_qrels`, with a score for the grade, in rank order."""
     if isinstance(source, Run):
         return source
     if isinstance(source, IdRun):
@@ -95,17 +92,10 @@ def check_run_file(
 ) -> tuple[Run | None, Faults]:
     """A run from a file in which nothing is wrong, or None; and what is wrong with it.
 
-    Parameters
-    ----------
-    known
-        The queries and videos that the run may name.
-    path, format, videos, task
-        See `read_run`.
-
-    Returns
-    -------
-    The run, and its faults: the first hundred are kept, and all are counted. A fault of the file's structure, such as
-    broken JSON, hides those behind it.
+    known: the queries and videos that the run may name.
+    path, format, videos, task: see `read_run`.
+    Returns the run, and its faults: the first hundred are kept, and all are counted. A fault of the file's structure,
+    such as broken JSON, hides those behind it.
     """
     faults = Faults()
     try:
@@ -140,12 +130,8 @@ def _run_columns(
 
 
 def look_at_run(path: str | Path, format: str | None = None) -> None:
-    """Say at once what is plainly wrong with a run, without reading more than its beginning.
-
-    Raises
-    ------
-    MeasureError
-        If the file is not there, is empty or binary, or is something else than a run.
+    """Say at once what is plainly wrong with a run, without reading more than its beginning. Raises MeasureError if the
+    file is not there, is empty or binary, or is something else than a run.
     """
     if str(path) == STANDARD_INPUT:
         return

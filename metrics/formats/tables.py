@@ -160,7 +160,6 @@ class Qrels(Table):
 
 
 def _shared(columns: Columns, order: Ints | slice, offsets: Ints) -> dict[str, Any]:
-    """The fields of `Table`."""
     return {
         "queries": columns.queries,
         "offsets": offsets,

@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 
 from ..formats.arrays import Floats
-from ..formats.by_id import IdRun
+from ..formats.dicts import IdRun
 from ..formats.errors import MeasureError
 from ..formats.qrels import qrels_source
 from ..formats.runs import run_source
 from ..formats.tables import Run
 from .conventions import Convention, Options, convention_named
-from .grammar import Measures, parse_measures
+from .definitions import Measures, parse_measures
 from .ground import Ground, Plan
 from .measure import Measure
 from .results import QueryValue, Scores

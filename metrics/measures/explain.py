@@ -12,8 +12,8 @@ from ..formats.runs import as_run
 from ..formats.tables import Qrels, Run, Table
 from . import scores
 from .conventions import Convention, Options, convention_named
+from .definitions import parse_measure
 from .graded import ideal, pick_of
-from .grammar import parse_measure
 from .ground import Ground, Pick, Plan
 from .measure import Measure
 from .scene import Scene

@@ -1,4 +1,4 @@
-"""The kernel that pairs predictions with judged moments; every measure of IoU is built on it.
+"""Temporal IoU, and the kernel that pairs predictions with judged moments; every measure of IoU is built on it.
 
 Only predictions and moments of the same query and video can meet, so the kernel never builds the full
 query × prediction × moment block: it joins on (query, video), computes IoU for the pairs that exist, and
@@ -13,9 +13,53 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..formats.arrays import Bools, Floats, Ints
-from .iou import temporal_iou
+from ..formats.errors import MeasureError, show
 
 BLOCK = 40_000  # pairs at a time: what is computed on them stays in the cache
+
+
+def temporal_iou(start: Floats, end: Floats, other_start: Floats, other_end: Floats, union: str = "lengths") -> Floats:
+    """Intersection over union of spans of time, element by element.
+
+    Parameters
+    ----------
+    start, end, other_start, other_end
+        Arrays that broadcast against each other: seconds. A span whose end lies before its start has IoU 0
+        with everything. float32 input is computed in float32, as TVRetrieval's evaluator does.
+    union
+        ``lengths``: the sum of both lengths less the intersection (TVR-Ranking, SPR, STAL).
+        ``hull``: latest end less earliest start (AxIoU, TVRetrieval, QVHighlights R1). The two agree wherever
+        the spans overlap, except in the last bit; the last bit decides at a threshold.
+
+    Returns
+    -------
+    Array of the broadcast shape, in [0, 1]; 0 where the union is not positive.
+
+    References
+    ----------
+    TVR-Ranking, section 4, Figure 2(a); AxIoU, section 3.1.
+
+    Examples
+    --------
+    Half of a ten-second moment, and nothing of it:
+
+    >>> temporal_iou(np.array([0.0, 20.0]), np.array([5.0, 30.0]), np.array([0.0]), np.array([10.0])).tolist()
+    [0.5, 0.0]
+    """
+    inter = np.maximum(0, np.minimum(end, other_end) - np.maximum(start, other_start))
+    if union == "hull":
+        total = np.maximum(end, other_end) - np.minimum(start, other_start)
+    else:
+        total = (end - start) + (other_end - other_start) - inter
+    iou: Floats = np.zeros_like(total)
+    np.divide(inter, total, out=iou, where=total > 0)
+    return iou
+
+
+def check_threshold(iou: object) -> None:
+    """Raise MeasureError for a threshold of IoU that is not a number in [0, 1]."""
+    if not isinstance(iou, int | float | np.number) or not 0 <= iou <= 1:
+        raise MeasureError(f"threshold {show(iou)} must be a number from 0 to 1")
 
 
 class Spans(NamedTuple):
@@ -56,19 +100,10 @@ def join(
 ) -> Pairs:
     """Pair every prediction with the moments of its unit and video, and compute their IoU.
 
-    Parameters
-    ----------
-    predictions
-        Spans of shape (predictions,).
-    rank
-        int64 of shape (predictions,): rank of each prediction within its unit, from 0.
-    moments
-        Spans of shape (moments,), in the order that breaks ties of IoU.
-    union
-        See `temporal_iou`.
-    least, strict
-        Pairs whose IoU is below `least` (or, if strict, not above it) are not kept. Beyond the inputs and
-        the pairs that are kept, memory does not grow with the number of pairs.
+    rank: int64 of shape (predictions,): rank of each prediction within its unit, from 0.
+    moments: spans of shape (moments,), in the order that breaks ties of IoU.
+    least, strict: pairs whose IoU is below `least` (or, if strict, not above it) are not kept. Beyond the inputs and
+    the pairs that are kept, memory does not grow with the number of pairs.
     """
     first, count, by_key = _ranges(predictions, moments)
     order = np.argsort(_small(rank), kind="stable")
@@ -136,26 +171,12 @@ def _passing(iou: Floats, threshold: float, strict: bool) -> Bools:
 def match(pairs: Pairs, thresholds: Floats, strict: bool) -> Ints:
     """Match greedily down the ranks: each prediction takes the free moment with the highest IoU that passes.
 
-    Parameters
-    ----------
-    pairs
-        From `join`.
-    thresholds
-        Floats of shape (thresholds,), in [0, 1].
-    strict
-        Whether IoU must exceed the threshold (True) or may equal it.
+    pairs: from `join`.
+    thresholds: floats of shape (thresholds,), in [0, 1].
+    strict: whether IoU must exceed the threshold (True) or may equal it.
+    Returns int64 of shape (thresholds, predictions): the row of the matched moment, -1 for none. Of moments with the
+    same IoU the first row wins. See TVR-Ranking, section 4.
 
-    Returns
-    -------
-    int64 of shape (thresholds, predictions): the row of the matched moment, -1 for none. Of moments with the
-    same IoU the first row wins.
-
-    References
-    ----------
-    TVR-Ranking, section 4.
-
-    Examples
-    --------
     The first prediction takes the moment it fits best, the second gets the one that is left:
 
     >>> one = np.zeros(2, dtype=np.int64)
@@ -201,8 +222,6 @@ def passing(pairs: Pairs, threshold: float, strict: bool) -> Pairs:
 def best(pairs: Pairs) -> Floats:
     """Highest IoU of every prediction with any moment, 0 for none: shape (predictions,).
 
-    Examples
-    --------
     >>> one = np.zeros(2, dtype=np.int64)
     >>> spans = Spans(one, one, np.array([0.0, 2.0]), np.array([10.0, 12.0]))
     >>> predictions = Spans(one, one, np.array([0.0, 2.0]), np.array([9.0, 12.0]))
@@ -219,17 +238,10 @@ def best(pairs: Pairs) -> Floats:
 def by_two_annotators(pairs: Pairs, moment_of: Ints, moments: int) -> Pairs:
     """Merge the annotations of each moment: its IoU is the second highest of them, or the only one.
 
-    A threshold is then passed exactly when at least two of several annotations pass it (TVRetrieval on
-    DiDeMo, STAL).
+    A threshold is then passed exactly when at least two of several annotations pass it (TVRetrieval on DiDeMo, STAL).
 
-    Parameters
-    ----------
-    pairs
-        Pairs of predictions with annotations; annotations of one moment are neighbours.
-    moment_of
-        int64 of shape (annotations,): row of the moment that each annotation belongs to.
-    moments
-        Number of moments.
+    pairs: pairs of predictions with annotations; annotations of one moment are neighbours.
+    moment_of: int64 of shape (annotations,): row of the moment that each annotation belongs to.
     """
     moment = moment_of[pairs.moment]
     fresh = (np.diff(pairs.prediction, prepend=-1) != 0) | (np.diff(moment, prepend=-1) != 0)

@@ -1,5 +1,6 @@
-"""What a measure is: a `Definition`, and a `Measure` with its parameters as a value."""
+"""What a measure is: a definition, a value with parameters, how these are read, and how the papers spell it."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -8,32 +9,131 @@ from ..formats.arrays import Floats
 from .conventions import Family, Options
 from .ground import Plan
 from .scene import Scene
-from .spellings import PAPER_SPELLINGS, Read, thresholds_of
 
+NUMBER = r"[0-9]*\.?[0-9]+(?:e-?[0-9]+)?"
+Read = Callable[[str], str]
+EXAMPLES = {"iou": "0.5", "p": "uniform"}
+IOU = rf"(?:IoU)?(?:>=|=|>)?({NUMBER})"
+LEVELS = {"fair": "2", "good": "3", "verygood": "4"}
+PAPER_SPELLINGS = {
+    "nDCG_IoU": "NDCG@{k}, IoU≥{iou}",
+    "Success_IoU": "R@{k},{iou}",
+    "AP_IoU": "AP@{k},{iou}",
+    "MedianRank": "MedRank@{iou}",
+}
 NO_CUTOFF = 10**9
 Score = Callable[[Scene, Options, "Measure", Plan], Floats]
+
+
+def thresholds_of(value: str) -> tuple[float, ...]:
+    """Thresholds from ``0.5``, ``0.5+0.7`` or ``0.5:0.05:0.95``."""
+    if ":" not in value:
+        return tuple(float(part) for part in value.split("+"))
+    low, step, high = (float(part) for part in value.split(":"))
+    return tuple(round(low + i * step, 10) for i in range(round((high - low) / step) + 1))
+
+
+def read_iou(value: str) -> str:
+    """A threshold, a sum of thresholds or a range of them, in its one spelling."""
+    if not re.fullmatch(rf"{NUMBER}(\+{NUMBER})*|{NUMBER}:{NUMBER}:{NUMBER}", value):
+        raise ValueError("it must be a number from 0 to 1, a sum such as 0.5+0.7, or a range such as 0.5:0.05:0.95")
+    if ":" in value and not float(value.split(":")[1]) >= 0.001:
+        raise ValueError("the step of a range must be at least 0.001")
+    thresholds = thresholds_of(value)
+    if not thresholds or min(thresholds) < 0 or max(thresholds) > 1:
+        raise ValueError("a threshold must lie between 0 and 1")
+    between = ":" if ":" in value else "+"
+    return between.join(repr(float(part)) for part in value.split(between))
+
+
+def one_of(*words: str, or_numbers: bool = False) -> Read:
+    """A function that reads a word from a list or, if asked for, numbers such as 0+1+3."""
+
+    def read(value: str) -> str:
+        if value in words:
+            return value
+        if or_numbers and re.fullmatch(rf"{NUMBER}(\+{NUMBER})+", value):
+            return "+".join(repr(float(part)) for part in value.split("+"))
+        more = " or numbers such as 0+1+3" if or_numbers else ""
+        raise ValueError(f"it must be one of {', '.join(words)}{more}")
+
+    return read
+
+
+def read_abandonment(value: str) -> str:
+    """An abandonment distribution by name, or probabilities that sum to at most 1."""
+    read = one_of("uniform", "geometric", "err", or_numbers=True)({"rbp": "geometric"}.get(value, value))
+    if "+" in read and sum(float(part) for part in read.split("+")) > 1 + 1e-9:
+        raise ValueError("the probabilities must not sum to more than 1")
+    return read
+
+
+def whole(low: int, high: int) -> Read:
+    """A function that reads an integer between two bounds."""
+
+    def read(value: str) -> str:
+        if not re.fullmatch(r"\d{1,9}", value) or not low <= int(value) <= high:
+            raise ValueError(f"it must be an integer from {low} to {high}")
+        return str(int(value))
+
+    return read
+
+
+def below_one(value: str) -> str:
+    """A number from 0 up and below 1."""
+    if not re.fullmatch(NUMBER, value) or not 0 <= float(value) < 1:
+        raise ValueError("it must be a number from 0 up and below 1")
+    return repr(float(value))
+
+
+PARAMS: dict[str, Read] = {
+    "iou": read_iou,
+    "gain": one_of("linear", "exp", "binary", or_numbers=True),
+    "discount": one_of("log2", "zipf", "none"),
+    "rel": whole(1, 100),
+    "lb": below_one,
+    "p": read_abandonment,
+    "phi": below_one,
+    "task": one_of("VCMR", "SVMR"),
+    "type": one_of("v", "t", "vt"),
+    "length": one_of("short", "middle", "long"),
+    "max_rank": whole(1, 10**9),
+    "level": whole(1, 4),
+}
+
+
+def spelling(pattern: str, grammar: Callable[[re.Match[str]], str]) -> tuple[re.Pattern[str], Callable[..., str]]:
+    return re.compile(pattern, re.IGNORECASE), grammar
+
+
+ALIASES = [
+    spelling(rf"NDCG@(\d+),?IoU(?:>=|=|>)?({NUMBER})", lambda m: f"nDCG_IoU(iou={m[2]})@{m[1]}"),
+    spelling(rf"R@(\d+)(?:,|(?=IoU)){IOU}", lambda m: f"Success_IoU(iou={m[2]})@{m[1]}"),
+    spelling(rf"R(\d+)@({NUMBER})", lambda m: f"Success_IoU(iou={m[2]})@{m[1]}"),
+    spelling(rf"AP@(\d+),{IOU}", lambda m: f"AP_IoU(iou={m[2]})@{m[1]}"),
+    spelling(r"mAP", lambda m: "mAP_IoU(iou=0.5:0.05:0.95)"),
+    spelling(rf"mAP@({NUMBER})", lambda m: f"mAP_IoU(iou={m[1]})"),
+    spelling(rf"MedRank@({NUMBER})", lambda m: f"MedianRank(iou={m[1]})"),
+    spelling(rf"VCMR:({NUMBER})-r(\d+)", lambda m: f"Success_IoU(iou={m[1]})@{m[2]}"),
+    spelling(rf"SVMR:({NUMBER})-r(\d+)", lambda m: f"Success_IoU(iou={m[1]},task=SVMR)@{m[2]}"),
+    spelling(r"VR:r(\d+)", lambda m: f"Success_Video@{m[1]}"),
+    spelling(r"HL-min-(Fair|Good|VeryGood)-Hit1", lambda m: f"HIT(level={LEVELS[m[1].lower()]})@1"),
+    spelling(r"HL-min-(Fair|Good|VeryGood)-mAP", lambda m: f"mAP_Saliency(level={LEVELS[m[1].lower()]})"),
+]
 
 
 @dataclass(frozen=True)
 class Definition:
     """What all measures of one name have in common.
 
-    Attributes
-    ----------
-    score
-        Computes floats of shape (units, thresholds), NaN where a query has nothing to find.
-    params, required, defaults
-        Names of the parameters that the measure takes and of those that it needs; values of those that
-        may be left out.
-    readers
-        How the values of some parameters are read, where this differs from other measures.
-    cutoff
-        Whether a measure needs a cutoff, may have one, or takes none.
-    aggregate
-        Over the queries that count the values are aggregated by their `mean`, lower `median` or sample
-        standard deviation (`std`) for each threshold; then the thresholds are averaged.
-    share
-        Values lie in [0, 1] and may be printed as percentages.
+    score: computes floats of shape (units, thresholds), NaN where a query has nothing to find.
+    params, required, defaults: names of the parameters that the measure takes and of those that it needs; values of
+    those that may be left out.
+    readers: how the values of some parameters are read, where this differs from other measures.
+    cutoff: whether a measure needs a cutoff, may have one, or takes none.
+    aggregate: over the queries that count the values are aggregated by their `mean`, lower `median` or sample standard
+    deviation (`std`) for each threshold; then the thresholds are averaged.
+    share: values lie in [0, 1] and may be printed as percentages.
     """
 
     name: str
@@ -50,8 +150,7 @@ class Definition:
 
 @dataclass(frozen=True)
 class Measure:
-    """A measure with its parameters, as a value that compares, hashes and prints. Make one with
-    `parse_measure`.
+    """A measure with its parameters, as a value that compares, hashes and prints. Make one with `parse_measure`.
 
     Attributes
     ----------

@@ -8,12 +8,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..formats.arrays import Bools, Floats, Ints
-from ..formats.by_id import IdQrels, IdRun
+from ..formats.dicts import IdQrels, IdRun
 from ..formats.errors import MeasureError
 from ..formats.tables import Run
 from .conventions import Options, Unjudged
-from .ground import Ground, Pick, Plan
-from .identity import grades_of_ids
+from .ground import Ground, Pick, Plan, grades_of_ids
 from .matching import Pairs, Spans, best, by_two_annotators, join, match, passing, ranks
 
 T = TypeVar("T")
@@ -22,20 +21,10 @@ T = TypeVar("T")
 class Scene:
     """Some runs over one ground. A unit is one query of one run: unit = run × queries + query.
 
-    Parameters
-    ----------
-    ground
-        The qrels.
-    sources
-        The runs; those given by moment id are read as spans only when a measure asks for spans.
-    unjudged
-        Whether a query of a run that nobody judged is an `error`, or is left out (`skip`).
-
-    Raises
-    ------
-    MeasureError
-        For a query that nobody judged, if `unjudged` is `error`; for a run without any judged query; and where
-        run and qrels disagree about the length of a video.
+    sources: the runs; those given by moment id are read as spans only when a measure asks for spans.
+    unjudged: whether a query of a run that nobody judged is an `error`, or is left out (`skip`).
+    Raises MeasureError for a query that nobody judged, if `unjudged` is `error`; for a run without any judged query;
+    and where run and qrels disagree about the length of a video.
     """
 
     def __init__(self, ground: Ground, sources: Sequence[Run | IdRun], unjudged: Unjudged) -> None:
@@ -73,9 +62,7 @@ class Scene:
         return np.array([position.get(query, -1) for query in run.queries], dtype=np.int64)
 
     def on(self, ground: Ground) -> "Scene":
-        """The same runs over the same moments at other times; what does not depend on times is not computed
-        again.
-        """
+        """The same runs over the same moments at other times; what does not depend on times is not computed again."""
         other = copy(self)
         other.ground = ground
         other._kept = {key: value for key, value in self._kept.items() if key[0] in ("ranked", "ideal")}
@@ -159,9 +146,8 @@ class Scene:
         return passing(merged, least, strict)
 
     def matched(self, options: Options, pick: Pick, plan: Plan) -> Ints:
-        """Row of the moment (in the qrels) that each rank matched, -1 for none.
-
-        Shape (thresholds, units, width), width being the longest list.
+        """Row of the moment (in the qrels) that each rank matched, -1 for none. Shape (thresholds, units, width), width
+        being the longest list.
         """
         key = ("matched", options, pick, plan)
         return self.once(key, lambda: self._matched(options, pick, plan))

@@ -40,24 +40,11 @@ def discounts(discount: str, width: int) -> Floats:
 def dcg(gain: Floats, discount: str = "log2") -> Floats:
     """Discounted cumulative gain at every cutoff.
 
-    Parameters
-    ----------
-    gain
-        Floats of shape (…, ranks).
-    discount
-        See `discounts`.
+    gain: floats of shape (…, ranks).
+    Returns floats of the same shape: DCG@1, DCG@2, … along the last axis. The sum runs rank by rank, as a loop would,
+    so that the last bit is the published one. See TVR-Ranking, Equation 1; AxIoU, Equation 15 (there the gain is of an
+    IoU).
 
-    Returns
-    -------
-    Floats of the same shape: DCG@1, DCG@2, … along the last axis. The sum runs rank by rank, as a loop
-    would, so that the last bit is the published one.
-
-    References
-    ----------
-    TVR-Ranking, Equation 1; AxIoU, Equation 15 (there the gain is of an IoU).
-
-    Examples
-    --------
     Gains 2, 4, 2: 2/1 + 4/1.585 + 2/2.
 
     >>> dcg(np.array([2.0, 4.0, 2.0])).round(4).tolist()
@@ -70,23 +57,10 @@ def dcg(gain: Floats, discount: str = "log2") -> Floats:
 def ndcg(got: Floats, ideal: Floats, cutoff: int, discount: str = "log2") -> Floats:
     """DCG@cutoff over the DCG@cutoff of the ideal ranking; NaN where the ideal is 0.
 
-    Parameters
-    ----------
-    got
-        Floats of shape (…, units, ranks): the gain of the moment that each rank matched, 0 for none.
-    ideal
-        Floats of shape (units, moments): the gains of the best moments, highest first.
+    got: floats of shape (…, units, ranks): the gain of the moment that each rank matched, 0 for none.
+    ideal: floats of shape (units, moments): the gains of the best moments, highest first.
+    Returns floats of shape (…, units), in [0, 1]. See TVR-Ranking, section 4.
 
-    Returns
-    -------
-    Floats of shape (…, units), in [0, 1].
-
-    References
-    ----------
-    TVR-Ranking, section 4.
-
-    Examples
-    --------
     The paper's Figure 2: the predictions match grades 2, 4, 2; the best possible is 4, 2, 2.
 
     >>> ndcg(np.array([[2.0, 4.0, 2.0]]), np.array([[4.0, 2.0, 2.0]]), 3).round(4).tolist()
@@ -102,14 +76,9 @@ def ndcg(got: Floats, ideal: Floats, cutoff: int, discount: str = "log2") -> Flo
 def axiou(best: Floats, cutoff: int) -> Floats:
     """Average of the running maximum of IoU over the first `cutoff` ranks; in [0, 1], shape (units,).
 
-    Each rank's share is added one after the other, as the published code adds them, to the last bit.
+    Each rank's share is added one after the other, as the published code adds them, to the last bit. See AxIoU,
+    Equation 5.
 
-    References
-    ----------
-    AxIoU, Equation 5.
-
-    Examples
-    --------
     IoUs 0.5, 1.0, 0.0: (0.5 + 1 + 1) / 3, and with a list that ends there, (0.5 + 4 × 1) / 5:
 
     >>> best = np.array([[0.5, 1.0, 0.0]])
@@ -126,24 +95,10 @@ def axiou(best: Floats, cutoff: int) -> Floats:
 def ncxiou(best: Floats, abandon: Floats) -> Floats:
     """Expected maximum of IoU seen by a user who stops at rank k with the probability given for k.
 
-    Parameters
-    ----------
-    best
-        See the module.
-    abandon
-        Floats of shape (units or 1, width): probability of stopping at each rank; what is left to 1 stops at
-        the end.
+    abandon: floats of shape (units or 1, width): probability of stopping at each rank; what is left to 1 stops at the
+    end.
+    Returns floats of shape (units,), in [0, 1]. See AxIoU, Equation 4 (and Equations 2 and 3).
 
-    Returns
-    -------
-    Floats of shape (units,), in [0, 1].
-
-    References
-    ----------
-    AxIoU, Equation 4 (and Equations 2 and 3).
-
-    Examples
-    --------
     IoUs 0.5 and 1.0; a quarter of the users stop at rank 1, the rest at the end: 0.25 × 0.5 + 0.75 × 1.
 
     >>> ncxiou(np.array([[0.5, 1.0]]), np.array([[0.25, 0.0]])).tolist()
@@ -158,9 +113,8 @@ def ncxiou(best: Floats, abandon: Floats) -> Floats:
 def abandonment(kind: str, phi: float, best: Floats, cutoff: int) -> Floats:
     """Probability of stopping at each rank below the last of `cutoff`; the remainder stops at the last.
 
-    `uniform`: 1/K (AxIoU). `geometric`: (1 − φ) φ^(k−1), as in RBP. `err`: the user is satisfied by rank k
-    with probability IoU(k), and stops at the first that satisfies, as in ERR. Or numbers for ranks 1, 2, …:
-    `0.5+0.3`.
+    `uniform`: 1/K (AxIoU). `geometric`: (1 − φ) φ^(k−1), as in RBP. `err`: the user is satisfied by rank k with
+    probability IoU(k), and stops at the first that satisfies, as in ERR. Or numbers for ranks 1, 2, …: `0.5+0.3`.
 
     >>> abandonment("geometric", 0.5, np.zeros((1, 3)), 3).tolist()
     [[0.5, 0.25, 0.0]]
@@ -184,12 +138,8 @@ def abandonment(kind: str, phi: float, best: Floats, cutoff: int) -> Floats:
 def success(best: Floats, cutoff: int, threshold: float, strict: bool) -> Floats:
     """1 where some IoU of the first `cutoff` ranks passes the threshold, else 0; shape (units,).
 
-    References
-    ----------
-    AxIoU, Equation 1 (strict); TVRetrieval and STAL (not strict).
+    See AxIoU, Equation 1 (strict); TVRetrieval and STAL (not strict).
 
-    Examples
-    --------
     >>> success(np.array([[0.4, 0.5]]), 2, 0.5, strict=True).tolist()
     [0.0]
     >>> success(np.array([[0.4, 0.5]]), 2, 0.5, strict=False).tolist()
@@ -202,12 +152,8 @@ def success(best: Floats, cutoff: int, threshold: float, strict: bool) -> Floats
 def average_precision(best: Floats, cutoff: int, threshold: float, strict: bool) -> Floats:
     """Precision at rank k, averaged over every k up to `cutoff`; in [0, 1], shape (units,).
 
-    References
-    ----------
-    AxIoU, Equation 12: every hit counts, also a redundant one.
+    See AxIoU, Equation 12: every hit counts, also a redundant one.
 
-    Examples
-    --------
     A hit at rank 2 of 2: (0 + 1/2) / 2.
 
     >>> average_precision(np.array([[0.0, 1.0]]), 2, 0.5, strict=True).tolist()
@@ -239,19 +185,10 @@ def passes(iou: Floats, threshold: float, strict: bool) -> Ints:
 def interpolated_precision(found: Ints, held: Ints) -> Floats:
     """Average of the interpolated precision over the moments that a query has; NaN where it has none.
 
-    Parameters
-    ----------
-    found
-        Whether each rank found a new moment, 0 or 1: shape (…, units, width).
-    held
-        Number of moments: shape (units,).
+    found: whether each rank found a new moment, 0 or 1: shape (…, units, width).
+    held: number of moments: shape (units,).
+    See Pascal VOC 2011; QVHighlights' mAP.
 
-    References
-    ----------
-    Pascal VOC 2011; QVHighlights' mAP.
-
-    Examples
-    --------
     One of two moments, at rank 2: precision 1/2 for half of the recall.
 
     >>> interpolated_precision(np.array([[0, 1]]), np.array([2])).tolist()

@@ -23,8 +23,8 @@ from jobs.registry import Report
 from judging.pool.queries import wording
 from judging.pool.ranking import check_encoder
 from judging.pool.selection import caption_id, training_queries
+from metrics.formats.json_qrels import BETWEEN, FIRST_LINE, LAST_LINE, moment_fields, training_query
 from metrics.formats.moment_ids import moment_id
-from metrics.formats.training_sets import BETWEEN, FIRST_LINE, LAST_LINE, moment_fields, training_query
 from retrieval.embedding import Vectors, embed
 from retrieval.nearest import nearest_distinct
 

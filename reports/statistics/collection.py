@@ -9,8 +9,8 @@ import numpy as np
 from django.db.models import F
 
 from campaigns.models import Campaign
+from corpus.counting import words
 from corpus.models import Corpus, Moment
-from corpus.size.counting import words
 from judging.consensus import GRADES
 from judging.models import Kind
 from judging.models.pool import ANNOTATORS

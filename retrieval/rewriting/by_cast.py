@@ -12,9 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from retrieval.rewriting.cast import Cast
-from retrieval.rewriting.substituters import Beat, Proposal, Replaced
-from retrieval.rewriting.words import DETERMINERS, LISTS, begun, is_bare, plural, sentence_starts, with_article
+from retrieval.rewriting.cast import DETERMINERS, LISTS, Cast, begun, is_bare, plural, sentence_starts, with_article
+from retrieval.rewriting.checks import Beat, Proposal, Replaced
 
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 JOIN = re.compile(r"\s*,\s*(?:and\s+)?|\s+and\s+|\s*&\s*")

@@ -1,9 +1,13 @@
-"""The two checks of each proposed caption (TVR-Ranking, section 3.1): its meaning is kept, and no name is left."""
+"""What every substituter proposes, and the two checks of each proposal (TVR-Ranking, section 3.1): its meaning is kept,
+and no name is left.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from functools import cache
 from typing import Any, Protocol
 
@@ -12,13 +16,62 @@ from django.conf import settings
 
 from corpus.errors import CorpusError
 from retrieval.embedding import embed
-from retrieval.rewriting.cast import Cast
-from retrieval.rewriting.substituters import Beat
-from retrieval.rewriting.words import words_of
+from retrieval.rewriting.cast import Cast, words_of
 
+Replaced = list[tuple[str, str]]  # words before, words after
+Beat = Callable[[], None]  # called now and then by work that takes long, so that its job keeps its lease
+TOKEN = re.compile(r"[\w’'-]+|[^\w\s]")
 LEAST_SIMILARITY = 0.4
 LEAST_SCORE = 0.8  # TVR-Ranking, appendix A
 PERSONS = {"PER", "PERSON"}
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """What a substituter proposes for one description.
+
+    after: the proposed caption; empty if there is none.
+    replaced: the pairs of what was taken out and what was put in.
+    why: why there is no proposal; empty if there is one.
+    """
+
+    after: str
+    replaced: Replaced
+    why: str = ""
+
+
+class Substituter(Protocol):
+    """Proposes captions. It knows nothing of the checks.
+
+    made_by: what is stored with each proposal: another value means that descriptions are worth rewording again.
+    attempts: how often a description may be tried before it waits for a lead.
+    at_a_time: how many descriptions are proposed, checked and stored together.
+    """
+
+    made_by: str
+    attempts: int
+    at_a_time: int
+
+    def propose(self, descriptions: Sequence[str], attempt: int, beat: Beat) -> Iterator[list[Proposal]]:
+        """Yield one proposal for each description, in their order, as many at a time as come together. `attempt` counts
+        from 1.
+        """
+        ...
+
+
+def differences(before: str, after: str) -> Replaced:
+    """Return which words of a text were replaced by which, from a comparison of both word by word.
+
+    >>> differences("Ross hugs Rachel.", "A man hugs a woman.")
+    [('Ross', 'A man'), ('Rachel', 'a woman')]
+    """
+    old, new = TOKEN.findall(before), TOKEN.findall(after)
+    matcher = SequenceMatcher(None, [word.lower() for word in old], [word.lower() for word in new], autojunk=False)
+    return [
+        (" ".join(old[i1:i2]), " ".join(new[j1:j2]))
+        for operation, i1, i2, j1, j2 in matcher.get_opcodes()
+        if operation != "equal"
+    ]
 
 
 @dataclass(frozen=True)
@@ -90,12 +143,8 @@ def _names_left(names: list[str]) -> str:
 
 
 class ModelFinder:
-    """Finds what the model takes for persons' names, and the names of the cast list, which need no model.
-
-    Raises
-    ------
-    CorpusError
-        If the model cannot be loaded, or knows no persons.
+    """Finds what the model takes for persons' names, and the names of the cast list, which need no model. Raises
+    CorpusError if the model cannot be loaded, or knows no persons.
     """
 
     def __init__(self, model: str, cast: Cast) -> None:

@@ -19,35 +19,28 @@ from base.errors import ReeljudgeError
 from base.transactions import ROWS_AT_A_TIME
 from corpus.models import Corpus, Moment
 from retrieval.embedding import model_name
+from retrieval.models import CastName, Rewording, RewordingQuerySet, Substitution
 from retrieval.rewriting.by_cast import CastSubstituter
-from retrieval.rewriting.by_chat import ChatSubstituter
-from retrieval.rewriting.cast import Cast, Entry
-from retrieval.rewriting.checks import Finder, check, finder
-from retrieval.rewriting.drafting import descriptions_of
-from retrieval.rewriting.endpoint import Endpoint
-from retrieval.rewriting.models import CastName, Rewording, RewordingQuerySet, Substitution
-from retrieval.rewriting.substituters import Proposal, Substituter
-from retrieval.rewriting.words import Lexicon
+from retrieval.rewriting.by_chat import ChatSubstituter, Endpoint
+from retrieval.rewriting.cast import Cast, Entry, Lexicon
+from retrieval.rewriting.cast_file import descriptions_of
+from retrieval.rewriting.checks import Finder, Proposal, Substituter, check, finder
 
 Report = Callable[[int, int, str], None]
 State = Rewording.State
 SETTLED_AT_A_TIME = 500  # between two reports, each of which renews the lease
 
 
-def cast_of(corpus: Corpus, lexicon: Lexicon | None = None) -> Cast:
+def cast_of(corpus: Corpus) -> Cast:
     """Return the confirmed cast list of a corpus."""
     names = CastName.objects.filter(corpus=corpus, confirmed=True)
     entries = [Entry(each.name, each.phrase, each.same_as) for each in names if not each.stays]
-    return Cast(entries, [each.name for each in names if each.stays], lexicon or Lexicon(descriptions_of(corpus)))
+    return Cast(entries, [each.name for each in names if each.stays], Lexicon(descriptions_of(corpus)))
 
 
 def substituter_of(order: Substitution, cast: Cast) -> Substituter:
-    """Return what the order asks for.
-
-    Raises
-    ------
-    ReeljudgeError
-        If the settings name no endpoint, or the cast list has no confirmed names.
+    """Return what the order asks for. Raises ReeljudgeError if the settings name no endpoint, or the cast list has no
+    confirmed names.
     """
     if order.by == Substitution.By.CHAT:
         return ChatSubstituter(Endpoint.from_settings())
@@ -59,15 +52,10 @@ def substituter_of(order: Substitution, cast: Cast) -> Substituter:
 def carry_out(order: Substitution, report: Report, substituter: Substituter | None = None) -> None:
     """Reword the descriptions of a corpus. Doing it again, or going on after a stop, does nothing twice.
 
-    A substitution by the cast list renews what another cast list made, and one by the chat endpoint leaves alone
-    what passed the checks, unless it is asked for again. What a lead accepted is never touched.
-
-    Raises
-    ------
-    EndpointAway
-        If the endpoint cannot be reached now. What was answered so far is stored.
-    ReeljudgeError
-        If the settings or the cast list are wrong.
+    A substitution by the cast list renews what another cast list made, and one by the chat endpoint leaves alone what
+    passed the checks, unless it is asked for again. What a lead accepted is never touched. Raises EndpointAway if the
+    endpoint cannot be reached now. What was answered so far is stored. Raises ReeljudgeError if the settings or the
+    cast list are wrong.
     """
     if order.ended:
         return

@@ -38,9 +38,8 @@ def is_installed() -> bool:
 
 
 def write(vectors: Vectors, file: Path) -> float:
-    """Write an index of n vectors of length 1, and return its recall: the share of the exact answers that it finds.
-
-    The index also keeps how many groups a search looks at.
+    """Write an index of n vectors of length 1, and return its recall: the share of the exact answers that it finds. The
+    index also keeps how many groups a search looks at.
     """
     import faiss
 
@@ -62,12 +61,8 @@ def write(vectors: Vectors, file: Path) -> float:
 
 
 def read(file: Path) -> Any:
-    """Open an index, whose groups stay on disk and are mapped into memory.
-
-    Raises
-    ------
-    OSError
-        If the file is not there or is damaged.
+    """Open an index, whose groups stay on disk and are mapped into memory. Raises OSError if the file is not there or
+    is damaged.
     """
     import faiss
 

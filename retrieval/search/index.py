@@ -43,10 +43,7 @@ Opened = TypeVar("Opened")
 class Rows(NamedTuple):
     """What an index holds: n records of `moment` (its key) and `caption` (its checksum), and the vectors.
 
-    Attributes
-    ----------
-    vectors : array of shape (n, dimensions), float32
-        Mapped into memory.
+    vectors: array of shape (n, dimensions), float32: mapped into memory.
     """
 
     records: NDArray[Any]
@@ -78,13 +75,7 @@ def lacks_approximate(index: SearchIndex) -> bool:
 
 @kind("index-captions", "Index captions", of=Corpus, owner=SELF, page=("corpus", "name"), refusals=(CorpusError,))
 def index_captions(corpus: Corpus, report: Report) -> None:
-    """Encode the captions that are new, and write the index.
-
-    Raises
-    ------
-    CorpusError
-        If the corpus holds no moments.
-    """
+    """Encode the captions that are new, and write the index. Raises CorpusError if the corpus holds no moments."""
     changes = changes_of(corpus)  # before the moments are read
     fields = ("video__name", "start", "end", "description", "pk", "caption")
     listed = Moment.objects.filter(video__corpus=corpus).values_list(*fields).iterator(chunk_size=5000)
@@ -137,23 +128,15 @@ def _publish(corpus: Corpus, written: dict[str, Any]) -> None:
 
 
 def opened(index: SearchIndex) -> Rows:
-    """Return what the file of an index holds.
-
-    Raises
-    ------
-    Unavailable
-        If the file is not there or is damaged, or the store does not answer.
+    """Return what the file of an index holds. Raises Unavailable if the file is not there or is damaged, or the store
+    does not answer.
     """
     return _or_unavailable(_mapped, index.file, index.sha256)
 
 
 def opened_approximate(index: SearchIndex) -> Any:
     """Return the approximate index that stands in for the exact search; None if there is none, or faiss is not here.
-
-    Raises
-    ------
-    Unavailable
-        As for `opened`.
+    Raises Unavailable as `opened` does.
     """
     if not (index.approximate and approximate.is_installed()):
         return None

@@ -37,7 +37,6 @@ from retrieval.search.one_query import encode_here
 LONGEST_QUERY = 500  # characters
 HITS = 20  # that are listed
 
-ENCODE = "encode a query"  # the kind of job
 SPARE = 20  # rows that are looked at beyond those wanted, because two descriptions of one moment are one hit
 
 
@@ -51,19 +50,12 @@ class Hit:
 class Answer:
     """What a search found.
 
-    Attributes
-    ----------
-    captions
-        How many captions were searched.
-    is_current
-        False if moments or captions have changed since the index was made. The hits are then those whose captions are
-        as they were.
-    job
-        The job that has to end before there is an answer, or a current one.
-    recall
-        None if the search was exact, else the share of the nearest captions that such a search finds.
-    would_gain
-        Whether faiss, which is not installed, would make a search among so many captions faster.
+    captions: how many captions were searched.
+    is_current: false if moments or captions have changed since the index was made. The hits are then those whose
+    captions are as they were.
+    job: the job that has to end before there is an answer, or a current one.
+    recall: None if the search was exact, else the share of the nearest captions that such a search finds.
+    would_gain: whether faiss, which is not installed, would make a search among so many captions faster.
     """
 
     hits: list[Hit] = field(default_factory=list)

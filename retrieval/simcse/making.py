@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,10 +21,8 @@ from jobs.models import Job
 from jobs.registry import Report, each_hour, kind
 from retrieval.encoders import CARD, encoder, fingerprint, model_name, weights_hash
 from retrieval.models import TrainedEncoder
-from retrieval.simcse.comparing import compare
-from retrieval.simcse.recipe import Captions, Recipe, origin, split
-from retrieval.simcse.report import as_text
-from retrieval.simcse.training import load_base, train
+from retrieval.simcse.comparing import as_text, compare
+from retrieval.simcse.training import Captions, Recipe, load_base, origin, split, train
 from systems.errors import SystemsError
 
 if TYPE_CHECKING:
@@ -44,15 +41,6 @@ class Plan:
     base: str
     recipe: Recipe
 
-    def arguments(self) -> dict[str, Any]:
-        """Return the plan as a job's arguments."""
-        return asdict(self)
-
-    @classmethod
-    def of(cls, arguments: dict[str, Any]) -> Plan:
-        """Return the plan that a job's arguments say."""
-        return cls(**arguments | {"recipe": Recipe(**arguments["recipe"])})
-
 
 def captions_of(corpus: Corpus, recipe: Recipe) -> Captions:
     """Return the corpus's distinct captions, split by the recipe's seed."""
@@ -61,38 +49,30 @@ def captions_of(corpus: Corpus, recipe: Recipe) -> Captions:
 
 
 def ask_for_training(plan: Plan) -> Job:
-    """Return the job that trains a model. A name has one job at a time.
-
-    Raises
-    ------
-    ReeljudgeError
-        If the plan cannot be carried out, or another plan of this name is not done yet.
+    """Return the job that trains a model. A name has one job at a time. Raises ReeljudgeError if the plan cannot be
+    carried out, or another plan of this name is not done yet.
     """
     check_plan(plan)
     unfinished = train_simcse.jobs().unfinished().filter(key=plan.name).first()
-    if unfinished and unfinished.arguments != plan.arguments():
+    if unfinished and unfinished.arguments != asdict(plan):
         raise ReeljudgeError(
             f"--name {plan.name}: is being trained with other options (job {unfinished.pk}); "
             f"wait for it, end it (manage.py jobs {unfinished.pk} --end), or choose another name"
         )
     if unfinished and unfinished.is_running:
         return unfinished
-    return train_simcse.ask(key=plan.name, **plan.arguments())
+    return train_simcse.ask(key=plan.name, **asdict(plan))
 
 
 @kind("train-simcse", "Train a SimCSE model", refusals=(CorpusError, SystemsError))
 def train_simcse(report: Report, **plan: Any) -> None:
-    made = make(Plan.of(plan), report)
+    made = make(Plan(**plan | {"recipe": Recipe(**plan["recipe"])}), report)
     report(1, 1, f"{made} is stored")
 
 
 def make(plan: Plan, report: Report) -> TrainedEncoder:
-    """Train a version of a model and store it, or return the one that was made of the same before.
-
-    Raises
-    ------
-    ReeljudgeError
-        If the captions are too few, or the base model cannot be used.
+    """Train a version of a model and store it, or return the one that was made of the same before. Raises
+    ReeljudgeError if the captions are too few, or the base model cannot be used.
     """
     report(0, 1, "reading captions, and loading the base model")
     if there := made_of(plan):
@@ -102,7 +82,11 @@ def make(plan: Plan, report: Report) -> TrainedEncoder:
     made_from = origin(fingerprint(plan.base), captions, plan.recipe)
     model = load_base(plan.base)
     work = Path(settings.MODELS_ROOT) / IN_TRAINING / f"{plan.name}-{made_from[:16]}"
-    losses = train(model, captions.training, plan.recipe, work, _saying(report, "training"))
+
+    def steps_done(done: int, total: int) -> None:
+        report(done, total, f"training: {done:,} of {total:,} steps")
+
+    losses = train(model, captions.training, plan.recipe, work, steps_done)
     numbers = compare(encoder(plan.base), model, captions, plan.recipe.seed, report)
     facts = _facts(plan, corpus, captions, losses) | numbers
     made = _store(plan, corpus, made_from, model, facts)
@@ -115,10 +99,6 @@ def made_of(plan: Plan) -> TrainedEncoder | None:
     captions = captions_of(Corpus.objects.get(pk=plan.corpus), plan.recipe)
     made_from = origin(fingerprint(plan.base), captions, plan.recipe)
     return TrainedEncoder.objects.filter(name=plan.name, origin=made_from).first()
-
-
-def _saying(report: Report, what: str) -> Callable[[int, int], None]:
-    return lambda done, total: report(done, total, f"{what}: {done:,} of {total:,} steps")
 
 
 def _facts(plan: Plan, corpus: Corpus, captions: Captions, losses: list[float]) -> dict[str, Any]:

@@ -1,37 +1,101 @@
-"""The training loop of unsupervised SimCSE, which can be stopped at any moment and goes on from its checkpoint."""
+"""What a SimCSE model is made from, and its training, which can be stopped and goes on from its checkpoint."""
 
 from __future__ import annotations
 
+import hashlib
+import json
+import math
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from base.errors import ReeljudgeError
+from base.errors import BadValue, ReeljudgeError
 from retrieval.encoders import folder_of
-from retrieval.simcse.recipe import Recipe
 from systems.encoders import bundled_folder, cls_pooled
 from systems.storage import read_tree, write_tree
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
+
+FEWEST_CAPTIONS = 20
 CHECKPOINT = "checkpoint.npz"
 SECONDS_BETWEEN_CHECKPOINTS = 60.0
 LARGEST_GRADIENT = 1.0  # its norm, beyond which it is scaled down
-
 Progress = Callable[[int, int], None]
 
 
-def load_base(base: str) -> SentenceTransformer:
-    """Load a model's transformer afresh, with [CLS] pooling. Nothing is downloaded.
+def _number(default: Any, least: int, most: int, meaning: str) -> Any:
+    return field(default=default, metadata={"bounds": (least, most), "meaning": meaning})
 
-    Raises
-    ------
-    ReeljudgeError
-        If the model is not on this machine, cannot be loaded, or has no dropout.
+
+@dataclass(frozen=True)
+class Recipe:
+    """The numbers of the unsupervised recipe of Gao, Yao and Chen (SimCSE, EMNLP 2021), with theirs as defaults."""
+
+    epochs: int = _number(1, 1, 100, "how often each caption is seen")
+    batch_size: int = _number(64, 2, 4096, "captions of a step; each has the others as negatives")
+    learning_rate: float = _number(3e-5, 0, 1, "of AdamW, falling to 0")
+    temperature: float = _number(0.05, 0, 10, "by which cosines are divided")
+    max_tokens: int = _number(32, 3, 512, "tokens of a caption that are read in training")
+    held_out: int = _number(1000, 2, 100_000, "captions kept for the report, at most a fifth of all")
+    seed: int = _number(1, 0, 2**63 - 1, "of the order, of dropout and of what is held out")
+
+    def check(self) -> None:
+        """Raise BadValue if a number makes no sense; one with a fraction must be above its lower bound."""
+        for each in fields(self):
+            number, (least, most) = getattr(self, each.name), each.metadata["bounds"]
+            if isinstance(each.default, float):
+                is_right, right = math.isfinite(number) and least < number <= most, f"more than {least}, at most {most}"
+            else:
+                is_right, right = least <= number <= most, f"{least} to {most}"
+            if not is_right:
+                found = f"{number:g}" if isinstance(each.default, float) else f"{number}"
+                raise BadValue(f"--{each.name.replace('_', '-')}", found, right)
+
+
+@dataclass(frozen=True)
+class Captions:
+    """Distinct captions, sorted, and split into those to train on and those that are held out."""
+
+    training: list[str]
+    held_out: list[str]
+
+    @property
+    def all(self) -> list[str]:
+        return self.training + self.held_out
+
+
+def split(captions: list[str], recipe: Recipe) -> Captions:
+    """Split the distinct captions by the recipe's seed. The order in which they come changes nothing. Raises
+    ReeljudgeError if there are too few.
+    """
+    distinct = sorted({caption.strip() for caption in captions} - {""})
+    if len(distinct) < FEWEST_CAPTIONS:
+        raise ReeljudgeError(
+            f"{len(distinct)} distinct captions; expected at least {FEWEST_CAPTIONS} to train on and to hold out"
+        )
+    held = min(recipe.held_out, len(distinct) // 5)
+    order = np.random.default_rng([recipe.seed, 0]).permutation(len(distinct))
+    return Captions(
+        training=[distinct[place] for place in sorted(order[held:])],
+        held_out=[distinct[place] for place in sorted(order[:held])],
+    )
+
+
+def origin(base: str, captions: Captions, recipe: Recipe) -> str:
+    """Return the SHA-256 of all that the weights follow from; `base` is the base model's fingerprint."""
+    ingredients = {"base": base, "recipe": asdict(recipe), "captions": captions.all}
+    return hashlib.sha256(json.dumps(ingredients, sort_keys=True).encode()).hexdigest()
+
+
+def load_base(base: str) -> SentenceTransformer:
+    """Load a model's transformer afresh, with [CLS] pooling. Nothing is downloaded. Raises ReeljudgeError if the model
+    is not on this machine, cannot be loaded, or has no dropout.
     """
     from safetensors import SafetensorError
     from transformers.utils import logging
@@ -41,18 +105,14 @@ def load_base(base: str) -> SentenceTransformer:
     if folder is None:
         raise ReeljudgeError(f"--base {base}: not on this machine; expected a model's folder, or 'bundled'")
     try:
-        model = cls_pooled(str(_transformer_in(folder)))
+        older = folder / "0_Transformer"  # where early versions of sentence-transformers stored it
+        model = cls_pooled(str(older if older.is_dir() else folder))
     except (OSError, ValueError, SafetensorError) as fault:
         reason = str(fault).partition("\n")[0]
         raise ReeljudgeError(f"--base {base}: cannot be loaded ({reason})") from fault
     if not _has_dropout(model):
         raise ReeljudgeError(f"--base {base}: has no dropout, so a caption's two vectors would be equal")
     return model
-
-
-def _transformer_in(folder: Path) -> Path:
-    older = folder / "0_Transformer"  # where early versions of sentence-transformers stored it
-    return older if older.is_dir() else folder
 
 
 def _has_dropout(model: SentenceTransformer) -> bool:
@@ -75,14 +135,9 @@ def train(
     stopped goes on from the checkpoint in the folder, and ends with the weights that it would have had without the
     stop, bit for bit on the same kind of processor with as many threads.
 
-    Parameters
-    ----------
-    captions
-        Distinct texts, in an order that is always the same.
-    folder
-        Where checkpoints are stored; it must be of this training alone.
-    report
-        A function that is called with the number of steps that are done, and of all.
+    captions: distinct texts, in an order that is always the same.
+    folder: where checkpoints are stored; it must be of this training alone.
+    report: a function that is called with the number of steps that are done, and of all.
     """
     import torch
 

@@ -14,7 +14,7 @@ from base.errors import BadValue
 from campaigns.models import Membership
 from metrics import Measure
 from metrics.analysis.compare import bootstrap_columns, holm, p_value
-from metrics.measures.aggregate import AGGREGATES
+from metrics.measures.results import AGGREGATES
 from releases.models import Release
 from runs.board.choices import Choices
 from runs.models import Run, Score, Scoring, Yardstick

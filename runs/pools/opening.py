@@ -10,7 +10,7 @@ from django.db.models.functions import Now
 from base.errors import BadValue, WrongState
 from base.transactions import all_or_nothing, locked
 from campaigns.models import Membership
-from corpus.predicted import moments_at
+from corpus.models import moments_at
 from jobs.registry import Report, kind
 from judging.models import Query
 from judging.pool.opening import open_further

@@ -13,15 +13,14 @@ from base.errors import BadValue, WrongState
 from base.transactions import all_or_nothing, locked
 from campaigns.models import Campaign, Membership
 from corpus.cutting import LONGEST
-from corpus.models import Video
-from corpus.predicted import DIGITS
+from corpus.models import DIGITS, Video
 from jobs.registry import Report, kind
 from judging.models import Candidate
 from metrics import MeasureError, Qrels
 from metrics import Run as Predictions
 from metrics.analysis.pooling import SAME, Found, influence, undecided
 from metrics.measures.ground import Ground
-from metrics.measures.iou import temporal_iou
+from metrics.measures.matching import temporal_iou
 from runs.models import Enlargement, Run, Visibility
 from runs.scoring import newest_release
 from runs.tables import read_table

@@ -27,7 +27,7 @@ from runs.systems.models import TrainedSystem
 from systems.data import Data, Videos
 from systems.errors import FULL, SystemsError
 from systems.errors import Unavailable as OutOfRoom
-from systems.features.detections import notice_of
+from systems.features.reader import notice_of
 from systems.interface import Progress, System
 
 DEPTH = 100  # predictions of a query

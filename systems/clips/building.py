@@ -16,71 +16,37 @@ from ..data import Rows, Videos
 from ..errors import SystemsError
 from ..storage import write_json
 from ..windows import clips_in
-from . import codes
-from .layout import (
-    CODES,
-    DURATIONS,
-    LEARNED,
-    NAMES,
-    OFFSETS,
-    ROWS,
-    SHARD,
-    VERSION,
-    Plan,
-    digest,
-    read_plan,
-    shard_folder,
-    store_plan,
-)
+from . import codes, layout
 
 
-def plan_index(folder: Path, kind: str, clip_seconds: float, sample: Rows, clips: int, shards: int = 1) -> Plan:
+def plan_index(folder: Path, kind: str, clip_seconds: float, sample: Rows, clips: int, shards: int = 1) -> layout.Plan:
     """Begin an index in a folder: learn what its codes need, and store its plan. Shards that are there are void then.
 
-    Parameters
-    ----------
-    kind
-        `flat`, `ivf-pq` or `hnsw`.
-    clip_seconds
-        Length of a clip.
-    sample
-        Vectors to learn from, drawn from all clips: shape (vectors, d). See `codes.wanted_sample`.
-    clips
-        How many clips the index will have, roughly.
-    shards
-        How many shards will be written.
-
-    Raises
-    ------
-    SystemsError
-        For a kind that there is not, a sample that is too small, or a full disk.
+    kind: `flat`, `ivf-pq` or `hnsw`.
+    clip_seconds: length of a clip.
+    sample: vectors to learn from, drawn from all clips: shape (vectors, d). See `codes.wanted_sample`.
+    clips: how many clips the index will have, roughly.
+    shards: how many shards will be written.
+    Raises SystemsError for a kind that there is not, a sample that is too small, or a full disk.
     """
-    plan = Plan(kind, sample.shape[1], clip_seconds, shards)
+    plan = layout.Plan(kind, sample.shape[1], clip_seconds, shards)
     plan.check()
     if kind != "flat":
         folder.mkdir(parents=True, exist_ok=True)
-        codes.learn(kind, sample, clips, folder / LEARNED)
-        plan = replace(plan, learned=digest(folder / LEARNED))
-    store_plan(folder, plan)
+        codes.learn(kind, sample, clips, folder / layout.LEARNED)
+        plan = replace(plan, learned=layout.digest(folder / layout.LEARNED))
+    layout.store_plan(folder, plan)
     return plan
 
 
 def write_shard(folder: Path, number: int, blocks: Iterable[Videos]) -> None:
     """Write one shard of a planned index; it replaces the one that was there, if all goes well.
 
-    Parameters
-    ----------
-    number
-        From 1 to the plan's number of shards.
-    blocks
-        Its videos, some at a time; one block is in memory at a time.
-
-    Raises
-    ------
-    SystemsError
-        For a number beyond the plan, vectors that do not fit it or are not finite, or a full disk.
+    number: from 1 to the plan's number of shards.
+    blocks: its videos, some at a time; one block is in memory at a time.
+    Raises SystemsError for a number beyond the plan, vectors that do not fit it or are not finite, or a full disk.
     """
-    plan = read_plan(folder)
+    plan = layout.read_plan(folder)
     if not 1 <= number <= plan.shards:
         raise SystemsError(f"{folder}: shard {number}; expected 1 to {plan.shards}, as planned")
     for left_behind in folder.glob(f".shard-{number:04}-*"):  # by jobs that were killed
@@ -88,21 +54,21 @@ def write_shard(folder: Path, number: int, blocks: Iterable[Videos]) -> None:
     new = Path(tempfile.mkdtemp(prefix=f".shard-{number:04}-", dir=folder))
     try:
         new.chmod(0o755)
-        _fill(new, number, blocks, plan, folder / LEARNED)
-        _replace(shard_folder(folder, number), new)
+        _fill(new, number, blocks, plan, folder / layout.LEARNED)
+        _replace(layout.shard_folder(folder, number), new)
     except OSError as fault:
         raise SystemsError(f"{folder}: shard {number} cannot be stored ({fault})") from fault
     finally:
         shutil.rmtree(new, ignore_errors=True)
 
 
-def _fill(new: Path, number: int, blocks: Iterable[Videos], plan: Plan, learned: Path) -> None:
+def _fill(new: Path, number: int, blocks: Iterable[Videos], plan: layout.Plan, learned: Path) -> None:
     counts: list[Any] = [np.zeros(1, np.int64)]
     names: list[Any] = [np.empty(0, "S1")]
     durations: list[Any] = [np.empty(0)]
     checksum = hashlib.sha256()
     adding = codes.Adding(learned, number) if plan.learned else None
-    with (new / ROWS).open("wb") as out:
+    with (new / layout.ROWS).open("wb") as out:
         for block in blocks:
             rows = _checked(block, plan)
             out.write(rows.data)
@@ -113,22 +79,22 @@ def _fill(new: Path, number: int, blocks: Iterable[Videos], plan: Plan, learned:
             names.append(np.array([name.encode() for name in block.names], np.bytes_))
             durations.append(block.duration)
     offsets = np.cumsum(np.concatenate(counts))
-    np.save(new / OFFSETS, offsets)
-    np.save(new / NAMES, np.concatenate(names))
-    np.save(new / DURATIONS, np.concatenate(durations))
+    np.save(new / layout.OFFSETS, offsets)
+    np.save(new / layout.NAMES, np.concatenate(names))
+    np.save(new / layout.DURATIONS, np.concatenate(durations))
     if adding and offsets[-1]:
-        adding.write(new / CODES)
+        adding.write(new / layout.CODES)
     files = {file.name: file for file in sorted(new.iterdir())}
     written = {name: {"bytes": file.stat().st_size, "sha256": _sha256(file, checksum)} for name, file in files.items()}
-    content = {"version": VERSION, "index": plan.key, "shard": number, "videos": len(offsets) - 1}
-    write_json(new / SHARD, {**content, "clips": int(offsets[-1]), "files": written})
+    content = {"version": layout.VERSION, "index": plan.key, "shard": number, "videos": len(offsets) - 1}
+    write_json(new / layout.SHARD, {**content, "clips": int(offsets[-1]), "files": written})
 
 
 def _sha256(file: Path, of_rows: Any) -> str:
-    return str(of_rows.hexdigest()) if file.name == ROWS else digest(file)
+    return str(of_rows.hexdigest()) if file.name == layout.ROWS else layout.digest(file)
 
 
-def _checked(block: Videos, plan: Plan) -> Rows:
+def _checked(block: Videos, plan: layout.Plan) -> Rows:
     """Return a block's vectors in the order and type of the file."""
     rows = np.ascontiguousarray(block.clips, "<f4")
     if rows.ndim != 2 or rows.shape[1] != plan.dimensions:

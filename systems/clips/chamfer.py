@@ -17,12 +17,8 @@ from ..data import Floats, Ints, Rows
 def squared_distances(rows: Rows, words: Rows) -> Rows:
     """Return the squared Euclidean distance of each row to each word, rounded as float32 is: shape (rows, words).
 
-    Parameters
-    ----------
-    rows
-        Shape (rows, d), float32.
-    words
-        Shape (words, d), float32.
+    rows: shape (rows, d), float32.
+    words: shape (words, d), float32.
     """
     distances = rows @ words.T
     distances *= -2
@@ -37,15 +33,9 @@ def chamfer(distances: Rows, first: Ints, stop: Ints) -> Floats:
     It is the mean over the moment's rows of the distance to the nearest word, plus the mean over words of the
     distance to the moment's nearest row.
 
-    Parameters
-    ----------
-    distances
-        Squared distances of rows to the query's words: shape (rows, words).
-    first, stop
-        Rows first to stop - 1 are those of the moment, at least one: shape (moments,).
+    distances: squared distances of rows to the query's words: shape (rows, words).
+    first, stop: rows first to stop - 1 are those of the moment, at least one: shape (moments,).
 
-    Examples
-    --------
     >>> distances = np.array([[0, 4], [1, 2]], np.float32)
     >>> chamfer(distances, np.array([0, 0]), np.array([1, 2])).tolist()
     [2.0, 1.5]
@@ -56,12 +46,8 @@ def chamfer(distances: Rows, first: Ints, stop: Ints) -> Floats:
 def mean(distances: Rows, first: Ints, stop: Ints) -> Floats:
     """Return the mean distance of each moment's rows (STAL, Equation 6, for a query of one vector).
 
-    Parameters
-    ----------
-    distances
-        Shape (rows,).
-    first, stop
-        As for `chamfer`.
+    distances: shape (rows,).
+    first, stop: as for `chamfer`.
     """
     sums = np.concatenate([[0.0], np.cumsum(distances, dtype=np.float64)])
     means: Floats = (sums[stop] - sums[first]) / (stop - first)
@@ -69,10 +55,8 @@ def mean(distances: Rows, first: Ints, stop: Ints) -> Floats:
 
 
 def _least(distances: Rows, first: Ints, stop: Ints) -> Rows:
-    """Return the least of each moment's distances to each word: shape (moments, words).
-
-    A table of level k holds the least of the 2^k rows from each row on. Two blocks of the largest power of two that
-    fits cover a moment.
+    """Return the least of each moment's distances to each word: shape (moments, words). A table of level k holds the
+    least of the 2^k rows from each row on. Two blocks of the largest power of two that fits cover a moment.
     """
     least = np.empty((len(first), distances.shape[1]), distances.dtype)
     levels = np.frexp((stop - first).astype(np.float64))[1] - 1
@@ -90,12 +74,8 @@ def _least(distances: Rows, first: Ints, stop: Ints) -> Rows:
 class Sets:
     """Sets of vectors, such as moments' clips; those of one set stand together.
 
-    Attributes
-    ----------
-    vectors
-        Shape (members of all sets, d).
-    sizes
-        Members of each set, which may be 0: shape (sets,).
+    vectors: shape (members of all sets, d).
+    sizes: members of each set, which may be 0: shape (sets,).
     """
 
     vectors: Rows
@@ -123,10 +103,7 @@ def chamfer_to_words(sets: Sets, words: Rows) -> Floats:
 
     An empty set has the mean of the others, which makes it neither better nor worse than what is not known of it.
 
-    Parameters
-    ----------
-    words
-        Shape (words, d).
+    words: shape (words, d).
     """
     costs = np.zeros(len(sets.sizes))
     if not len(sets.filled) or not len(words):

@@ -37,12 +37,8 @@ def wanted_sample(clips: int) -> int:
 
 
 def learn(kind: str, sample: Rows, clips: int, file: Path) -> None:
-    """Learn what the codes of an index need, and store it as an empty index.
-
-    Raises
-    ------
-    SystemsError
-        If faiss is not installed, the sample is too small or not finite, or the file cannot be stored.
+    """Learn what the codes of an index need, and store it as an empty index. Raises SystemsError if faiss is not
+    installed, the sample is too small or not finite, or the file cannot be stored.
     """
     _demand(kind)
     if len(sample) < LEAST_SAMPLE:
@@ -93,10 +89,7 @@ def _padded(rows: Rows, dimensions: int) -> Rows:
 class Adding:
     """The codes of a shard while they are made.
 
-    Parameters
-    ----------
-    shard
-        Its number, from 1 on. Clips of groups are called by it and by their number in the shard.
+    shard: its number, from 1 on. Clips of groups are called by it and by their number in the shard.
     """
 
     def __init__(self, learned: Path, shard: int) -> None:
@@ -123,19 +116,10 @@ class Adding:
 class Groups:
     """IVF-PQ codes of all shards, mapped into memory: a group holds the clips that all shards have in it.
 
-    Parameters
-    ----------
-    learned
-        What `learn` stored.
-    files
-        The file of each shard's codes; None for a shard without clips.
-    firsts
-        The number that each shard's first clip has among all clips.
-
-    Raises
-    ------
-    SystemsError
-        If faiss is not installed, or a file is damaged.
+    learned: what `learn` stored.
+    files: the file of each shard's codes; None for a shard without clips.
+    firsts: the number that each shard's first clip has among all clips.
+    Raises SystemsError if faiss is not installed, or a file is damaged.
     """
 
     def __init__(self, learned: Path, files: Sequence[Path | None], firsts: Ints) -> None:
@@ -158,9 +142,8 @@ class Groups:
         self._index.nprobe = min(GROUPS_LOOKED_AT, self._index.nlist)
 
     def propose(self, queries: Rows, depth: int) -> Ints:
-        """Return the numbers of clips that are likely to be near each query: shape (queries, depth).
-
-        Where fewer are found, there is -1 instead of a number.
+        """Return the numbers of clips that are likely to be near each query: shape (queries, depth). Where fewer are
+        found, there is -1 instead of a number.
         """
         found: Ints = self._index.search(_padded(queries, self._index.d), depth)[1]
         shard, clip = np.divmod(found, CLIPS_OF_A_SHARD)

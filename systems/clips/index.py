@@ -21,14 +21,9 @@ CLIPS_AT_A_TIME = 65_536
 class Found(NamedTuple):
     """The clips nearest to a query, nearest first; each array has shape (clips,).
 
-    Attributes
-    ----------
-    video
-        The video's number in the index.
-    clip
-        The clip's number in the video, from 0 on.
-    distance
-        The squared Euclidean distance, computed in float64.
+    video: the video's number in the index.
+    clip: the clip's number in the video, from 0 on.
+    distance: the squared Euclidean distance, computed in float64.
     """
 
     video: Ints
@@ -41,15 +36,8 @@ class ClipIndex:
 
     Clips have numbers in the order of shards, of videos and of clips in a video; so have videos.
 
-    Parameters
-    ----------
-    folder
-        Where `plan_index` and `write_shard` made it.
-
-    Raises
-    ------
-    SystemsError
-        If there is no index; or shards are missing or broken, all of which are named.
+    folder: where `plan_index` and `write_shard` made it.
+    Raises SystemsError if there is no index; or shards are missing or broken, all of which are named.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -110,15 +98,8 @@ class ClipIndex:
         Of clips with equal distances the one with the lower number stands first. A flat index finds the nearest; the
         others nearly all of them.
 
-        Parameters
-        ----------
-        queries
-            Shape (queries, d), float32.
-
-        Raises
-        ------
-        SystemsError
-            If the vectors have other dimensions, or values that are not finite.
+        queries: shape (queries, d), float32.
+        Raises SystemsError if the vectors have other dimensions, or values that are not finite.
         """
         queries = np.ascontiguousarray(queries, np.float32)
         if queries.ndim != 2 or queries.shape[1] != self.plan.dimensions:
@@ -133,7 +114,6 @@ class ClipIndex:
         return [self._nearest(query, found, k) for query, found in zip(queries, candidates, strict=True)]
 
     def _nearest(self, query: Rows, candidates: Ints, k: int) -> Found:
-        """Return the nearest of the candidates by their exact distances."""
         clips = np.sort(candidates[candidates >= 0])
         away = self.rows(clips).astype(np.float64) - query
         distances = np.einsum("ij,ij->i", away, away)

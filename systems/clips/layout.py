@@ -34,20 +34,12 @@ AGAIN = "write this shard again"
 class Plan:
     """What all shards of an index have in common.
 
-    Attributes
-    ----------
-    kind
-        `flat`, `ivf-pq` or `hnsw`.
-    dimensions
-        Of a clip's vector.
-    clip_seconds
-        Length of a clip.
-    shards
-        How many there are.
-    learned
-        SHA-256 of what the codes were learned with; empty for a flat index.
-    id
-        Another one for each plan, so that shards of an older index are not taken for shards of this one.
+    kind: `flat`, `ivf-pq` or `hnsw`.
+    dimensions: of a clip's vector.
+    clip_seconds: length of a clip.
+    shards: how many there are.
+    learned: SHA-256 of what the codes were learned with; empty for a flat index.
+    id: another one for each plan, so that shards of an older index are not taken for shards of this one.
     """
 
     kind: str
@@ -77,20 +69,12 @@ class Plan:
 class Shard(NamedTuple):
     """What a shard holds, mapped into memory.
 
-    Attributes
-    ----------
-    number
-        From 1 on.
-    rows
-        Shape (clips, d).
-    offsets
-        Clips offsets[i] to offsets[i + 1] are those of video i: shape (videos + 1,).
-    names
-        In UTF-8: shape (videos,).
-    durations
-        In seconds: shape (videos,).
-    codes
-        The file of its codes; None if it has none.
+    number: from 1 on.
+    rows: shape (clips, d).
+    offsets: clips offsets[i] to offsets[i + 1] are those of video i: shape (videos + 1,).
+    names: in UTF-8: shape (videos,).
+    durations: in seconds: shape (videos,).
+    codes: the file of its codes; None if it has none.
     """
 
     number: int
@@ -112,13 +96,7 @@ def store_plan(folder: Path, plan: Plan) -> None:
 
 
 def read_plan(folder: Path) -> Plan:
-    """Return the plan of an index.
-
-    Raises
-    ------
-    SystemsError
-        If there is none, or it has another version.
-    """
+    """Return the plan of an index. Raises SystemsError if there is none, or it has another version."""
     if not (folder / PLAN).exists():
         raise SystemsError(f"{folder}: there is no index of clips; expected one with a file {PLAN}")
     read = read_json(folder / PLAN)
@@ -136,12 +114,8 @@ def read_plan(folder: Path) -> Plan:
 
 
 def read_shards(folder: Path, plan: Plan) -> list[Shard]:
-    """Map all shards of an index. Sizes are compared; `checked` compares checksums, which reads every byte.
-
-    Raises
-    ------
-    SystemsError
-        Which names all shards that are missing or broken.
+    """Map all shards of an index. Sizes are compared; `checked` compares checksums, which reads every byte. Raises
+    SystemsError, which names all shards that are missing or broken.
     """
     shards, wrong = [], []
     for number in range(1, plan.shards + 1):
@@ -154,12 +128,8 @@ def read_shards(folder: Path, plan: Plan) -> list[Shard]:
 
 
 def check(folder: Path) -> None:
-    """Compare every file of an index with its checksum, and look for videos that are in it twice.
-
-    Raises
-    ------
-    SystemsError
-        Which names all shards with a file that is not as it was written, or the first such video.
+    """Compare every file of an index with its checksum, and look for videos that are in it twice. Raises SystemsError,
+    which names all shards with a file that is not as it was written, or the first such video.
     """
     plan = read_plan(folder)
     shards = read_shards(folder, plan)

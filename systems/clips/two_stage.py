@@ -1,38 +1,170 @@
-"""STAL in two stages: clips by an index of STAL (clips), the moments around them ranked by STAL (TEF) (Section 3.1)."""
+"""STAL in two stages (Section 3.1): clips by an index of STAL (clips), the moments around them ranked by STAL (TEF)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..data import Data, Floats, Query, Rows, Videos
+from ..data import Data, Floats, Ints, Objects, Query, Rows, Videos
 from ..errors import SystemsError
 from ..exhaustive import Index
 from ..interface import Progress, Report, System, silent
 from ..library import Run
 from ..neural.stal import Stal, StalClips
 from ..options import Contrastive, TwoStage
-from ..ranking import Ranked, must_ask, run_of
-from ..windows import Windows
-from . import kept
+from ..ranking import Ranked, must_ask, rank, run_of
+from ..storage import read_arrays, write, write_arrays
+from ..windows import Scales, Windows, clips_in, slide
 from .building import plan_index, write_shard
+from .chamfer import chamfer, squared_distances
 from .codes import wanted_sample
-from .index import ClipIndex, Found
+from .index import ClipIndex, Found, ranges
 from .layout import check
-from .stages import rank_around
 
 CLIPS, FEATURES, OBJECTS = "clips", "features", "objects"  # folders
+VIDEOS_AT_A_TIME = 1000
+NAMES, COLUMNS = "names.npz", ("clip", "name", "box")
+Cost = Callable[[Windows], Floats]
+
+
+def some(videos: Videos, numbers: Ints) -> Videos:
+    """Return some videos of a collection, in this order, without their objects."""
+    clips, begins = ranges(videos.offsets[numbers], videos.offsets[numbers + 1])
+    return Videos(
+        names=tuple(videos.names[number] for number in numbers.tolist()),
+        duration=videos.duration[numbers],
+        offsets=begins,
+        clips=videos.clips[clips],
+        clip_seconds=videos.clip_seconds,
+    )
+
+
+def in_parts(videos: Videos, first: int, stop: int) -> Iterator[Videos]:
+    """Yield the videos first to stop - 1, some at a time, without their objects."""
+    for start in range(first, stop, VIDEOS_AT_A_TIME):
+        yield some(videos, np.arange(start, min(start + VIDEOS_AT_A_TIME, stop)))
+
+
+def keep_objects(folder: Path, objects: Objects | None) -> None:
+    """Store the objects of a collection as arrays that can be mapped; none, if it has none."""
+    (folder / NAMES).unlink(missing_ok=True)
+    if objects is None:
+        return
+    for column in COLUMNS:
+        _write(folder / f"{column}.npy", getattr(objects, column))
+    vectors = {} if objects.vectors is None else {"vectors": objects.vectors}
+    write_arrays(folder / NAMES, {"names": np.array(objects.names, np.str_)} | vectors)
+
+
+def _write(file: Path, array: NDArray[Any]) -> None:
+    write(file, lambda out: np.save(out, array))
+
+
+class Kept:
+    """The features of an indexed collection, mapped into memory.
+
+    folder: an index of the clips' features (kind `flat`).
+    objects: where `keep_objects` stored the objects.
+    """
+
+    def __init__(self, folder: Path, objects: Path) -> None:
+        self._index = ClipIndex(folder)
+        self._names: dict[str, NDArray[Any]] = {}
+        if (objects / NAMES).exists():
+            self._names = read_arrays(objects / NAMES)
+            self._columns = {column: _mapped(objects / f"{column}.npy") for column in COLUMNS}
+
+    def some(self, numbers: Ints) -> Videos:
+        """Return some videos of the collection, in ascending order of their numbers."""
+        clips, begins = self._index.clips_of(numbers)
+        return Videos(
+            names=tuple(self._index.names(numbers)),
+            duration=self._index.durations(numbers),
+            offsets=begins,
+            clips=self._index.rows(clips),
+            clip_seconds=self._index.plan.clip_seconds,
+            objects=self._objects(clips) if self._names else None,
+        )
+
+    def _objects(self, clips: Ints) -> Objects:
+        """Return the objects of clips, which have their places among these as numbers."""
+        of_clip = self._columns["clip"]
+        first, stop = np.searchsorted(of_clip, clips), np.searchsorted(of_clip, clips, side="right")
+        rows, _ = ranges(first, stop)
+        return Objects(
+            clip=np.repeat(np.arange(len(clips)), stop - first),
+            name=self._columns["name"][rows],
+            box=self._columns["box"][rows],
+            names=tuple(self._names["names"].tolist()),
+            vectors=self._names.get("vectors"),
+        )
+
+
+def _mapped(file: Path) -> NDArray[Any]:
+    try:
+        return np.asarray(np.load(file, mmap_mode="r"))
+    except (OSError, ValueError, EOFError) as fault:
+        raise SystemsError(f"{file}: cannot be read ({fault}); index the collection again") from fault
+
+
+def rank_around(
+    index: ClipIndex, found: Found, scales: Scales, cost: Cost, depth: int = 100, nms: float = 1.0
+) -> Ranked:
+    """Rank all moments that contain at least one of the clips that were found for a query.
+
+    cost: a function that returns the costs of moments, of which the lowest is the best. `Windows.video` are the videos'
+    numbers in the index.
+    depth: how many moments are wanted.
+    nms: IoU above which a moment is dropped for a better one of its video; 1 keeps all.
+    """
+    windows = windows_around(found.video, found.clip, index.durations(found.video), index.plan.clip_seconds, scales)
+    scores = -cost(windows) if len(windows) else np.empty(0)
+    return rank(windows, scores, depth, nms)
+
+
+def chamfer_cost(index: ClipIndex, words: Rows) -> Cost:
+    """Return the cost that compares the vectors of the index themselves with those of a query's words (Equation 2).
+
+    words: shape (words, d), float32.
+    """
+
+    def cost(windows: Windows) -> Floats:
+        videos, place = np.unique(windows.video, return_inverse=True)
+        clips, begins = index.clips_of(videos)
+        distances = squared_distances(index.rows(clips), words)
+        return chamfer(distances, begins[place] + windows.first, begins[place] + windows.stop)
+
+    return cost
+
+
+def windows_around(video: Ints, clip: Ints, duration: Floats, clip_seconds: float, scales: Scales) -> Windows:
+    """Return the windows that contain one of the clips, those of each video in the order of `slide`.
+
+    video, clip: the clips: the number of the video, and of the clip within it. Shape (clips,).
+    duration: of each clip's video, in seconds: shape (clips,).
+    """
+    videos, one, place = np.unique(video, return_index=True, return_inverse=True)
+    windows = slide(duration[one], clip_seconds, scales)
+    counts = clips_in(duration[one], clip_seconds)
+    # One more for each video, for sums before its first clip.
+    begins = np.concatenate([[0], np.cumsum(counts + 1)])
+    found = np.zeros(begins[-1], np.int64)
+    found[begins[place] + clip + 1] = 1
+    sums = np.cumsum(found)
+    at = begins[windows.video]
+    rows = np.flatnonzero(sums[at + windows.stop] > sums[at + windows.first])
+    near = windows.take(rows)
+    return Windows(videos[near.video], near.first, near.stop, near.start, near.end)
 
 
 class TwoStages(System):
-    """Both networks, each in a folder of its own, and the index between them.
-
-    `index` does all in one process. For a large collection, one job calls `plan`, and others `index_shard`, on any
-    machines that have the folder.
+    """Both networks, each in a folder of its own, and the index between them. `index` does all in one process. For a
+    large collection, one job calls `plan`, and others `index_shard`, on any machines that have the folder.
     """
 
     name = "two_stage"
@@ -64,13 +196,13 @@ class TwoStages(System):
         clips, seconds, shards = len(videos.clips), videos.clip_seconds, self.its.shards
         plan_index(self.folder / CLIPS, self.its.kind, seconds, self._sample(videos), clips, shards)
         plan_index(self.folder / FEATURES, "flat", seconds, videos.clips[:0], clips, shards)
-        kept.keep_objects(self.folder / OBJECTS, videos.objects)
+        keep_objects(self.folder / OBJECTS, videos.objects)
 
     def index_shard(self, videos: Videos, number: int) -> None:
         """Write one shard of the index that was planned for these videos; the first one has the number 1."""
         first, stop = (len(videos) * part // self.its.shards for part in (number - 1, number))
-        write_shard(self.folder / CLIPS, number, map(self._embedded, kept.in_parts(videos, first, stop)))
-        write_shard(self.folder / FEATURES, number, kept.in_parts(videos, first, stop))
+        write_shard(self.folder / CLIPS, number, map(self._embedded, in_parts(videos, first, stop)))
+        write_shard(self.folder / FEATURES, number, in_parts(videos, first, stop))
 
     def _embedded(self, videos: Videos) -> Videos:
         none = np.empty((0, self.its.embedding), np.float32)
@@ -82,12 +214,12 @@ class TwoStages(System):
             return np.empty((0, self.its.embedding), np.float32)
         drawn = np.random.default_rng(self.its.seed).permutation(len(videos))
         enough = np.searchsorted(np.cumsum(videos.counts[drawn]), wanted_sample(len(videos.clips))) + 1
-        return self._embedded(kept.some(videos, np.sort(drawn[:enough]))).clips
+        return self._embedded(some(videos, np.sort(drawn[:enough]))).clips
 
     def check_index(self) -> None:
         for part in (CLIPS, FEATURES):
             check(self.folder / part)
-        kept.Kept(self.folder / FEATURES, self.folder / OBJECTS)
+        Kept(self.folder / FEATURES, self.folder / OBJECTS)
         if not ClipIndex(self.folder / CLIPS).has_videos_of(ClipIndex(self.folder / FEATURES)):
             raise SystemsError(
                 f"{self.folder}: {CLIPS} and {FEATURES} are of different videos; index the collection again"
@@ -96,7 +228,7 @@ class TwoStages(System):
     def search(self, queries: Sequence[Query], depth: int = 100, report: Report = silent) -> Run:
         must_ask(queries)
         index = ClipIndex(self.folder / CLIPS)
-        features = kept.Kept(self.folder / FEATURES, self.folder / OBJECTS)
+        features = Kept(self.folder / FEATURES, self.folder / OBJECTS)
         found = index.search(self.first.query_vectors(queries), self.its.clips)
         ranked = []
         for query, near in zip(queries, found, strict=True):
@@ -104,7 +236,7 @@ class TwoStages(System):
             report(Progress(len(ranked), len(queries), "searching"))
         return _run(self.name, queries, ranked, index)
 
-    def _ranked(self, index: ClipIndex, features: kept.Kept, query: Query, near: Found, depth: int) -> Ranked:
+    def _ranked(self, index: ClipIndex, features: Kept, query: Query, near: Found, depth: int) -> Ranked:
         def cost(windows: Windows) -> Floats:
             numbers, place = np.unique(windows.video, return_inverse=True)
             videos = features.some(numbers)

@@ -50,12 +50,8 @@ class Confined:
     The process gets no secrets, because its environment is empty. Its time and its memory are limited. Where the kernel
     offers it, the process has no network, and reads no files but those of one folder.
 
-    Attributes
-    ----------
-    seconds
-        The longest time that a piece of work may take.
-    memory
-        MiB of address space.
+    seconds: the longest time that a piece of work may take.
+    memory: MiB of address space.
     """
 
     seconds: float
@@ -83,17 +79,10 @@ class Confined:
     def ask(self, source: Path, readable: Path, order: Any, sign: Callable[[], None]) -> Any:
         """Let the process work on a source in a folder that it may read, and return what it answers.
 
-        Parameters
-        ----------
-        order
-            What `work` gets beside the source's name: anything that JSON can say.
-        sign
-            Is called every few seconds meanwhile.
-
-        Raises
-        ------
-        Exception
-            Of `kinds`, and if the work exceeds the limits; `stopped` if somebody ended the process from outside.
+        order: what `work` gets beside the source's name: anything that JSON can say.
+        sign: is called every few seconds meanwhile.
+        Raises Exception of `kinds`, and if the work exceeds the limits; `stopped` if somebody ended the process from
+        outside.
         """
         failed = next(iter(self.kinds.values()))
         if readable != self.readable:
@@ -143,7 +132,6 @@ class Confined:
         return None
 
     def _end(self) -> str:
-        """End the process, if there is one, and return how it ended."""
         process, self.process = self.process, None
         if process is None:
             return ""
@@ -194,11 +182,7 @@ def limit_work(seconds: float) -> None:
 
 def confine(readable: Iterable[Path], writable: Path) -> list[str]:
     """Let this process, which has one thread yet, only read some folders and Python's own, and write in one other.
-
-    Returns
-    -------
-    list of str
-        What is closed now, of "network" and "files".
+    Returns what is closed now, of "network" and "files".
     """
     if sys.platform != "linux":
         return []

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -23,20 +24,16 @@ GRID = 4  # cells of a picture in each direction
 DIRECTIONS = 6  # of gradients
 COLOURS = 3  # levels of each of red, green and blue
 OF_A_PICTURE = GRID * GRID * (3 + DIRECTIONS) + COLOURS**3
+PICTURES_AT_A_TIME = 16
+SIDE_FOR_MODELS = 224  # pixels in width and height of the pictures that models are given; they scale them as they need
 WIDTH = 2 * OF_A_PICTURE + GRID * GRID  # features of a clip
 
 
 def describe(pictures: Iterable[Rows]) -> Rows:
     """Return the features of a clip: the mean and the maximum of its pictures', and how much the picture changes.
 
-    Parameters
-    ----------
-    pictures
-        Each of shape (SIDE, SIDE, 3), from 0 to 1.
-
-    Returns
-    -------
-    array of shape (WIDTH,); zeros for a clip without pictures
+    pictures: each of shape (SIDE, SIDE, 3), from 0 to 1.
+    Returns array of shape (WIDTH,); zeros for a clip without pictures.
     """
     seen = list(pictures)
     if not seen:
@@ -75,18 +72,11 @@ def _by_cell(values: Rows | Floats) -> Floats:
 class Extractor:
     """How features are made of a film.
 
-    Attributes
-    ----------
-    clip_seconds
-        Length of a clip.
-    describe
-        Returns the features of a clip from its pictures, each of shape (side, side, 3), from 0 to 1.
-    side
-        Pixels to which pictures are scaled in width and height.
-    rate
-        Pictures a second that are looked at, five by default (STAL, Section 4.1).
-    frame_rate
-        Pictures a second of videos that are folders.
+    clip_seconds: length of a clip.
+    describe: returns the features of a clip from its pictures, each of shape (side, side, 3), from 0 to 1.
+    side: pixels to which pictures are scaled in width and height.
+    rate: pictures a second that are looked at, five by default (STAL, Section 4.1).
+    frame_rate: pictures a second of videos that are folders.
     """
 
     clip_seconds: float
@@ -96,13 +86,7 @@ class Extractor:
     frame_rate: float = 0.0
 
     def features(self, name: str, file: Path, duration: float) -> Rows:
-        """Return the features of a video's clips: shape (clips, d).
-
-        Raises
-        ------
-        SystemsError
-            If the film cannot be read.
-        """
+        """Return the features of a video's clips: shape (clips, d). Raises SystemsError if the film cannot be read."""
         clips: list[list[Rows]] = [[] for _ in range(int(clips_in(np.array(duration), self.clip_seconds)))]
         try:
             for time, picture in self.seen(file, duration):
@@ -130,28 +114,22 @@ class Extractor:
 
 
 def extractor(clip_seconds: float, vision_model: str = "", frame_rate: float = 0.0) -> Extractor:
-    """Return an extractor that uses a vision model or, without a name, the plain descriptor.
-
-    Raises
-    ------
-    SystemsError
-        If the model cannot be loaded.
+    """Return an extractor that uses a vision model or, without a name, the plain descriptor. Raises SystemsError if the
+    model cannot be loaded.
     """
     if not vision_model:
         return Extractor(clip_seconds, frame_rate=frame_rate)
-    from .vision import SIDE as OF_MODELS
-    from .vision import VisionModel
+    return Extractor(clip_seconds, _vision(vision_model).describe, SIDE_FOR_MODELS, frame_rate=frame_rate)
 
-    return Extractor(clip_seconds, VisionModel(vision_model).describe, OF_MODELS, frame_rate=frame_rate)
+
+@cache
+def _vision(model: str) -> VisionModel:
+    return VisionModel(model)
 
 
 def films_in(folder: Path, durations: Mapping[str, float]) -> dict[str, tuple[Path, float]]:
-    """Return each video's film (or folder of pictures) in a folder, and its duration in seconds.
-
-    Raises
-    ------
-    SystemsError
-        Naming the first video that has none.
+    """Return each video's film (or folder of pictures) in a folder, and its duration in seconds. Raises SystemsError
+    naming the first video that has none.
     """
     found: dict[str, tuple[Path, float]] = {}
     for name, duration in durations.items():
@@ -168,15 +146,8 @@ def compute(
 ) -> None:
     """Compute the features of videos, and store each as NAME.npy in a folder; what is there already stays.
 
-    Parameters
-    ----------
-    media
-        File (or folder of pictures) and duration in seconds of each video, by name.
-
-    Raises
-    ------
-    SystemsError
-        Naming the video whose film cannot be read.
+    media: file (or folder of pictures) and duration in seconds of each video, by name.
+    Raises SystemsError naming the video whose film cannot be read.
     """
     for done, (name, (file, duration)) in enumerate(media.items(), 1):
         target = folder / f"{name}.npy"
@@ -186,3 +157,52 @@ def compute(
             found = extractor.features(name, file, duration)
             write(target, partial(np.save, arr=found, allow_pickle=False))
         report(Progress(done, len(media), "computing features"))
+
+
+class VisionModel:
+    """A vision model and its preparation of pictures. Clips get the maximum over their pictures (STAL, Section 4.1).
+
+    name: a folder, or a name at a model hub that this machine has a copy of or can reach.
+    Raises SystemsError if it cannot be loaded.
+    """
+
+    def __init__(self, name: str) -> None:
+        from transformers import AutoImageProcessor, AutoModel
+        from transformers.utils import logging
+
+        logging.disable_progress_bar()
+        self.name = name
+        try:
+            self.prepare: Any = AutoImageProcessor.from_pretrained(name)
+            self.model: Any = AutoModel.from_pretrained(name).eval()
+        except (OSError, ValueError, KeyError, ImportError) as fault:
+            reason = str(fault).partition("\n")[0]
+            raise SystemsError(
+                f"vision model {name}: cannot be loaded ({reason}); expected a folder, or a name at a model hub that "
+                "this machine reaches"
+            ) from fault
+
+    def describe(self, pictures: Iterable[Rows]) -> Rows:
+        """Return the features of a clip from its pictures, each of shape (height, width, 3), from 0 to 1."""
+        import torch
+
+        seen = [np.round(picture * 255).astype(np.uint8) for picture in pictures]
+        if not seen:
+            raise SystemsError("a clip has no pictures; expected at least one")
+        parts = []
+        for start in range(0, len(seen), PICTURES_AT_A_TIME):
+            given = self.prepare(images=seen[start : start + PICTURES_AT_A_TIME], return_tensors="pt")
+            with torch.inference_mode():
+                parts.append(self._features(given["pixel_values"]))
+        return np.asarray(np.concatenate(parts).max(0), np.float32)
+
+    def _features(self, pixels: Any) -> Rows:
+        """Return one vector a picture: that of a model of pictures and texts, or the pooled one, or the mean."""
+        seen = getattr(self.model, "get_image_features", self.model)(pixel_values=pixels)
+        if not hasattr(seen, "last_hidden_state"):
+            return np.asarray(seen.float().numpy(), np.float32)
+        pooled = getattr(seen, "pooler_output", None)
+        states = pooled if pooled is not None else seen.last_hidden_state
+        if states.ndim == 4:
+            states = states.mean((2, 3))
+        return np.asarray((states.mean(1) if states.ndim == 3 else states).float().numpy(), np.float32)

@@ -1,16 +1,18 @@
 """The three shapes of a feature file, each read as one array a video: HDF5, .npz, or a folder of .npy files.
 
-They are read in a confined process, whose parent is `reading`. Nothing is read before its
-shape and its type are looked at.
+They are read in a confined process, whose parent is `reader`. Nothing is read before its shape and its type are
+looked at. The module stands on NumPy alone.
 """
 
 from __future__ import annotations
 
+import math
 import os
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, NamedTuple
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile
 from zlib import error as ZlibError  # noqa: N812 - it is a class
 
@@ -18,8 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import FULL, SystemsError, Unavailable
-from .npy import Found, find_npy
 
+CHUNK = 2**20  # bytes
+HEADERS = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}  # of .npy, by version; later ones are for fields with names
 HDF5 = (".h5", ".hdf5", ".hdf")
 WIDEST = 2**15  # features of a clip
 SLACK = 1  # clips by which features may differ from a video's duration: extractors drop or fill the last one
@@ -30,18 +36,55 @@ LINKS = {1: "a soft link", 64: "an external link"}  # the numbers that HDF5 give
 ROWS = "rows"  # the file that the process writes
 
 
+class Found(NamedTuple):
+    """An array that a file promises, and what reads its values."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    read: Callable[[], NDArray[Any]]
+
+
+def find_npy(content: IO[bytes], size: int) -> Found:
+    """Return the array that a .npy file of so many bytes promises, once its header and its size agree. Raises
+    SystemsError if they do not. Raises ValueError or EOFError if it is no such file.
+    """
+    version = np.lib.format.read_magic(content)
+    if version not in HEADERS:
+        raise SystemsError(f"a .npy file of version {version}; expected 1.0 or 2.0")
+    shape, is_fortran, dtype = HEADERS[version](content)
+    if dtype.hasobject:
+        raise SystemsError("pickled objects; expected numbers")
+    held, promised = size - content.tell(), math.prod(shape) * dtype.itemsize
+    if held != promised:
+        raise SystemsError(
+            f"its header promises {promised:,} bytes of {dtype} with shape {shape}; expected the {held:,} that it holds"
+        )
+
+    def read() -> NDArray[Any]:
+        values = np.frombuffer(_filled(content, promised), dtype)
+        return values.reshape(shape, order="F" if is_fortran else "C")
+
+    return Found(shape, dtype, read)
+
+
+def _filled(content: IO[bytes], size: int) -> bytearray:
+    """Return so many bytes of a file, which an array may change; in memory they are once."""
+    filled = bytearray(size)
+    for start in range(0, size, CHUNK):
+        stop = min(size, start + CHUNK)
+        part = content.read(stop - start)
+        if len(part) < stop - start:
+            raise EOFError("it ends too early")
+        filled[start:stop] = part
+    return filled
+
+
 def work(source: Path, order: dict[str, Any], writable: Path) -> Any:
     """Look whether all videos of an order are there, or write the rows of some of them, one after the other.
 
-    Parameters
-    ----------
-    order
-        `names`, all that must be there; or `videos`, each with its name, its number of clips and its duration in
-        seconds, beside `clip_seconds` and the `width` of the videos before, if there were any.
-
-    Returns
-    -------
-    None, or the width, the type, and how many rows each video has
+    order: `names`, all that must be there; or `videos`, each with its name, its number of clips and its duration in
+    seconds, beside `clip_seconds` and the `width` of the videos before, if there were any.
+    Returns None, or the width, the type, and how many rows each video has.
     """
     try:
         found = opened(source)
@@ -64,12 +107,8 @@ class Source(ABC):
 
     @abstractmethod
     def find(self, name: str) -> Found:
-        """Return the array of a video that is there, before its values are read.
-
-        Raises
-        ------
-        SystemsError
-            Saying why it is not read, such as a link that leads elsewhere.
+        """Return the array of a video that is there, before its values are read. Raises SystemsError saying why it is
+        not read, such as a link that leads elsewhere.
         """
 
 

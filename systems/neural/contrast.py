@@ -1,4 +1,4 @@
-"""Training by contrast: a moment's cost for its query beside those of negative moments, and the losses of these."""
+"""Training by contrast: moments' costs beside those of negative moments, which are drawn here, and their losses."""
 
 from __future__ import annotations
 
@@ -6,23 +6,25 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar, cast
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import nn
 
-from ..data import Data, Query, Validation, Videos
+from ..data import Data, Example, Floats, Ints, Query, Validation, Videos
 from ..errors import SystemsError
 from ..exhaustive import Exhaustive
 from ..interface import Report, silent
 from ..library import Run
 from ..options import Contrastive
-from ..windows import Windows
+from ..windows import Windows, counts_in, windows_of
 from .layers import words_and_width
-from .samples import Sampler
 from .training import Learned, Lesson
 
 WINDOWS_AT_A_TIME = 4096  # that are represented together
 QUERIES_AT_A_TIME = 64
 FAR = 1e9  # in place of a distance to what is only padding
+TRIES = 8  # windows drawn for each negative, of which the first far enough from the example's moment is taken
 
 
 class Network(nn.Module):
@@ -46,7 +48,7 @@ class Contrasted(Learned, Exhaustive):
         names = data.videos.objects.names if data.videos.objects else ()
         queries = list({example.query.id: example.query for example in data.examples}.values())
         facts = self.facts_of(data)
-        return facts | words_and_width(cast(Contrastive, self.options), queries, names)
+        return facts | words_and_width(cast(Contrastive, self.options).words, queries, names)
 
     def lesson(self, data: Data) -> Lesson:
         options = cast(Contrastive, self.options)
@@ -73,14 +75,9 @@ def check_width(videos: Videos, width: int) -> None:
 def contrast(costs: torch.Tensor, weights: torch.Tensor, loss: str, margin: float) -> torch.Tensor:
     """Return the mean loss of examples.
 
-    Parameters
-    ----------
-    costs
-        Of each example's own moment, then of its negatives: shape (examples, 1 + negatives).
-    weights
-        How much each example counts: shape (examples,).
-    loss
-        `nce` or `triplet`.
+    costs: of each example's own moment, then of its negatives: shape (examples, 1 + negatives).
+    weights: how much each example counts: shape (examples,).
+    loss: `nce` or `triplet`.
     """
     if loss == "nce":
         each = torch.logsumexp(-costs, dim=1) + costs[:, 0]
@@ -99,17 +96,10 @@ def squared_distances(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
 def chamfer(one: torch.Tensor, is_one: torch.Tensor, other: torch.Tensor, is_other: torch.Tensor) -> torch.Tensor:
     """Return the symmetric squared Chamfer distance of sets of vectors (STAL, Equation 2).
 
-    Parameters
-    ----------
-    one, other
-        Shapes (..., n, d) and (..., m, d).
-    is_one, is_other
-        Which rows are there, and not padding: shapes (..., n) and (..., m).
-
-    Returns
-    -------
-    Tensor of shape (...). A pair that lacks rows of one set has the mean of the others along the last dimension, or 0
-    if all of them do.
+    one, other: shapes (..., n, d) and (..., m, d).
+    is_one, is_other: which rows are there, and not padding: shapes (..., n) and (..., m).
+    Returns tensor of shape (...). A pair that lacks rows of one set has the mean of the others along the last
+    dimension, or 0 if all of them do.
     """
     distances = squared_distances(one, other)
     nobody = ~is_one.unsqueeze(-1) | ~is_other.unsqueeze(-2)
@@ -121,3 +111,120 @@ def chamfer(one: torch.Tensor, is_one: torch.Tensor, other: torch.Tensor, is_oth
 
 def _mean(values: torch.Tensor, is_there: torch.Tensor) -> torch.Tensor:
     return values.masked_fill(~is_there, 0).sum(-1) / is_there.sum(-1).clamp_min(1)
+
+
+class Sampler:
+    """The examples of a training set, and the windows that negatives are drawn from. Raises SystemsError if there is no
+    example, or one that does not lie in its video.
+    """
+
+    def __init__(self, data: Data, options: Contrastive) -> None:
+        if options.inter + options.anywhere and len(data.videos) < 2:
+            raise SystemsError("there is one video; negatives of other videos need at least two")
+        self.options, self.examples = options, data.examples
+        self.duration = data.videos.duration
+        self.counts = counts_in(data.videos)
+        self.windows = windows_of(data.videos, options.scales)
+        self.offsets = self.windows.offsets(len(data.videos))
+        self.positives = answers(data)
+
+    def step(self, number: int) -> tuple[list[Example], Windows]:
+        """Return the examples of a step, and the moments of each: its own, then its negatives, row by row.
+
+        They follow from the seed and the step's number alone. The windows' arrays have shape
+        (examples × (1 + intra + inter + anywhere),).
+        """
+        random = np.random.default_rng([self.options.seed, 1, number])
+        rows = rows_of_step(number, self.options.batch_size, len(self.examples), self.options.seed)
+        own = self.positives.take(rows)
+        groups = [own]
+        groups += [self._same_video(own, random) for _ in range(self.options.intra)]
+        groups += [self._same_time(own, random) for _ in range(self.options.inter)]
+        groups += [self._anywhere(own, random) for _ in range(self.options.anywhere)]
+        return [self.examples[row] for row in rows.tolist()], interleaved(groups)
+
+    def _same_video(self, own: Windows, random: np.random.Generator) -> Windows:
+        """Draw for each moment a window of its video whose IoU with it is low, or the lowest of those drawn."""
+        low = self.offsets[own.video][:, None]
+        size = (self.offsets[own.video + 1] - self.offsets[own.video])[:, None]
+        drawn = low + (random.random((len(own), TRIES)) * size).astype(np.int64)
+        iou = overlaps(own.start[:, None], own.end[:, None], self.windows.start[drawn], self.windows.end[drawn])
+        far = iou < self.options.intra_iou
+        column = np.where(far.any(1), far.argmax(1), iou.argmin(1))
+        return self.windows.take(drawn[np.arange(len(own)), column])
+
+    def _same_time(self, own: Windows, random: np.random.Generator) -> Windows:
+        """Draw for each moment one at the same time of another video; any window of it if it is too short."""
+        video = (own.video + random.integers(1, len(self.counts), len(own))) % len(self.counts)
+        fits = (own.stop <= self.counts[video]) & (own.start < self.duration[video])
+        low, high = self.offsets[video], self.offsets[video + 1]
+        other = self.windows.take(low + (random.random(len(own)) * (high - low)).astype(np.int64))
+        return Windows(
+            video,
+            np.where(fits, own.first, other.first),
+            np.where(fits, own.stop, other.stop),
+            np.where(fits, own.start, other.start),
+            np.where(fits, np.minimum(own.end, self.duration[video]), other.end),
+        )
+
+    def _anywhere(self, own: Windows, random: np.random.Generator) -> Windows:
+        """Draw for each moment a window of any other video; long videos, which have more, are drawn more often."""
+        low, high = self.offsets[own.video], self.offsets[own.video + 1]
+        size = high - low
+        drawn = (random.random(len(own)) * (len(self.windows) - size)).astype(np.int64)
+        return self.windows.take(np.where(drawn < low, drawn, drawn + size))
+
+
+def overlaps(start: Floats, end: Floats, other_start: Floats, other_end: Floats) -> Floats:
+    """Return the IoU of moments of one video, by broadcasting; times are in seconds."""
+    shared = np.maximum(np.minimum(end, other_end) - np.maximum(start, other_start), 0)
+    return np.asarray(shared / (end - start + other_end - other_start - shared), np.float64)
+
+
+def interleaved(groups: Sequence[Windows]) -> Windows:
+    """Return the first window of every group, then the second of every group, and so on."""
+
+    def column(name: str) -> NDArray[Any]:
+        return np.stack([getattr(group, name) for group in groups], axis=1).ravel()
+
+    return Windows(column("video"), column("first"), column("stop"), column("start"), column("end"))
+
+
+def answers(data: Data) -> Windows:
+    """Return the examples' moments in the examples' order, with the clips that they touch. Raises SystemsError if there
+    is no example, or one that does not lie in its video.
+    """
+    if not data.examples:
+        raise SystemsError("there are no examples; expected at least one to learn from")
+    unknown = [each.video for each in data.examples if each.video not in data.videos.number]
+    if unknown:
+        raise SystemsError(f"an example is of video {unknown[0]!r}; expected one that has features")
+    video = np.array([data.videos.number[each.video] for each in data.examples], np.int64)
+    start = np.array([each.start for each in data.examples], np.float64)
+    end = np.minimum([each.end for each in data.examples], data.videos.duration[video])
+    seconds, last = data.videos.clip_seconds, counts_in(data.videos)[video]
+    wrong = np.flatnonzero(~((start >= 0) & (start < end)) | (last < 1))
+    if len(wrong):
+        bad = data.examples[wrong[0]]
+        raise SystemsError(
+            f"an example of video {bad.video!r} is from {bad.start:g} to {bad.end:g} s; expected a moment inside "
+            f"its {data.videos.duration[video[wrong[0]]]:g} s, and at least one clip with features"
+        )
+    first = np.minimum(np.floor(start / seconds + 1e-6).astype(np.int64), last - 1)
+    stop = np.clip(np.ceil(end / seconds - 1e-6).astype(np.int64), first + 1, last)
+    return Windows(video, first, stop, start, end)
+
+
+def rows_of_step(number: int, size: int, count: int, seed: int) -> Ints:
+    """Return which examples a step learns from; each is seen once before one is seen again.
+
+    number, size: of the step, from 0, and how many examples it has.
+    count: of all examples.
+    """
+    places = np.arange(number * size, (number + 1) * size)
+    rows = np.empty(size, np.int64)
+    for epoch in range(int(places[0]) // count, int(places[-1]) // count + 1):
+        order = np.random.default_rng([seed, 2, epoch]).permutation(count)
+        here = places // count == epoch
+        rows[here] = order[places[here] % count]
+    return rows

@@ -19,31 +19,42 @@ UNKNOWN = 0  # also what stands after the end of a short text; its vector is 0, 
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 
-class Language(nn.Module):
-    """An LSTM over a query's words, whose states are mapped to the space in which they are compared.
+class Words(nn.Module):
+    """The vectors of queries' words: given ones, or learned ones where there is a vocabulary.
 
-    Parameters
-    ----------
-    words
-        The vocabulary whose vectors are learned; empty if queries come with vectors of their tokens.
-    width
-        Of the tokens' vectors, learned or given.
-    both_ways
-        Whether the LSTM also reads backwards.
+    words: the vocabulary; empty if queries come with vectors of their tokens.
+    width: of the vectors.
     """
 
-    def __init__(self, options: Contrastive, words: Sequence[str], width: int, both_ways: bool) -> None:
+    def __init__(self, words: Sequence[str], width: int) -> None:
         super().__init__()
         self.vocabulary, self.width = Vocabulary(words), width
         if words:
             self.vectors = nn.Embedding(len(words) + 1, width, padding_idx=UNKNOWN)
+
+    def read(self, queries: Sequence[Query]) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the vectors of the queries' words, padded, and how many there are."""
+        if not self.vocabulary.words:
+            tokens, lengths = padded_tokens(queries, self.width)
+            return torch.from_numpy(tokens), torch.from_numpy(lengths)
+        numbers, lengths = padded_numbers(self.vocabulary.numbers(query.text for query in queries))
+        return self.vectors(torch.from_numpy(numbers)), torch.from_numpy(lengths)
+
+
+class Language(Words):
+    """An LSTM over a query's words, whose states are mapped to the space in which they are compared.
+
+    both_ways: whether the LSTM also reads backwards.
+    """
+
+    def __init__(self, options: Contrastive, words: Sequence[str], width: int, both_ways: bool) -> None:
+        super().__init__(words, width)
         self.lstm = nn.LSTM(width, options.language, batch_first=True, bidirectional=both_ways)
         self.out = nn.Linear(options.language * (1 + both_ways), options.embedding)
 
     def forward(self, queries: Sequence[Query]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Return a vector for each query, one for each of its words, and which words are there.
-
-        Their shapes are (queries, embedding), (queries, words, embedding) and (queries, words).
+        """Return a vector for each query, one for each of its words, and which words are there. Their shapes are
+        (queries, embedding), (queries, words, embedding) and (queries, words).
         """
         vectors, lengths = self.read(queries)
         packed = nn.utils.rnn.pack_padded_sequence(vectors, lengths, batch_first=True, enforce_sorted=False)
@@ -51,14 +62,6 @@ class Language(nn.Module):
         each, _ = nn.utils.rnn.pad_packed_sequence(states, batch_first=True)
         is_there = torch.arange(each.shape[1])[None] < lengths[:, None]
         return self.out(last.transpose(0, 1).flatten(1)), self.out(each), is_there
-
-    def read(self, queries: Sequence[Query]) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the vectors of the queries' tokens, padded, and how many there are."""
-        if not self.vocabulary.words:
-            tokens, lengths = padded_tokens(queries, self.width)
-            return torch.from_numpy(tokens), torch.from_numpy(lengths)
-        numbers, lengths = padded_numbers(self.vocabulary.numbers(query.text for query in queries))
-        return self.vectors(torch.from_numpy(numbers)), torch.from_numpy(lengths)
 
     def names(self, objects: Objects) -> torch.Tensor:
         """Return the vectors of objects' names, each the mean of its words: shape (names, width)."""
@@ -88,12 +91,8 @@ class Perceptron(nn.Module):
     def forward(self, own: torch.Tensor, shared: torch.Tensor, owner: torch.Tensor) -> torch.Tensor:
         """Return a vector for each member.
 
-        Parameters
-        ----------
-        own, shared
-            Shapes (members, own) and (sets, shared).
-        owner
-            The set of each member: shape (members,).
+        own, shared: shapes (members, own) and (sets, shared).
+        owner: the set of each member: shape (members,).
         """
         hidden: torch.Tensor | float = 0.0
         if self.own is not None:
@@ -106,14 +105,9 @@ class Perceptron(nn.Module):
 class Ragged(NamedTuple):
     """Sets of different sizes, whose members stand together.
 
-    Attributes
-    ----------
-    rows
-        Shape (members, d).
-    owner
-        The set of each member, never falling: shape (members,).
-    sizes
-        Members of each set: shape (sets,).
+    rows: shape (members, d).
+    owner: the set of each member, never falling: shape (members,).
+    sizes: members of each set: shape (sets,).
     """
 
     rows: torch.Tensor
@@ -121,9 +115,8 @@ class Ragged(NamedTuple):
     sizes: torch.Tensor
 
     def padded(self) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the sets with zeros after their ends, and which members are there.
-
-        Their shapes are (sets, largest size, d) and (sets, largest size); there is room for one member at least.
+        """Return the sets with zeros after their ends, and which members are there. Their shapes are (sets, largest
+        size, d) and (sets, largest size); there is room for one member at least.
         """
         is_there = torch.arange(max(1, int(self.sizes.max())))[None] < self.sizes[:, None]
         room = self.rows.new_zeros(*is_there.shape, self.rows.shape[1])
@@ -181,15 +174,15 @@ class Detections:
         return Ragged(torch.cat([names, boxes], dim=1), owner, sizes)
 
 
-def words_and_width(options: Contrastive, queries: Sequence[Query], names: Sequence[str]) -> dict[str, Any]:
-    """Return the vocabulary of a training and the width of its tokens' vectors, by name.
+def words_and_width(width: int, queries: Sequence[Query], names: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the vocabulary of a training, empty if the queries come with vectors, and the width of tokens' vectors.
 
-    The vocabulary is empty if the queries come with vectors.
+    width: of learned word vectors.
     """
     if queries[0].tokens is not None:
         return {"words": [], "width": int(queries[0].tokens.shape[1])}
     vocabulary = Vocabulary.of([*(query.text for query in queries), *names])
-    return {"words": list(vocabulary.words), "width": options.words}
+    return {"words": list(vocabulary.words), "width": width}
 
 
 def as_rows(tensor: torch.Tensor) -> Rows:
@@ -237,12 +230,8 @@ def padded_numbers(lists: Sequence[Sequence[int]]) -> tuple[Ints, Ints]:
 
 
 def padded_tokens(queries: Sequence[Query], width: int) -> tuple[Rows, Ints]:
-    """Return the vectors of queries' tokens as an array, zeros after the end of each, and their numbers.
-
-    Raises
-    ------
-    SystemsError
-        If a query has no vectors, or vectors of another width.
+    """Return the vectors of queries' tokens as an array, zeros after the end of each, and their numbers. Raises
+    SystemsError if a query has no vectors, or vectors of another width.
     """
     for query in queries:
         if query.tokens is None or query.tokens.ndim != 2 or query.tokens.shape[1] != width:

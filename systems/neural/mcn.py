@@ -23,10 +23,7 @@ LOT = 1e-9  # less than costs differ by that are not equal
 class McnNetwork(Network):
     """A perceptron over a moment's features, and an LSTM whose last state stands for the query.
 
-    Parameters
-    ----------
-    visual
-        Features of a clip; 0 for a system that does not see the video.
+    visual: features of a clip; 0 for a system that does not see the video.
     """
 
     def __init__(self, options: McnOptions, visual: int, words: Sequence[str], width: int) -> None:

@@ -25,10 +25,7 @@ BRANCHES = ("clips", "objects")
 class StalNetwork(Network):
     """One perceptron for clips, one for objects, both with the moment's temporal endpoints, and one LSTM.
 
-    Parameters
-    ----------
-    objects
-        Whether objects are aligned as well (late fusion, trained jointly).
+    objects: whether objects are aligned as well (late fusion, trained jointly).
     """
 
     def __init__(self, options: Contrastive, visual: int, objects: bool, words: Sequence[str], width: int) -> None:

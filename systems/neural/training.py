@@ -53,15 +53,10 @@ class Trainer:
     What a step draws follows from the seed and the step's number, so a training that was broken off ends with the
     weights that it would have had without the stop, on the same kind of processor with as many threads.
 
-    Parameters
-    ----------
-    loss_of
-        Returns the loss of the step of this number.
-    validate
-        Returns the value of the validation's measure, of which high ones are good, and reports what it does
-        meanwhile; None: there is no validation.
-    facts
-        What is stored beside the weights.
+    loss_of: returns the loss of the step of this number.
+    validate: returns the value of the validation's measure, of which high ones are good, and reports what it does
+    meanwhile; None: there is no validation.
+    facts: what is stored beside the weights.
     """
 
     def __init__(
@@ -84,7 +79,7 @@ class Trainer:
         saved, every = time.monotonic(), max(1, self.options.iterations // REPORTS)
         with torch.random.fork_rng(devices=[]):
             for step in range(len(self.state.losses), self.options.iterations):
-                if self._has_stopped():
+                if 0 < self.options.patience <= self.state.worse_since():
                     break
                 self.state.losses.append(self._step(step))
                 value = self._validated(step + 1, report)
@@ -124,9 +119,6 @@ class Trainer:
             self.state.best = {name: each.clone() for name, each in self.network.state_dict().items()}
         self.state.validations.append((done, value))
         return value
-
-    def _has_stopped(self) -> bool:
-        return 0 < self.options.patience <= self.state.worse_since()
 
     def _report(self, report: Report, done: int, every: int, value: float | None) -> None:
         loss = float(np.mean(self.state.losses[-every:]))
@@ -169,13 +161,7 @@ def optimiser_of(network: torch.nn.Module, options: Training) -> torch.optim.Opt
 
 
 def load(file: Path) -> dict[str, Any]:
-    """Return what was stored in a file of weights.
-
-    Raises
-    ------
-    SystemsError
-        If it is not there or cannot be read.
-    """
+    """Return what was stored in a file of weights. Raises SystemsError if it is not there or cannot be read."""
     try:
         stored: dict[str, Any] = read_tree(file, torch.from_numpy)
     except FileNotFoundError:
@@ -195,12 +181,8 @@ class Learned(System):
 
     @abstractmethod
     def lesson(self, data: Data) -> Lesson:
-        """Check the training data, and return what is learned from them.
-
-        Raises
-        ------
-        SystemsError
-            If they lack what the system needs.
+        """Check the training data, and return what is learned from them. Raises SystemsError if they lack what the
+        system needs.
         """
 
     @abstractmethod

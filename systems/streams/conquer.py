@@ -1,18 +1,20 @@
-"""CONQUER: the best videos of a first stage, read together with the query (Hou et al. 2021).
+"""CONQUER (Hou et al. 2021): the best videos of a first stage, read together with the words of the query.
 
 The first stage is a ReLoCLNet of the same data and options, in a folder of its own below the system's.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor, nn
 from torch.nn import functional
 
 from ..data import Data, Ints, Query, Rows, Validation, Videos
@@ -24,19 +26,112 @@ from ..neural.training import MODEL, Learned, Lesson
 from ..options import Options
 from ..ranking import Ranked, best, run_of
 from ..storage import read_arrays, write_arrays
-from ..windows import counts_in
 from . import options as kinds
-from .conquer_network import ConquerNetwork, Judged
-from .index import Index, in_memory, store, stored, video_blocks
-from .inputs import check_streams, check_validation, facts_of, read
-from .losses import boundary_losses, weighted
-from .network import Boundaries
-from .pairs import Batch, Pairs
-from .two_streams import CLIPS_AT_A_TIME, QUERIES_AT_A_TIME, Reloclnet, best_moments, best_videos
+from .index import Index, in_memory, store, stored
+from .inputs import Batch, Padded, Pairs, Words, check_validation, facts_of, read
+from .losses import NEVER, boundary_losses, weighted
+from .network import Block, Boundaries, Entry, Pooling
+from .two_streams import QUERIES_AT_A_TIME, Reloclnet, best_moments, best_videos, rows_of
 
 FIRST = "first"  # the folder of the first stage
 POOL = "pool.npz"
 NOBODY = -1
+
+
+class Judged(NamedTuple):
+    """What CONQUER says of the candidate videos of queries.
+
+    starts, ends: logits of clips, `NEVER` where there is none: shape (queries, candidates, clips).
+    videos: logits of the candidates: shape (queries, candidates).
+    """
+
+    starts: Tensor
+    ends: Tensor
+    videos: Tensor
+
+
+class ConquerNetwork(nn.Module):
+    """Fusion by the query, attention both ways between words and clips, and heads for starts, ends and videos.
+
+    features: number of features of each stream.
+    words, width: as in `Words`.
+    """
+
+    def __init__(self, options: kinds.Conquer, features: Sequence[int], words: Sequence[str], width: int) -> None:
+        super().__init__()
+        hidden, heads, dropout = options.hidden, options.heads, options.dropout
+        self.features = list(features)
+        self.words = Words(words, width)
+        self.entry, self.block = Entry(width, hidden, dropout), Block(hidden, heads, dropout)
+        self.entries = nn.ModuleList(Entry(each, hidden, dropout) for each in features)
+        self.blocks = nn.ModuleList(Block(hidden, heads, dropout) for _ in features)
+        self.pooling, self.mix = Pooling(hidden, 1), nn.Linear(hidden, len(features))
+        self.coupling = Coupling(hidden)
+        self.reading = Block(hidden, heads, dropout)
+        self.starts, self.ends = Block(hidden, heads, dropout), Block(hidden, heads, dropout)
+        self.start, self.end = nn.Linear(2 * hidden, 1), nn.Linear(2 * hidden, 1)
+        self.summary, self.video = Pooling(hidden, 1), nn.Linear(hidden, 1)
+
+    def ask(self, queries: Sequence[Query]) -> Padded:
+        """Read queries: the vectors of their words, shape (queries, words, hidden)."""
+        words, are_there = self.words(queries)
+        return Padded(self.block(self.entry(words), are_there), are_there)
+
+    def look(self, streams: Sequence[Tensor], are_there: Tensor) -> Tensor:
+        """Look at videos, whatever is asked: shape (videos, streams, clips, hidden)."""
+        each = zip(streams, self.entries, self.blocks, strict=True)
+        return torch.stack([block(entry(stream), are_there) for stream, entry, block in each], 1)
+
+    def judge(self, query: Padded, seen: Tensor, clips: Tensor, candidates: Tensor) -> Judged:
+        """Read each query together with its candidate videos.
+
+        seen, clips: of the candidates of the first query, then of the second, and so on: what `look` returned, and
+        which clips are there, shape (queries × candidates, clips).
+        candidates: which candidates there are: shape (queries, candidates).
+        """
+        query = Padded(*(each.repeat_interleave(candidates.shape[1], 0) for each in query))
+        mixed = self.coupling(self.fuse(query, seen), clips, query)
+        read = self.reading(mixed, clips)
+        starts = self.starts(read, clips)
+        ends = self.ends(starts, clips)
+        found = [
+            head(torch.cat([read, each], 2)).squeeze(2).masked_fill(~clips, NEVER)
+            for head, each in ((self.start, starts), (self.end, ends))
+        ]
+        videos = self.video(self.summary(read, clips).squeeze(1)).view_as(candidates)
+        shaped = [each.unflatten(0, candidates.shape) for each in found]
+        missing = ~candidates[:, :, None]
+        return Judged(
+            shaped[0].masked_fill(missing, NEVER),
+            shaped[1].masked_fill(missing, NEVER),
+            videos.masked_fill(~candidates, NEVER),
+        )
+
+    def fuse(self, query: Padded, seen: Tensor) -> Tensor:
+        """Return one vector for each clip: the streams', weighted as the query wants it (query-dependent fusion)."""
+        shares = self.mix(self.pooling(*query).squeeze(1)).softmax(1)
+        return torch.einsum("vs,vsch->vch", shares, seen)
+
+
+class Coupling(nn.Module):
+    """Attention both ways: what the query says to each clip, and what the clips say to it, in each clip's vector."""
+
+    def __init__(self, hidden: int) -> None:
+        super().__init__()
+        self.of_clips, self.of_words = nn.Linear(hidden, 1, bias=False), nn.Linear(hidden, 1, bias=False)
+        self.together = nn.Parameter(torch.randn(hidden) / math.sqrt(hidden))
+        self.join, self.norm = nn.Linear(4 * hidden, hidden), nn.LayerNorm(hidden)
+
+    def forward(self, clips: Tensor, are_clips: Tensor, query: Padded) -> Tensor:
+        """Return the vectors of clips, which know of the query: shape (videos, clips, hidden)."""
+        words, are_words = query
+        similar = (clips * self.together) @ words.transpose(1, 2)
+        similar = similar + self.of_clips(clips) + self.of_words(words).transpose(1, 2)
+        to_words = similar.masked_fill(~are_words[:, None], NEVER).softmax(2)
+        to_clips = similar.masked_fill(~are_clips[:, :, None], NEVER).softmax(1)
+        from_words = to_words @ words
+        heard = to_words @ (to_clips.transpose(1, 2) @ clips)
+        return self.norm(clips + self.join(torch.cat([clips, from_words, clips * from_words, clips * heard], 2)))
 
 
 class Conquer(Learned):
@@ -47,7 +142,9 @@ class Conquer(Learned):
 
     def __init__(self, options: Options, folder: Path) -> None:
         super().__init__(options, folder)
-        self.first = Reloclnet(first_stage(self.numbers), folder / FIRST)
+        values = {field.name: getattr(options, field.name) for field in fields(kinds.Reloclnet)}
+        values |= {"iterations": self.numbers.first_iterations}
+        self.first = Reloclnet(kinds.Reloclnet(**values), folder / FIRST)
 
     @property
     def numbers(self) -> kinds.Conquer:
@@ -91,14 +188,7 @@ class Conquer(Learned):
 
     def rows(self, videos: Videos, report: Report = silent) -> Iterator[Rows]:
         """Yield the rows of an index, some videos at a time: for each stream, the vector of a clip."""
-        check_streams(videos, self.network.features)
-        counts = counts_in(videos)
-        for numbers in video_blocks(counts, CLIPS_AT_A_TIME):
-            streams, clips = read(videos, numbers, counts)
-            with torch.inference_mode():
-                each = as_rows(self.network.look(streams, clips).transpose(1, 2).flatten(2))
-            yield each[np.arange(each.shape[1]) < counts[numbers][:, None]]
-            report(Progress(int(numbers[-1]) + 1, len(videos), "indexing videos"))
+        return rows_of(videos, self.network.features, self.network.look, report)
 
     def check_index(self) -> None:
         self.stages()
@@ -145,21 +235,13 @@ class Conquer(Learned):
 
 
 def losses_of(judged: Judged, batch: Batch, choice: float) -> torch.Tensor:
-    """Return CONQUER's loss of each pair, whose own video is the first candidate.
-
-    Starts and ends are normalised over the clips of all candidates (shared normalisation), so that a clip must be
-    better than those of other videos too.
+    """Return CONQUER's loss of each pair, whose own video is the first candidate. Starts and ends are normalised over
+    the clips of all candidates (shared normalisation), so that a clip must be better than those of other videos too.
     """
     starts, ends = judged.starts.flatten(1), judged.ends.flatten(1)
     own = torch.zeros(len(starts), dtype=torch.int64)
     chosen = functional.cross_entropy(judged.videos, own, reduction="none")
     return boundary_losses(starts, ends, batch.first, batch.last) + choice * chosen
-
-
-def first_stage(options: kinds.Conquer) -> kinds.Reloclnet:
-    """Return the options of the first stage."""
-    values = {field.name: getattr(options, field.name) for field in fields(kinds.Reloclnet)}
-    return kinds.Reloclnet(**values | {"iterations": options.first_iterations})
 
 
 def part_of(report: Report, before: int, size: int, total: int) -> Report:
@@ -175,10 +257,7 @@ def part_of(report: Report, before: int, size: int, total: int) -> Report:
 class Others:
     """The highest videos of the first stage for each query of a training set, without those that answer it.
 
-    Parameters
-    ----------
-    pool
-        Numbers of videos, `NOBODY` where there are no more: shape (queries, size of the pool).
+    pool: numbers of videos, `NOBODY` where there are no more: shape (queries, size of the pool).
     """
 
     def __init__(self, pool: Ints, options: kinds.Conquer) -> None:
@@ -201,9 +280,8 @@ class Others:
         return cls(pool, options)
 
     def draw(self, batch: Batch, step: int) -> tuple[Ints, NDArray[np.bool_]]:
-        """Draw other videos for each pair of a step, each once, and say which there are: shape (B, others) both.
-
-        They follow from the seed and the step's number. Where a pool has too few, there are fewer.
+        """Draw other videos for each pair of a step, each once, and say which there are: shape (B, others) both. They
+        follow from the seed and the step's number. Where a pool has too few, there are fewer.
         """
         pool = self.pool[batch.query]
         draws = np.random.default_rng([self.options.seed, 3, step]).random(pool.shape)
@@ -213,7 +291,6 @@ class Others:
 
 
 def _pools(first: Reloclnet, index: Index, pairs: Pairs, size: int) -> Iterator[Ints]:
-    """Yield the pools of some queries at a time."""
     videos = np.arange(len(pairs.videos))
     for start in range(0, len(pairs.queries), QUERIES_AT_A_TIME):
         numbers = np.arange(start, min(start + QUERIES_AT_A_TIME, len(pairs.queries)))

@@ -22,14 +22,9 @@ INDEX, ROWS = "index.npz", "rows"
 class Index:
     """Videos, and what a system computed of their clips.
 
-    Attributes
-    ----------
-    duration
-        In seconds: shape (videos,).
-    counts
-        Clips that are read of each video: shape (videos,).
-    rows
-        Of all clips that are read, video by video: shape (clips, width).
+    duration: in seconds: shape (videos,).
+    counts: clips that are read of each video: shape (videos,).
+    rows: of all clips that are read, video by video: shape (clips, width).
     """
 
     names: tuple[str, ...]
@@ -44,9 +39,8 @@ class Index:
         return np.concatenate([[0], np.cumsum(self.counts)]).astype(np.int64)
 
     def of(self, numbers: Ints, skipped: int = 0) -> tuple[Rows, Any]:
-        """Return the rows of some videos, padded and without their first columns, and which clips are there.
-
-        Their shapes are (videos, clips, width - skipped) and (videos, clips). Every video must have a clip.
+        """Return the rows of some videos, padded and without their first columns, and which clips are there. Their
+        shapes are (videos, clips, width - skipped) and (videos, clips). Every video must have a clip.
         """
         lengths = self.counts[numbers]
         places = np.arange(int(lengths.max(initial=1)))
@@ -67,10 +61,7 @@ def _index(videos: Videos, rows: Rows) -> Index:
 def store(folder: Path, videos: Videos, blocks: Iterable[Rows], width: int) -> None:
     """Store an index; the one that was there is replaced only when the new one is whole.
 
-    Parameters
-    ----------
-    blocks
-        The rows, some at a time, in their order.
+    blocks: the rows, some at a time, in their order.
     """
     counts = counts_in(videos)
     name = f"{ROWS}-{os.urandom(6).hex()}.npy"  # a new one, because somebody may be reading the old one
@@ -100,13 +91,7 @@ def _fill(out: BinaryIO, blocks: Iterable[Rows], shape: tuple[int, int]) -> None
 
 
 def stored(folder: Path) -> Index:
-    """Return the index that was stored.
-
-    Raises
-    ------
-    SystemsError
-        If there is none, or it cannot be read.
-    """
+    """Return the index that was stored. Raises SystemsError if there is none, or it cannot be read."""
     if not (folder / INDEX).exists():
         raise SystemsError(f"{folder}: there is no index; index a collection first")
     content = read_arrays(folder / INDEX)

@@ -25,13 +25,9 @@ def weighted(losses: Tensor, weights: Tensor) -> Tensor:
 def boundary_losses(starts: Tensor, ends: Tensor, first: Tensor, last: Tensor) -> Tensor:
     """Return −log P(first) − log P(last) of each pair (the span loss of XML, Eq. 9, and of CONQUER).
 
-    Parameters
-    ----------
-    starts, ends
-        Logits, shape (B, clips), `NEVER` where there is no clip. For CONQUER's shared normalisation the clips of
-        several videos stand beside one another.
-    first, last
-        The number of the moment's first and last clip, shape (B,).
+    starts, ends: logits, shape (B, clips), `NEVER` where there is no clip. For CONQUER's shared normalisation the clips
+    of several videos stand beside one another.
+    first, last: the number of the moment's first and last clip, shape (B,).
     """
     of_starts = functional.cross_entropy(starts, first, reduction="none")
     of_ends = functional.cross_entropy(ends, last, reduction="none")
@@ -45,10 +41,7 @@ def video_losses(scores: Tensor, positives: Tensor) -> Tensor:
     other videos beside the query, and over all other queries of the batch, to which the pair's video is not
     positive, beside the video. With one positive, the diagonal, this is ReLoCLNet's VideoCL.
 
-    Parameters
-    ----------
-    scores
-        Of the query of row i beside the video of column j, shape (B, B).
+    scores: of the query of row i beside the video of column j, shape (B, B).
     """
     positive = torch.logsumexp(scores.masked_fill(~positives, NEVER), 1)
     other_queries = scores.masked_fill(positives, NEVER).T
@@ -60,14 +53,10 @@ def ranking_losses(
 ) -> Tensor:
     """Return XML's hinge loss of each pair (Eq. 8): beside a video, and beside a query, that is not positive.
 
-    Parameters
-    ----------
-    scores
-        Cosines of the query of row i and the video of column j, shape (B, B).
-    draws
-        Numbers from 0 to 1, shape (2, B, B): of those that are allowed, the one with the largest draw is the negative.
-    hardest
-        So many negatives with the highest scores can be drawn; all if None.
+    scores: cosines of the query of row i and the video of column j, shape (B, B).
+    draws: numbers from 0 to 1, shape (2, B, B): of those that are allowed, the one with the largest draw is the
+    negative.
+    hardest: so many negatives with the highest scores can be drawn; all if None.
     """
     own = scores.diagonal()
     losses = torch.zeros_like(own)
@@ -93,12 +82,8 @@ def clip_losses(scores: Tensor, inside: Tensor, outside: Tensor) -> Tensor:
     of the moment, and the mean softplus(score) of the others, which is 0 for a moment as long as its video. (The
     constant 2 log 2 is left out, so that the loss is never negative.)
 
-    Parameters
-    ----------
-    scores
-        Of the query beside each clip of its video, shape (B, clips).
-    inside, outside
-        True for the clips of the moment, and for the video's other clips, shape (B, clips).
+    scores: of the query beside each clip of its video, shape (B, clips).
+    inside, outside: true for the clips of the moment, and for the video's other clips, shape (B, clips).
     """
     near = _mean_of(functional.softplus(-scores), inside)
     far = _mean_of(functional.softplus(scores), outside)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -19,11 +19,10 @@ from ..options import Options
 from ..ranking import Ranked, best, rank, run_of
 from ..windows import Windows, counts_in
 from .index import Index, in_memory, store, stored, video_blocks
-from .inputs import check_streams, check_validation, facts_of, read
+from .inputs import Batch, Pairs, check_streams, check_validation, facts_of, read
 from .losses import boundary_losses, clip_losses, ranking_losses, video_losses, weighted
 from .network import Boundaries, Network, QueryVectors, compare, spans
 from .options import Streams
-from .pairs import Batch, Pairs
 
 CLIPS_AT_A_TIME = 8192  # that the network looks at together
 ROWS_AT_A_TIME = 65_536  # of an index, that queries are compared with together
@@ -61,15 +60,12 @@ class TwoStreams(Learned):
 
     def rows(self, videos: Videos, report: Report = silent) -> Iterator[Rows]:
         """Yield the rows of an index, some videos at a time."""
-        check_streams(videos, self.network.features)
-        counts = counts_in(videos)
-        for numbers in video_blocks(counts, CLIPS_AT_A_TIME):
-            with torch.inference_mode():
-                seen = self.network.look(*read(videos, numbers, counts))
-                both = torch.cat([functional.normalize(seen.for_videos, dim=3), seen.for_moments], 1)
-            each = as_rows(both.transpose(1, 2).flatten(2))
-            yield each[np.arange(each.shape[1]) < counts[numbers][:, None]]
-            report(Progress(int(numbers[-1]) + 1, len(videos), "indexing videos"))
+
+        def look(streams: Sequence[Tensor], are_there: Tensor) -> Tensor:
+            seen = self.network.look(streams, are_there)
+            return torch.cat([functional.normalize(seen.for_videos, dim=3), seen.for_moments], 1)
+
+        return rows_of(videos, self.network.features, look, report)
 
     def check_index(self) -> None:
         stored(self.folder)
@@ -100,9 +96,8 @@ class TwoStreams(Learned):
             return cast(QueryVectors, self.network.ask(queries))
 
     def of_videos(self, index: Index, query_vectors: QueryVectors) -> Rows:
-        """Return the scores of all videos, from -1 to 1: shape (queries, videos); -inf for a video without clips.
-
-        A video's score is the query's highest cosine with a clip, mean of the streams (XML, Eq. 4).
+        """Return the scores of all videos, from -1 to 1: shape (queries, videos); -inf for a video without clips. A
+        video's score is the query's highest cosine with a clip, mean of the streams (XML, Eq. 4).
         """
         streams, hidden = query_vectors.of_videos.shape[1:]
         vectors = as_rows(functional.normalize(query_vectors.of_videos, dim=2))
@@ -131,6 +126,23 @@ class TwoStreams(Learned):
             return Boundaries(found.starts.log_softmax(1), found.ends.log_softmax(1))
 
 
+def rows_of(
+    videos: Videos, features: Sequence[int], look: Callable[[Sequence[Tensor], Tensor], Tensor], report: Report
+) -> Iterator[Rows]:
+    """Yield the rows of an index, some videos at a time.
+
+    features: of each stream, as in training.
+    look: returns the vectors of videos' clips, shape (videos, streams, clips, hidden), for what `read` returns.
+    """
+    check_streams(videos, features)
+    counts = counts_in(videos)
+    for numbers in video_blocks(counts, CLIPS_AT_A_TIME):
+        with torch.inference_mode():
+            each = as_rows(look(*read(videos, numbers, counts)).transpose(1, 2).flatten(2))
+        yield each[np.arange(each.shape[1]) < counts[numbers][:, None]]
+        report(Progress(int(numbers[-1]) + 1, len(videos), "indexing videos"))
+
+
 def best_videos(scores: Rows, count: int) -> Ints:
     """Return the numbers of the videos with the highest scores; those without clips are not among them."""
     numbers = best(scores, count)
@@ -145,10 +157,7 @@ def best_moments(
     A moment's score is the sum of its start's, of its end's and of its video's; so it is the logarithm of the
     papers' product, which has the same order and does not overflow.
 
-    Parameters
-    ----------
-    numbers, of_videos
-        Of the videos, and their scores: shape (videos,).
+    numbers, of_videos: of the videos, and their scores: shape (videos,).
     """
     counts = torch.from_numpy(index.counts[numbers])
     scores, is_one = spans(found.starts, found.ends, counts, options.shortest, options.longest)

@@ -17,7 +17,7 @@ import httpx
 import pytest
 
 from metrics import ApiError, AsyncClient, Client, MeasureError, RunRefused, calc_aggregate
-from metrics.client import exports, requests
+from metrics.client import calls, requests
 from tests.installation import ROOT, Installation
 from tests.metrics.packaged import make_environment, make_wheel, run
 from tests.metrics.shared import run_cli
@@ -107,7 +107,7 @@ def test_exports_are_tables_with_pandas_and_without(client: Client, monkeypatch:
     assert {type(row["start"]) for row in rows} == {float}
     assert {row["moment_id"] for row in rows} == {*frame.moment_id}
     with pytest.raises(MeasureError, match="not a table"):
-        exports.rows_in("release.zip", b"")
+        calls.rows_in("release.zip", b"")
 
 
 class Losing(httpx.BaseTransport):

@@ -14,7 +14,7 @@ from typing import Any
 import av
 import pytest
 
-from corpus.cutter import Cutter
+from corpus.clips import Cutter
 from corpus.cutting import cut
 from corpus.errors import CorpusError, FilmAway, Unavailable
 from systems.features.confinement import ROOT

@@ -15,7 +15,7 @@ from moto.server import ThreadedMotoServer
 from config import media_store
 from corpus.clips import FOR_CORPUS_PAGE, clips_of, cutter, make
 from corpus.errors import CorpusError, FilmAway
-from corpus.media.finding import media_at
+from corpus.films import media_at
 from corpus.models import Clip, Corpus, Moment
 from judging.drafts.sources import allowed_folder
 from tests.films import SECONDS, write_film

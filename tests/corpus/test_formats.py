@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from corpus.importers.durations import read_durations
-from corpus.importers.fields import FIELDS, columns_in
-from corpus.importers.registry import FORMATS
+from corpus.importers.formats import FORMATS
+from corpus.importers.rows import FIELDS
 from corpus.models import Corpus, Moment
 from tests.numbered import draw_film
 from tests.terminal import ROOT, printed, refused
@@ -377,11 +377,6 @@ def test_the_keys_of_a_jsonl_can_be_mapped(tmp_path: Path) -> None:
     file.write_text(json.dumps({"v": "f", "from": 1, "to": 2, "s": 9, "words": "She sits."}))
     pairs = ("video=v", "start=from", "end=to", "duration=s", "description=words")
     assert "films: 1 moments in 1 videos" in printed(*importing(file, "jsonl", "--columns", *pairs))
-
-
-def test_the_columns_of_a_csv_can_be_listed() -> None:
-    there = ["Film", "From", "To", "Length", "What happens", "Seen by"]
-    assert columns_in(EXAMPLES / "mapped.csv") == there
 
 
 def test_a_quoted_cell_may_hold_line_ends(tmp_path: Path) -> None:

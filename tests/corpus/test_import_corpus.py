@@ -12,15 +12,14 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from corpus.cutter import Cutter
+from corpus.clips import Cutter
 from corpus.errors import Problem
+from corpus.films import media_at
 from corpus.importers import load as loading
-from corpus.importers.formats import tvr
+from corpus.importers.formats import rows_of_tvr
 from corpus.importers.interface import Choice, Source
-from corpus.importers.load import load
+from corpus.importers.load import load, staged
 from corpus.importers.rows import LONGEST_NAME, LONGEST_TEXT
-from corpus.importers.staging import staged
-from corpus.media.finding import media_at
 from corpus.models import Corpus, Moment, Video
 from tests.films import SECONDS, write_film
 from tests.terminal import manage, printed, refused
@@ -179,7 +178,7 @@ def test_a_line_of_more_than_a_megabyte_is_named(tmp_path: Path) -> None:
 def test_no_depth_of_nesting_is_too_much_for_the_message(tmp_path: Path) -> None:
     depths = range(1, 1100)
     lines = [b'{"vid_name": "f", "desc": "d", "ts": ' + b"[" * depth + b"]" * depth + b"}" for depth in depths]
-    rows = list(tvr.read(write(tmp_path, *lines), Choice()))
+    rows = list(rows_of_tvr(write(tmp_path, *lines), Choice()))
     assert len(rows) == len(depths)
     assert all(isinstance(row, Problem) and str(row).startswith("line ") for row in rows)
 

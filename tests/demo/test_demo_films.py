@@ -19,10 +19,9 @@ from demo.films.grades import QUERIES, Key, true_grade
 from demo.films.scripts import Film, Moment, films, moments
 from demo.films.stage import CAST
 from retrieval.rewriting.by_cast import CastSubstituter
-from retrieval.rewriting.cast import Cast, Entry
+from retrieval.rewriting.cast import Cast, Entry, Lexicon
 from retrieval.rewriting.cast_file import read_cast
 from retrieval.rewriting.checks import CastFinder, check
-from retrieval.rewriting.words import Lexicon
 
 
 def film(name: str) -> Film:

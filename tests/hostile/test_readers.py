@@ -22,9 +22,8 @@ from campaigns.models import Draft, Membership
 from campaigns.uploads import append, begin
 from corpus.errors import CorpusError
 from corpus.importers.durations import read_durations
-from corpus.importers.fields import columns_in
+from corpus.importers.formats import FORMATS
 from corpus.importers.load import Source, preview
-from corpus.importers.registry import FORMATS
 from jobs.running import work_off
 from judging.drafts.changes import ask_to_check
 from judging.models import Batch
@@ -32,8 +31,7 @@ from judging.pool.queries import load_queries
 from judging.ratings import settling
 from judging.ratings.pairs import read_pairs
 from metrics import MeasureError, MeasureWarning
-from metrics.formats import csv_tables, files, json_runs, qrels, ratings, runs, training_sets
-from metrics.formats.names import QRELS_FORMATS, RUN_FORMATS
+from metrics.formats import QRELS_FORMATS, RUN_FORMATS, csv_tables, files, json_qrels, json_runs, qrels, runs
 from releases.archive import ReleaseArchive
 from releases.verifying import verify
 from retrieval.rewriting.cast_file import read_cast
@@ -41,7 +39,7 @@ from systems import storage as storing
 from systems.data import Video, Videos
 from systems.errors import SystemsError
 from systems.examples import queries_in
-from systems.features.detections import read_objects
+from systems.features.reader import read_objects
 from tests.hostile.texts import FILES
 from tests.installation import ROOT
 from tests.metrics.shared import run_cli
@@ -71,9 +69,8 @@ READERS: dict[str, Reader] = {
     "read_video_index": json_runs.read_video_index,
     "read_durations": json_runs.read_durations,
     "durations of a corpus": read_durations,
-    "columns_in": columns_in,
-    "read_ratings": ratings.read_ratings,
-    "read_training_set": lambda file: list(training_sets.read_training_set(file)),
+    "read_ratings": csv_tables.read_ratings,
+    "read_training_set": lambda file: list(json_qrels.read_training_set(file)),
     "ratings to settle": settling.read,
     "read_pairs": read_pairs,
     "read_cast": read_cast,

@@ -9,8 +9,7 @@ from django.db import IntegrityError, transaction
 
 from base.errors import WrongState
 from campaigns.models import Campaign, Membership
-from corpus.models import Corpus, Moment, Video
-from corpus.predicted import moments_at
+from corpus.models import Corpus, Moment, Video, moments_at
 from judging.audit import audit
 from judging.models import Batch, Candidate, Query, Review
 from judging.pool.opening import open_batch, open_further

@@ -118,7 +118,7 @@ def test_bad_orders_are_refused(films: Corpus, tmp_path: Path, settings: object)
 def test_an_endpoint_that_is_away_is_waited_for(
     films: Corpus, endpoint: ChatEndpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("retrieval.rewriting.endpoint.FIRST_WAIT", 0.0)
+    monkeypatch.setattr("retrieval.rewriting.by_chat.FIRST_WAIT", 0.0)
     endpoint.faults = [stub.status(503)] * 6
     assert "status 503" in refused("reword", "named", "--chat")
     job = Job.objects.get(kind="reword-descriptions")

@@ -20,7 +20,7 @@ from judging.audit import own_caption_first
 from judging.models import Candidate, Kind, Query
 from judging.pool import selection as module
 from judging.pool.selection import Counts, apportion, caption_id, select, store, training_queries
-from retrieval.rewriting.models import may_become_queries
+from retrieval.models import may_become_queries
 from tests.terminal import printed, refused
 
 FEW = Counts(validation=3, test=5)

@@ -12,10 +12,10 @@ from django.test import Client
 from django.urls import reverse
 
 from campaigns.models import Campaign, Membership
+from corpus import counting
 from corpus.clips import FOR_CORPUS_PAGE
+from corpus.counting import count, figures_of, verb_forms, words
 from corpus.models import Clip, Corpus, Moment, Video
-from corpus.size import counting
-from corpus.size.counting import count, figures_of, verb_forms, words
 from jobs.models import Job
 from jobs.running import work_off
 from reports.tables import moments as listing

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from metrics import MeasureError, Ratings
 from metrics.analysis.agreement import alpha, kappa, kappas
-from metrics.formats.ratings import read_ratings
+from metrics.formats.csv_tables import read_ratings
 from tests.metrics.shared import SHARED, needs_shared, run_cli, write
 
 SCALES: tuple[Any, ...] = ("nominal", "ordinal", "interval")

@@ -8,10 +8,9 @@ import pytest
 
 from metrics import CONVENTIONS, parse_measure
 from metrics.commands.main import COMMANDS, parser
-from metrics.formats import json_runs, qrels
-from metrics.formats.names import QRELS_FORMATS, RUN_FORMATS
+from metrics.formats import QRELS_FORMATS, RUN_FORMATS, json_runs, qrels
 from metrics.measures.definitions import DEFINITIONS
-from metrics.measures.spellings import PARAMS
+from metrics.measures.measure import PARAMS
 from tests.metrics import documented
 from tests.metrics.documented import TEXT
 from tests.metrics.shared import ROOT, run_cli

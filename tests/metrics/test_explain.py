@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 
 from metrics import Evaluator, qrels_from_dict, run_from_dict
+from metrics.measures.definitions import parse_measure
 from metrics.measures.explain import Explained, explain
-from metrics.measures.grammar import parse_measure
 from tests.metrics.worlds import World, worlds
 
 NAMES = ["nDCG_IoU(iou=0.3)@3", "nDCG_IoU(iou=0.5)@10", "Recall_IoU(iou=0.5)@3", "Success_IoU(iou=0.5)@2"]

@@ -17,7 +17,7 @@ from metrics.analysis.noise import noise_error, noisy
 from metrics.analysis.tau import signs, tau_b
 from metrics.formats.qrels import read_qrels
 from metrics.formats.tables import Qrels
-from metrics.measures.iou import temporal_iou
+from metrics.measures.matching import temporal_iou
 from tests.metrics.shared import SHARED, needs_shared, run_cli, write
 
 rankings = st.lists(st.integers(0, 3), min_size=4, max_size=4)

@@ -79,7 +79,7 @@ def test_why_a_clip_cannot_be_sent_is_one_line(log: StringIO, batch: Batch, ada:
     Clip.objects.filter(pk=clip.pk).update(state=Clip.State.READY, file="clips/gone.mp4")
     assert browser(ada).get(f"/clips/{clip.token}").status_code == 404
     lines = [json.loads(line) for line in log.getvalue().splitlines()]
-    causes = [line["message"] for line in lines if line["logger"] == "corpus.media.clip_files"]
+    causes = [line["message"] for line in lines if line["logger"] == "corpus.clip_files"]
     assert len(causes) == 1
     assert causes[0].startswith("clip clips/gone.mp4: FileNotFoundError: ")
 

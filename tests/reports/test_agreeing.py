@@ -17,7 +17,7 @@ from campaigns.models import Campaign, Membership
 from judging.models import Assignment, Candidate, Judgement, Kind, Query
 from judging.pool import opening
 from metrics.analysis.agreement import alpha, alpha_of, kappa_of
-from metrics.formats.ratings import Ratings
+from metrics.formats.csv_tables import Ratings
 from reports.statistics.agreement import agreement, by_query
 from reports.statistics.arrays import CANDIDATE, JUDGEMENT, Read, joined, read
 from reports.statistics.collection import by_rank, by_similarity, collection, spread

@@ -16,9 +16,8 @@ import pytest
 
 from corpus.errors import CorpusError
 from retrieval import embedding
-from retrieval.embedding import Vectors, embed, model_name
+from retrieval.embedding import Vectors, embed, encode, model_name
 from retrieval.encoders import BUNDLED_NAME, encoder, fingerprint, same_model
-from retrieval.encoding import encode
 from retrieval.models import Vector
 from systems import encoders
 from systems.encoders import BUNDLED

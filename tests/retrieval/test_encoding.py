@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from retrieval import encoding
+from retrieval import embedding
+from retrieval.embedding import encode
 from retrieval.encoders import encoder, model_name, same_model
-from retrieval.encoding import encode
 from systems.encoders import BUNDLED, cls_pooled, encode_tokens
 
 TEXTS = [
@@ -31,7 +31,7 @@ def by_the_library(model: Any, texts: list[str]) -> Any:
 
 @pytest.mark.parametrize("tokens", [1, 7, 64, 4096])
 def test_the_vectors_are_the_librarys(tokens: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(encoding, "TOKENS_AT_A_TIME", tokens)
+    monkeypatch.setattr(embedding, "TOKENS_AT_A_TIME", tokens)
     model = encoder(BUNDLED)
     np.testing.assert_allclose(encode(model, TEXTS), by_the_library(model, TEXTS), atol=2e-6)
 
@@ -74,9 +74,9 @@ def test_tokens_padded_on_the_left_are_left_to_the_library(simcse: Path) -> None
 def test_no_batch_is_larger_than_it_may_be_and_none_needs_padding() -> None:
     counts = np.array([Random(number).randint(3, 40) for number in range(500)])
     seen = []
-    for rows in encoding.batches(counts):
+    for rows in embedding.batches(counts):
         assert len(set(counts[rows])) == 1
-        assert counts[rows].sum() <= encoding.TOKENS_AT_A_TIME
+        assert counts[rows].sum() <= embedding.TOKENS_AT_A_TIME
         seen += rows.tolist()
     assert sorted(seen) == list(range(500))
 

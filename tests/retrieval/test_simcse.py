@@ -24,10 +24,9 @@ from judging.models import Candidate
 from judging.pool.ranking import rank_candidates
 from retrieval.encoders import same_model, weights_hash
 from retrieval.models import TrainedEncoder
-from retrieval.simcse import measuring, training
+from retrieval.simcse import comparing, training
 from retrieval.simcse.making import forget_trainings, train_simcse
-from retrieval.simcse.recipe import Captions, Recipe, origin, split
-from retrieval.simcse.training import load_base, train
+from retrieval.simcse.training import Captions, Recipe, load_base, origin, split, train
 from systems import encoders
 from tests.terminal import printed, refused
 
@@ -136,9 +135,9 @@ def test_a_checkpoint_that_was_being_written_when_the_process_died_harms_nothing
 
 def test_training_brings_the_two_vectors_of_a_caption_together(simcse: Path, tmp_path: Path) -> None:
     model = load_base(str(simcse))
-    before, longest = measuring.alignment(model, CAPTIONS), model.max_seq_length
+    before, longest = comparing.alignment(model, CAPTIONS), model.max_seq_length
     losses = train(model, CAPTIONS, Recipe(**vars(RECIPE) | {"epochs": 8}), tmp_path)
-    assert measuring.alignment(model, CAPTIONS) < before / 2
+    assert comparing.alignment(model, CAPTIONS) < before / 2
     assert losses[-1] < losses[0] - 0.5
     assert model.max_seq_length == longest
 
@@ -280,7 +279,7 @@ def test_uniformity_as_it_is_defined() -> None:
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     pairs = [(a, b) for a in range(30) for b in range(30) if a != b]
     by_hand = np.log(np.mean([np.exp(-2 * np.sum((vectors[a] - vectors[b]) ** 2)) for a, b in pairs]))
-    assert measuring.uniformity(vectors) == pytest.approx(by_hand, abs=1e-5)
+    assert comparing.uniformity(vectors) == pytest.approx(by_hand, abs=1e-5)
 
 
 def test_rank_biased_overlap_as_it_is_defined() -> None:
@@ -288,8 +287,8 @@ def test_rank_biased_overlap_as_it_is_defined() -> None:
     p = 0.9
     agreements = [0 / 1, 2 / 2, 2 / 3, 3 / 4]
     summed = (1 - p) / p * sum(share * p**depth for depth, share in enumerate(agreements, 1))
-    assert measuring.rank_biased_overlap(one, other, p) == pytest.approx(3 / 4 * p**4 + summed)
-    assert measuring.overlap(one, other) == 0.75
+    assert comparing.rank_biased_overlap(one, other, p) == pytest.approx(3 / 4 * p**4 + summed)
+    assert comparing.overlap(one, other) == 0.75
 
 
 def test_same_model_compares_weights_and_pooling() -> None:

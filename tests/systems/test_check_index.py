@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from systems.clips.building import write_shard
-from systems.clips.kept import in_parts
+from systems.clips.two_stage import in_parts
 from systems.data import Videos
 from systems.errors import SystemsError
 from systems.interface import System, system, system_in

@@ -6,10 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-from metrics.formats.training_sets import BETWEEN, FIRST_LINE, LAST_LINE, moment_fields, training_query
+from metrics.formats.json_qrels import BETWEEN, FIRST_LINE, LAST_LINE, moment_fields, training_query
 from systems.errors import SystemsError
 from systems.examples import examples_from
 
@@ -39,14 +38,9 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     assert examples[0].query is examples[1].query
 
 
-def test_moments_without_features_are_left_out_and_tokens_are_given(tmp_path: Path) -> None:
-    examples = examples_from(
-        written(tmp_path), {"film 2"}, lambda texts: [np.full((2, 3), len(text), np.float32) for text in texts]
-    )
+def test_moments_without_features_are_left_out(tmp_path: Path) -> None:
+    examples = examples_from(written(tmp_path), {"film 2"})
     assert [(each.query.id, each.video) for each in examples] == [("7", "film 2"), ("8", "film 2")]
-    tokens = examples[0].query.tokens
-    assert tokens is not None
-    assert tokens.tolist() == [[8.0] * 3] * 2
     with pytest.raises(SystemsError, match="none of its moments is of a video that has features"):
         examples_from(written(tmp_path), {"film 3"})
 

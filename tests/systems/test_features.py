@@ -14,9 +14,8 @@ import pytest
 
 from systems.data import Video, Videos
 from systems.errors import SystemsError
-from systems.features.detections import read_objects
 from systems.features.media import SIDE, WIDTH, Extractor, compute, describe, of_picture
-from systems.features.reader import read_videos
+from systems.features.reader import read_objects, read_videos
 from tests.films import write_film
 
 DURATIONS = {"b": 9.0, "a": 7.5}
@@ -205,7 +204,7 @@ def test_a_film_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 def test_a_vision_model_of_transformers_makes_features(kind: str, tmp_path: Path) -> None:
     from transformers import CLIPConfig, CLIPImageProcessor, CLIPModel, ViTConfig, ViTImageProcessor, ViTModel
 
-    from systems.features.vision import VisionModel
+    from systems.features.media import VisionModel
 
     small: dict[str, Any] = {
         "hidden_size": 16,
@@ -232,7 +231,7 @@ def test_a_vision_model_of_transformers_makes_features(kind: str, tmp_path: Path
 
 
 def test_a_vision_model_that_is_not_there_is_named(tmp_path: Path) -> None:
-    from systems.features.vision import VisionModel
+    from systems.features.media import VisionModel
 
     with pytest.raises(SystemsError, match=r"vision model .*: cannot be loaded"):
         VisionModel(str(tmp_path / "nothing"))

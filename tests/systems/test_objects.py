@@ -14,7 +14,7 @@ from benchmarks.first_hits import first_hits, summary
 from systems.data import Data, Example, Objects, Query, Rows, Video, Videos
 from systems.errors import SystemsError
 from systems.exhaustive import Exhaustive
-from systems.features.detections import notice_of, read_objects
+from systems.features.reader import notice_of, read_objects
 from systems.interface import system
 
 NAMES = tuple(f"thing{number}" for number in range(20))

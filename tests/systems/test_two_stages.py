@@ -14,9 +14,7 @@ from systems.clips import codes
 from systems.clips.building import plan_index, write_shard
 from systems.clips.chamfer import chamfer, squared_distances
 from systems.clips.index import ClipIndex
-from systems.clips.kept import Kept, keep_objects, some
-from systems.clips.stages import chamfer_cost, rank_around, windows_around
-from systems.clips.two_stage import TwoStages
+from systems.clips.two_stage import Kept, TwoStages, chamfer_cost, keep_objects, rank_around, some, windows_around
 from systems.data import Objects, Video, Videos
 from systems.errors import BadOption, SystemsError
 from systems.interface import system

@@ -13,8 +13,8 @@ from django.db import transaction
 
 from base.commands import ReeljudgeCommand
 from campaigns.models import Campaign, Membership
+from corpus.films import media_at
 from corpus.importers.load import Source, load
-from corpus.media.finding import media_at
 from corpus.models import Corpus, Moment
 from demo.accounts import ACCOUNTS, ANNOTATORS, LEAD, PASSWORD, RESEARCHER
 from demo.films.examples import EXAMPLES
@@ -29,8 +29,7 @@ from judging.pool.ranking import rank_candidates
 from judging.pool.rewording import By, ask_for_rewording
 from judging.quality.examples import add_own_example
 from retrieval.models import Rewording
-from retrieval.rewriting.cast_file import read_cast, store_cast
-from retrieval.rewriting.drafting import draft
+from retrieval.rewriting.cast_file import draft, read_cast, store_cast
 
 ROLES = {LEAD: Membership.Role.LEAD, RESEARCHER: Membership.Role.RESEARCHER}
 

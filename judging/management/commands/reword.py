@@ -12,9 +12,9 @@ from corpus.models import Corpus
 from jobs.models import Job
 from jobs.running import progress_on, run, worker_name
 from judging.pool.rewording import By, ask_for_rewording
+from retrieval.models import CastName, Rewording, Substitution
 from retrieval.rewriting.cast_file import read_cast, store_cast
 from retrieval.rewriting.counting import estimate
-from retrieval.rewriting.models import CastName, Rewording, Substitution
 
 SECONDS_BETWEEN_LOOKS = 1
 

@@ -6,8 +6,7 @@ from typing import Any
 
 from base.commands import ReeljudgeCommand, written
 from corpus.models import Corpus
-from retrieval.rewriting.cast_file import write_cast
-from retrieval.rewriting.drafting import draft
+from retrieval.rewriting.cast_file import draft, write_cast
 
 
 class Command(ReeljudgeCommand):

@@ -14,20 +14,10 @@ from corpus.errors import CorpusError
 from corpus.models import Corpus
 from jobs.models import Job
 from jobs.running import work_off_one
+from retrieval.simcse.comparing import as_text
 from retrieval.simcse.making import Plan, ask_for_training, made_of
-from retrieval.simcse.recipe import Recipe
-from retrieval.simcse.report import as_text
+from retrieval.simcse.training import Recipe
 from systems.errors import SystemsError
-
-MEANINGS = {
-    "epochs": "how often each caption is seen",
-    "batch_size": "captions of a step; each has the others as negatives",
-    "learning_rate": "of AdamW, falling to 0",
-    "temperature": "by which cosines are divided",
-    "max_tokens": "tokens of a caption that are read in training",
-    "held_out": "captions kept for the report, at most a fifth of all",
-    "seed": "of the order, of dropout and of what is held out",
-}
 
 
 class Command(ReeljudgeCommand):
@@ -42,7 +32,7 @@ class Command(ReeljudgeCommand):
         for field in fields(Recipe):
             option = f"--{field.name.replace('_', '-')}"
             default: Any = field.default
-            meaning = f"{MEANINGS[field.name]}; default {default}"
+            meaning = f"{field.metadata['meaning']}; default {default}"
             parser.add_argument(option, type=type(default), default=default, help=meaning)
 
     def handle(self, **options: Any) -> None:

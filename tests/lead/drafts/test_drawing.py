@@ -12,7 +12,7 @@ from django.urls import reverse
 from base.errors import WrongState
 from campaigns.models import Campaign, Draft
 from campaigns.uploads import begin, store_text
-from corpus.importers.staging import UNFINISHED, staged
+from corpus.importers.load import UNFINISHED, staged
 from corpus.models import Corpus, Moment, Video
 from jobs.models import Job
 from jobs.running import work_off

@@ -20,9 +20,9 @@ from django.urls import reverse
 from campaigns.access import let_create_no_longer
 from campaigns.models import Draft
 from campaigns.uploads import append, begin
-from corpus.importers import checking, load, staging
-from corpus.importers.staging import UNFINISHED
-from corpus.media import finding
+from corpus import films
+from corpus.importers import checking, load
+from corpus.importers.load import UNFINISHED
 from corpus.models import Corpus, Moment, Video
 from jobs.models import Job
 from jobs.running import work_off
@@ -39,10 +39,10 @@ def _small_parts(monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
     settings.JOB_LEASE = LEASE
     monkeypatch.setattr("judging.drafts.builder.rank_candidates", SimpleNamespace(ask=lambda campaign: None))
     for module, name, size in (
-        (staging, "AT_A_TIME", 5),
+        (load, "AT_A_TIME", 5),
         (load, "CHUNK", 5),
         (checking, "SIGN_EVERY", 5),
-        (finding, "AT_A_TIME", 1),
+        (films, "AT_A_TIME", 1),
     ):
         monkeypatch.setattr(module, name, size)
 
@@ -98,7 +98,7 @@ def test_so_is_one_that_comes_to_nothing(ready: Draft, nora: User) -> None:
 
 @pytest.mark.parametrize("what", ["INSERT", "UPDATE", "DELETE"])
 def test_a_job_that_says_nothing_would_lose_it(ready: Draft, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
-    whole = staging.staged
+    whole = load.staged
     monkeypatch.setattr(corpora, "staged", lambda key, source, sign: whole(key, source, lambda rows: None))
     with slow_disk() as late:
         work_off()

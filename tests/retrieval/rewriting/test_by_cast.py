@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from retrieval.rewriting.by_cast import CastSubstituter
-from retrieval.rewriting.cast import Cast, Entry
-from retrieval.rewriting.words import Lexicon
+from retrieval.rewriting.cast import Cast, Entry, Lexicon
 
 # Olga and Vera are women, Karel and House are men, Anton is an old man, and Novak is Karel's other name.
 ENTRIES = [

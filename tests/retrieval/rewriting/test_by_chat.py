@@ -7,9 +7,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from retrieval.rewriting.by_chat import UNUSABLE_IN_A_ROW, ChatSubstituter
-from retrieval.rewriting.endpoint import TRIES, Endpoint, EndpointAway, EndpointRefuses
-from retrieval.rewriting.substituters import Proposal
+from retrieval.rewriting.by_chat import (
+    TRIES,
+    UNUSABLE_IN_A_ROW,
+    ChatSubstituter,
+    Endpoint,
+    EndpointAway,
+    EndpointRefuses,
+)
+from retrieval.rewriting.checks import Proposal
 from tests import chat_endpoint as stub
 from tests.chat_endpoint import KEY, ChatEndpoint
 

@@ -6,8 +6,8 @@ import pytest
 
 from corpus.models import Corpus, Moment, Video
 from retrieval.models import CastName
-from retrieval.rewriting.drafting import draft, drafted
-from retrieval.rewriting.words import Lexicon, sentence_starts
+from retrieval.rewriting.cast import Lexicon, sentence_starts
+from retrieval.rewriting.cast_file import draft, drafted
 
 TEXTS = [
     "Olga opens her bag. She smiles.",

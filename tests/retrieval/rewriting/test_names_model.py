@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from corpus.errors import CorpusError
-from retrieval.rewriting.cast import Cast, Entry
+from retrieval.rewriting.cast import Cast, Entry, Lexicon
 from retrieval.rewriting.checks import ModelFinder, finder
-from retrieval.rewriting.words import Lexicon
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "olga", "karel", "prague", "house", "waves", "at", "a", "man"]
 WORDS += ["woman", "in", "sees", "the", "."]

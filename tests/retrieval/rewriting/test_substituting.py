@@ -11,15 +11,12 @@ from typing import Any
 import pytest
 
 from corpus.models import Corpus, Moment, Video
-from retrieval.models import CastName, Rewording, Substitution
+from retrieval.models import CastName, Rewording, Substitution, may_become_queries
 from retrieval.rewriting.by_cast import CastSubstituter
-from retrieval.rewriting.by_chat import ChatSubstituter
-from retrieval.rewriting.cast import Cast, Entry
-from retrieval.rewriting.drafting import draft
-from retrieval.rewriting.endpoint import Endpoint, EndpointAway, EndpointRefuses
-from retrieval.rewriting.models import may_become_queries
+from retrieval.rewriting.by_chat import ChatSubstituter, Endpoint, EndpointAway, EndpointRefuses
+from retrieval.rewriting.cast import Cast, Entry, Lexicon
+from retrieval.rewriting.cast_file import draft
 from retrieval.rewriting.substituting import carry_out, cast_of
-from retrieval.rewriting.words import Lexicon
 from tests import chat_endpoint as stub
 from tests.chat_endpoint import ChatEndpoint
 

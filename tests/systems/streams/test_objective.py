@@ -15,12 +15,10 @@ from systems.data import Data
 from systems.interface import system
 from systems.neural.layers import as_rows
 from systems.neural.training import Learned
-from systems.streams.conquer import losses_of
-from systems.streams.conquer_network import Judged
-from systems.streams.inputs import read
+from systems.streams.conquer import Judged, losses_of
+from systems.streams.inputs import Batch, Pairs, read
 from systems.streams.network import compare
 from systems.streams.options import Streams
-from systems.streams.pairs import Batch, Pairs
 from systems.streams.two_streams import loss_of
 from tests.systems.streams.noise import noise
 

@@ -9,8 +9,8 @@ import pytest
 
 from systems.data import Data, Example
 from systems.streams.conquer import NOBODY, Others
+from systems.streams.inputs import Pairs
 from systems.streams.options import Conquer, Streams
-from systems.streams.pairs import Pairs
 from tests.systems.streams.noise import CLIP_SECONDS, noise
 
 SEVERAL = 3  # moments of each query

@@ -26,9 +26,8 @@ DAY = 24 * 3600
 
 
 def clip_file(request: HttpRequest, clip: Clip) -> HttpResponseBase:
-    """Answer with the clip itself, or with where it is, for somebody who may see it; a shared cache may not keep it.
-
-    No header depends on when the clip was cut, because clips that are cut together have neighbouring ranks.
+    """Answer with the clip itself, or with where it is, for somebody who may see it; a shared cache may not keep it. No
+    header depends on when the clip was cut, because clips that are cut together have neighbouring ranks.
     """
     file = clip.file
     if settings.MEDIA_ADDRESSES == "presigned":

@@ -59,13 +59,10 @@ def keep(corpus: Corpus, figures: Figures) -> None:
 def count(corpus: Corpus, report: Report = lambda done, total, message="": None) -> Figures:
     """Return the figures of a corpus.
 
-    Returns
-    -------
-    dict
-        `queries` (described moments), `moments` (different times of a video), `videos`, `vocabulary` (different words),
-        `verbs` (an estimate, see above), `moment_hours` and `video_hours`; as [least, mean, most], `query_length` in
-        words, `moment_length` and `video_length` in seconds; and `ratio`, the mean of a moment's length to its
-        video's. Each description counts once in these means, and each video once in its own.
+    The dict has `queries` (described moments), `moments` (different times of a video), `videos`, `vocabulary`
+    (different words), `verbs` (an estimate, see above), `moment_hours` and `video_hours`; as [least, mean, most],
+    `query_length` in words, `moment_length` and `video_length` in seconds; and `ratio`, the mean of a moment's length
+    to its video's. Each description counts once in these means, and each video once in its own.
     """
     seen = _read(corpus, report)
     videos = np.fromiter(corpus.videos.values_list("duration", flat=True).iterator(chunk_size=CHUNK), float)

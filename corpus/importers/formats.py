@@ -1,0 +1,309 @@
+"""The formats that corpora come in: how the lines or entries of each are read, and the importers by their names."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from math import inf
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from corpus.errors import CorpusError, Problem
+from corpus.importers.interface import (
+    Choice,
+    Durations,
+    Importer,
+    Source,
+    each_entry,
+    each_line,
+    each_object,
+    opened,
+    problem,
+)
+from corpus.importers.rows import (
+    LONGEST_LINE,
+    BadField,
+    Row,
+    keys_of,
+    name,
+    number,
+    places_of,
+    seconds,
+    seconds_or_none,
+    text,
+)
+from metrics import MeasureError
+from metrics.formats import annotations as published
+from metrics.formats.csv_tables import CsvLines
+from metrics.formats.errors import Place
+from metrics.formats.json_reader import Entry
+
+TYPES = ("v", "t", "vt")
+ALL = "all"
+Span = tuple[int, int]
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+CLOCK = re.compile(r"(?:(\d+):)?([0-5]?\d):([0-5]?\d(?:\.\d+)?)")
+
+
+def rows_of_tvr(file: Path, choice: Choice) -> Iterator[Row | Problem]:
+    """TVR: one JSON object a line with vid_name, duration, ts, desc and type.
+
+    Only descriptions of one type are read: by default those of type v, which tell what is seen.
+    """
+    wanted = choice.kind or TYPES[0]
+
+    def rows(where: str, record: dict[str, Any]) -> Iterator[Row]:
+        kind = record.get("type", TYPES[0])
+        if kind not in TYPES:
+            raise BadField("type", kind, "v, t or vt")
+        if wanted in (ALL, kind):
+            yield _tvr_row(where, record)
+
+    return each_object(file, rows)
+
+
+def _tvr_row(where: str, record: dict[str, Any]) -> Row:
+    times = record.get("ts")
+    if not isinstance(times, list) or len(times) != 2:
+        raise BadField("ts", times, "[start, end] in seconds")
+    return Row(
+        where=where,
+        video=name(record.get("vid_name"), "vid_name"),
+        start=seconds(times[0], "ts[0]"),
+        end=seconds(times[1], "ts[1]"),
+        duration=seconds_or_none(record.get("duration"), "duration"),
+        description=text(record.get("desc"), "desc"),
+        caption=text(record["caption"], "caption") if "caption" in record else None,
+    )
+
+
+def rows_of_charades(file: Path, choice: Choice) -> Iterator[Row | Problem]:
+    """Charades-STA: lines of `VIDEO start end##sentence`, with times in seconds and without the lengths of videos."""
+
+    def rows(where: str, line: bytes) -> Iterator[Row]:
+        try:
+            written = line.removeprefix(b"\xef\xbb\xbf").decode()
+        except UnicodeDecodeError as fault:
+            raise CorpusError(
+                f"not UTF-8 at byte {fault.start + 1}; expected VIDEO start end##sentence in UTF-8"
+            ) from fault
+        video, start, end, sentence = published.charades_line(Place(str(file), where), written)
+        yield Row(where, name(video, "video"), start, end, None, text(sentence, "sentence"))
+
+    return each_line(file, rows)
+
+
+def rows_of_activitynet(file: Path, choice: Choice) -> Iterator[Row | Problem]:
+    """ActivityNet Captions: an object from video to `duration`, `timestamps` and `sentences`, times in seconds."""
+    return described_videos(file, published.in_seconds, lambda record: record.get("duration"))
+
+
+def described_videos(file: Path, unit: published.Unit, length: Any) -> Iterator[Row | Problem]:
+    """Yield the sentences of each video of a document. `length` returns a record's duration in seconds, or None."""
+
+    def rows(where: str, entry: Entry) -> Iterator[Row]:
+        if entry.key is None:
+            raise CorpusError("the document is a list; expected an object from video to its sentences")
+        video = name(entry.key, "video")
+        sentences = list(published.captions(str(file), entry.key, entry.value, unit))
+        duration = seconds_or_none(length(entry.value), "duration")
+        for place, n, sentence, (start, end) in sentences:
+            yield Row(place.spot, video, start, end, duration, text(sentence, f"sentences[{n - 1}]"))
+
+    return each_entry(file, rows)
+
+
+def rows_of_didemo(file: Path, choice: Choice) -> Iterator[Row | Problem]:
+    """DiDeMo: a list of objects with video, description, num_segments and times, in segments of five seconds.
+
+    Several annotators marked each description. Its moment is the one that most of them marked; among those that equally
+    many marked, the one that overlaps most with all marks, and then the earliest.
+    """
+
+    def rows(where: str, entry: Entry) -> Iterator[Row]:
+        record = entry.value
+        if entry.key is not None:
+            raise CorpusError("the document is an object; expected a list of objects")
+        if not isinstance(record, dict):
+            raise CorpusError(f"a JSON {type(record).__name__}; expected an object")
+        times = record.get("times")
+        if not isinstance(times, list) or not times:
+            raise BadField("times", times, "a list of [first, last] segments that is not empty")
+        place = Place(str(file), where)
+        spans = [published.seconds_of_segments(place, f"field times[{n}]", each) for n, each in enumerate(times)]
+        start, end = agreed([(first, last) for first, last in spans])
+        yield Row(
+            where,
+            name(record.get("video"), "video"),
+            start,
+            end,
+            _longest(record.get("num_segments")),
+            text(record.get("description"), "description"),
+        )
+
+    return each_entry(file, rows)
+
+
+def agreed(marks: list[Span]) -> Span:
+    """Return the moment that most annotators marked.
+
+    >>> agreed([(5, 10), (0, 5), (5, 10), (0, 15)])
+    (5, 10)
+    >>> agreed([(0, 5), (20, 30), (0, 10)])
+    (0, 10)
+    """
+    times = Counter(marks)
+    return min(times, key=lambda mark: (-times[mark], -sum(_iou(mark, other) for other in marks), mark))
+
+
+def _iou(one: Span, other: Span) -> float:
+    overlap = max(0, min(one[1], other[1]) - max(one[0], other[0]))
+    return overlap / (max(one[1], other[1]) - min(one[0], other[0])) if overlap else 0.0
+
+
+def _longest(segments: object) -> float | None:
+    """Return the seconds that so many segments can have. The last of them may be shorter."""
+    if segments is None:
+        return None
+    if isinstance(segments, bool) or not isinstance(segments, int) or not 0 < segments <= 10_000:
+        raise BadField("num_segments", segments, "a whole number from 1 to 10,000")
+    return float(segments * published.SEGMENT_SECONDS)
+
+
+def rows_of_qvhighlights(file: Path, choice: Choice) -> Iterator[Row | Problem]:
+    """QVHighlights: one JSON object a line with query, vid, duration and relevant_windows, each of them a moment."""
+    return each_object(file, _windows)
+
+
+def _windows(where: str, record: dict[str, Any]) -> list[Row]:
+    windows = record.get("relevant_windows")
+    if not isinstance(windows, list) or not windows:
+        raise BadField("relevant_windows", windows, "a list of [start, end] in seconds that is not empty")
+    video, sentence = name(record.get("vid"), "vid"), text(record.get("query"), "query")
+    duration = seconds_or_none(record.get("duration"), "duration")
+    rows = []
+    for n, window in enumerate(windows):
+        field = f"relevant_windows[{n}]"
+        if not isinstance(window, list) or len(window) != 2:
+            raise BadField(field, window, "[start, end] in seconds")
+        start, end = seconds(window[0], f"{field}[0]"), seconds(window[1], f"{field}[1]")
+        rows.append(Row(where, video, start, end, duration, sentence))
+    return rows
+
+
+def rows_of_tacos(file: Path, choice: Choice) -> Iterator[Row | Problem]:
+    """TACoS in 2D-TAN's form: an object from video to `timestamps` in frames, `sentences`, `fps` and `num_frames`."""
+    return described_videos(file, published.in_frames, _tacos_duration)
+
+
+def _tacos_duration(record: dict[str, Any]) -> float | None:
+    frames = record.get("num_frames")
+    return None if frames is None else number(frames, "num_frames", "number of frames") / record["fps"]
+
+
+def rows_of_csv(file: Path, choice: Choice) -> Iterator[Row | Problem]:
+    """CSV of our own, with the columns video, start, end and description; or any CSV whose columns a person names."""
+    with opened(file) as content:
+        table = CsvLines(_decoded(content, file), str(file))
+        places = places_of(table.header, choice.columns, file)
+        names = {field: table.header[place] for field, place in places.items()}
+        for n, cells, wrong in table:
+            where = f"line {n}"
+            try:
+                if wrong:
+                    raise CorpusError(wrong)
+                found = {field: cells[place].strip() for field, place in places.items()}
+                yield _csv_row(where, found, names, table.separator)
+            except CorpusError as fault:
+                yield problem(file, where, fault)
+
+
+def _decoded(content: BinaryIO, file: Path) -> Iterator[str]:
+    n = 0
+    while line := content.readline(LONGEST_LINE + 1):
+        n += 1
+        if len(line) > LONGEST_LINE:
+            raise MeasureError(f"{file}: line {n}: longer than {LONGEST_LINE:,} bytes; is this the right file?")
+        try:
+            yield line.decode()
+        except UnicodeDecodeError:
+            raise MeasureError(f"{file}: line {n}: is not UTF-8 text; expected a CSV in UTF-8") from None
+
+
+def _csv_row(where: str, cells: Mapping[str, str], names: Mapping[str, str], separator: str) -> Row:
+    duration, caption = cells.get("duration"), cells.get("caption")
+    return Row(
+        where=where,
+        video=name(cells["video"], names["video"]),
+        start=_seconds(cells["start"], names["start"], separator),
+        end=_seconds(cells["end"], names["end"], separator),
+        duration=_seconds(duration, names["duration"], separator) if duration else None,
+        description=text(cells["description"], names["description"]),
+        caption=text(caption, names["caption"]) if caption else None,
+    )
+
+
+def _seconds(cell: str, field: str, separator: str) -> float:
+    """Return the seconds of a cell such as 3723.5 or 1:02:03.5; with a decimal comma where commas do not separate."""
+    written = cell.replace(",", ".") if separator != "," and cell.count(",") == 1 else cell
+    if NUMBER.fullmatch(written):
+        return seconds(float(written), field)
+    if clock := CLOCK.fullmatch(written):
+        return int(clock[1] or 0) * 3600.0 + int(clock[2]) * 60 + float(clock[3])
+    raise BadField(field, cell, "a number of seconds, or a time as 1:02:03.5")
+
+
+def rows_of_jsonl(file: Path, choice: Choice) -> Iterator[Row | Problem]:
+    """JSONL of our own: one object a line with video, start, end, description; or with the keys that a person names."""
+    keys = keys_of(choice.columns)
+
+    def rows(where: str, record: dict[str, Any]) -> list[Row]:
+        return [_jsonl_row(where, record, keys)]
+
+    return each_object(file, rows)
+
+
+def _jsonl_row(where: str, record: dict[str, Any], keys: Mapping[str, str]) -> Row:
+    caption = record.get(keys["caption"])
+    return Row(
+        where=where,
+        video=name(record.get(keys["video"]), keys["video"]),
+        start=seconds(record.get(keys["start"]), keys["start"]),
+        end=seconds(record.get(keys["end"]), keys["end"]),
+        duration=seconds_or_none(record.get(keys["duration"]), keys["duration"]),
+        description=text(record.get(keys["description"]), keys["description"]),
+        caption=None if caption is None else text(caption, keys["caption"]),
+    )
+
+
+IMPORTERS = (
+    Importer("tvr", "TVR", rows_of_tvr, kinds=(*TYPES, ALL), times=("ts", "ts[0]", "ts[1]")),
+    # Its moments were cut out of longer actions, which may end after the film; published loaders cut them off there.
+    Importer("charades", "Charades-STA", rows_of_charades, Durations.NONE, overhang=inf),
+    # Two of its sentences begin and end in the same instant.
+    Importer("activitynet", "ActivityNet Captions", rows_of_activitynet, leaves_out_empty=True),
+    Importer("didemo", "DiDeMo", rows_of_didemo, Durations.BOUND, overhang=float(published.SEGMENT_SECONDS)),
+    Importer("qvhighlights", "QVHighlights", rows_of_qvhighlights),
+    # Frames are counted and rates rounded, so that ends may lie behind the film; 2D-TAN's loader cuts them off there.
+    Importer("tacos", "TACoS", rows_of_tacos, overhang=inf, leaves_out_empty=True),
+    Importer("csv", "CSV with columns of our own, or mapped", rows_of_csv, takes_columns=True),
+    Importer("jsonl", "JSONL with fields of our own, or mapped", rows_of_jsonl, takes_columns=True),
+)
+FORMATS = {importer.name: importer for importer in IMPORTERS}
+
+
+def importer_of(source: Source) -> Importer:
+    """Return the importer of the source's format. Raises CorpusError if there is none, or the source chooses what the
+    format does not have.
+    """
+    found = FORMATS.get(source.format)
+    if found is None:
+        raise CorpusError(f"format: {source.format!r}; expected one of {', '.join(FORMATS)}")
+    if source.kind and source.kind not in found.kinds:
+        right = f"one of {', '.join(found.kinds)}" if found.kinds else "none, because it has no kinds"
+        raise CorpusError(f"type: {source.kind!r}; expected, for {found.title}, {right}")
+    if source.columns and not found.takes_columns:
+        takes = ", ".join(each.name for each in FORMATS.values() if each.takes_columns)
+        raise CorpusError(f"columns: {found.title} has its own; only {takes} can be mapped")
+    return found
