@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from campaigns.models import Membership
 from judging.models import Revision
-from judging.quality.exam_state import exam_state, has_just_passed
+from judging.quality.exam import exam_state, has_just_passed
 from reports.own_work import agreement, week_of
 
 

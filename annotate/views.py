@@ -18,10 +18,10 @@ from campaigns.pages import campaign_page
 from corpus.media.clip_files import clip_file
 from judging import doors
 from judging.models import Assignment, Flag
-from judging.quality.exam_state import nothing_for
+from judging.quality.exam import nothing_for
 from judging.quality.examples import levels
 from judging.work import claiming, grading, submitting
-from judging.work.assignment_data import assignment_data
+from judging.work.claiming import assignment_data
 from reports import own_work
 
 

@@ -29,8 +29,8 @@ from judging.consensus import RULE
 from releases.archive import FORMAT
 from releases.contents import parts, scope_of
 from releases.data_card import LICENCES, counted
+from releases.exports import by_query
 from releases.models import Release
-from releases.scope import by_query
 
 LONGEST_NOTES = 20_000  # characters
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip can hold; files in releases have no other time

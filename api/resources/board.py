@@ -20,17 +20,15 @@ from api.resources.numbers import FILE_TYPES
 from api.resources.runs import OfRelease
 from campaigns.models import Membership
 from runs import doors
-from runs.believe.catalogue import BY_KEY
-from runs.believe.choices import Choices, examination_file
-from runs.believe.choices import choices_of as examination
-from runs.believe.explanations import NOTHING
-from runs.believe.inquiries import CONVENTIONS, MOST_RUNS, ask_to_examine, job_of
-from runs.board.bands import Queries
-from runs.board.choices import choices_of, measure_named
+from runs.board.choices import Queries, choices_of, measure_named
 from runs.board.files import numbers_of
 from runs.board.table import board
 from runs.measures import NAMES
 from runs.models import Yardstick
+from runs.reliability.choices import Choices, examination_file
+from runs.reliability.choices import choices_of as examination
+from runs.reliability.figures import BY_KEY, NOTHING
+from runs.reliability.inquiries import CONVENTIONS, MOST_RUNS, ask_to_examine, job_of
 from runs.scoring import ask_for_measure, score_runs
 
 LARGEST = 10**9 - 1

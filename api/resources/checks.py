@@ -13,7 +13,7 @@ from api.operations import Rows, makes, reads
 from api.resource import CAMPAIGN, Resource
 from judging import doors
 from judging.quality import check_results
-from judging.quality.gold import DRAWN_AT_ONCE, SOURCES_LOOKED_AT, draw_gold, gold, make_gold, sources
+from judging.quality.checks import DRAWN_AT_ONCE, SOURCES_LOOKED_AT, draw_gold, gold, make_gold, sources
 from reports.summaries import PEOPLE, current_summary
 from reports.tables.people import check_rows
 

@@ -40,8 +40,7 @@ from judging import doors
 from judging.drafts import changes as steps
 from judging.drafts import forms
 from judging.drafts.builder import marks
-from judging.drafts.corpora import store_corpus
-from judging.drafts.draws import draw_queries
+from judging.drafts.sources import draw_queries, store_corpus
 from judging.pool.queries import LONGEST_SPLIT
 from judging.pool.selection import LARGEST_SEED
 from retrieval.rewriting.counting import counted, ready_in

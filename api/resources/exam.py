@@ -19,9 +19,19 @@ from judging import doors
 from judging.consensus import GRADES
 from judging.models import Batch, Flag, Sitting
 from judging.models.sitting import exam_batches
-from judging.quality.exam import DEPTH, MOST_QUERIES, QUERIES, set_exam, set_truth
+from judging.quality.exam import (
+    DEPTH,
+    LONGEST_REASON,
+    MOST_QUERIES,
+    QUERIES,
+    QUORUM,
+    VERDICTS,
+    exam_grades,
+    set_exam,
+    set_truth,
+    truths,
+)
 from judging.quality.examples import LONGEST_WHY
-from judging.quality.sittings import LONGEST_REASON, QUORUM, VERDICTS, exam_grades, truths
 from reports.tables.examinees import Kappas, examinee, overview, pairs_of, pairs_of_one
 
 LARGEST = 2**31 - 1

@@ -17,9 +17,9 @@ from campaigns.models import Membership
 from judging import doors
 from judging.consensus import GRADES
 from judging.models import Candidate, Example
-from judging.quality.example_forms import OwnExampleForm
 from judging.quality.examples import (
     LONGEST_WHY,
+    OwnExampleForm,
     add_example,
     add_own_example,
     hidden_examples,

@@ -14,8 +14,8 @@ from campaigns.models import Membership
 from judging import doors
 from judging.models import Batch, Candidate, Kind, Query, Review
 from judging.pool.opening import open_all_without_clips, open_without_clips
-from judging.review.recommending import Recommendation, recommendations
-from judging.review.withdrawing import bring_back, withdraw
+from judging.review.decisions import bring_back, withdraw
+from judging.review.reviewing import Recommendation, recommendations
 from reports.tables.batch import CandidateRow, Editions, candidate_rows
 from reports.tables.queries import FILTERS, SORTS, Table, query_rows
 

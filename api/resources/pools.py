@@ -17,9 +17,8 @@ from releases.models import Release
 from runs import doors
 from runs.measures import NDCG
 from runs.models import Enlargement, Near
-from runs.pools.opening import ask_to_open, open_further_batches
-from runs.pools.proposing import Plan, ask_to_propose, propose_moments
-from runs.pools.rows import HEADLINE, Row, comparison, found_moments
+from runs.pools.comparing import HEADLINE, Row, comparison, found_moments
+from runs.pools.enlarging import Plan, ask_to_open, ask_to_propose, open_further_batches, propose_moments
 
 MOST = 2**31 - 1
 MOST_MOMENTS = 5000

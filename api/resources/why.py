@@ -16,9 +16,8 @@ from api.resources.numbers import FILE_TYPES
 from api.resources.runs import OfRelease
 from base.errors import WrongState
 from runs import doors
-from runs.why.cases import Case, Judged, Rank, Side, case_of
-from runs.why.choices import EXPLAINED, Choices, choices_of
-from runs.why.differences import Line, lines_of, scatter_file, texts_of
+from runs.explain.cases import Case, Judged, Rank, Side, case_of
+from runs.explain.queries import EXPLAINED, Choices, Line, choices_of, lines_of, scatter_file, texts_of
 
 
 class WhyAsked(OfRelease):

@@ -15,9 +15,8 @@ from campaigns.uploads import refuse_if_kept, remove, store_text
 from jobs.models import Job
 from jobs.registry import Kind
 from judging.drafts.builder import check_draft, is_being_stored, make_campaign
-from judging.drafts.corpora import store_corpus
-from judging.drafts.draws import draw_queries
 from judging.drafts.forms import CorpusForm, FilmsForm, NewSettingsForm, PeopleForm, QueriesForm
+from judging.drafts.sources import draw_queries, store_corpus
 
 KINDS = (check_draft, make_campaign, store_corpus, draw_queries)  # of a draft's jobs
 MOST_DRAFTS = 50  # of one person at a time

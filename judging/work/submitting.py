@@ -9,11 +9,8 @@ from base.errors import WrongState
 from base.transactions import all_or_nothing, locked
 from campaigns.events import Happened, tell
 from campaigns.models import Membership
-from judging.models.assignment import Assignment
-from judging.models.judgement import Judgement
-from judging.models.pool import Batch
-from judging.models.states import Kind
-from judging.quality import checks, sittings
+from judging.models import Assignment, Batch, Judgement, Kind
+from judging.quality import checks, exam
 from judging.review.reviewing import follow_policy
 
 
@@ -48,7 +45,7 @@ def submit(assignment: Assignment, fence: int) -> None:
             tell(batch.campaign_id, Happened.BATCH_SETTLED, batch=batch.pk, query=batch.query_id)
         follow_policy(batch)
     elif batch.kind == Kind.EXAM:
-        sittings.finish_round(assignment.annotator)
+        exam.finish_round(assignment.annotator)
     elif batch.kind == Kind.CHECK:
         checks.warn_or_pause(assignment.annotator)
 

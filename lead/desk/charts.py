@@ -12,7 +12,7 @@ from django.utils.formats import date_format
 from base.templatetags.figures import decimals, share_of
 from campaigns.models import Campaign
 from lead.desk.sparks import Spark, bars, line
-from reports.pay.rates import Rates
+from reports.hours import Rates
 from reports.summaries import AGREEMENT, PROGRESS, CurrentSummary
 
 Numbers = dict[str, Any]

@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from campaigns.models import Campaign, Membership
 from judging.models import Batch, Flag, Kind, Sitting
-from judging.work.eligibility import STUCK_AFTER, stuck_batches, without_annotators
+from judging.work.claiming import STUCK_AFTER, stuck_batches, without_annotators
 from reports.tables.queries import number_of
 
 

@@ -27,10 +27,8 @@ from judging.drafts.changes import (
     jobs_of,
     root_and_below,
 )
-from judging.drafts.corpora import store_corpus
-from judging.drafts.draws import captions_of, draw_queries, drawn
 from judging.drafts.forms import CorpusForm, FilmsForm, NewSettingsForm, PeopleForm, QueriesForm
-from judging.drafts.sources import wrong_at_first_look
+from judging.drafts.sources import captions_of, draw_queries, drawn, store_corpus, wrong_at_first_look
 from lead.drafts.steps import after, steps
 from retrieval.rewriting.counting import counted, ready_in
 

@@ -19,10 +19,8 @@ from judging.models import Review
 from judging.pool.opening import open_all_without_clips, open_without_clips
 from judging.quality.examples import teachable
 from judging.review import reviewing
-from judging.review.recommending import recommendation
-from judging.review.reviewing import last_reviews, neighbours_to_review, to_undo
-from reports.tables.batch import ClipsToCome, Editions, candidate_rows, verdict_buttons
-from reports.tables.batch_chart import grades_by_rank
+from judging.review.reviewing import last_reviews, neighbours_to_review, recommendation, to_undo
+from reports.tables.batch import ClipsToCome, Editions, candidate_rows, grades_by_rank, verdict_buttons
 from reports.tables.queries import appearance
 
 

@@ -13,8 +13,7 @@ from base.request_fields import KEY, is_whole
 from campaigns.pages import campaign_page
 from judging import doors
 from judging.quality import check_results
-from judging.quality.checks import REPEAT_AFTER
-from judging.quality.gold import DRAWN_AT_ONCE, SOURCES_LOOKED_AT, draw_gold, gold, make_gold, sources
+from judging.quality.checks import DRAWN_AT_ONCE, REPEAT_AFTER, SOURCES_LOOKED_AT, draw_gold, gold, make_gold, sources
 from reports.summaries import PEOPLE, current_summary
 from reports.tables.people import check_rows
 

@@ -17,9 +17,8 @@ from campaigns.pages import campaign_page
 from judging import doors
 from judging.consensus import GRADES
 from judging.models import Assignment, Judgement, Query
-from judging.review.adjudicating import adjudicate, withdraw_adjudication
+from judging.review.decisions import adjudicate, bring_back, withdraw, withdraw_adjudication
 from judging.review.reopening import Scope, reopen, reopen_work
-from judging.review.withdrawing import bring_back, withdraw
 from reports.tables.reopening_cost import cost_of
 
 ON_A_PAGE = 50

@@ -14,9 +14,18 @@ from campaigns.pages import campaign_page
 from judging import doors
 from judging.consensus import GRADES
 from judging.models.sitting import exam_batches
-from judging.quality.exam import DEPTH, QUERIES, set_exam, set_truth
+from judging.quality.exam import (
+    DEPTH,
+    LONGEST_REASON,
+    QUERIES,
+    QUORUM,
+    VERDICTS,
+    exam_grades,
+    set_exam,
+    set_truth,
+    truths,
+)
 from judging.quality.examples import LONGEST_WHY
-from judging.quality.sittings import LONGEST_REASON, QUORUM, VERDICTS, exam_grades, truths
 from reports.tables.examinees import examinee, overview, pairs_of, pairs_of_one
 
 TRUTHS = {"": None} | {str(grade): grade for grade in GRADES}

@@ -15,7 +15,7 @@ from judging.consensus import RULE
 from judging.models import Candidate
 from releases.exports import FILES, export_file, training_set_file
 from releases.models import TrainingSet
-from releases.training.sets import USUAL_DEPTHS, ask_for_training_set, make_training_set
+from releases.training import USUAL_DEPTHS, ask_for_training_set, make_training_set
 
 
 @require_safe

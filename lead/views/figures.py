@@ -16,9 +16,8 @@ from base.request_fields import whole_in
 from campaigns.pages import campaign_page
 from judging import doors
 from judging.models import Kind
-from judging.pool.study import Plan, ask_for_study
-from reports.figures.catalogue import DRAWN, TABLES, Figure
-from reports.figures.explanations import NOTHING
+from judging.pool.ranking import Plan, ask_for_study
+from reports.figures.catalogue import DRAWN, NOTHING, TABLES, Figure
 from reports.figures.files import campaign_figure_file, query_of
 from reports.figures.numbers import Subject
 from reports.summaries import FIGURES, current_summary

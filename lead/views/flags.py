@@ -14,7 +14,7 @@ from campaigns.guideline_text import LEVELS
 from campaigns.pages import campaign_page
 from judging import doors
 from judging.models import Flag
-from judging.review.flags import ACTIONS
+from judging.review.decisions import ACTIONS
 from reports.tables.batch import FlagRow, named
 
 ON_A_PAGE = 50

@@ -10,9 +10,9 @@ from base.problem_documents import refusal_as_message
 from base.templatetags.page_parts import Heading
 from campaigns.pages import campaign_page
 from judging import doors
-from reports.pay import approval
-from reports.pay.periods import Period, pay_of, sum_of, write_csv
-from reports.pay.rates import Rates
+from reports.hours import Rates
+from reports.pay import Period, may_be_approved, pay_of, sum_of, write_csv
+from reports.pay import approve as approve_period
 
 
 @require_safe
@@ -34,7 +34,7 @@ def hours(request: HttpRequest, name: str) -> HttpResponse:
         headings=_headings(lead.campaign.currency, several_rates=len(parts) > 1),
         worked=worked,
         pay=pay,
-        may_approve=approval.may_be_approved(lead.campaign, period),
+        may_approve=may_be_approved(lead.campaign, period),
     )
 
 
@@ -42,7 +42,7 @@ def hours(request: HttpRequest, name: str) -> HttpResponse:
 def approve(request: HttpRequest, name: str) -> HttpResponse:
     lead, period = doors.lead(request, name), Period.from_params(request.POST)
     with refusal_as_message(request):
-        approved = approval.approve(lead, period)
+        approved = approve_period(lead, period)
         messages.success(request, f"The hours and the pay from {approved} are approved.")
     return redirect(f"{reverse('hours', args=[name])}?{period.query}")
 

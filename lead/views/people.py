@@ -20,7 +20,7 @@ from campaigns.invitations import LIFETIMES, MOST_HOURS, USUAL_LIFETIME, Invitat
 from campaigns.models import Membership
 from campaigns.pages import campaign_page
 from judging import doors
-from judging.work import leaving
+from judging.review import decisions
 from reports.summaries import PEOPLE, current_summary
 from reports.tables.people import DAYS_SHOWN, days_of, invitation_rows, person_rows
 
@@ -107,21 +107,21 @@ def _do(request: HttpRequest, lead: Membership, person: Membership, reason: str)
     verb = request.POST.get("verb", "")
     if verb == "role":
         role = one_of("role", request.POST.get("role", ""), Membership.Role.values)
-        leaving.change_role(person, role, lead, reason)
+        decisions.change_role(person, role, lead, reason)
         return f"is now {role}"
     apply, done = VERBS[one_of("verb", verb, VERBS)]
     apply(person, lead, reason)
     if verb == "pause" and request.POST.get("hand_over"):
-        leaving.hand_over(person, lead, reason)
+        decisions.hand_over(person, lead, reason)
     return done
 
 
 VERBS: dict[str, tuple[Callable[[Membership, Membership, str], None], str]] = {
     "pause": (Membership.pause, "is paused"),
     "resume": (Membership.resume, "is active again"),
-    "deactivate": (leaving.deactivate, "has left"),
+    "deactivate": (decisions.deactivate, "has left"),
     "take_back": (Membership.take_back, "is a member again"),
-    "hand_over": (leaving.hand_over, "no longer holds a batch"),
+    "hand_over": (decisions.hand_over, "no longer holds a batch"),
 }
 
 

@@ -15,8 +15,7 @@ from campaigns.models import Membership
 from campaigns.pages import campaign_page
 from judging import doors
 from judging.models import Batch, Review
-from judging.review.recommending import recommendations
-from judging.review.reviewing import MOST_AT_ONCE, accept_all, last_reviews, to_undo, undo
+from judging.review.reviewing import MOST_AT_ONCE, accept_all, last_reviews, recommendations, to_undo, undo
 from lead.views.batches import address_after
 
 

@@ -29,8 +29,7 @@ from jobs.running import work_off
 from judging.drafts.changes import ask_to_check
 from judging.models import Batch
 from judging.pool.queries import load_queries
-from judging.ratings import settling
-from judging.ratings.pairs import read_pairs
+from judging.ratings import read, read_pairs
 from metrics import MeasureError, MeasureWarning
 from metrics.formats import csv_tables, files, json_runs, qrels, ratings, runs, training_sets
 from metrics.formats.names import QRELS_FORMATS, RUN_FORMATS
@@ -74,7 +73,7 @@ READERS: dict[str, Reader] = {
     "columns_in": columns_in,
     "read_ratings": ratings.read_ratings,
     "read_training_set": lambda file: list(training_sets.read_training_set(file)),
-    "ratings to settle": settling.read,
+    "ratings to settle": read,
     "read_pairs": read_pairs,
     "read_cast": read_cast,
     "read_objects": lambda file: read_objects(file, collection()),
