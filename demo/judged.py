@@ -151,10 +151,7 @@ class _Working(Client):
 def make_judged(source: Campaign, truth: Path, lead: User, researcher: User, tell: Callable[[str], None]) -> None:
     """Make the campaign with its release and its runs, unless it is there. What a break has left is finished.
 
-    Raises
-    ------
-    ReeljudgeError
-        If a job fails.
+    Raise ReeljudgeError if a job fails.
     """
     grades = true_grades(truth)
     campaign = Campaign.objects.filter(name=NAME).first()
@@ -227,10 +224,7 @@ def _predicted(
 def finish_jobs(out: TextIO = sys.stdout) -> None:
     """Run all jobs that are due, and wait for those that the worker of a running server has.
 
-    Raises
-    ------
-    ReeljudgeError
-        If a job fails.
+    Raise ReeljudgeError if a job fails.
     """
     due = Q(state=Job.State.RUNNING) | Q(due__lte=Now())
     while True:

@@ -27,13 +27,9 @@ def import_ratings(name: str, ratings: Ratings, pairs: dict[str, Pair], title: s
 
     A worker who rated a pair more than once gets a further membership for each repetition, because nobody judges a
     candidate twice. These memberships refer to the first one, and exports print the first one's number. Rated pairs
-    without a final grade may be missing in the pair file, as in files of qrels; they are left out and counted.
-
-    Raises
-    ------
-    ReeljudgeError
-        If the campaign exists, a rated pair with a final grade is not among the pairs, or a query has more pairs than
-        two batches hold.
+    without a final grade may be missing in the pair file, as in files of qrels; they are left out and counted. Raise
+    ReeljudgeError if the campaign exists, a rated pair with a final grade is not among the pairs, or a query has more
+    pairs than two batches hold.
     """
     rated = _rated(ratings, pairs)
     if Campaign.objects.filter(name=name).exists():

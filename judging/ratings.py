@@ -92,11 +92,8 @@ def _one_worker_twice(pair: str, given: list[tuple[str, int]], result: Settled) 
 def read(file: Path) -> Ratings:
     """Return the ratings of each pair.
 
-    Raises
-    ------
-    ReeljudgeError
-        If the file or a rating is wrong, a pair has more than four ratings, or more than two in a round; it names the
-        line and the field. If a pair has ratings in round two, but not two in round one; it names the pair.
+    Raise ReeljudgeError if the file or a rating is wrong, a pair has more than four ratings, or more than two in a
+    round; it names the line and the field. Raise it, too, if a pair has ratings in round two, but not two in round one.
     """
     ratings, second = Ratings(), dict[str, list[tuple[str, int]]]()
     try:
@@ -138,10 +135,7 @@ class Pair:
 def read_pairs(file: Path) -> dict[str, Pair]:
     """Return the pairs by id, from a CSV file or from TVR-Ranking's JSON lines.
 
-    Raises
-    ------
-    ReeljudgeError
-        If the file or a pair is wrong; it names the line and the field.
+    Raise ReeljudgeError if the file or a pair is wrong; it names the line and the field.
     """
     pairs: dict[str, Pair] = {}
     try:

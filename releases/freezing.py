@@ -45,12 +45,8 @@ def freeze(
     """Make the campaign's next release, and ask for the job that writes it. Judging goes on meanwhile.
 
     While a release that was asked for in the same way is being written, that one is returned, and no other is made.
-    Queries that are not finished are left out, unless `with_unfinished`.
-
-    Raises
-    ------
-    BadValue
-        If the licence is unknown, or the notes are too long.
+    Queries that are not finished are left out, unless `with_unfinished`. Raise BadValue if the licence is unknown, or
+    the notes are too long.
     """
     if licence not in LICENCES:
         raise BadValue("licence", licence[:40] or "nothing", f"one of {', '.join(LICENCES)}")

@@ -160,12 +160,7 @@ def _line_maker(pool: Pool) -> Callable[[str, list[int], list[float], int], str]
 def ask_for_training_set(campaign: Campaign, depth: int) -> TrainingSet:
     """Ask for the job that writes the campaign's pseudo training set with this N.
 
-    A file that is there already can be downloaded meanwhile.
-
-    Raises
-    ------
-    BadValue
-        If N is out of range.
+    A file that is there already can be downloaded meanwhile. Raise BadValue if N is out of range.
     """
     if not 1 <= depth <= DEEPEST:
         raise BadValue("N", str(depth)[:20], f"1 to {DEEPEST:,} moments for each query")

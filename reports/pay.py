@@ -40,10 +40,7 @@ class Period:
     def from_params(cls, values: Any) -> Period:
         """Return the period of a request's `from` and `to`. The present month's first and last day are the defaults.
 
-        Raises
-        ------
-        BadValue
-            If a day is no date, or the period ends before it begins.
+        Raise BadValue if a day is no date, or the period ends before it begins.
         """
         month = cls.of_month()
         period = cls(_day(values, "from", month.first), _day(values, "to", month.last))
@@ -184,10 +181,7 @@ def _cells(row: PayRow, names: bool) -> Iterator[object]:
 def approve(lead: Membership, period: Period) -> ApprovedPeriod:
     """Approve the hours and the pay of a period, as they stand now. If that period is approved, return it.
 
-    Raises
-    ------
-    WrongState
-        If the period is not over, or holds some days that are approved already.
+    Raise WrongState if the period is not over, or holds some days that are approved already.
     """
     campaign = locked(Campaign.objects.filter(pk=lead.campaign_id)).get()
     for earlier in _overlapping(campaign, period):

@@ -84,10 +84,7 @@ def ask_for_scores_on(release: Release) -> None:
 def ask_for_measure(release: Release, measure: Measure) -> None:
     """Have all runs scored by one more measure. Doing it twice is harmless.
 
-    Raises
-    ------
-    BadValue
-        If a release holds nothing by which it could be computed.
+    Raise BadValue if a release holds nothing by which it could be computed.
     """
     if measure.definition.family == "highlight" or measure.param("type"):
         raise BadValue("measure", str(measure), "a measure of graded moments; a release has no saliency and no types")

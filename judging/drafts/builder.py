@@ -134,10 +134,7 @@ def marks(draft: Draft) -> list[Any]:
 def make_campaign(draft: Draft, report: Report) -> None:
     """Make the campaign, with its corpus, queries and members, and ask for the ranking. Doing it twice is harmless.
 
-    Raises
-    ------
-    ReeljudgeError
-        If something is wrong. Nothing is stored then.
+    Raise ReeljudgeError if something is wrong. Nothing is stored then.
     """
     must_be_here(draft)
     draft.refresh_from_db()

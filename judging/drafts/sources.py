@@ -48,10 +48,7 @@ MOST_STRATA = 50  # that are shown
 def source_of(draft: Draft) -> Source:
     """Return what to import.
 
-    Raises
-    ------
-    CorpusError
-        If the file is missing or has not arrived as a whole, or the folder of films is not allowed.
+    Raise CorpusError if the file is missing or has not arrived as a whole, or the folder of films is not allowed.
     """
     file = whole(draft, Upload.Purpose.MOMENTS)
     if file is None:
@@ -98,10 +95,7 @@ def _durations(file: Path) -> dict[str, float]:
 def whole(draft: Draft, purpose: str) -> Path | None:
     """Return the file that was uploaded for a purpose, or None if there is none.
 
-    Raises
-    ------
-    CorpusError
-        If it has not arrived as a whole.
+    Raise CorpusError if it has not arrived as a whole.
     """
     upload = draft.upload_for(purpose)
     if upload and not upload.is_whole:
@@ -140,11 +134,8 @@ class UploadedFilms(MediaFolder):
 def allowed_folder(folder: str) -> str:
     """Return the folder or prefix if it lies in one that MEDIA_FOLDERS names, also after symbolic links were followed.
 
-    Raises
-    ------
-    CorpusError
-        If it lies elsewhere, or is a folder that is not there. The message is the same, so that nobody learns what
-        this server has.
+    Raise CorpusError if it lies elsewhere, or is a folder that is not there. The message is the same, so that nobody
+    learns what this server has.
     """
     for root in settings.MEDIA_FOLDERS:
         if is_remote(folder):
@@ -160,10 +151,7 @@ def allowed_folder(folder: str) -> str:
 def must_be_here(draft: Draft) -> None:
     """Leave the work to another machine if this one does not have the draft's uploads.
 
-    Raises
-    ------
-    JobLeft
-        If it has none of them.
+    Raise JobLeft if it has none of them.
     """
     if draft.uploads.filter(received__gt=0).exists() and not draft.folder.is_dir():
         raise JobLeft(f"the uploads are not in {settings.UPLOAD_ROOT} on this machine")
@@ -173,10 +161,7 @@ def must_be_here(draft: Draft) -> None:
 def queries_file(draft: Draft) -> Iterator[Path]:
     """Give the file from which `judging.pool.queries` reads the queries.
 
-    Raises
-    ------
-    CorpusError
-        If there is none, it has not arrived as a whole, or its text is not UTF-8.
+    Raise CorpusError if there is none, it has not arrived as a whole, or its text is not UTF-8.
     """
     file = whole(draft, Upload.Purpose.QUERIES)
     if file is None:
@@ -246,10 +231,7 @@ def _some(names: list[str]) -> str:
 def store_corpus(draft: Draft, report: Report) -> None:
     """Store a draft's new corpus, which is the draft's corpus then. Doing it twice is harmless.
 
-    Raises
-    ------
-    CorpusError, ReeljudgeError
-        If something is wrong. Nothing is stored then.
+    Raise CorpusError, ReeljudgeError if something is wrong. Nothing is stored then.
     """
     must_be_here(draft)
     draft.refresh_from_db()
@@ -287,12 +269,7 @@ def corpus_of(draft: Draft, report: Report) -> Iterator[Corpus]:
 def selection_of(draft: Draft) -> Selection | None:
     """Draw what the draft asks for; return None if it asks for nothing.
 
-    Raises
-    ------
-    BadValue
-        If so many cannot be drawn.
-    ReeljudgeError
-        If the corpus is not stored yet.
+    Raise BadValue if so many cannot be drawn, and ReeljudgeError if the corpus is not stored yet.
     """
     if not (wanted := draft.selection):
         return None

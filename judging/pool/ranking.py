@@ -128,12 +128,8 @@ class Plan(NamedTuple):
 def ask_for_study(campaign: Campaign, plan: Plan) -> Job:
     """Ask for the job that makes the study. A campaign has one study at most.
 
-    Raises
-    ------
-    BadValue
-        If a number of the plan is out of range.
-    WrongState
-        If the campaign has a study already, or no query has candidates yet.
+    Raise BadValue if a number of the plan is out of range, and WrongState if the campaign has a study already, or no
+    query has candidates yet.
     """
     for field, most in (("queries", MOST_QUERIES), ("top", MOST_CANDIDATES), ("random", MOST_CANDIDATES)):
         if not (field != "random") <= getattr(plan, field) <= most:

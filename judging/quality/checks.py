@@ -246,10 +246,7 @@ def gold(campaign: Campaign) -> QuerySet[Any]:
 def make_gold(query: Query) -> Query:
     """Make gold of some clear pairs of a closed query, and return it. If it exists already, return that.
 
-    Raises
-    ------
-    WrongState
-        If the query has too few clear pairs.
+    Raise WrongState if the query has too few clear pairs.
     """
     query = locked(Query.objects.filter(pk=query.pk)).select_related("campaign").get()
     campaign, name = query.campaign, f"gold:{query.pk}"

@@ -39,14 +39,8 @@ def set_exam(
     """Draw queries that nobody has begun to judge, and copy their best candidates into an exam.
 
     Examinees learn about the exam's pairs, so the drawn queries are withdrawn from the pool, except with
-    `keep_in_pool`.
-
-    Raises
-    ------
-    BadValue
-        If the numbers are out of range, or there are too few queries.
-    WrongState
-        If the campaign has an exam already.
+    `keep_in_pool`. Raise BadValue if the numbers are out of range, or there are too few queries, and WrongState if the
+    campaign has an exam already.
     """
     locked(Campaign.objects.filter(pk=campaign.pk)).get()
     if campaign.queries.filter(kind=Kind.EXAM).exists():
@@ -154,10 +148,7 @@ def mark_waiting(campaign: Campaign) -> None:
 def repeat(member: Membership, lead: Membership, reason: str) -> Sitting:
     """Give a member who failed the exam another round, and return it. If it is open already, return that.
 
-    Raises
-    ------
-    WrongState
-        If the member has not failed, failed without a missed pair, or has work all the same.
+    Raise WrongState if the member has not failed, failed without a missed pair, or has work all the same.
     """
     member = locked(Membership.objects.filter(pk=member.pk)).get()
     last = Sitting.objects.filter(member=member).select_related("member").last()

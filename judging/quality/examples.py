@@ -67,10 +67,7 @@ def teachable(campaign: Campaign, words: str = "") -> QuerySet[Candidate]:
 def add_example(lead: Membership, candidate: Candidate, grade: int, why: str) -> Example:
     """Make a judged pair an example, or replace the grade and the reason of the example that it is.
 
-    Raises
-    ------
-    WrongState
-        If the pair is still to be judged.
+    Raise WrongState if the pair is still to be judged.
     """
     pair = locked(Candidate.objects.in_campaign(lead.campaign).filter(pk=candidate.pk))
     candidate = pair.select_related("query", "moment__video").get()

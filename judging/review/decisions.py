@@ -24,12 +24,8 @@ ADJUDICATED = Outcome.ADJUDICATED.value  # exports print it in place of the rule
 def adjudicate(candidate: Candidate, lead: Membership, grade: int, reason: str) -> Adjudication:
     """Give a discarded or flagged candidate a grade, or replace the grade that a lead gave before.
 
-    The same grade with the same reason again changes nothing.
-
-    Raises
-    ------
-    WrongState
-        If the candidate is neither discarded nor flagged nor adjudicated.
+    The same grade with the same reason again changes nothing. Raise WrongState if the candidate is neither discarded
+    nor flagged nor adjudicated.
     """
     candidate = _lock(candidate)
     if candidate.outcome not in (Outcome.DISCARDED, Outcome.FLAGGED, Outcome.ADJUDICATED):
@@ -76,10 +72,7 @@ def dismiss(flag: Flag, lead: Membership) -> str:
 def cut_again(flag: Flag, lead: Membership) -> str:
     """Have the clips of the flag's batch cut again that cannot be played, and return that in words.
 
-    Raises
-    ------
-    WrongState
-        If the flagged candidate is in no batch any more.
+    Raise WrongState if the flagged candidate is in no batch any more.
     """
     if flag.candidate.batch is None:
         raise WrongState("This candidate is in no batch any more, so no clip is cut for it.")

@@ -28,12 +28,8 @@ Part = tuple[int, int]  # a query's key and the number of a batch; all editions 
 def review(batch: Batch, lead: Membership | None, verdict: str, reason: str = "") -> Review:
     """Give a verdict on a settled batch: open the second batch, or close the query.
 
-    Without a lead, the verdict is the policy's. The same verdict again returns the same review.
-
-    Raises
-    ------
-    WrongState
-        If the batch is not settled, a part of it is judged again, or the verdict is impossible.
+    Without a lead, the verdict is the policy's. The same verdict again returns the same review. Raise WrongState if the
+    batch is not settled, a part of it is judged again, or the verdict is impossible.
     """
     batch = locked(Batch.objects.filter(pk=batch.pk)).select_related("query__campaign").get()
     if (earlier := review_in_force(batch)) and earlier.verdict == verdict:
@@ -108,10 +104,7 @@ def note_closed(query: Query) -> bool:
 def undo(review: Review, lead: Membership) -> None:
     """Undo a review, so that the batch is to be reviewed again. Undoing it twice is harmless.
 
-    Raises
-    ------
-    WrongState
-        If the review opened a second batch that somebody has begun.
+    Raise WrongState if the review opened a second batch that somebody has begun.
     """
     query = review.batch.query
     Query.objects.filter(pk=query.pk).lock_with_batches()
@@ -140,10 +133,7 @@ def _put_back_second(query: Query) -> None:
 def accept(batch: Batch, lead: Membership, verdict: str, seen: str) -> Review:
     """Give the recommended verdict that a lead saw in a list.
 
-    Raises
-    ------
-    WrongState
-        If the recommendation has changed since the lead saw it.
+    Raise WrongState if the recommendation has changed since the lead saw it.
     """
     locked(Batch.objects.filter(pk=batch.pk)).get()
     now = recommendation(batch)

@@ -31,10 +31,7 @@ STUCK_AFTER = timedelta(days=1)  # that a contested batch finds nobody, or an ex
 def claim(annotator: Membership) -> Assignment | None:
     """Give the annotator the batch that they hold, or a free one. Return None if there is nothing to judge.
 
-    Raises
-    ------
-    WrongState
-        If the member is no active annotator.
+    Raise WrongState if the member is no active annotator.
     """
     # One claim at a time for each person: two tabs get the same batch.
     annotator = locked(Membership.objects.filter(pk=annotator.pk)).select_related("campaign").get()
@@ -86,12 +83,8 @@ def _free_batch(annotator: Membership) -> Batch | None:
 def resume(assignment: Assignment) -> Assignment:
     """Give a lapsed assignment back to its annotator, under a new fence.
 
-    Raises
-    ------
-    Stale
-        If the batch's slots are taken, the assignment was submitted, or the query is withdrawn.
-    WrongState
-        If the annotator holds another batch.
+    Raise Stale if the batch's slots are taken, the assignment was submitted, or the query is withdrawn, and WrongState
+    if the annotator holds another batch.
     """
     annotator = locked(Membership.objects.filter(pk=assignment.annotator_id)).get()
     batch = locked(Batch.objects.filter(pk=assignment.batch_id)).get()

@@ -18,14 +18,8 @@ from judging.review.reviewing import follow_policy
 def submit(assignment: Assignment, fence: int) -> None:
     """Submit an assignment, so that its judgements count. The second submission of a round settles the round.
 
-    Submitting twice is harmless.
-
-    Raises
-    ------
-    WrongState
-        If a candidate has neither a grade nor a flag.
-    Stale
-        If the fence is an old one or the lease has run out.
+    Submitting twice is harmless. Raise WrongState if a candidate has neither a grade nor a flag, and Stale if the fence
+    is an old one or the lease has run out.
     """
     # The membership may change below. It is locked before the batch, as in a claim.
     if assignment.slot is None:

@@ -48,10 +48,7 @@ class Choices:
 def choices_of(params: QueryDict, yardstick: Yardstick) -> Choices:
     """Read an address.
 
-    Raises
-    ------
-    BadValue
-        If it names a convention, a measure or a run in a way that nobody can understand.
+    Raise BadValue if it names a convention, a measure or a run in a way that nobody can understand.
     """
     convention = CONVENTIONS[one_of("convention", params.get("convention", USUAL), list(NAMES))]
     known = known_measures(convention.name, yardstick)
@@ -72,13 +69,7 @@ def known_measures(convention: str, yardstick: Yardstick) -> list[Measure]:
 
 
 def measure_named(name: str) -> Measure:
-    """Return the measure of a name.
-
-    Raises
-    ------
-    BadValue
-        If no measure has such a name.
-    """
+    """Return the measure of a name. Raise BadValue if no measure has such a name."""
     try:
         return parse_measure(name)
     except MeasureError as fault:
@@ -121,10 +112,7 @@ class Queries:
     def chosen(self, params: Mapping[str, Any]) -> NDArray[np.bool_] | None:
         """Return which queries an address asks for; None for all.
 
-        Raises
-        ------
-        BadValue
-            If it names no split, length or amount that there is.
+        Raise BadValue if it names no split, length or amount that there is.
         """
         mask = np.ones(len(self.ids), dtype=np.bool_)
         if split := params.get("split"):

@@ -89,10 +89,7 @@ def address_of(choices: Choices, query: str) -> str:
 def scatter_file(choices: Choices | None, params: Mapping[str, str], kind: str) -> HttpResponse:
     """Answer with the figure of two runs, a point for each query; not found if one of them has no scores.
 
-    Raises
-    ------
-    BadValue
-        If no other run is named.
+    Raise BadValue if no other run is named.
     """
     if not params.get("against"):
         raise BadValue("against", "empty", "the number of another run")
@@ -167,10 +164,7 @@ class Choices:
 def choices_of(member: Membership, number: int, params: QueryDict) -> Choices | None:
     """Read an address; None if the run is not scored on any release yet.
 
-    Raises
-    ------
-    BadValue
-        If it names something in a way that nobody can understand.
+    Raise BadValue if it names something in a way that nobody can understand.
     """
     run = doors.run(member, number)
     against = params.get("against", "")

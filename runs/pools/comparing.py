@@ -53,10 +53,7 @@ def ask_to_compare(release: Release) -> None:
 def compare_pools(release: Release, report: Report) -> None:
     """Store the scores of all runs by pools, in place of those that are stored. There are none without two pools.
 
-    Raises
-    ------
-    MeasureError
-        If the runs cannot be scored with the first pool alone.
+    Raise MeasureError if the runs cannot be scored with the first pool alone.
     """
     report(0, 4, "reading the release")
     qrels = read_table(Qrels, yardstick_of(release).table)

@@ -54,12 +54,8 @@ def open_runs(campaign: Campaign) -> list[Run]:
 def ask_to_propose(lead: Membership, plan: Plan) -> Enlargement:
     """Make an enlargement that is to come, and ask for the job that finds its moments.
 
-    Raises
-    ------
-    BadValue
-        If a number is out of range, or a run cannot take part.
-    WrongState
-        If there is no release, or the ratings were imported.
+    Raise BadValue if a number is out of range, or a run cannot take part, and WrongState if there is no release, or the
+    ratings were imported.
     """
     runs = sorted(set(plan.runs))
     if not 2 <= len(runs) <= MOST_RUNS:
@@ -237,10 +233,7 @@ def open_further_batches(enlargement: Enlargement, report: Report) -> None:
 def _open(enlargement: Enlargement, query: Query | None, moments: list[Moment], runs: dict[str, Run]) -> None:
     """Open the batches of one query, unless it was done.
 
-    Raises
-    ------
-    WrongState
-        If the query is withdrawn, or not closed any more. Nothing is stored then.
+    Raise WrongState if the query is withdrawn, or not closed any more. Nothing is stored then.
     """
     if query is None:
         raise WrongState("The query is withdrawn.")

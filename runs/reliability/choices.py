@@ -47,10 +47,7 @@ class Choices:
 def choices_of(params: QueryDict, member: Membership) -> Choices | None:
     """Read an address or a form; None if no release has scores yet.
 
-    Raises
-    ------
-    BadValue
-        If it names something in a way that nobody can understand, or a run that is not there for the member.
+    Raise BadValue if it names something in a way that nobody can understand, or a run that is not there for the member.
     """
     releases = member.campaign.releases.filter(yardstick__isnull=False).select_related("campaign")
     if version := params.get("release", ""):

@@ -52,10 +52,7 @@ def inquiry_about(runs: Sequence[Run], release: Release, convention: str) -> Inq
 def ask_to_examine(runs: Sequence[Run], release: Release, convention: str) -> Inquiry:
     """Ask for the job that examines the measures on these runs, unless that is known or under way.
 
-    Raises
-    ------
-    BadValue
-        For fewer than two runs, or more than 30.
+    Raise BadValue for fewer than two runs, or more than 30.
     """
     if not 2 <= len(runs) <= MOST_RUNS:
         raise BadValue("run", f"{len(runs)} runs", f"from 2 to {MOST_RUNS}")
@@ -84,10 +81,7 @@ def job_of(inquiry: Inquiry | None) -> Job | None:
 def examine_measures(inquiry: Inquiry, report: Report) -> None:
     """Examine the measures, and store what was found.
 
-    Raises
-    ------
-    MeasureError
-        If the runs cannot be compared, for instance because no query counts for all of them.
+    Raise MeasureError if the runs cannot be compared, for instance because no query counts for all of them.
     """
     if inquiry.findings is not None:
         return
@@ -131,10 +125,7 @@ class Subject:
 def examine(subject: Subject, report: Report) -> dict[str, Any]:
     """Return all records under their names, and what they were made of.
 
-    Raises
-    ------
-    MeasureError
-        If no query counts for all runs and measures.
+    Raise MeasureError if no query counts for all runs and measures.
     """
     report(0, 0, "scoring the runs")
     convention = subject.convention.but(unjudged="skip")

@@ -113,10 +113,7 @@ class Wanted:
 def ask_to_train(member: Membership, wanted: Wanted) -> list[TrainedSystem]:
     """Ask for the jobs that train systems, one for each seed, and submit what they find as the member's runs.
 
-    Raises
-    ------
-    BadValue
-        If something that is wanted cannot be, such as a name that another run of the campaign has.
+    Raise BadValue if something that is wanted cannot be, such as a name that another run of the campaign has.
     """
     wanted.check(member.campaign)
     campaign = locked(Campaign.objects.filter(pk=member.campaign_id)).get()
@@ -151,10 +148,7 @@ def _row(member: Membership, wanted: Wanted, seed: int, number: int) -> TrainedS
 def ask_again(row: TrainedSystem) -> Job:
     """Ask for the job that trains a system. What it did before a failure is not done again.
 
-    Raises
-    ------
-    WrongState
-        If its run was submitted already.
+    Raise WrongState if its run was submitted already.
     """
     if row.is_submitted:
         raise WrongState("This system is trained, and its run is submitted.")
@@ -165,10 +159,7 @@ def ask_again(row: TrainedSystem) -> Job:
 def ask_to_search(row: TrainedSystem, text: str) -> SystemSearch:
     """Return the search of a text with a trained system; the first call asks for the job that finds the moments.
 
-    Raises
-    ------
-    WrongState
-        If the system is not trained yet.
+    Raise WrongState if the system is not trained yet.
     """
     if row.trained is None:
         raise WrongState("This system is not trained yet. Search with it once it is.")
@@ -223,10 +214,8 @@ def search_with_system(search: SystemSearch, report: Report) -> None:
 def find(search: SystemSearch) -> None:
     """Find the moments of a search, store them, and ask for their clips.
 
-    Raises
-    ------
-    SystemsError
-        If the system's files are not there any more, or the settings name another encoder than it was trained with.
+    Raise SystemsError if the system's files are not there any more, or the settings name another encoder than it was
+    trained with.
     """
     if search.moments is not None:
         return

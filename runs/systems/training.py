@@ -87,10 +87,7 @@ def full_disks_pass() -> Iterator[None]:
 def train(row: TrainedSystem, say: Say) -> None:
     """Train a system, index the corpus, and submit its run. What an earlier attempt has stored is gone on with.
 
-    Raises
-    ------
-    SystemsError
-        If the features do not fit the corpus, or nothing can be learned or stored.
+    Raise SystemsError if the features do not fit the corpus, or nothing can be learned or stored.
     """
     if row.is_submitted:
         return
@@ -202,13 +199,9 @@ def _description(row: TrainedSystem) -> str:
 def data_of(campaign: Campaign, videos: Videos, depth: int, folder: Path, say: Say) -> Data:
     """Return what a system is trained on. The training set is written into the folder once, and kept.
 
-    Validation is by NDCG@20 on the release's validation queries (TVR-Ranking, Section 4), else by NDCG@100 of
-    the moments of captions that are held out. Test queries take part in nothing: no training query is worded as one.
-
-    Raises
-    ------
-    ReeljudgeError
-        If no caption is left for training.
+    Validation is by NDCG@20 on the release's validation queries (TVR-Ranking, Section 4), else by NDCG@100 of the
+    moments of captions that are held out. Test queries take part in nothing: no training query is worded as one. Raise
+    ReeljudgeError if no caption is left for training.
     """
     file = folder / file_name(depth)
     if not file.exists():
@@ -267,10 +260,8 @@ def silent(done: int, total: int, text: str) -> None:
 def data_as_read(row: TrainedSystem, data: Data, say: Say) -> Data:
     """Return training data as the system reads it.
 
-    Raises
-    ------
-    SystemsError
-        If the system has token vectors of another encoder than that of the settings, or this one cannot be loaded.
+    Raise SystemsError if the system has token vectors of another encoder than that of the settings, or this one cannot
+    be loaded.
     """
     return data_with_tokens(data, _encoding(row, say)) if row.encoder else data
 
